@@ -1,0 +1,34 @@
+"""A classifier that explains itself by asking: Information Pursuit.
+
+>>> import infopursuit as ip
+>>> ip.queries.patches((28, 28), size=3)
+<patches: 676 queries about 784 atoms>
+"""
+
+from infopursuit import models, queries
+from infopursuit.engine import Pursuit, Session
+from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.explanation import Explanation
+from infopursuit.storage import DamagedModel, load, save
+from infopursuit.stopping import Confidence, InformationGain, MaxQueries
+from infopursuit.trace import Trace
+from infopursuit.types import ImpossibleAnswer
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Confidence",
+    "DamagedModel",
+    "Explanation",
+    "ImpossibleAnswer",
+    "InformationGain",
+    "InformationPursuitClassifier",
+    "MaxQueries",
+    "Pursuit",
+    "Session",
+    "Trace",
+    "load",
+    "models",
+    "queries",
+    "save",
+]

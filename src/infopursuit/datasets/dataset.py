@@ -1,0 +1,59 @@
+"""What a data set is: inputs and labels to learn from, inputs and labels to test on, and what there is to know about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Inputs and labels in two parts that have nothing in common.
+
+    x_train, x_test: (B, ...) inputs, such as images (B, rows, columns). y_train, y_test: (B,) class indices 0 to C - 1.
+    class_names: (C,) what the classes are called. description: what it is and what to beware of. licence: under which terms.
+    feature_names: what the columns are called, where there are columns.
+
+    >>> import numpy as np
+    >>> Dataset("coins", np.zeros((3, 2)), np.array([0, 1, 0]), np.zeros((1, 2)), np.array([1]), ("heads", "tails"))
+    <coins: 3 inputs of 2 to learn from, 1 to test on, 2 classes>
+    """
+
+    name: str
+    x_train: Any
+    y_train: Any
+    x_test: Any
+    y_test: Any
+    class_names: tuple[str, ...]
+    description: str = ""
+    licence: str = ""
+    feature_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for part in ("train", "test"):
+            x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
+            if len(x) != len(y):
+                raise ValueError(f"x_{part} has {len(x)} inputs, but y_{part} has {len(y)} labels")
+            if not len(x):
+                raise ValueError(f"x_{part} is empty")
+            if np.asarray(y).ndim != 1 or np.asarray(y).dtype.kind not in "iu":
+                raise ValueError(f"y_{part} has shape {np.shape(y)} and dtype {np.asarray(y).dtype}; expected whole numbers, one for each input")
+            if y.min() < 0 or y.max() >= len(self.class_names):
+                raise ValueError(f"y_{part} has labels from {y.min()} to {y.max()}, but there are {len(self.class_names)} classes")
+        if self.x_train.shape[1:] != self.x_test.shape[1:]:
+            raise ValueError(f"x_train holds inputs of shape {self.x_train.shape[1:]}, x_test of {self.x_test.shape[1:]}")
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.class_names)
+
+    def __repr__(self) -> str:
+        shape = self.x_train.shape[1:]
+        what = f"{'images' if len(shape) == 2 else 'inputs'} of {' x '.join(str(n) for n in shape)}" if shape else "inputs"
+        return (
+            f"<{self.name}: {len(self.x_train)} {what} to learn from, {len(self.x_test)} to test on, "
+            f"{self.n_classes} classes>"
+        )

@@ -1,0 +1,416 @@
+"""The loop: believe, look whether to stop, choose, ask, hear the answer.
+
+Everything is computed on *histories*, never on inputs. Inputs with the same answers so far share one history, so that the
+strategy cannot be anything but a function of the history, alone or in a batch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from infopursuit.information.chooser import Chooser, Proposal
+from infopursuit.models.finite import FiniteModel
+from infopursuit.posteriors.exact import Belief, ExactPosterior
+from infopursuit.progress import Progress
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.stopping import Check, Confidence, Rule, Watch, look
+from infopursuit.trace import Trace, TraceWriter
+from infopursuit.types import UNKNOWN, Answer, FloatArray, History, ImpossibleAnswer, IntArray, Query
+
+logger = logging.getLogger(__name__)
+
+EXHAUSTED, IMPOSSIBLE = "exhausted", "impossible"
+REMEMBERED = 20_000
+"""Histories whose next query is remembered, so that batches and sessions share their first steps."""
+
+
+@dataclass(frozen=True)
+class State:
+    """H histories side by side: what was asked and answered, and all that follows from it."""
+
+    queries: IntArray  # (H, K)
+    answers: IntArray  # (H, K, W)
+    belief: Belief
+    posterior: FloatArray  # (H, C)
+    asked: Any  # (H, Q) bool
+    watch: Watch
+    skipped: Any  # (H,) bool: the last question was not answered
+    impossible: Any  # (H,) bool: the last answer cannot be
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def keys(self) -> list[bytes]:
+        """A name for each history that is the same in every process."""
+        pairs = np.concatenate([self.queries[:, :, None], self.answers], axis=2).astype("<i4")
+        return [pairs[h].tobytes() for h in range(len(self))]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One turn of the loop for H histories, before the answers are known.
+
+    query: (H,) what to ask, -1 where the pursuit has stopped. gain, error: (H,) of that query. reason: why it stopped, "" where it
+    goes on. settled: (H,) how many queries had been asked when the rule that stopped it began to hold. watch: the patience after
+    this look; the state still has the one before, so that a loop begun anew at the state takes the same step.
+    """
+
+    state: State
+    watch: Watch
+    query: IntArray
+    gain: FloatArray
+    error: FloatArray
+    reason: list[str]
+    settled: IntArray
+
+
+@dataclass(frozen=True)
+class Branches:
+    """Which histories go on (rows of the step), with which query and answer: (H', ), (H', ) and (H', W)."""
+
+    parents: IntArray
+    queries: IntArray
+    answers: IntArray
+
+
+class Pursuit:
+    """Information Pursuit with one model and one query set.
+
+    Parameters
+    ----------
+    model: a finite model of the atoms that the queries reveal.
+    queries: what may be asked.
+    posterior: "exact"; finite models need no other.
+    stopping: when to stop; `Confidence(0.01)` where nothing is given.
+    patience: the paper's T: a rule must hold at T + 1 checks in a row.
+    seed: for what is drawn where gains are not exact; the draw depends on the seed and the history alone.
+    classes: the labels, 0 to C - 1 where nothing is given.
+    exact_gains, n_states, n_screened, budget: see `Chooser`.
+
+    >>> import infopursuit as ip
+    >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
+    >>> pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]), stopping=ip.Confidence(0.2))
+    >>> pursuit.run([[1, 0]]).queries.tolist()
+    [[0]]
+    """
+
+    def __init__(
+        self,
+        model: FiniteModel,
+        queries: QuerySet,
+        posterior: str = "exact",
+        stopping: Rule | None = None,
+        patience: int = 0,
+        seed: int = 0,
+        *,
+        classes: Sequence[Any] | None = None,
+        exact_gains: bool | None = None,
+        n_states: int = 1024,
+        n_screened: int = 64,
+        budget: int = 2**29,
+    ) -> None:
+        if not isinstance(model, FiniteModel):
+            raise TypeError(f"model is {type(model).__name__}; expected a model such as ip.models.TableModel")
+        if not isinstance(queries, QuerySet):
+            raise TypeError(f"queries is {type(queries).__name__}; expected a query set such as ip.queries.concepts(...)")
+        if posterior not in ("exact", "auto"):
+            raise ValueError(f"posterior={posterior!r} does not suit a finite model; use 'exact'")
+        if queries.atoms != model.atoms:
+            raise ValueError(
+                f"queries reveal {len(queries.atoms)} atoms with {queries.atoms.n_slots} values, but the model has "
+                f"{len(model.atoms)} atoms with {model.atoms.n_slots}; fit the model on queries.observe(X)"
+            )
+        if patience < 0 or int(patience) != patience:
+            raise ValueError(f"patience={patience} must be a whole number, 0 or more")
+        if stopping is not None and not isinstance(stopping, Rule):
+            raise TypeError(f"stopping is {stopping!r}; expected a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)")
+        self.model, self.queries = model, queries
+        self.stopping = stopping if stopping is not None else Confidence()
+        self.patience, self.seed, self.budget = int(patience), int(seed), int(budget)
+        self.classes = np.arange(model.n_classes) if classes is None else np.asarray(classes)
+        if len(self.classes) != model.n_classes:
+            raise ValueError(f"classes has {len(self.classes)} labels, but the model has {model.n_classes} classes")
+        self.posterior = ExactPosterior(model, queries)
+        self.chooser = Chooser(
+            model, queries, exact_gains=exact_gains, n_states=n_states, n_screened=n_screened, budget=budget, seed=self.seed
+        )
+        self._remembered: dict[bytes, tuple[int, float, float]] = {}
+
+    # ---- the loop -------------------------------------------------------------------------------------------------
+
+    def start(self) -> State:
+        """The one empty history."""
+        belief = self.posterior.start()
+        return State(
+            queries=np.zeros((1, 0), dtype=np.int64),
+            answers=np.zeros((1, 0, self.queries.width), dtype=np.int64),
+            belief=belief,
+            posterior=_array(self.posterior.log_class(belief).exp()),
+            asked=np.zeros((1, len(self.queries)), dtype=bool),
+            watch=Watch.start(self.stopping),
+            skipped=np.zeros(1, dtype=bool),
+            impossible=np.zeros(1, dtype=bool),
+        )
+
+    def steps(self, state: State | None = None) -> Generator[Step, Branches, None]:
+        """The loop as a generator: yields what to ask, takes the answers by ``send``, ends when no history goes on."""
+        state = self.start() if state is None else state
+        while True:
+            step = self.propose(state)
+            branches = yield step
+            if not len(branches.parents):
+                return
+            state = self.absorb(step.state, branches, step.watch)
+
+    def propose(self, state: State) -> Step:
+        """Look at every rule, and choose the next query of the histories that go on."""
+        n_asked = np.full(len(state), state.queries.shape[1], dtype=np.int64)
+        rules = self.stopping.rules
+        going = np.flatnonzero(~state.impossible)
+        proposal = None
+        if any(rule.needs_gain for rule in rules):
+            proposal = self._choose(state, going)
+        gains = np.zeros(len(state)) if proposal is None else proposal.gain
+        check = Check(state.posterior, gains, n_asked)
+        watch, fired, settled = look(self.stopping, state.watch, check, self.patience, state.skipped)
+        reason = ["" if r < 0 else rules[r].name for r in fired]
+        spent = state.asked.all(axis=1)
+        for h in range(len(state)):
+            if state.impossible[h]:
+                reason[h], settled[h] = IMPOSSIBLE, n_asked[h]
+            elif not reason[h] and spent[h]:
+                reason[h], settled[h] = EXHAUSTED, n_asked[h]
+        if proposal is None:
+            proposal = self._choose(state, np.flatnonzero([not why for why in reason]))
+        query = np.where([bool(why) for why in reason], UNKNOWN, proposal.query)
+        return Step(state, watch, query, proposal.gain, proposal.error, reason, settled)
+
+    def absorb(self, state: State, branches: Branches, watch: Watch) -> State:
+        """Histories that are longer by one answer. An impossible answer leaves the belief as it was, and is marked."""
+        parents, answers = branches.parents, branches.answers
+        skipped = (answers == UNKNOWN).all(axis=1)
+        belief = self.posterior.update(state.belief, parents, branches.queries, answers)
+        impossible = ~np.isfinite(_array(self.posterior.log_evidence(belief)))
+        posterior = _array(self.posterior.log_class(belief).exp())
+        # what taught nothing changes nothing, to the last bit
+        keep = skipped | impossible
+        posterior[keep] = state.posterior[parents[keep]]
+        asked = state.asked[parents].copy()
+        asked[np.arange(len(parents)), branches.queries] = True
+        return State(
+            queries=np.concatenate([state.queries[parents], branches.queries[:, None]], axis=1),
+            answers=np.concatenate([state.answers[parents], answers[:, None]], axis=1),
+            belief=belief,
+            posterior=posterior,
+            asked=asked,
+            watch=watch.take(parents),
+            skipped=skipped,
+            impossible=impossible,
+        )
+
+    def _choose(self, state: State, rows: IntArray) -> Proposal:
+        """The best query of some histories; those remembered are not computed again."""
+        n = len(state)
+        query, best, error = np.full(n, UNKNOWN, dtype=np.int64), np.zeros(n), np.zeros(n)
+        keys = state.keys()
+        new = []
+        for h in rows.tolist():
+            known = self._remembered.get(keys[h])
+            if known is None:
+                new.append(h)
+            else:
+                query[h], best[h], error[h] = known
+        if new:
+            found = self.chooser.choose(
+                state.belief.take(torch.as_tensor(new, device=self.model.device)), state.asked[new], [keys[h] for h in new]
+            )
+            query[new], best[new], error[new] = found.query, found.gain, found.error
+            for h in new:
+                if len(self._remembered) < REMEMBERED:
+                    self._remembered[keys[h]] = (int(query[h]), float(best[h]), float(error[h]))
+        return Proposal(query, best, error, np.empty((n, 0)))
+
+    # ---- two ways to drive it ---------------------------------------------------------------------------------------
+
+    def run(self, X: Any, *, progress: bool | None = None) -> Trace:
+        """Pursue every input of a batch; its answers are read off X."""
+        return self.run_values(self.queries.observe(X), progress=progress)
+
+    def run_values(self, values: Any, *, progress: bool | None = None) -> Trace:
+        """Like `run`, from the values of the atoms (B, A)."""
+        values = self.queries.atoms.check(values)
+        writer = TraceWriter(len(values), self.queries, self.classes, self.chooser.exact)
+        each = 24 * self.model.n_states + 16 * self.model.atoms.n_slots + 8 * len(self.queries)
+        rows = int(np.clip(self.budget // each, 1, 4096))
+        with Progress("asking", len(values), show=progress) as shown:
+            for start in range(0, len(values), rows):
+                self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown)
+        return writer.finish()
+
+    def _run_some(self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress) -> None:
+        """Pursue some inputs together: inputs that share a history share its row, until their answers differ."""
+        loop = self.steps()
+        step = next(loop)
+        place = np.zeros(len(inputs), dtype=np.int64)  # the history that each input is in
+        while True:
+            writer.believe(inputs, step.state.posterior[place])
+            query = step.query[place]
+            stopped = query == UNKNOWN
+            writer.stop(inputs[stopped], [step.reason[h] for h in place[stopped]], step.settled[place[stopped]])
+            shown.advance(int(stopped.sum()))
+            inputs, place, query = inputs[~stopped], place[~stopped], query[~stopped]
+            if not len(inputs):
+                loop.close()
+                return
+            answers = self.queries.answers_of(values[inputs], query)
+            writer.ask(inputs, query, answers, step.gain[place], step.error[place])
+            together, place = np.unique(np.concatenate([place[:, None], answers], axis=1), axis=0, return_inverse=True)
+            place = place.ravel()
+            parents = together[:, 0]
+            step = loop.send(Branches(parents, step.query[parents], together[:, 1:]))
+
+    def session(self, history: Iterable[tuple[Any, Any]] = ()) -> Session:
+        """One input whose answers come from outside, one at a time; ``history`` are answers that are known already."""
+        return Session(self, history)
+
+    def believe(self, history: History) -> FloatArray:
+        """(C,) the posterior after a history: the function that the prediction is of the explanation."""
+        state = self.start()
+        for query, answer in history:
+            state = self.absorb(state, self._branch(query, answer), state.watch)
+        return np.asarray(state.posterior[0])
+
+    def _branch(self, query: int, answer: Answer) -> Branches:
+        cells = np.full((1, self.queries.width), UNKNOWN, dtype=np.int64)
+        if answer is not None:
+            cells[0, : len(answer)] = answer
+        return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells)
+
+
+class Session:
+    """A pursuit of one input that is answered from outside.
+
+    It drains the same loop as `Pursuit.run`. States are never changed, only followed by others, so undoing is going back to one.
+    """
+
+    def __init__(self, pursuit: Pursuit, history: Iterable[tuple[Any, Any]] = ()) -> None:
+        self.pursuit = pursuit
+        self._taken: list[Step] = []
+        self._loop = pursuit.steps()
+        self._step = next(self._loop)
+        for query, value in history:
+            self._take(self._index(query), value)
+
+    @property
+    def question(self) -> Query | None:
+        """What to ask now, or None after the stop."""
+        query = int(self._step.query[0])
+        return None if query == UNKNOWN else self.pursuit.queries[query]
+
+    @property
+    def posterior(self) -> FloatArray:
+        """(C,) what is believed now."""
+        return np.asarray(self._step.state.posterior[0])
+
+    @property
+    def gains(self) -> FloatArray:
+        """(Q,) what each query is expected to tell, in nats; NaN for those asked already and those screened out."""
+        state = self._step.state
+        return np.asarray(self.pursuit.chooser.choose(state.belief, state.asked, state.keys()).gains[0])
+
+    @property
+    def history(self) -> History:
+        """The queries asked so far with their answers."""
+        state = self._step.state
+        wide = (self.pursuit.queries.query_atoms[state.queries[0]] >= 0).sum(axis=1)  # answers without their padding
+        return tuple((int(q), _cells(a[:w])) for q, a, w in zip(state.queries[0], state.answers[0], wide, strict=True))
+
+    @property
+    def stopped_because(self) -> str | None:
+        """Why the pursuit stopped, or None while it goes on."""
+        return self._step.reason[0] or None
+
+    @property
+    def prediction(self) -> Any:
+        """The most probable class now."""
+        return self.pursuit.classes[int(self.posterior.argmax())]
+
+    def answer(self, value: Any) -> Session:
+        """Answer the question: a choice, its index, the cells of its atoms, or None for "not known"."""
+        if self.question is None:
+            raise RuntimeError(f"the session has stopped ({self.stopped_because}); undo() goes back, pursuit.session() begins anew")
+        self._take(self.question.index, value)
+        return self
+
+    def skip(self) -> Session:
+        """Answer "not known": the question counts, and nothing is learnt."""
+        return self.answer(None)
+
+    def undo(self) -> Session:
+        """Take the last answer back."""
+        if not self._taken:
+            raise RuntimeError("nothing was answered yet, so there is nothing to undo")
+        self._step = self._taken.pop()
+        self._resume()
+        return self
+
+    @property
+    def explanation(self) -> Any:
+        """The questions and answers so far, as an `Explanation`."""
+        writer = TraceWriter(1, self.pursuit.queries, self.pursuit.classes, self.pursuit.chooser.exact)
+        one = np.zeros(1, dtype=np.int64)
+        steps = [*self._taken, self._step]
+        for step, following in zip(steps, steps[1:], strict=False):
+            writer.believe(one, step.state.posterior)
+            state = following.state
+            asked = state.queries[:, -1]
+            own = step.query == asked
+            writer.ask(one, asked, state.answers[:, -1], np.where(own, step.gain, np.nan), np.where(own, step.error, 0.0))
+        writer.believe(one, self._step.state.posterior)
+        writer.stop(one, [self._step.reason[0] or "open"], self._step.settled)
+        return writer.finish()[0]
+
+    def _take(self, query: int, value: Any) -> None:
+        answer = self.pursuit.queries.to_answer(query, value)
+        before = self._step
+        step = self._loop.send(self.pursuit._branch(query, answer))
+        if step.reason[0] == IMPOSSIBLE:
+            self._resume()
+            said = self.pursuit.queries.say(query, answer)
+            raise ImpossibleAnswer(
+                f"{said!r} cannot be together with the answers before it under this model; the answer was not taken. "
+                f"Answer otherwise, skip() it, or undo() an earlier answer"
+            )
+        self._taken.append(before)
+        self._step = step
+
+    def _resume(self) -> None:
+        """Begin the loop anew at the state where the session stands."""
+        self._loop.close()
+        self._loop = self.pursuit.steps(self._step.state)
+        next(self._loop)
+
+    def _index(self, query: Any) -> int:
+        names = self.pursuit.queries.names
+        if isinstance(query, str):
+            if query not in names:
+                raise ValueError(f"history names the query {query!r}, which this query set does not have")
+            return names.index(query)
+        if not 0 <= int(query) < len(names):
+            raise ValueError(f"history names query {query}; there are queries 0 to {len(names) - 1}")
+        return int(query)
+
+
+def _array(tensor: torch.Tensor) -> FloatArray:
+    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)
+
+
+def _cells(answer: IntArray) -> Answer:
+    cells = tuple(int(c) for c in answer)
+    return None if all(c == UNKNOWN for c in cells) else cells

@@ -1,0 +1,286 @@
+"""`InformationPursuitClassifier`: the whole of it behind scikit-learn's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from infopursuit import queries as query_builders
+from infopursuit.engine import Pursuit, Session
+from infopursuit.models import FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes
+from infopursuit.models.finite import check_prior
+from infopursuit.queries import QuerySet
+from infopursuit.selection import select_model
+from infopursuit.stopping import Rule
+from infopursuit.trace import Trace
+from infopursuit.types import FloatArray
+
+MOST_CLASSES = 5_000
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that explains itself by asking.
+
+    Parameters
+    ----------
+    queries: what may be asked: a query set, or a builder that is fitted on the training data, such as ``ip.queries.words()``.
+        None makes patches for image stacks, words for strings, and columns for anything else.
+    model: "auto" chooses among the finite models on held-out data; "table" among naive Bayes and mixtures; "empirical" takes the
+        training examples themselves; or a learner such as ``ip.models.naive_bayes()``, or a model that is ready.
+    posterior: "auto" or "exact".
+    stopping: when to stop asking; ``ip.Confidence(0.01)`` where nothing is given.
+    patience: a stopping rule must hold this many more times in a row.
+    random_state: seed of the few things that are drawn; None is 0, so that fitting twice gives the same classifier.
+    device: where to compute, such as "cuda"; the processor where nothing is given.
+    dtype: "float32" or "float64" for the model's tables; chosen by their size where nothing is given.
+    exact_gains: True computes every gain exactly however long it takes; None while that is affordable.
+    verbose: show progress even where no terminal is.
+
+    Attributes
+    ----------
+    classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), n_features_in_, feature_names_in_.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = InformationPursuitClassifier().fit(X, y)
+    >>> bool(clf.score(X, y) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        queries: Any = None,
+        model: Any = "auto",
+        posterior: str = "auto",
+        stopping: Rule | None = None,
+        patience: int = 0,
+        random_state: Any = None,
+        device: Any = None,
+        dtype: str | None = None,
+        exact_gains: bool | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.queries = queries
+        self.model = model
+        self.posterior = posterior
+        self.stopping = stopping
+        self.patience = patience
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+        self.exact_gains = exact_gains
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
+        """Learn from inputs X with labels y.
+
+        ``sample_weight`` (N,): a row of weight 2 counts like two rows. ``class_prior``: how frequent each class is where the classifier
+        will be used, as an array in the order of the sorted labels or as {label: probability}; from the data where not given.
+        """
+        learners = self._learners()
+        X = self._check_input(X, reset=True)
+        y = self._check_labels(X, y)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, _Rows(X), ensure_non_negative=True)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two classes")
+        if len(self.classes_) > MOST_CLASSES:
+            raise ValueError(
+                f"y has {len(self.classes_)} classes, more than {MOST_CLASSES}; is it an identifier or a number? Group it into classes first"
+            )
+        self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
+        sample = Sample.of(self.queries_.atoms, self.queries_.observe(X), labels, weights, len(self.classes_))
+        seed = self._seed()
+        self.selection_: list[Any] = []
+        if isinstance(learners, FiniteModel):
+            model = learners
+            if model.n_classes != len(self.classes_):
+                raise ValueError(f"model has {model.n_classes} classes, but y has {len(self.classes_)}; they must be the same")
+        else:
+            model, self.selection_ = select_model(learners, sample, self.queries_, seed=seed, progress=self.verbose)
+        if self.device is not None or self.dtype is not None:
+            model = model.to(self.device, self._torch_dtype())
+        if class_prior is not None:
+            model = model.with_class_prior(self._prior(class_prior))
+        self.model_ = model
+        self.pursuit_ = self._pursuit(model)
+        return self
+
+    def explain(self, X: Any, *, class_prior: Any = None) -> Trace:
+        """Pursue every input: which questions were asked, what the answers were, what was believed after each."""
+        check_is_fitted(self)
+        values = self.queries_.observe(self._check_input(X, reset=False))
+        return self._pursuit_with(class_prior).run_values(values, progress=self.verbose)
+
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
+        """(B, C) the posterior after the last answer."""
+        return self.explain(X, class_prior=class_prior).posterior
+
+    def predict(self, X: Any, *, class_prior: Any = None) -> Any:
+        """(B,) the most probable class after the last answer."""
+        return self.explain(X, class_prior=class_prior).predictions
+
+    def session(self, history: Iterable[tuple[Any, Any]] = (), *, class_prior: Any = None) -> Session:
+        """One input whose answers come from outside."""
+        check_is_fitted(self)
+        return self._pursuit_with(class_prior).session(history)
+
+    def save(self, path: Any) -> None:
+        """Write the fitted classifier to a folder; `infopursuit.load` reads it."""
+        from infopursuit.storage import save
+
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+    # ---- checks -----------------------------------------------------------------------------------------------------
+
+    def _check_input(self, X: Any, *, reset: bool) -> Any:
+        """X as the query set takes it; tables of numbers are checked as scikit-learn does."""
+        if not hasattr(X, "__len__") and hasattr(X, "__array__"):
+            X = np.asarray(X)
+        if _is_frame(X):
+            validate_data(self, X, skip_check_array=True, reset=reset) if hasattr(X, "iloc") else None
+            if not len(X):
+                raise ValueError("X has no rows (0 sample(s)); give at least one")
+            return X
+        if hasattr(X, "tocsr"):
+            return validate_data(self, X, accept_sparse="csr", dtype=None, reset=reset)
+        if self._own_kind(reset) or _is_text(X) or _n_dimensions(X) > 2:
+            if not len(X):
+                raise ValueError("X is empty (0 sample(s)); give at least one input")
+            return X
+        return validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+
+    def _own_kind(self, reset: bool) -> str | None:
+        """The kind of the query set where it takes inputs that are no tables: images, texts, anything."""
+        kind = getattr(self.queries if reset else self.queries_, "kind", None)
+        return kind if kind in ("functions", "patches", "words") else None
+
+    def _check_labels(self, X: Any, y: Any) -> Any:
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        y = column_or_1d(y, warn=True)
+        n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if len(y) != n:
+            raise ValueError(f"X has {n} rows and y has {len(y)} labels (inconsistent numbers of samples); give one label for each row")
+        missing = [i for i, label in enumerate(y) if label is None or (isinstance(label, (float, np.floating)) and np.isnan(label))]
+        if missing:
+            raise ValueError(f"y[{missing[0]}] is NaN or None: every row needs a label; leave rows without one out")
+        if y.dtype.kind == "f" and not np.isfinite(y).all():
+            raise ValueError("y holds an infinite value; labels must be finite numbers or strings")
+        check_classification_targets(y)
+        return y
+
+    def _learners(self) -> Sequence[Learner] | FiniteModel:
+        if self.posterior not in ("auto", "exact"):
+            raise ValueError(f"posterior={self.posterior!r} does not suit finite models; use 'auto' or 'exact'")
+        if self.stopping is not None and not isinstance(self.stopping, Rule):
+            raise ValueError(f"stopping={self.stopping!r}; expected a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)")
+        if self.dtype is not None:
+            self._torch_dtype()
+        named: dict[str, Sequence[Learner]] = {
+            "auto": (naive_bayes(), latent_classes(), empirical()),
+            "table": (naive_bayes(), latent_classes()),
+            "empirical": (empirical(),),
+        }
+        if isinstance(self.model, str):
+            if self.model not in named:
+                raise ValueError(f"model={self.model!r}; expected one of {sorted(named)}, a learner or a model")
+            return named[self.model]
+        if isinstance(self.model, FiniteModel):
+            return self.model
+        if hasattr(self.model, "fit") and hasattr(self.model, "candidates"):
+            return (self.model,)
+        raise ValueError(f"model={self.model!r}; expected 'auto', 'table', 'empirical', a learner or a model")
+
+    def _builder(self, X: Any) -> Any:
+        if self.queries is None:
+            return query_builders.guess(X)
+        if not hasattr(self.queries, "fit"):
+            raise ValueError(f"queries={self.queries!r}; expected a query set such as ip.queries.columns()")
+        return self.queries
+
+    def _seed(self) -> int:
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, (int, np.integer)):
+            return int(self.random_state)
+        return int(self.random_state.randint(2**31 - 1))
+
+    def _torch_dtype(self) -> torch.dtype | None:
+        if self.dtype is None:
+            return None
+        if str(self.dtype).removeprefix("torch.") not in DTYPES:
+            raise ValueError(f"dtype={self.dtype!r}; expected 'float32' or 'float64'")
+        return DTYPES[str(self.dtype).removeprefix("torch.")]
+
+    def _prior(self, class_prior: Any) -> FloatArray:
+        if isinstance(class_prior, Mapping):
+            strange = [label for label in class_prior if label not in self.classes_]
+            absent = [label for label in self.classes_ if label not in class_prior]
+            if strange or absent:
+                raise ValueError(f"class_prior names {strange[:3]} that are no classes and leaves out {absent[:3]}; give one entry for each class")
+            class_prior = [class_prior[label] for label in self.classes_]
+        return check_prior(class_prior, len(self.classes_), "class_prior")
+
+    def _pursuit(self, model: FiniteModel) -> Pursuit:
+        return Pursuit(
+            model,
+            self.queries_,
+            stopping=self.stopping,
+            patience=self.patience,
+            seed=self._seed(),
+            classes=self.classes_,
+            exact_gains=self.exact_gains,
+        )
+
+    def _pursuit_with(self, class_prior: Any) -> Pursuit:
+        if class_prior is None:
+            return self.pursuit_
+        return self._pursuit(self.model_.with_class_prior(self._prior(class_prior)))
+
+
+class _Rows:
+    """Something with as many rows as X, for checks that only count them."""
+
+    def __init__(self, X: Any) -> None:
+        self.shape = (X.shape[0] if hasattr(X, "shape") else len(X),)
+        self.dtype = np.dtype(np.float64)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+def _is_frame(X: Any) -> bool:
+    """pandas, polars and Arrow tables."""
+    return hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "schema"))
+
+
+def _n_dimensions(X: Any) -> int:
+    if hasattr(X, "ndim"):
+        return int(X.ndim)
+    return np.ndim(X) if isinstance(X, (list, tuple)) else 1
+
+
+def _is_text(X: Any) -> bool:
+    """One-dimensional strings; lists of long texts are not made into an array, which would be huge."""
+    if hasattr(X, "ndim"):
+        return X.ndim == 1 and any(isinstance(item, str) for item in X[:50])
+    return any(isinstance(item, str) for item in list(X)[:50])

@@ -1,0 +1,213 @@
+"""One input's questions and answers: the whole evidence of a prediction, as sentences, a picture and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from infopursuit.progress import bar
+from infopursuit.types import UNKNOWN, Answer, FloatArray
+
+FORMAT = "infopursuit.explanation/1"
+
+REASONS = {
+    "confidence": "it is sure enough",
+    "information_gain": "no question left would tell enough",
+    "max_queries": "it has asked as many questions as allowed",
+    "exhausted": "there is nothing left to ask",
+    "impossible": "the last answer cannot be together with the others under the model",
+    "open": "not stopped yet",
+}
+
+
+@dataclass(frozen=True)
+class ExplanationStep:
+    """One question: its index, name and wording, the answer in cells and in words, its gain, and what was believed after it."""
+
+    query: int
+    name: str
+    sentence: str
+    answer: Answer
+    said: str
+    gain: float
+    gain_error: float
+    posterior: tuple[float, ...]
+    atoms: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why an input was given its label: the questions that were asked, in order, and their answers. Nothing else was used.
+
+    ``print(explanation)`` tells it in words; `picture` shows what was seen of an image.
+    """
+
+    classes: tuple[Any, ...]
+    prior: tuple[float, ...]
+    steps: tuple[ExplanationStep, ...]
+    stopped_because: str
+    settled_at: int
+    exact_gains: bool
+    shape: tuple[int, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def posteriors(self) -> FloatArray:
+        """(K + 1, C) what was believed before the first question and after each answer."""
+        return np.array([self.prior, *(step.posterior for step in self.steps)])
+
+    @property
+    def prediction(self) -> Any:
+        """The most probable class after the last answer."""
+        return self.classes[int(self.posteriors[-1].argmax())]
+
+    @property
+    def confidence(self) -> float:
+        """Its posterior."""
+        return float(self.posteriors[-1].max())
+
+    def influence(self) -> FloatArray:
+        """(K,) how far each answer moved the belief: KL(after || before), nats."""
+        p = self.posteriors
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(p[1:] > 0, p[1:] * (np.log(p[1:]) - np.log(p[:-1])), 0.0)
+        return np.asarray(np.maximum(terms.sum(axis=1), 0.0))
+
+    def most_influential(self, n: int = 5) -> tuple[int, ...]:
+        """The steps whose answers moved the belief most, in the order in which they were asked."""
+        order = np.argsort(-self.influence(), kind="stable")[:n]
+        return tuple(sorted(int(k) for k in order))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, *, most: int = 12, width: int = 72, top: int = 3) -> str:
+        """The explanation in words; of more than ``most`` steps only the most influential are shown."""
+        shown = range(len(self)) if len(self) <= most else self.most_influential(most)
+        lines = [f"{self.prediction}, with a probability of {_percent(self.confidence)}, after {_count(len(self), 'question')}."]
+        if len(self) > most:
+            lines.append(f"The {most} answers that moved the belief most:")
+        posteriors = self.posteriors
+        said_wide = min(max((len(self.steps[k].name) + len(self.steps[k].said) + 2 for k in shown), default=0), width - 8)
+        for k in shown:
+            step = self.steps[k]
+            words = f"{step.name}: {step.said}"
+            lines.append(f"{k + 1:4d}. {words:<{said_wide}}  {self._top(posteriors[k + 1], top)}")
+        if self.stopped_because == "open":
+            lines.append("It has not stopped yet.")
+        else:
+            why = REASONS.get(self.stopped_because, self.stopped_because)
+            lines.append(f"It stopped because {why} ({self.stopped_because}).")
+        if not self.exact_gains:
+            error = max((step.gain_error for step in self.steps), default=0.0)
+            lines.append(f"Gains were estimated on a subset of states and queries (standard error up to {error:.3f} nats).")
+        return "\n".join(lines)
+
+    def posterior_table(self, *, top: int = 5, most: int = 12) -> str:
+        """The belief after each answer as a small table with bars, for the most probable classes."""
+        p = self.posteriors
+        best = sorted(np.argsort(-p[-1], kind="stable")[:top].tolist())
+        rows = [0, *(k + 1 for k in (range(len(self)) if len(self) <= most else self.most_influential(most)))]
+        wide = max(max(len(str(self.classes[c])) for c in best), 11)
+        head = "step  " + "  ".join(f"{str(self.classes[c])!s:<{wide}}" for c in best)
+        lines = [head]
+        for k in rows:
+            cells = "  ".join(f"{bar(p[k, c], wide - 6)} {_percent(p[k, c]):>5}" for c in best)
+            lines.append(f"{k:4d}  {cells}")
+        return "\n".join(lines)
+
+    def picture(self, upto: int | None = None, *, colour: bool = False) -> str:
+        """What has been seen of the image after ``upto`` questions, two rows of pixels in a line; the newest patch in colour.
+
+        Lit pixels are full blocks, dark ones light dots, and what was never looked at is blank.
+        """
+        if self.shape is None:
+            raise ValueError("this explanation is not about an image; pictures need patch queries")
+        upto = len(self) if upto is None else upto
+        seen = self.revealed(upto)
+        newest = set(self.steps[upto - 1].atoms) if upto else set()
+        lines = []
+        rows, columns = self.shape
+        for r in range(rows):
+            marks = []
+            for c in range(columns):
+                mark = {0: "··", 1: "██"}.get(int(seen[r, c]), "  ")
+                marks.append(f"\x1b[31m{mark}\x1b[0m" if colour and r * columns + c in newest else mark)
+            lines.append("".join(marks).rstrip() if not colour else "".join(marks))
+        return "\n".join(lines)
+
+    def revealed(self, upto: int | None = None) -> Any:
+        """(rows, columns) of the image: 0 and 1 where it was seen, -1 elsewhere."""
+        if self.shape is None:
+            raise ValueError("this explanation is not about an image; only patch queries reveal parts of one")
+        pixels = np.full(self.shape[0] * self.shape[1], UNKNOWN)
+        for step in self.steps[:upto]:
+            if step.answer is not None:
+                known = [(a, v) for a, v in zip(step.atoms, step.answer, strict=True) if v != UNKNOWN]
+                for atom, value in known:
+                    pixels[atom] = value
+        return pixels.reshape(self.shape)
+
+    def to_json(self) -> str:
+        """Everything as JSON, readable by `from_json` and by anything else."""
+        data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
+        for step in data["steps"]:  # JSON has no NaN, the gain of a question that the pursuit did not choose
+            step["gain"] = None if np.isnan(step["gain"]) else step["gain"]
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Explanation:
+        """The explanation that `to_json` wrote."""
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"this is not JSON: {error}") from None
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            found = data.get("format") if isinstance(data, dict) else type(data).__name__
+            raise ValueError(f"this is not an explanation in the format {FORMAT!r} (found {found!r})")
+        try:
+            steps = tuple(
+                ExplanationStep(
+                    **{
+                        **step,
+                        "answer": None if step["answer"] is None else tuple(step["answer"]),
+                        "gain": np.nan if step["gain"] is None else step["gain"],
+                        "posterior": tuple(step["posterior"]),
+                        "atoms": tuple(step["atoms"]),
+                    }
+                )
+                for step in data["steps"]
+            )
+            return cls(
+                classes=tuple(data["classes"]),
+                prior=tuple(data["prior"]),
+                steps=steps,
+                stopped_because=data["stopped_because"],
+                settled_at=data["settled_at"],
+                exact_gains=data["exact_gains"],
+                shape=None if data["shape"] is None else tuple(data["shape"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the explanation is damaged: {error}") from None
+
+    def _top(self, posterior: FloatArray, n: int) -> str:
+        order = np.argsort(-posterior, kind="stable")[:n]
+        return ", ".join(f"{self.classes[c]} {_percent(posterior[c])}" for c in order if posterior[c] >= 0.005)
+
+
+def _percent(p: float) -> str:
+    if 0.99 < p < 1:
+        return f"{min(100 * p, 99.9):.1f} %"
+    return f"{100 * p:.0f} %"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+

@@ -1,0 +1,283 @@
+"""Which query to ask next: the gains of all queries after each history, exactly where that is affordable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from infopursuit.information.gain import gain
+from infopursuit.information.patterns import partial_products, pattern_joint
+from infopursuit.information.singles import cell_joint, condition, part_gains, see_evidence, value_joint
+from infopursuit.information.subset import resample, uniform_of
+from infopursuit.models.finite import FiniteModel
+from infopursuit.posteriors.exact import Belief
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
+
+AFFORDABLE = 5e7
+"""Multiplications for the gains of one history up to which they are computed exactly where nothing else is said."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The best query after each of H histories.
+
+    query: (H,) its index, -1 where none is left. gain: (H,) nats. error: (H,) standard error of that gain, 0 where exact.
+    gains: (H, Q) of all queries, NaN for those asked already and for those that screening left out.
+    """
+
+    query: IntArray
+    gain: FloatArray
+    error: FloatArray
+    gains: FloatArray
+
+
+class Chooser:
+    """Computes gains on a finite model.
+
+    Parameters
+    ----------
+    exact_gains: True computes every gain on every state; False on ``n_states`` drawn states and ``n_screened`` queries; None
+        (the default) is exact while one history's gains take no more than `AFFORDABLE` multiplications.
+    n_states: how many states stand for all of them where gains are not exact.
+    n_screened: how many queries about several atoms get their full gain, those with the largest sum of one-atom gains.
+    budget: bytes that the tables of one step may take.
+    """
+
+    def __init__(
+        self,
+        model: FiniteModel,
+        queries: QuerySet,
+        *,
+        exact_gains: bool | None = None,
+        n_states: int = 1024,
+        n_screened: int = 64,
+        budget: int = 2**29,
+        seed: int = 0,
+    ) -> None:
+        self.model, self.queries = model, queries
+        self.n_states, self.n_screened, self.budget, self.seed = n_states, n_screened, budget, seed
+        self._table: Tensor | None = None
+        joint_answers = int(queries.n_answers[self._wide].sum())
+        self.operations = float(model.n_states) * (model.atoms.n_slots + joint_answers)
+        self.exact = self.operations <= AFFORDABLE if exact_gains is None else bool(exact_gains)
+
+    @cached_property
+    def _wide(self) -> IntArray:
+        """The queries that reveal several atoms."""
+        return np.flatnonzero((self.queries.query_atoms >= 0).sum(axis=1) > 1)
+
+    @cached_property
+    def _narrow(self) -> IntArray:
+        """The queries that reveal one atom."""
+        return np.flatnonzero((self.queries.query_atoms >= 0).sum(axis=1) == 1)
+
+    @cached_property
+    def _signatures(self) -> tuple[list[tuple[int, ...]], IntArray]:
+        """The distinct numbers of cells that queries about several atoms have, and which of them each query has."""
+        real = self.queries.query_atoms >= 0
+        keys = [tuple(int(n) for n in self.queries.n_cells[q][real[q]]) for q in self._wide]
+        found = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+        which = np.full(len(self.queries), UNKNOWN)
+        which[self._wide] = [found[key] for key in keys]
+        return list(found), which
+
+    def choose(self, belief: Belief, asked: IntArray, keys: Sequence[bytes]) -> Proposal:
+        """The best query after each history; ``asked`` (H, Q) may not be asked again, ``keys`` name the histories."""
+        n = len(belief)
+        gains, errors = np.full((n, len(self.queries)), np.nan), np.zeros(n)
+        if self.exact and len(self._narrow):
+            gains[:, self._narrow] = self._narrow_gains(belief)
+        if not self.exact or len(self._wide):
+            for h in range(n):
+                gains[h], errors[h] = self._history_gains(belief.take(slice(h, h + 1)), asked[h], keys[h], gains[h])
+        gains = np.where(asked, np.nan, gains)
+        return _best(gains, errors)
+
+    # ---- many histories at once: queries about one atom -----------------------------------------------------------
+
+    def _narrow_gains(self, belief: Belief) -> FloatArray:
+        """(H, narrow queries) exact gains."""
+        model, parts = self.model, self.queries.parts
+        rows = max(1, int(self.budget // (16 * model.n_states)))
+        gains = np.empty((len(belief), len(parts.atom)))
+        for start in range(0, len(belief), rows):
+            here = belief.take(slice(start, start + rows))
+            weights = torch.softmax(here.log_weights, dim=1)
+            for begin, end in self._part_blocks(len(here)):
+                gains[start : start + rows, begin:end] = self._block_gains(weights, here.evidence, begin, end).cpu().numpy()
+        return gains[:, parts.query_part[self._narrow, 0]]
+
+    def _part_blocks(self, n_histories: int) -> list[tuple[int, int]]:
+        """Runs of parts whose tables fit the budget together; an atom's parts stay together."""
+        parts = self.queries.parts
+        most = max(1, int(self.budget // (48 * n_histories * self.model.n_classes)))
+        blocks, begin = [], 0
+        starts = np.flatnonzero(np.diff(parts.atom, prepend=-1))
+        stops = np.append(starts[1:], len(parts.atom))
+        for stop, following in zip(stops, np.append(stops[1:], UNKNOWN), strict=True):
+            if following == UNKNOWN or parts.offsets[following] - parts.offsets[begin] > most:
+                blocks.append((int(begin), int(stop)))
+                begin = stop
+        return blocks
+
+    def _block_gains(self, weights: Tensor, evidence: Tensor, begin: int, end: int) -> Tensor:
+        """(H, parts) gains of the parts ``begin`` to ``end``."""
+        parts, atoms = self.queries.parts, self.model.atoms
+        slots = slice(int(atoms.offsets[parts.atom[begin]]), int(atoms.offsets[parts.atom[end - 1] + 1]))
+        joint = value_joint(weights, self.model.block(slots), self.model.offsets)
+        joint = see_evidence(joint, weights, evidence, self.model, slots)
+        if not parts.plain:
+            cells = slice(int(parts.offsets[begin]), int(parts.offsets[end]))
+            owner = np.searchsorted(parts.offsets, parts.entry_cell, side="right") - 1
+            entries = slice(*(int(i) for i in np.searchsorted(owner, [begin, end])))
+            joint = cell_joint(joint, parts, entries, cells, slots.start)
+        return part_gains(joint, parts.sizes[begin:end])
+
+    # ---- one history at a time: queries about several atoms, and models too large for all states --------------------
+
+    def _history_gains(self, belief: Belief, asked: IntArray, key: bytes, narrow: FloatArray) -> tuple[FloatArray, float]:
+        """(Q,) gains after one history, and the standard error of the best one."""
+        model, parts = self.model, self.queries.parts
+        weights = torch.softmax(belief.log_weights[0], dim=0)
+        if self.exact:
+            table, offsets, drawn = self._whole_table(), model.offsets, None
+        else:
+            states, weights, drawn = resample(weights, self.n_states, uniform_of(self.seed, key))
+            table = model.state_probs(states)
+            counts = torch.bincount(model.state_class[states], minlength=model.n_classes).cpu().numpy()
+            offsets = np.concatenate([[0], np.cumsum(counts)])
+        weights = weights.to(table.dtype)
+        table = self._given(table, belief.evidence[0])
+        # atoms that no query asks about may follow those that one does
+        cells = table[: int(parts.offsets[-1])] if parts.plain else self._cells(table)
+        gains = narrow.copy()
+        candidates = self._wide
+        if not self.exact:
+            alone = part_gains(value_joint(weights[None], cells, offsets), parts.sizes)[0].cpu().numpy()
+            gains[self._narrow] = alone[parts.query_part[self._narrow, 0]]
+            promise = np.where(parts.query_part >= 0, alone[parts.query_part], 0).sum(axis=1)
+            candidates = _largest(np.where(asked, -1.0, promise), self._wide, self.n_screened)
+        gains[candidates] = self._wide_gains(candidates, cells, weights, offsets)
+        if drawn is None or not bool(drawn.any()):
+            return gains, 0.0
+        best = int(_best(np.where(asked, np.nan, gains)[None], np.zeros(1)).query[0])
+        return gains, 0.0 if best == UNKNOWN else self._error(best, cells, weights, offsets, drawn)
+
+    def _whole_table(self) -> Tensor:
+        """(L, S) the probabilities of all atom values in all states; kept while it is small, since every history needs it."""
+        if self._table is not None:
+            return self._table
+        table = self.model.block(slice(0, self.model.atoms.n_slots)).to(torch.float64)
+        if table.numel() * table.element_size() <= self.budget:
+            self._table = table
+        return table
+
+    def _given(self, table: Tensor, evidence: Tensor) -> Tensor:
+        """(L, M) P(value | state) -> P(value | state, evidence)."""
+        changed = torch.nonzero(evidence != 0)[:, 0].cpu().numpy()
+        if not len(changed):
+            return table
+        atoms = self.model.atoms
+        table = table.clone()
+        possible = evidence.isfinite()
+        for atom in np.unique(atoms.slot_atom[changed]).tolist():
+            begin, end = int(atoms.offsets[atom]), int(atoms.offsets[atom + 1])
+            if int(possible[begin:end].sum()) == 1:
+                table[begin:end] = possible[begin:end, None].to(table.dtype)
+            else:
+                table[begin:end] = condition(table[begin:end], evidence[begin:end])
+        return table
+
+    def _cells(self, table: Tensor) -> Tensor:
+        """(L, M) -> (cells of all parts, M)."""
+        parts = self.queries.parts
+        cells = torch.zeros((int(parts.offsets[-1]), table.shape[1]), dtype=table.dtype, device=table.device)
+        slots, index = (torch.as_tensor(i, device=table.device) for i in (parts.entry_slot, parts.entry_cell))
+        return cells.index_add_(0, index, table[slots])
+
+    def _wide_gains(self, queries: IntArray, cells: Tensor, weights: Tensor, offsets: IntArray) -> FloatArray:
+        """Gains of some queries about several atoms."""
+        bounds = list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
+        signatures, which = self._signatures
+        gains = np.zeros(len(queries))
+        for index, signature in enumerate(signatures):
+            mine = np.flatnonzero(which[queries] == index)
+            n_answers, halves = int(np.prod(signature)), 2 * int(np.sqrt(np.prod(signature))) + 1
+            each = (3 * n_answers * len(bounds) + 3 * halves * len(weights)) * cells.element_size()
+            size = max(1, int(self.budget // each))
+            for start in range(0, len(mine), size):
+                some = mine[start : start + size]
+                joint = pattern_joint(weights, self._tables(queries[some], signature, cells), bounds)
+                gains[some] = gain(joint).cpu().numpy()
+        return gains
+
+    def _tables(self, queries: IntArray, signature: tuple[int, ...], cells: Tensor) -> list[Tensor]:
+        """For each atom of some like queries (Q, K_w, M): P(cell | state, history)."""
+        parts = self.queries.parts
+        first = parts.offsets[parts.query_part[queries]]  # (Q, W)
+        return [
+            cells[torch.as_tensor(first[:, w, None] + np.arange(size), device=cells.device)]
+            for w, size in enumerate(signature)
+        ]
+
+    def _error(self, query: int, cells: Tensor, weights: Tensor, offsets: IntArray, drawn: Tensor) -> float:
+        """Standard error of one gain that comes from drawing the light states (delta method): root of variance plus squared bias.
+
+        To first order a state adds its weight times E[log p(answer | y) / p(answer)], the expectation over its own answers. To
+        second order fewer states look more alike within a class than they are, which makes gains too large: by half of
+        sum Var p(answer, y) (1 / p(answer, y) - 1 / p(answer)), several first-order errors where a query has many answers.
+        """
+        real = int((self.queries.query_atoms[query] >= 0).sum())
+        signature = tuple(int(n) for n in self.queries.n_cells[query][:real])
+        tables = self._tables(np.array([query]), signature, cells)
+        bounds = list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
+        joint = pattern_joint(weights, tables, bounds)[0].to(torch.float64)  # (answers, C)
+        joint = joint / joint.sum()
+        ratio = torch.where(joint > 0, joint.log() - joint.sum(1, keepdim=True).log() - joint.sum(0).log(), 0.0)
+        half = len(tables) // 2 or 1
+        left = partial_products(tables[:half])[0].to(torch.float64)
+        right = partial_products(tables[half:])[0].to(torch.float64) if half < len(tables) else torch.ones_like(left[:1])
+        influence = torch.cat(
+            [
+                torch.einsum("im,ij,jm->m", left[:, a:b], ratio[:, c].reshape(len(left), len(right)), right[:, a:b])
+                for c, (a, b) in enumerate(bounds)
+            ]
+        )
+        light = influence[drawn]
+        step = float(weights[drawn][0])
+        # a single draw has no spread of its own: its distance from the mean, which is the gain, stands for it
+        spread = light.var() if len(light) > 1 else (light[0] - (joint * ratio).sum()).square()
+        return float((step**2 * len(light) * spread + self._bias(joint, tables, bounds, drawn, step) ** 2).sqrt())
+
+    def _bias(self, joint: Tensor, tables: list[Tensor], bounds: list[tuple[int, int]], drawn: Tensor, step: float) -> float:
+        """How much too large a gain is on average; the draws are stratified by class, since states are sorted by it."""
+        light = drawn.to(tables[0].dtype)
+        counts = torch.stack([light[a:b].sum() for a, b in bounds])
+        mean = pattern_joint(light, tables, bounds)[0] / counts.clamp(min=1)  # (answers, C)
+        squares = pattern_joint(light, [table.square() for table in tables], bounds)[0]
+        spread = torch.where(counts > 1, (squares - counts * mean.square()) * counts / (counts - 1).clamp(min=1), squares)
+        variance = step**2 * spread.to(torch.float64).clamp(min=0)
+        terms = torch.where(joint > 0, variance / joint - variance / joint.sum(1, keepdim=True), 0.0)
+        return float(terms.sum() / 2)
+
+
+def _largest(scores: FloatArray, among: IntArray, n: int) -> IntArray:
+    """The n indices among some with the largest scores, ties to the lowest, in order of index."""
+    order = among[np.argsort(-scores[among], kind="stable")]
+    return np.sort(order[:n])
+
+
+def _best(gains: FloatArray, errors: FloatArray) -> Proposal:
+    """The best query of each row; gains closer than `TIE` go to the lowest index."""
+    known = np.where(np.isnan(gains), -np.inf, gains)
+    top = known.max(axis=1, keepdims=True)
+    query = np.argmax(known >= top - TIE, axis=1)
+    none = np.isneginf(top[:, 0])
+    best = np.where(none, 0.0, known[np.arange(len(known)), query])
+    return Proposal(np.where(none, UNKNOWN, query), best, errors, gains)

@@ -1,0 +1,84 @@
+"""Joint tables of one atom and the label, for all atoms and many histories at once, by matrix products."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from infopursuit.models.finite import FiniteModel, segments
+from infopursuit.queries.queryset import Parts
+from infopursuit.types import IntArray
+
+
+def value_joint(weights: Tensor, probs: Tensor, offsets: IntArray) -> Tensor:
+    """(H, S) normalised weights, (L, S) atom probabilities -> (H, L, C) p(atom = value, y | history) of atoms not yet seen."""
+    n_classes, per_class = len(offsets) - 1, int(offsets[1] - offsets[0])
+    probs = probs.to(weights.dtype)
+    if n_classes * per_class == weights.shape[1] and (offsets[1:] - offsets[:-1] == per_class).all():
+        # equal classes: one batched product, (C, H, Z) x (C, Z, L)
+        left = weights.reshape(len(weights), n_classes, per_class).transpose(0, 1)
+        right = probs.reshape(len(probs), n_classes, per_class).permute(1, 2, 0)
+        return torch.bmm(left, right).permute(1, 2, 0)
+    return torch.stack([weights[:, a:b] @ probs[:, a:b].T for a, b in segments(offsets)], dim=-1)
+
+
+def see_evidence(joint: Tensor, weights: Tensor, evidence: Tensor, model: FiniteModel, slots: slice | None = None) -> Tensor:
+    """Mend the rows of `value_joint` whose atoms the history has something to say about.
+
+    The weights hold P(what is known of the atom | state) already. An atom that is known becomes an indicator; one that is
+    known in part (an earlier threshold on the same column) is conditioned on what is left of it.
+    """
+    span = slots or slice(0, model.atoms.n_slots)
+    said = evidence[:, span]
+    slot_atom = torch.as_tensor(model.atoms.slot_atom[span], device=joint.device)
+    first = int(slot_atom[0])
+    n_atoms = int(slot_atom[-1]) - first + 1
+    touched = torch.zeros((len(joint), n_atoms), dtype=torch.bool, device=joint.device)
+    changed = said != 0
+    if not changed.any():
+        return joint
+    rows, columns = changed.nonzero(as_tuple=True)
+    touched[rows, slot_atom[columns] - first] = True
+    possible = torch.zeros((len(joint), n_atoms), dtype=torch.int64, device=joint.device)
+    possible.index_add_(1, slot_atom - first, said.isfinite().to(torch.int64))
+    known = touched & (possible == 1)
+    mass = torch.stack([weights[:, a:b].sum(1) for a, b in segments(model.offsets)], dim=-1)  # (H, C)
+    row, column = known[:, slot_atom - first].nonzero(as_tuple=True)
+    joint = joint.clone()
+    joint[row, column] = torch.where(said[row, column, None].isfinite(), mass[row], 0.0)
+    for h, atom in (touched & ~known).nonzero().tolist():
+        begin, end = int(model.atoms.offsets[first + atom]), int(model.atoms.offsets[first + atom + 1])
+        table = condition(model.block(slice(begin, end)).to(weights.dtype), evidence[h, begin:end])  # (V, S)
+        here = value_joint(weights[h : h + 1], table, model.offsets)[0]
+        joint[h, begin - span.start : end - span.start] = here
+    return joint
+
+
+def condition(probs: Tensor, evidence: Tensor) -> Tensor:
+    """(V, S) P(value | state) of one atom -> P(value | state, evidence), 0 in states that the evidence excludes."""
+    weighted = probs * evidence.exp()[:, None].to(probs.dtype)
+    total = weighted.sum(0)
+    return torch.where(total > 0, weighted / total, 0.0)
+
+
+def cell_joint(values: Tensor, parts: Parts, entries: slice, cells: slice, first_slot: int) -> Tensor:
+    """(H, l, C) joint tables of values -> (H, cells, C) of the cells that some parts put these values in."""
+    slots = torch.as_tensor(parts.entry_slot[entries] - first_slot, device=values.device)
+    index = torch.as_tensor(parts.entry_cell[entries] - cells.start, device=values.device)
+    joint = torch.zeros((len(values), cells.stop - cells.start, values.shape[2]), dtype=values.dtype, device=values.device)
+    return joint.index_add_(1, index, values[:, slots])
+
+
+def part_gains(joint: Tensor, sizes: IntArray) -> Tensor:
+    """(H, cells, C) tables of several parts end to end -> (H, P) the gain of each part."""
+    total = joint[:, : int(sizes[0])].sum((1, 2))  # the same for every part: it is the weight of the history
+    joint = joint / total[:, None, None]
+    per_cell = torch.xlogy(joint, joint).sum(2)
+    answer = joint.sum(2)
+    per_cell = per_cell - torch.xlogy(answer, answer)
+    owner = torch.repeat_interleave(
+        torch.arange(len(sizes), device=joint.device), torch.as_tensor(sizes, device=joint.device)
+    )
+    summed = torch.zeros((len(joint), len(sizes)), dtype=joint.dtype, device=joint.device).index_add_(1, owner, per_cell)
+    label = joint[:, : int(sizes[0])].sum(1)  # (H, C)
+    return (summed - torch.xlogy(label, label).sum(1, keepdim=True)).clamp(min=0)

@@ -1,0 +1,125 @@
+"""Models with finitely many latent states: everything about them can be computed exactly."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from infopursuit.types import Atoms, FloatArray, IntArray
+
+SMALL_TABLE = 64 * 2**20
+"""Tables up to this many bytes are kept in float64, larger ones in float32, where no dtype is given."""
+
+
+class FiniteModel:
+    """p(atoms | z, y) p(z | y) p(y) over S latent states, each of which belongs to one class.
+
+    States of one class lie next to each other: class ``c`` owns the states ``offsets[c]`` to ``offsets[c + 1]``.
+
+    Parameters
+    ----------
+    atoms: how many values each atom has.
+    log_prior: (S,) log p(y, z).
+    offsets: (C + 1,) where the states of each class begin.
+    probs: (L, S) the probability of each atom value in each state.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, atoms: Atoms, log_prior: Tensor, offsets: IntArray, probs: Tensor) -> None:
+        self.atoms = atoms
+        self.log_prior = log_prior.to(torch.float64)
+        self.offsets = np.asarray(offsets, dtype=np.int64)
+        self.probs = probs
+        self.state_class = torch.repeat_interleave(
+            torch.arange(self.n_classes, device=probs.device), torch.as_tensor(np.diff(self.offsets), device=probs.device)
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_states(self) -> int:
+        """S."""
+        return int(self.offsets[-1])
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tables live."""
+        return self.probs.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The number type of the tables."""
+        return self.probs.dtype
+
+    @property
+    def class_prior(self) -> FloatArray:
+        """(C,) p(y)."""
+        return np.asarray(class_log_sums(self.log_prior[None], self.offsets)[0].exp().cpu().numpy(), dtype=np.float64)
+
+    def rows(self, slots: Tensor) -> Tensor:
+        """(n, S) the probability of some atom values in all states."""
+        return self.probs[slots]
+
+    def block(self, slots: slice) -> Tensor:
+        """(l, S) the probability of a run of atom values in all states."""
+        return self.rows(torch.arange(slots.start, slots.stop, device=self.device))
+
+    def state_probs(self, states: Tensor) -> Tensor:
+        """(L, M) the probability of all atom values in some states."""
+        return self.probs[:, states]
+
+    def with_class_prior(self, class_prior: Any) -> FiniteModel:
+        """The same model with another p(y): prevalence differs from place to place."""
+        prior = check_prior(class_prior, self.n_classes, "class_prior")
+        now = class_log_sums(self.log_prior[None], self.offsets)[0]
+        unheard = np.flatnonzero((prior > 0) & ~np.isfinite(now.cpu().numpy()))
+        if len(unheard):
+            raise ValueError(
+                f"class_prior[{unheard[0]}] is {prior[unheard[0]]:g}, but this model was made with probability 0 for that class and "
+                f"has not kept its latent states; make the model anew with a prior above 0"
+            )
+        given = torch.as_tensor(prior, device=self.device)
+        shift = torch.where(given > 0, given.log() - now, -torch.inf)
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.log_prior = self.log_prior + shift[self.state_class]
+        return other
+
+    def to(self, device: Any = None, dtype: torch.dtype | None = None) -> FiniteModel:
+        """The same model on another device or in another number type."""
+        other = object.__new__(type(self))
+        other.__dict__.update(
+            {k: v.to(device) if isinstance(v, Tensor) else v for k, v in self.__dict__.items()}
+        )
+        other.probs = self.probs.to(device=device, dtype=dtype)
+        return other
+
+
+def class_log_sums(log_weights: Tensor, offsets: IntArray) -> Tensor:
+    """(H, S) -> (H, C): log of the sum over the states of each class, -inf where a class has no weight."""
+    n_states, n_classes = int(offsets[-1]), len(offsets) - 1
+    if n_states == n_classes * (int(offsets[1]) - int(offsets[0])) and (np.diff(offsets) == offsets[1] - offsets[0]).all():
+        return torch.logsumexp(log_weights.reshape(len(log_weights), n_classes, -1), dim=-1)
+    return torch.stack([torch.logsumexp(log_weights[:, a:b], dim=-1) for a, b in segments(offsets)], dim=-1)
+
+
+def segments(offsets: IntArray) -> list[tuple[int, int]]:
+    """The states of each class as (first, past the last)."""
+    return [(int(a), int(b)) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+
+
+def check_prior(prior: Any, n_classes: int, name: str) -> FloatArray:
+    """Class probabilities as an array that sums to one, refused where they cannot be that."""
+    array = np.asarray(prior, dtype=np.float64)
+    if array.shape != (n_classes,):
+        raise ValueError(f"{name} has shape {array.shape}; expected one probability for each of the {n_classes} classes")
+    if not np.isfinite(array).all() or (array < 0).any() or not np.isclose(array.sum(), 1, atol=1e-6):
+        raise ValueError(f"{name} must be probabilities that sum to 1; got {array.tolist()[:10]} (sum {array.sum():g})")
+    return array / array.sum()

@@ -1,0 +1,104 @@
+"""Labelled atom values to learn from: distinct rows with weights, so that repeating a row is the same as weighting it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from infopursuit.types import UNKNOWN, Atoms, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Sample:
+    """N distinct labelled rows, sorted by class and then by value.
+
+    values: (N, A), -1 for unknown. labels: (N,) in 0..C-1. weights: (N,) positive.
+    """
+
+    atoms: Atoms
+    values: IntArray
+    labels: IntArray
+    weights: FloatArray
+    n_classes: int
+
+    @classmethod
+    def of(cls, atoms: Atoms, values: Any, labels: Any, weights: Any = None, n_classes: int | None = None) -> Sample:
+        """Check, drop rows of no weight, and join repeated rows."""
+        values = atoms.check(values)
+        labels = np.asarray(labels)
+        if labels.shape != (len(values),) or labels.dtype.kind not in "iu" or (labels < 0).any():
+            raise ValueError(f"labels must be {len(values)} class numbers from 0 on, one for each row of values; got {labels.dtype} of shape {labels.shape}")
+        n_classes = n_classes or int(labels.max(initial=0)) + 1
+        if (labels >= n_classes).any():
+            raise ValueError(f"labels go up to {labels.max()}, but there are only {n_classes} classes")
+        weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if weights.shape != (len(values),) or not np.isfinite(weights).all() or (weights < 0).any():
+            raise ValueError(f"weights must be {len(values)} numbers, none negative; got shape {weights.shape}")
+        used = weights > 0
+        values, labels, weights = values[used], labels[used].astype(np.int64), weights[used]
+        if not len(values):
+            raise ValueError("there is nothing to learn from: no row has a positive weight")
+        small = np.concatenate([labels[:, None], values], axis=1).astype(np.int32)
+        # one void scalar for a row sorts and compares whole rows at once; big-endian and shifted, bytes sort like numbers
+        packed = np.ascontiguousarray((small + 1).astype(">i4")).view(np.dtype((np.void, 4 * small.shape[1])))[:, 0]
+        _, first, which = np.unique(packed, return_index=True, return_inverse=True)
+        return cls(atoms, values[first], labels[first], np.bincount(which.ravel(), weights=weights), n_classes)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, rows: Any) -> Sample:
+        """Some of the rows, in their order."""
+        return Sample(self.atoms, self.values[rows], self.labels[rows], self.weights[rows], self.n_classes)
+
+    @cached_property
+    def class_weights(self) -> FloatArray:
+        """(C,) the weight of each class."""
+        return np.bincount(self.labels, weights=self.weights, minlength=self.n_classes)
+
+    @cached_property
+    def class_prior(self) -> FloatArray:
+        """(C,) class frequencies, smoothed by half a row for each class that occurs nowhere or rarely."""
+        total = self.class_weights + 0.5
+        return np.asarray(total / total.sum())
+
+    @cached_property
+    def keys(self) -> IntArray:
+        """(N,) a number for each row that depends on its content alone: chance that does not depend on the order of rows."""
+        rows = np.concatenate([self.labels[:, None], self.values], axis=1).astype("<i4")
+        digests = (hashlib.blake2b(row.tobytes(), digest_size=7).digest() for row in rows)
+        return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.int64)
+
+    def folds(self, n: int) -> IntArray:
+        """(N,) a fold for each row, -1 for classes too small to spare one; classes are spread evenly."""
+        fold = np.full(len(self), UNKNOWN, dtype=np.int64)
+        for c in range(self.n_classes):
+            rows = np.flatnonzero(self.labels == c)
+            if len(rows) >= max(n, 2):
+                fold[rows[np.argsort(self.keys[rows], kind="stable")]] = np.arange(len(rows)) % n
+        return fold
+
+    def value_weights(self) -> FloatArray:
+        """(C, L) the weight of each atom value in each class; unknown values count nowhere."""
+        table = np.zeros((self.n_classes, self.atoms.n_slots))
+        for c in range(self.n_classes):
+            rows = np.flatnonzero(self.labels == c)
+            slots = self.values[rows] + self.atoms.offsets[:-1]
+            known = self.values[rows] != UNKNOWN
+            weights = np.broadcast_to(self.weights[rows, None], slots.shape)
+            table[c] = np.bincount(slots[known], weights=weights[known], minlength=self.atoms.n_slots)
+        return table
+
+    def marginals(self, smoothing: float = 1.0) -> FloatArray:
+        """(C, L) P(value | class), drawn towards the frequency in all classes as if ``smoothing`` more rows had been seen."""
+        counts = self.value_weights()
+        starts, sizes = self.atoms.offsets[:-1], np.array(self.atoms.sizes)
+        everywhere = counts.sum(axis=0)
+        total = np.repeat(np.add.reduceat(everywhere, starts), sizes)
+        overall = (everywhere + 0.5) / (total + 0.5 * np.repeat(sizes, sizes))
+        per_class = np.repeat(np.add.reduceat(counts, starts, axis=1), sizes, axis=1)
+        return np.asarray((counts + smoothing * overall) / (per_class + smoothing))

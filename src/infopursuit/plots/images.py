@@ -1,0 +1,210 @@
+"""The paper's picture of a pursuit over image patches: where it looked, what it saw, and what it believed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infopursuit.explanation import Explanation, ExplanationStep
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette: told apart with every kind of colour vision, and the boxes differ in width and dash as well.
+NOW, BEFORE, GOOD, BAD = "#D55E00", "#3390D6", "#009E73", "#CC79A7"
+UNSEEN, OTHERS, EMPTY, INK, FAINT = "#8F959E", "#BDC3CB", "#F1F3F5", "#1F2328", "#6B7280"
+MOST_CLASSES = 10
+"""Of more classes than this only the most probable get a bar."""
+
+
+def image_trace(image: Any, explanation: Explanation, *, axes: Any = None, truth: Any = None, most: int = 8) -> Figure:
+    """Draw one image's pursuit, a column for each step, as in the paper's figure "IP in action".
+
+    Top row: the image, the patch asked about now in a thick red box, earlier ones in thin blue boxes. Second row: what has been
+    revealed, the rest grey. Third row: the posterior; the class that is predicted in the end is green. If ``truth`` is given and
+    another one, the prediction is purple and the true class green. The first column is before any question.
+
+    Parameters
+    ----------
+    image: (rows, columns) as it was asked about; flat and with one channel will do.
+    explanation: what `Trace` gives for that image.
+    axes: (3, columns) axes to draw on, at least as many columns as there are steps shown and one more; a new figure if None.
+    truth: the true class, as in ``explanation.classes``.
+    most: of more steps than this only the most influential are shown, by KL(after || before).
+
+    Returns the figure; ``figure.savefig("trace.png")`` writes it. No window is opened and pyplot is left alone.
+    """
+    _need_matplotlib()
+    if explanation.shape is None:
+        raise ValueError("this explanation is not about an image; image_trace draws explanations over patch queries")
+    if most < 1:
+        raise ValueError(f"most={most} must be at least 1; it is the number of steps to show")
+    pixels = _pixels(image, explanation.shape)
+    true_class = _find(explanation.classes, truth)
+    shown = list(range(len(explanation))) if len(explanation) <= most else list(explanation.most_influential(most))
+    columns = [0, *(k + 1 for k in shown)]  # questions asked when the column's belief was held
+    bars = _bars(explanation, columns, true_class)
+    grid, figure, own = _grid(axes, len(columns), len(bars), explanation.classes)
+    for place, asked in enumerate(columns):
+        steps = explanation.steps[:asked]
+        _draw_image(grid[0, place], pixels, steps)
+        _draw_revealed(grid[1, place], explanation.revealed(asked), steps[-1:])
+        _draw_posterior(grid[2, place], explanation, asked, bars, true_class, names=place == 0)
+        grid[0, place].set_title("before" if asked == 0 else f"k = {asked}", fontsize=10, color=INK, pad=5)
+    if own:
+        for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
+            axis.set_ylabel(words, fontsize=9, color=FAINT, rotation=0, ha="right", va="center", labelpad=6)
+        _say(figure, explanation, true_class, len(shown))
+    return figure
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib, which is not installed; pip install infopursuit[plots]") from error
+
+
+def _pixels(image: Any, shape: tuple[int, int]) -> FloatArray:
+    """(rows, columns) grey values."""
+    array = np.asarray(image, dtype=np.float64)
+    if array.size != shape[0] * shape[1]:
+        raise ValueError(f"image has shape {array.shape}, but the explanation is about images of shape {shape}")
+    return array.reshape(shape)
+
+
+def _find(classes: tuple[Any, ...], truth: Any) -> int | None:
+    """The index of the true class."""
+    if truth is None:
+        return None
+    for c, name in enumerate(classes):
+        if name == truth or str(name) == str(truth):
+            return c
+    raise ValueError(f"truth={truth!r} is none of the classes {list(classes)[:10]}")
+
+
+def _bars(explanation: Explanation, columns: list[int], true_class: int | None) -> IntArray:
+    """The classes that get a bar, in class order: all of a few, else those that were most probable at some step shown."""
+    peak = explanation.posteriors[columns].max(axis=0) + explanation.posteriors[-1]
+    if true_class is not None:
+        peak[true_class] = np.inf
+    return np.sort(np.argsort(-peak, kind="stable")[:MOST_CLASSES])
+
+
+def _grid(axes: Any, n_columns: int, n_bars: int, classes: tuple[Any, ...]) -> tuple[Any, Figure, bool]:
+    """(3, columns) axes: the ones given, cleared of what is not needed, or those of a new figure."""
+    if axes is not None:
+        grid = np.asarray(axes, dtype=object)
+        if grid.ndim != 2 or grid.shape[0] != 3 or grid.shape[1] < n_columns:
+            raise ValueError(f"axes has shape {grid.shape}; expected (3, {n_columns}), or more columns")
+        for axis in grid[:, n_columns:].ravel():
+            axis.set_axis_off()
+        return grid, grid[0, 0].figure, False
+    from matplotlib.figure import Figure
+
+    column, gap, right, top, foot = 1.15, 0.16, 0.15, 0.85, 0.45  # inches
+    left = 0.85 + 0.075 * max(0, max(len(str(name)) for name in classes) - 8)
+    low = max(0.16 * n_bars, 1.0)
+    wide = left + max(n_columns, 4) * (column + gap) - gap + right
+    high = top + 2 * (column + gap) + low + foot
+    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
+    grid = np.empty((3, n_columns), dtype=object)
+    for place in range(n_columns):
+        x = left + place * (column + gap)
+        for row, (y, tall) in enumerate(
+            ((foot + low + 2 * gap + column, column), (foot + low + gap, column), (foot, low))
+        ):
+            grid[row, place] = figure.add_axes((x / wide, y / high, column / wide, tall / high))
+    return grid, figure, True
+
+
+def _draw_image(axis: Axes, pixels: FloatArray, steps: tuple[ExplanationStep, ...]) -> None:
+    """The image with a box for each patch asked about, the newest on top."""
+    low, high = float(np.nanmin(pixels)), float(np.nanmax(pixels))
+    axis.imshow(pixels, cmap="gray", vmin=low, vmax=high if high > low else low + 1, interpolation="nearest")
+    for step in steps[:-1]:
+        _box(axis, step, pixels.shape, BEFORE, 1.1)
+    for step in steps[-1:]:
+        _box(axis, step, pixels.shape, NOW, 2.4)
+    _bare(axis)
+
+
+def _draw_revealed(axis: Axes, seen: Any, newest: tuple[ExplanationStep, ...]) -> None:
+    """The part of the image that the belief rests on; everything else in grey."""
+    from matplotlib.colors import ListedColormap
+
+    axis.imshow(seen - UNKNOWN, cmap=ListedColormap([UNSEEN, "black", "white"]), vmin=0, vmax=2, interpolation="nearest")
+    for step in newest:
+        _box(axis, step, seen.shape, NOW, 1.2)
+    _bare(axis)
+
+
+def _box(axis: Axes, step: ExplanationStep, shape: tuple[int, ...], colour: str, width: float) -> None:
+    """A frame around the pixels of one query; dashed where the answer was not known."""
+    from matplotlib.patches import Rectangle
+
+    rows, columns = np.divmod(np.array(step.atoms), shape[1])
+    corner = (columns.min() - 0.5, rows.min() - 0.5)
+    frame = Rectangle(corner, np.ptp(columns) + 1, np.ptp(rows) + 1, fill=False, edgecolor=colour, linewidth=width)
+    frame.set_linestyle("--" if step.answer is None else "-")
+    frame.set_clip_on(False)
+    axis.add_patch(frame)
+
+
+def _bare(axis: Axes) -> None:
+    """No ticks, a hair of a frame."""
+    axis.set_xticks([])
+    axis.set_yticks([])
+    for spine in axis.spines.values():
+        spine.set_color(UNSEEN)
+        spine.set_linewidth(0.5)
+
+
+def _draw_posterior(
+    axis: Axes, explanation: Explanation, asked: int, bars: IntArray, true_class: int | None, *, names: bool
+) -> None:
+    """Bars of the belief after ``asked`` questions, and the class that leads with its probability below."""
+    posterior = explanation.posteriors[asked]
+    winner = int(explanation.posteriors[-1].argmax())
+    right = winner if true_class is None else true_class
+    colours = [GOOD if c == right else BAD if c == winner else OTHERS for c in bars]
+    heights = np.arange(len(bars))
+    axis.barh(heights, np.ones(len(bars)), height=0.74, color=EMPTY)
+    axis.barh(heights, posterior[bars], height=0.74, color=colours)
+    axis.set_xlim(0, 1)
+    axis.set_ylim(len(bars) - 0.5, -0.5)
+    axis.set_xticks([])
+    for side in axis.spines.values():
+        side.set_visible(False)
+    axis.tick_params(axis="y", length=0, pad=3, labelsize=8.5, labelcolor=INK)
+    called = [f"{'true: ' if c == true_class else ''}{explanation.classes[c]}" for c in bars]
+    axis.set_yticks(heights, called if names else [""] * len(bars))
+    if names:
+        for label, c in zip(axis.get_yticklabels(), bars, strict=True):
+            label.set_fontweight("bold" if c in (winner, true_class) else "normal")
+    leader = int(posterior.argmax())
+    words = "prior" if asked == 0 else f"{explanation.classes[leader]}: {_percent(float(posterior[leader]))}"
+    axis.set_xlabel(words, fontsize=9, labelpad=4, color=FAINT if asked == 0 else INK)
+
+
+def _say(figure: Figure, explanation: Explanation, true_class: int | None, n_shown: int) -> None:
+    """The headline (what came out, and whether it is right), and below it how to read the picture."""
+    n = len(explanation)
+    text = f"{explanation.prediction} with {_percent(explanation.confidence)} after {n} question{'' if n == 1 else 's'}"
+    if true_class is not None:
+        truth = explanation.classes[true_class]
+        text += ", which is right" if truth == explanation.prediction else f", but it is {truth}"
+    below = "thick box: asked about now, thin: before; grey: not looked at"
+    if n_shown < n:
+        below = f"the {n_shown} steps that moved the belief most; {below}"
+    left = min(axis.get_position().x0 for axis in figure.axes)
+    high = float(figure.get_size_inches()[1])
+    figure.text(left, 1 - 0.12 / high, text, fontsize=12, fontweight="bold", color=INK, ha="left", va="top")
+    figure.text(left, 1 - 0.36 / high, below, fontsize=8, color=FAINT, ha="left", va="top")
+
+
+def _percent(p: float) -> str:
+    return f"{min(100 * p, 99.9):.1f} %" if 0.99 < p < 1 else f"{100 * p:.0f} %"

@@ -1,0 +1,114 @@
+"""The exact posterior of a finite model: one log-weight for each latent state, updated answer by answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from infopursuit.models.finite import FiniteModel, class_log_sums
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import UNKNOWN, IntArray
+
+NEVER = -torch.inf
+CHUNK = 2**26
+"""Bytes of probabilities that are gathered at a time."""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What H histories say.
+
+    log_weights: (H, S) log p(y, z, history), unnormalised: their sum is the probability of the history.
+    evidence: (H, L) log-weight of each atom value: 0 where still possible, -inf where excluded.
+    """
+
+    log_weights: Tensor
+    evidence: Tensor
+
+    def __len__(self) -> int:
+        return len(self.log_weights)
+
+    def take(self, rows: Tensor | slice) -> Belief:
+        """Some of the histories."""
+        return Belief(self.log_weights[rows], self.evidence[rows])
+
+
+class ExactPosterior:
+    """p(z, y | history) by the paper's recursion (eq. 14), kept over all latent states so that nothing is approximated."""
+
+    name = "exact"
+
+    def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
+        self.model, self.queries = model, queries
+        device = model.device
+        self._slots = torch.as_tensor(model.atoms.slots, device=device)
+        self._query_atoms = torch.as_tensor(queries.query_atoms, device=device)
+        self._query_cells = torch.as_tensor(queries.query_cells, device=device)
+
+    def start(self) -> Belief:
+        """The belief of the one empty history: the prior."""
+        model = self.model
+        evidence = torch.zeros((1, model.atoms.n_slots), dtype=torch.float64, device=model.device)
+        return Belief(model.log_prior[None], evidence)
+
+    def update(self, belief: Belief, parents: IntArray, queries: IntArray, answers: IntArray) -> Belief:
+        """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W)."""
+        device = self.model.device
+        rows = torch.as_tensor(parents, device=device)
+        asked, cells = torch.as_tensor(queries, device=device), torch.as_tensor(answers, device=device)
+        evidence = belief.evidence[rows]
+        log_weights = belief.log_weights[rows]
+        for w in range(cells.shape[1]):
+            known = torch.nonzero(cells[:, w] != UNKNOWN)[:, 0]
+            if len(known):
+                slots = self._slots[self._query_atoms[asked[known], w]]  # (n, V)
+                keeps = self._query_cells[asked[known], w][:, : slots.shape[1]] == cells[known, w, None]  # (n, V)
+                self._absorb(log_weights, evidence, known, slots, keeps)
+        return Belief(log_weights, evidence)
+
+    def log_class(self, belief: Belief) -> Tensor:
+        """(H, C) log p(y | history)."""
+        sums = class_log_sums(belief.log_weights, self.model.offsets)
+        return sums - torch.logsumexp(sums, dim=1, keepdim=True)
+
+    def log_evidence(self, belief: Belief) -> Tensor:
+        """(H,) log p(history)."""
+        return torch.logsumexp(belief.log_weights, dim=1)
+
+    def _absorb(self, log_weights: Tensor, evidence: Tensor, rows: Tensor, slots: Tensor, keeps: Tensor) -> None:
+        """Exclude the values of one atom that do not agree with its answer, in place in the new rows.
+
+        Each state's weight is multiplied by P(atom in what is left) / P(atom in what was left before): 1 for an atom that
+        was known already (a pixel under an earlier patch), so that nothing is counted twice.
+        """
+        before = torch.where(slots >= 0, evidence[rows[:, None], slots.clamp(min=0)], NEVER)  # (n, V)
+        after = torch.where(keeps, before, NEVER)
+        changed = (after != before).any(dim=1)
+        rows, slots, before, after = rows[changed], slots[changed], before[changed], after[changed]
+        if not len(rows):
+            return
+        real = slots >= 0
+        fresh = ((before == 0) | ~real).all(dim=1)
+        single = fresh & (after.isfinite().sum(dim=1) == 1) & (after.amax(dim=1) == 0)
+        if single.any():
+            slot = slots[single].gather(1, after[single].argmax(dim=1, keepdim=True))[:, 0]
+            factor = self.model.rows(slot).log_()
+            if len(slot) == len(log_weights):
+                log_weights += factor
+            else:
+                log_weights.index_add_(0, rows[single], factor.to(log_weights.dtype))
+        mixed = torch.nonzero(~single)[:, 0]
+        size = max(1, CHUNK // (8 * slots.shape[1] * self.model.n_states))
+        for some in mixed.split(size) if len(mixed) else ():
+            left, was = self._masses(slots[some], torch.stack([after[some], before[some]], dim=1)).unbind(1)
+            log_weights[rows[some]] += torch.where(left > 0, left.log() - was.log(), NEVER)
+        where = real.nonzero(as_tuple=True)
+        evidence[rows[where[0]], slots[where]] = after[where]
+
+    def _masses(self, slots: Tensor, log_values: Tensor) -> Tensor:
+        """(n, V) slots of an atom, (n, 2, V) log-weights -> (n, 2, S) the probability of its weighted values in each state."""
+        n, n_values = slots.shape
+        table = self.model.rows(slots.clamp(min=0).flatten()).to(torch.float64).reshape(n, n_values, -1)
+        return torch.bmm(log_values.exp(), table)

@@ -1,0 +1,61 @@
+"""A line of progress for anything that takes longer than two seconds, on terminals and in logs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TextIO
+
+
+class Progress:
+    """``with Progress("asking", 1000) as progress: progress.advance(10)``.
+
+    Silent for the first two seconds. On a terminal one line is rewritten; elsewhere a line is written every half minute.
+    ``show=False`` keeps it silent, ``show=None`` shows it on a terminal only.
+    """
+
+    def __init__(self, what: str, total: int, *, show: bool | None = None, stream: TextIO | None = None) -> None:
+        self.what, self.total, self.done = what, max(total, 1), 0
+        self.stream = stream or sys.stderr
+        self.live = bool(getattr(self.stream, "isatty", lambda: False)())
+        self.show = self.live if show is None else show
+        self._start = self._last = time.monotonic()
+        self._written = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._written and self.live:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
+
+    def advance(self, n: int = 1) -> None:
+        """Say that n more are done."""
+        self.done += n
+        now = time.monotonic()
+        if not self.show or now - self._start < 2 or now - self._last < (0.2 if self.live else 30):
+            return
+        self._last, self._written = now, True
+        share = min(self.done / self.total, 1.0)
+        left = (now - self._start) * (1 - share) / max(share, 1e-9)
+        line = f"{self.what} {bar(share)} {self.done} of {self.total}, {_clock(left)} left"
+        self.stream.write(f"\r\x1b[K{line}" if self.live else line + "\n")
+        self.stream.flush()
+
+
+def bar(share: float, width: int = 20) -> str:
+    """A bar of eighths of a block.
+
+    >>> bar(0.5, 4)
+    '██  '
+    """
+    eighths = round(max(0.0, min(share, 1.0)) * width * 8)
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

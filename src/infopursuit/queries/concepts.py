@@ -1,0 +1,117 @@
+"""Yes/no attributes, given as a 0/1 matrix in which NaN means "not known"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.tables import is_frame, read_table
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+
+class Concepts(QuerySet):
+    """One yes/no query for each column of a 0/1 matrix."""
+
+    kind = "concepts"
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        sentences: Sequence[str] | None = None,
+        choices: Sequence[Sequence[str]] | None = None,
+        presence: bool = False,
+    ) -> None:
+        self.presence = presence
+        super().__init__(names, [2] * len(names), np.arange(len(names))[:, None], sentences=sentences, choices=choices)
+
+    def observe(self, X: Any) -> IntArray:
+        """(B, A) answers as 0 and 1, -1 where X has NaN.
+
+        A frame that has all the names is read by name, everything else by position. A sparse matrix says what is there:
+        a stored number other than 0 is "yes".
+        """
+        if hasattr(X, "tocoo"):
+            return self._observe_sparse(X)
+        matrix = self._matrix(X)
+        missing = np.isnan(matrix)
+        if self.presence:
+            matrix = np.where(missing, matrix, matrix != 0)
+        bad = ~missing & (matrix != 0) & (matrix != 1)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(
+                f"X[{row}, {column}] is {matrix[row, column]:g}, but {self.names[column]!r} is a yes/no query; give "
+                f"0, 1 or NaN, or use ip.queries.columns for numbers and categories"
+            )
+        return np.where(missing, UNKNOWN, matrix).astype(np.int64)
+
+    def to_spec(self) -> dict[str, Any]:
+        choices = None if self._choices is None else [list(names) for names in self._choices]
+        return {
+            "names": list(self.names),
+            "sentences": list(self.sentences),
+            "choices": choices,
+            "presence": self.presence,
+        }
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Concepts:
+        return cls(spec["names"], spec["sentences"], spec["choices"], bool(spec["presence"]))
+
+    def _matrix(self, X: Any) -> FloatArray:
+        """(B, Q) the numbers of a dense X."""
+        if not is_frame(X):
+            try:
+                matrix = np.asarray(X.detach() if hasattr(X, "detach") else X, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"X must hold 0, 1 and NaN only; {error}") from None
+            if matrix.shape == (len(self),):
+                matrix = matrix[None]  # a single input
+            self._check_width(matrix.shape)
+            return matrix
+        table = read_table(X)
+        if set(self.names) <= set(table.names):
+            order = [table.names.index(name) for name in self.names]
+        else:
+            self._check_width((table.n_rows, len(table.names)))
+            order = list(range(len(self)))
+        return np.stack([table.column(position).numbers() for position in order], axis=1)
+
+    def _observe_sparse(self, X: Any) -> IntArray:
+        self._check_width(X.shape)
+        stored = X.tocsr().tocoo()  # by way of rows, which adds up what was stored twice
+        values = np.zeros(X.shape, dtype=np.int64)
+        values[stored.row, stored.col] = np.where(np.isnan(stored.data.astype(float)), UNKNOWN, stored.data != 0)
+        return values
+
+    def _check_width(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 2 or shape[1] != len(self):
+            raise ValueError(f"X has shape {shape}; expected (inputs, {len(self)}), one column for each query")
+
+
+def concepts(
+    names: Sequence[str],
+    *,
+    sentences: Sequence[str] | None = None,
+    choices: Sequence[Sequence[str]] | None = None,
+    presence: bool = False,
+) -> Concepts:
+    """A yes/no query for each name.
+
+    Parameters
+    ----------
+    names: what the columns of the 0/1 matrix stand for, all different.
+    sentences: how each is asked; the name with a question mark where nothing is given.
+    choices: what "no" and "yes" are called for each query.
+    presence: any number other than 0 is "yes", as in a table of word counts.
+
+    >>> qs = concepts(["has a beak", "can fly"])
+    >>> qs[1].sentence, qs.say(1, (0,))
+    ('can fly?', 'can fly: no')
+    """
+    if isinstance(names, str):
+        raise ValueError(f"names is the text {names!r}; give a list of names, one for each column")
+    return Concepts([str(name) for name in names], sentences, choices, presence)

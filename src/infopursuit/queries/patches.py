@@ -1,0 +1,161 @@
+"""Patches of a binary image: a query reveals every pixel under a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from infopursuit.queries.queryset import MAX_ANSWERS, QuerySet
+from infopursuit.queries.recipe import Recipe
+from infopursuit.queries.weights import check_weights
+from infopursuit.types import UNKNOWN, Answer, IntArray
+
+ON, OFF, HIDDEN = "█", "·", "?"
+
+
+class Patches(QuerySet):
+    """Overlapping windows of an image; pixel ``row * columns + column`` is one binary atom."""
+
+    kind = "patches"
+
+    def __init__(
+        self, shape: tuple[int, int], size: tuple[int, int], stride: tuple[int, int], threshold: float | None
+    ) -> None:
+        rows, columns = shape
+        high, wide = size
+        if min(shape) < 1 or min(size) < 1 or min(stride) < 1 or high > rows or wide > columns:
+            raise ValueError(
+                f"size={size} and stride={stride} do not fit an image of shape {shape}; they start at 1 and must fit"
+            )
+        if 2 ** (high * wide) > MAX_ANSWERS:
+            raise ValueError(
+                f"size={size} reveals {high * wide} pixels at once, 2**{high * wide} answers; use at most 16 (4 x 4)"
+            )
+        self.shape, self.size, self.stride, self.threshold = (rows, columns), (high, wide), stride, threshold
+        tops, lefts = range(0, rows - high + 1, stride[0]), range(0, columns - wide + 1, stride[1])
+        corners = [(r, c) for r in tops for c in lefts]
+        window = np.array([r * columns + c for r in range(high) for c in range(wide)])
+        super().__init__(
+            names=[f"patch at row {r + 1}, column {c + 1}" for r, c in corners],
+            sizes=[2] * (rows * columns),
+            atoms=np.array([r * columns + c for r, c in corners])[:, None] + window,
+            sentences=[f"What is in the {high} x {wide} patch at row {r + 1}, column {c + 1}?" for r, c in corners],
+        )
+        self.corners = corners
+
+    def observe(self, X: Any) -> IntArray:
+        """(B, A) pixels as 0 and 1; NaN is not known. Accepts (B, rows, columns), (B, rows * columns) or one image."""
+        images = _as_images(X)
+        rows, columns = self.shape
+        if images.shape == self.shape:
+            images = images[None]
+        if images.shape[1:] not in ((rows, columns), (rows * columns,)):
+            raise ValueError(f"X has shape {images.shape}; expected (images, {rows}, {columns})")
+        images = images.reshape(len(images), rows * columns)
+        missing = np.isnan(images)
+        if self.threshold is not None:
+            return np.where(missing, UNKNOWN, images > self.threshold).astype(np.int64)
+        seen = images[~missing]
+        if not np.isin(seen, (0, 1)).all():
+            raise ValueError(
+                f"X has grey pixels between {seen.min():g} and {seen.max():g}; "
+                f"say patches(..., threshold=...) to make them black and white"
+            )
+        return np.where(missing, UNKNOWN, images == 1).astype(np.int64)
+
+    def say_answer(self, query: int, answer: Answer) -> str:
+        if answer is None:
+            return "not known"
+        marks = [{0: OFF, 1: ON}.get(cell, HIDDEN) for cell in answer]
+        wide = self.size[1]
+        return " / ".join("".join(marks[i : i + wide]) for i in range(0, len(marks), wide))
+
+    def to_spec(self) -> dict[str, Any]:
+        return {
+            "shape": list(self.shape),
+            "size": list(self.size),
+            "stride": list(self.stride),
+            "threshold": self.threshold,
+        }
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Patches:
+        shape, size, stride = ((int(a), int(b)) for a, b in (spec["shape"], spec["size"], spec["stride"]))
+        return cls(shape, size, stride, None if spec["threshold"] is None else float(spec["threshold"]))
+
+
+Pair = int | tuple[int, int]
+
+
+@overload
+def patches(
+    shape: None = None,
+    size: Pair = ...,
+    *,
+    stride: Pair = ...,
+    threshold: float | str | None = ...,
+    sample_weight: Any = ...,
+) -> Recipe: ...
+@overload
+def patches(
+    shape: Any, size: Pair = ..., *, stride: Pair = ..., threshold: float | str | None = ..., sample_weight: Any = ...
+) -> Patches: ...
+def patches(
+    shape: Any = None,
+    size: Pair = 3,
+    *,
+    stride: Pair = 1,
+    threshold: float | str | None = None,
+    sample_weight: Any = None,
+) -> Patches | Recipe:
+    """Every window of an image as a query.
+
+    Parameters
+    ----------
+    shape: (rows, columns) of the image, or a stack of training images; None waits for the training images.
+    size: rows and columns of the window, one number for a square.
+    stride: how far apart the windows lie.
+    threshold: a grey pixel above it counts as lit. None takes black and white images only, ``"half"`` (also what a
+        stack of training images with grey pixels gets) half of the largest pixel.
+    sample_weight: (images,) a training image with weight 0 is not looked at.
+
+    >>> patches((28, 28), size=3)
+    <patches: 676 queries about 784 atoms>
+    """
+    if isinstance(threshold, str) and threshold != "half":
+        raise ValueError(f'threshold is {threshold!r}; give a number, "half", or None for black and white images')
+    if shape is None:
+        return Recipe(patches, {"size": size, "stride": stride, "threshold": threshold})
+    if np.shape(shape) == (2,):
+        if isinstance(threshold, str):
+            raise ValueError('threshold="half" needs training images; give a number, or images instead of their shape')
+        rows, columns = int(shape[0]), int(shape[1])
+    else:
+        images = _as_images(shape)
+        if images.ndim != 3 or not images.size:
+            raise ValueError(f"X has shape {images.shape}; patches need images as (images, rows, columns)")
+        rows, columns = images.shape[1:]
+        images = images[check_weights(sample_weight, len(images)) > 0]
+        seen = images[~np.isnan(images)]
+        if isinstance(threshold, str) or (threshold is None and not np.isin(seen, (0, 1)).all()):
+            threshold = float(seen.max(initial=0)) / 2
+    return Patches((rows, columns), _pair(size), _pair(stride), None if threshold is None else float(threshold))
+
+
+def _as_images(X: Any) -> npt.NDArray[Any]:
+    """X as numbers, without the axis of a single colour."""
+    images = np.asarray(X.detach() if hasattr(X, "detach") else X)
+    if images.dtype.kind not in "biuf":
+        raise ValueError(f"X has dtype {images.dtype}; images are made of numbers")
+    if images.ndim == 4 and images.shape[3] == 1:
+        images = images[..., 0]
+    elif images.ndim == 4 and images.shape[1] == 1:
+        images = images[:, 0]
+    return images
+
+
+def _pair(size: Pair) -> tuple[int, int]:
+    return (int(size[0]), int(size[1])) if isinstance(size, Sequence) else (int(size), int(size))

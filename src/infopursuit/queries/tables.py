@@ -1,0 +1,275 @@
+"""Tables of every make (numpy, pandas, polars, pyarrow) read as named columns of numbers, dates or labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from infopursuit.queries.missing import MISSING_TYPES, is_missing
+from infopursuit.queries.thresholds import format_number
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+Kind = Literal["number", "yes_no", "date", "text"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: numbers with NaN for what is missing, or labels and for each row which of them it has.
+
+    Dates are numbers too, microseconds since 1970.
+    """
+
+    name: str
+    kind: Kind
+    values: FloatArray | None = None  # (B,) of numbers, yes/no as 1 and 0, and dates
+    codes: IntArray | None = None  # (B,) of text: a position in labels, -1 where it is missing
+    labels: tuple[str, ...] = ()
+    ordered: bool = False  # True: the labels came with an order of their own
+
+    def numbers(self) -> FloatArray:
+        """(B,) the column as numbers; text is parsed."""
+        if self.kind == "date":
+            raise ValueError(f"column {self.name!r} holds dates; it held numbers in training")
+        return self._finite(self._parsed(float, "a number") if self.values is None else self.values)
+
+    def dates(self) -> FloatArray:
+        """(B,) the column as microseconds since 1970; ISO dates in text are parsed."""
+        if self.kind not in ("date", "text") and self.values is not None and not np.isnan(self.values).all():
+            raise ValueError(f"column {self.name!r} holds numbers; it held dates in training")
+        return self._parsed(_parse_date, "an ISO date") if self.values is None else self.values
+
+    def text(self) -> tuple[IntArray, tuple[str, ...]]:
+        """(B,) codes, -1 where it is missing, and the labels that they stand for; numbers are written out."""
+        if self.codes is not None:
+            return self.codes, self.labels
+        assert self.values is not None
+        distinct, codes = np.unique(self.values, return_inverse=True)
+        write: Callable[[float], str] = (lambda v: str(v == 1)) if self.kind == "yes_no" else format_number
+        return np.where(np.isnan(self.values), UNKNOWN, codes), tuple(write(float(v)) for v in distinct)
+
+    def _parsed(self, parse: Callable[[str], float], what: str) -> FloatArray:
+        assert self.codes is not None
+        numbers = np.full(len(self.labels) + 1, np.nan)  # the last one is where code -1 points
+        for code, label in enumerate(self.labels):
+            try:
+                numbers[code] = parse(label)
+            except ValueError:
+                rows = np.flatnonzero(self.codes == code)
+                if len(rows):  # a label may be declared and never occur
+                    raise ValueError(
+                        f"column {self.name!r}, row {rows[0]} is {label!r}; expected {what}, or None where it is "
+                        f"not known"
+                    ) from None
+        return np.asarray(numbers[self.codes])
+
+    def _finite(self, numbers: FloatArray) -> FloatArray:
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            row = int(infinite.argmax())
+            raise ValueError(
+                f"column {self.name!r}, row {row} is {numbers[row]}; infinity cannot be asked about, give a finite "
+                f"number, or NaN where it is not known"
+            )
+        return numbers
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a table, read one at a time when they are asked for."""
+
+    names: tuple[str, ...]
+    named: bool  # False: an array, whose columns are known by their position only
+    n_rows: int
+    raw: Callable[[int], Any]
+    parse_text: bool = False  # an array of strings: its numbers became text only because a neighbour is text
+
+    def column(self, position: int) -> Column:
+        """The column at a position."""
+        return _read_column(self.names[position], self.raw(position), self.parse_text)
+
+
+def is_frame(X: Any) -> bool:
+    """True for a table whose columns have names: pandas, polars, pyarrow."""
+    return (hasattr(X, "iloc") and hasattr(X, "columns")) or hasattr(X, "get_columns") or hasattr(X, "column_names")
+
+
+def read_table(X: Any, names: Sequence[str] | None = None) -> Table:
+    """A table from anything with rows and columns.
+
+    >>> table = read_table(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    >>> table.names, table.column(1).numbers().tolist()
+    (('x0', 'x1'), [nan, 3.0])
+    """
+    if hasattr(X, "tocsr"):
+        raise TypeError("X is a sparse matrix; use ip.queries.concepts for yes/no columns, or give columns X.toarray()")
+    if hasattr(X, "collect") and not hasattr(X, "get_columns"):
+        raise TypeError("X is a lazy frame; give X.collect()")
+    if is_frame(X) and hasattr(X, "iloc"):  # pandas
+        return _named(X.columns, len(X), lambda j: X.iloc[:, j], names)
+    if hasattr(X, "get_columns"):  # polars
+        return _named(X.columns, X.height, X.get_columns().__getitem__, names)
+    if hasattr(X, "column_names"):  # pyarrow
+        return _named(X.column_names, X.num_rows, X.column, names)
+    try:
+        array = np.asarray(X.detach() if hasattr(X, "detach") else X)
+    except ValueError as error:
+        raise ValueError(f"X must have rows of equal length; {error}") from None
+    if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        array = np.array(X, dtype=object)  # a list of mixed rows, whose numbers numpy would turn into text
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X has complex numbers; give real ones")
+    if array.ndim != 2:
+        raise ValueError(
+            f"X has shape {array.shape}; expected 2 dimensions, (inputs, columns). Reshape your data with "
+            f"X.reshape(-1, 1) for one column, or use ip.queries.patches for images and ip.queries.words for texts"
+        )
+    if names is not None and len(names) != array.shape[1]:
+        raise ValueError(f"names has {len(names)} entries, but X has {array.shape[1]} columns; give one for each")
+    given = names is not None
+    labels = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(array.shape[1])]
+    _check_names(labels, "names" if given else "X")
+    return Table(tuple(labels), False, len(array), lambda j: array[:, j], array.dtype.kind in "US")
+
+
+def _named(columns: Any, n_rows: int, raw: Callable[[int], Any], names: Sequence[str] | None) -> Table:
+    if names is not None:
+        raise ValueError("names is for arrays; this table has names of its own, rename its columns instead")
+    labels = [str(name) for name in columns]
+    _check_names(labels, "X")
+    return Table(tuple(labels), True, n_rows, raw)
+
+
+def _check_names(labels: Sequence[str], where: str) -> None:
+    repeated = [label for label, count in Counter(labels).items() if count > 1]
+    if repeated:
+        raise ValueError(f"{where} has more than one column {repeated[0]!r}; column names must differ, rename one")
+
+
+def _read_column(name: str, raw: Any, parse_text: bool) -> Column:
+    order: Sequence[Any] | None = None
+    if hasattr(raw, "cat") and hasattr(raw.cat, "codes"):  # pandas Categorical
+        labels = [_label(category) for category in raw.cat.categories]
+        place = np.array([UNKNOWN if label is None else code for code, label in enumerate(labels)] + [UNKNOWN])
+        shown = tuple(label or "" for label in labels)
+        return Column(name, "text", None, place[raw.cat.codes.to_numpy()], shown, bool(raw.cat.ordered))
+    if hasattr(raw, "iloc"):  # pandas, also its nullable and arrow types
+        kind = raw.dtype.kind
+        if kind in "biuf":
+            return Column(name, "yes_no" if kind == "b" else "number", raw.to_numpy(dtype=np.float64, na_value=np.nan))
+        array = raw.to_numpy(dtype="datetime64[us]") if kind == "M" else raw.to_numpy()
+    elif hasattr(raw, "type"):  # pyarrow
+        if hasattr(raw.type, "value_type") and hasattr(raw.type, "index_type"):  # a dictionary, i.e. categories
+            if raw.type.ordered:
+                joined = raw.combine_chunks() if hasattr(raw, "combine_chunks") else raw
+                order = joined.dictionary.to_pylist()
+            raw = raw.cast(raw.type.value_type)  # to_numpy would fill its nulls with a category
+        array = raw.to_numpy(zero_copy_only=False)
+    elif hasattr(raw, "to_numpy"):  # polars
+        if type(raw.dtype).__name__ == "Enum":
+            order = raw.dtype.categories.to_list()
+        array = raw.to_numpy()
+    else:
+        array = raw
+    column = _from_array(name, array)
+    if order is not None and column.codes is not None:
+        place = np.array([order.index(label) for label in column.labels] + [UNKNOWN])
+        return Column(name, "text", None, place[column.codes], tuple(map(str, order)), True)
+    if parse_text and column.kind == "text" and _all_parse(column.labels):
+        return Column(name, "number", column.numbers())
+    return column
+
+
+def _from_array(name: str, array: Any) -> Column:
+    kind = array.dtype.kind
+    if kind == "b":
+        return Column(name, "yes_no", array.astype(np.float64))
+    if kind in "iuf":
+        return Column(name, "number", array.astype(np.float64))
+    if kind == "M":
+        return Column(name, "date", _microseconds(array))
+    if kind not in "OUST":
+        raise TypeError(
+            f"column {name!r} has dtype {array.dtype}; give numbers, yes/no values, dates or text "
+            f"(durations: as a number of seconds or days)"
+        )
+    return _from_objects(name, array.tolist())
+
+
+def _from_objects(name: str, items: list[Any]) -> Column:
+    """A column of Python objects, by what they are."""
+    sorts = {kind: _sort(kind) for kind in set(map(type, items))}
+    present = set(sorts.values()) - {"missing"}
+    if "number" in present and len(present) > 1 and all(x != x for x in items if sorts[type(x)] == "number"):
+        present.discard("number")  # NaN among texts is only their gap
+    if "" in present:
+        row = next(i for i, x in enumerate(items) if not sorts[type(x)])
+        raise TypeError(
+            f"column {name!r}, row {row} is {items[row]!r} ({type(items[row]).__name__}); every value of this argument "
+            f"must be a string, a number, a date, True, False or None"
+        )
+    if present <= {"number", "yes_no"}:
+        numbers = [np.nan if sorts[type(x)] == "missing" else float(x) for x in items]
+        return Column(name, "yes_no" if present == {"yes_no"} else "number", np.array(numbers, dtype=np.float64))
+    if present == {"date"}:
+        return Column(name, "date", _microseconds(np.array([_naive(x) for x in items], dtype="datetime64[us]")))
+    if "date" in present:
+        raise TypeError(f"column {name!r} mixes dates with other values; give dates only, or text only")
+    written = {item: _label(item) for item in set(items)}
+    labels = tuple(sorted({label for label in written.values() if label is not None}))
+    place = {label: code for code, label in enumerate(labels)}
+    code_of = {item: UNKNOWN if label is None else place[label] for item, label in written.items()}
+    return Column(name, "text", None, np.fromiter(map(code_of.__getitem__, items), np.int64, len(items)), labels)
+
+
+def _sort(kind: type) -> str:
+    if kind.__name__ in MISSING_TYPES:
+        return "missing"
+    if issubclass(kind, (bool, np.bool_)):
+        return "yes_no"
+    if issubclass(kind, (Real, Decimal)):
+        return "number"
+    if issubclass(kind, (str, bytes)):
+        return "text"
+    return "date" if issubclass(kind, (date, np.datetime64)) else ""
+
+
+def _label(item: Any) -> str | None:
+    """How a category is called; None where nothing is there (an empty cell of a text file is an empty string)."""
+    if is_missing(item):
+        return None
+    if _sort(type(item)) == "number":
+        return format_number(float(item))
+    text = item.decode() if isinstance(item, bytes) else str(item)
+    return text if text.strip() else None
+
+
+def _all_parse(labels: Sequence[str]) -> bool:
+    try:
+        return all(np.isfinite(float(label)) or label.strip().lower() == "nan" for label in labels)
+    except ValueError:
+        return False
+
+
+def _parse_date(label: str) -> float:
+    return float(_microseconds(np.array([label], dtype="datetime64[us]"))[0])
+
+
+def _microseconds(moments: Any) -> FloatArray:
+    exact = moments.astype("datetime64[us]")
+    return np.where(np.isnat(exact), np.nan, exact.astype(np.int64).astype(np.float64))
+
+
+def _naive(moment: Any) -> Any:
+    """A moment without its time zone, in UTC: numpy knows no zones."""
+    if is_missing(moment):
+        return np.datetime64("NaT")
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        return moment.astimezone(UTC).replace(tzinfo=None)
+    return moment

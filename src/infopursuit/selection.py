@@ -1,0 +1,140 @@
+"""Which model: the one with the lowest log loss on held-out rows after *partial* histories.
+
+A pursuit stops after a few answers, so what counts is the posterior given some answers, not given all. A model that is right with
+everything seen may be far too sure half-way. Every held-out row is answered a few queries, drawn without replacement with
+probabilities in proportion to their first gain, and the loss is averaged over the lengths 1, 2, 4, ...
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from infopursuit.information.chooser import Chooser
+from infopursuit.models.finite import FiniteModel
+from infopursuit.models.learning import Empirical, Learner, NaiveBayes
+from infopursuit.models.sample import Sample
+from infopursuit.models.smoothing import Flip
+from infopursuit.posteriors.exact import ExactPosterior
+from infopursuit.progress import Progress
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+logger = logging.getLogger(__name__)
+
+MOST_TRAINING, MOST_HELD_OUT, LONGEST, FINALISTS = 20_000, 400, 32, 4
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A learner without open settings and its mean held-out log loss after partial histories, nats.
+
+    Those that did not reach the final rounds have the loss of the first.
+    """
+
+    learner: Learner
+    loss: float
+
+
+def select_model(
+    learners: Sequence[Learner], sample: Sample, queries: QuerySet, *, seed: int = 0, progress: bool | None = None
+) -> tuple[FiniteModel, list[Candidate]]:
+    """Fit the best of some learners on the whole sample; also returns what was compared, best first."""
+    shape = getattr(queries, "shape", None)
+    options = [option for learner in learners for option in learner.candidates(sample, shape)]
+    if not options:
+        raise ValueError(f"no model can be fitted on {len(sample)} distinct rows of {len(sample.atoms)} atoms within the memory; use fewer rows")
+    folds = sample.folds(_n_folds(len(sample)))
+    if len(options) == 1:
+        return options[0].fit(sample, shape, seed), []
+    if not (folds != UNKNOWN).any():
+        # one row for each class: a table of facts, whose answers are taken for nearly certain
+        facts = [o for o in options if isinstance(o, Empirical) and isinstance(o.smoothing, Flip)]
+        return (facts or options)[0].fit(sample, shape, seed), []
+    rounds = _rounds(sample, folds)
+    losses = np.zeros(len(options))
+    left = np.arange(len(options))
+    with Progress("choosing a model", len(options) + FINALISTS * (len(rounds) - 1), show=progress) as shown:
+        for n, (train, held_out) in enumerate(rounds):
+            orders = partial_orders(train, held_out, queries, seed)
+            for i in left:
+                loss = partial_log_loss(options[i].fit(train, shape, seed), queries, held_out, orders)
+                losses[i] += (loss - losses[i]) / (n + 1)
+                shown.advance()
+            # the first round sorts out the hopeless; only the best go through the others
+            left = left[np.argsort(losses[left], kind="stable")[:FINALISTS]]
+    others = np.setdiff1d(np.arange(len(options)), left)
+    order = np.concatenate([left, others[np.argsort(losses[others], kind="stable")]])
+    for i in order[:3]:
+        logger.info("held-out log loss %.4f nats: %s", losses[i], options[i])
+    return options[order[0]].fit(sample, shape, seed), [Candidate(options[i], float(losses[i])) for i in order]
+
+
+def partial_orders(train: Sample, held_out: Sample, queries: QuerySet, seed: int = 0) -> IntArray:
+    """(N, K) for each held-out row which queries to answer first: drawn by their first gain under naive Bayes.
+
+    The draw depends on the seed and the content of the row, not on where it stands.
+    """
+    model = NaiveBayes().fit(train)
+    root = ExactPosterior(model, queries).start()
+    chooser = Chooser(model, queries, exact_gains=True)
+    gains = chooser.choose(root, np.zeros((1, len(queries)), dtype=bool), [b""]).gains[0]
+    longest = min(LONGEST, len(queries))
+    orders = np.empty((len(held_out), longest), dtype=np.int64)
+    for i, key in enumerate(held_out.keys):
+        noise = np.random.default_rng([seed, int(key)]).gumbel(size=len(queries))
+        orders[i] = np.argsort(-(np.log(gains + 1e-12) + noise), kind="stable")[:longest]
+    return orders
+
+
+def partial_log_loss(model: FiniteModel, queries: QuerySet, held_out: Sample, orders: IntArray) -> float:
+    """Mean of -log p(true class) after 1, 2, 4, ... answers, weighted like the rows."""
+    losses = []
+    rows = max(1, int(2**28 // (16 * model.n_states)))
+    for start in range(0, len(held_out), rows):
+        losses.append(_losses(model, queries, held_out.take(slice(start, start + rows)), orders[start : start + rows]))
+    return float(np.average(np.concatenate(losses), weights=held_out.weights))
+
+
+def _losses(model: FiniteModel, queries: QuerySet, held_out: Sample, orders: IntArray) -> FloatArray:
+    posterior = ExactPosterior(model, queries)
+    n = len(held_out)
+    belief, parents = posterior.start(), np.zeros(n, dtype=np.int64)
+    checkpoints = {2**i for i in range(8)} | {orders.shape[1]}
+    total, checks = np.zeros(n), 0
+    for k in range(orders.shape[1]):
+        answers = queries.answers_of(held_out.values, orders[:, k])
+        belief = posterior.update(belief, parents, orders[:, k], answers)
+        parents = np.arange(n)
+        if k + 1 in checkpoints:
+            log_class = posterior.log_class(belief).cpu().numpy()
+            # an answer that the model calls impossible leaves no posterior: as bad as it gets
+            loss = np.nan_to_num(-log_class[parents, held_out.labels], nan=30.0, posinf=30.0)
+            total, checks = total + np.minimum(loss, 30.0), checks + 1
+    return np.asarray(total / checks)
+
+
+def _n_folds(n: int) -> int:
+    return 5 if n < 2_000 else 10 if n < 8_000 else 20
+
+
+def _rounds(sample: Sample, folds: IntArray) -> list[tuple[Sample, Sample]]:
+    """Training and held-out parts: three folds of a small sample, one when there is plenty of data."""
+    n_rounds = 3 if len(sample) < 2_000 else 2 if len(sample) < 8_000 else 1
+    rounds = []
+    for fold in range(n_rounds):
+        held_out = _some(np.flatnonzero(folds == fold), sample, MOST_HELD_OUT)
+        train = _some(np.flatnonzero(folds != fold), sample, MOST_TRAINING)
+        if len(held_out):
+            rounds.append((sample.take(train), sample.take(held_out)))
+    return rounds
+
+
+def _some(rows: IntArray, sample: Sample, most: int) -> IntArray:
+    """At most so many rows, chosen by their content, in their order."""
+    if len(rows) <= most:
+        return rows
+    return np.sort(rows[np.argsort(sample.keys[rows], kind="stable")[:most]])

@@ -1,0 +1,178 @@
+"""When to stop asking. A rule looks at what is believed; patience wants it to hold several times in a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from infopursuit.types import FloatArray, IntArray
+
+STOP = "STOP"
+
+SLACK = 1e-12
+"""Rounding that a threshold forgives: a posterior of one may come out as 1 - 1e-16."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """What the rules look at, for each of H histories: (H, C) posterior, (H,) largest gain left, (H,) queries asked."""
+
+    posterior: FloatArray
+    gain: FloatArray
+    n_asked: IntArray
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that can be combined with others by ``|``."""
+
+    name: ClassVar[str]
+    needs_gain: ClassVar[bool] = False
+    budget: ClassVar[bool] = False
+
+    def __or__(self, other: Rule) -> AnyOf:
+        return AnyOf((*self.rules, *other.rules))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The simple rules in written order."""
+        return (self,)
+
+    def holds(self, check: Check) -> Any:
+        """(H,) whether the rule's condition holds now."""
+        raise NotImplementedError
+
+    def to_spec(self) -> dict[str, Any]:
+        """JSON data from which `rule_from_spec` makes the rule again."""
+        return {"rule": self.name, **self.__dict__}
+
+
+@dataclass(frozen=True)
+class Confidence(Rule):
+    """Stop when some class has posterior at least 1 - epsilon (eq. 6)."""
+
+    epsilon: float = 0.01
+    patience: int | None = None
+    name = "confidence"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.epsilon < 1:
+            raise ValueError(f"epsilon={self.epsilon} must be at least 0 and less than 1; 0.01 stops at 99 % confidence")
+        _check_patience(self.patience)
+
+    def holds(self, check: Check) -> Any:
+        return check.posterior.max(axis=1) >= 1 - self.epsilon - SLACK
+
+
+@dataclass(frozen=True)
+class InformationGain(Rule):
+    """Stop when no query is expected to tell more than epsilon nats (eq. 5)."""
+
+    epsilon: float = 1e-3
+    patience: int | None = None
+    name = "information_gain"
+    needs_gain = True
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0:
+            raise ValueError(f"epsilon={self.epsilon} must not be negative; it is a gain in nats, such as 0.001")
+        _check_patience(self.patience)
+
+    def holds(self, check: Check) -> Any:
+        return check.gain <= self.epsilon + SLACK
+
+
+@dataclass(frozen=True)
+class MaxQueries(Rule):
+    """Stop after n queries; patience does not apply."""
+
+    n: int = 20
+    name = "max_queries"
+    budget = True
+
+    def __post_init__(self) -> None:
+        if self.n < 0 or int(self.n) != self.n:
+            raise ValueError(f"n={self.n} must be a whole number, 0 or more")
+
+    def holds(self, check: Check) -> Any:
+        return check.n_asked >= self.n
+
+
+@dataclass(frozen=True)
+class AnyOf(Rule):
+    """Stop when one of several rules says so; the first that fires, in written order, is the reason."""
+
+    members: tuple[Rule, ...] = ()
+    name = "any_of"
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self.members
+
+    def to_spec(self) -> dict[str, Any]:
+        return {"rule": self.name, "members": [rule.to_spec() for rule in self.members]}
+
+
+def rule_from_spec(spec: dict[str, Any]) -> Rule:
+    """The rule that `Rule.to_spec` described."""
+    options = {key: value for key, value in spec.items() if key != "rule"}
+    if spec.get("rule") == AnyOf.name:
+        return AnyOf(tuple(rule_from_spec(member) for member in spec["members"]))
+    for rule in (Confidence, InformationGain, MaxQueries):
+        if spec.get("rule") == rule.name:
+            return rule(**options)
+    raise ValueError(f"{spec.get('rule')!r} is no stopping rule; expected confidence, information_gain, max_queries or any_of")
+
+
+@dataclass(frozen=True)
+class Watch:
+    """How often in a row each rule has held, and since when: the patience of H histories and R rules.
+
+    run: (H, R) checks in a row. since: (H, R) queries asked when that run began. Both belong to the history alone.
+    """
+
+    run: IntArray
+    since: IntArray
+
+    @classmethod
+    def start(cls, stopping: Rule) -> Watch:
+        """Of the one empty history."""
+        zeros = np.zeros((1, len(stopping.rules)), dtype=np.int64)
+        return cls(zeros, zeros)
+
+    def take(self, rows: IntArray) -> Watch:
+        """Some of the histories."""
+        return Watch(self.run[rows], self.since[rows])
+
+
+def look(stopping: Rule, watch: Watch, check: Check, patience: int, skipped: Any) -> tuple[Watch, IntArray, IntArray]:
+    """One check of every rule for H histories: (the new watch, which rule fired first or -1, the query count when it settled).
+
+    A rule fires when it has held at ``patience`` + 1 checks in a row; a failure resets it. After a skipped question
+    (``skipped`` (H,)) nothing was learnt: runs neither grow nor end. Budgets know no patience.
+    """
+    run, since = watch.run.copy(), watch.since.copy()
+    n = len(check.n_asked)
+    fired = np.full(n, -1, dtype=np.int64)
+    settled = check.n_asked.copy()
+    for r, rule in enumerate(stopping.rules):
+        holds = np.asarray(rule.holds(check), dtype=bool)
+        if rule.budget:
+            fires = holds
+        else:
+            wanted = getattr(rule, "patience", None)
+            begins = holds & (run[:, r] == 0) & ~skipped
+            since[:, r] = np.where(begins, check.n_asked, since[:, r])
+            run[:, r] = np.where(skipped, run[:, r], np.where(holds, run[:, r] + 1, 0))
+            fires = run[:, r] > (patience if wanted is None else wanted)
+        first = fires & (fired < 0)
+        settled = np.where(first, check.n_asked if rule.budget else since[:, r], settled)
+        fired = np.where(first, r, fired)
+    return Watch(run, since), fired, settled
+
+
+def _check_patience(patience: int | None) -> None:
+    if patience is not None and (patience < 0 or int(patience) != patience):
+        raise ValueError(f"patience={patience} must be a whole number, 0 or more")

@@ -1,0 +1,259 @@
+"""Save and load without pickle: a folder with a JSON manifest and one safetensors file.
+
+The tensors are written first, under a name that contains their checksum; then the manifest is replaced in one step. A crash at any
+moment leaves the old manifest with the old tensors. Loading runs no code from the folder, and believes nothing that it has not checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+
+from infopursuit import queries as query_builders
+from infopursuit.engine import Pursuit
+from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.models.finite import FiniteModel
+from infopursuit.models.storing import model_from_parts, model_to_parts
+from infopursuit.stopping import rule_from_spec
+
+logger = logging.getLogger(__name__)
+
+FORMAT, VERSION = "infopursuit.model", 1
+MANIFEST, CARD = "manifest.json", "CARD.md"
+MOST_MANIFEST = 256 * 2**20
+"""A manifest larger than this many bytes is refused before it is read."""
+
+
+class DamagedModel(ValueError):
+    """A saved model that is incomplete, was altered, or comes from a newer version."""
+
+
+def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
+    """Write a fitted classifier or a pursuit to a folder, which is made where it is missing."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"path={str(folder)!r} is a file; give a folder to write to")
+    if isinstance(thing, InformationPursuitClassifier):
+        if not hasattr(thing, "pursuit_"):
+            raise ValueError("the classifier is not fitted yet; call fit before save")
+        pursuit, extra = thing.pursuit_, _classifier_spec(thing)
+    elif isinstance(thing, Pursuit):
+        pursuit, extra = thing, None
+    else:
+        raise TypeError(f"cannot save a {type(thing).__name__}; expected a fitted classifier or a Pursuit")
+    spec, tensors = model_to_parts(pursuit.model)
+    payload = safetensors.torch.save({name: tensor.contiguous().cpu() for name, tensor in tensors.items()})
+    digest = hashlib.sha256(payload).hexdigest()
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": _versions(),
+        "tensors": {"file": f"tensors-{digest[:16]}.safetensors", "sha256": digest, "bytes": len(payload)},
+        "classes": _labels_to_spec(pursuit.classes),
+        "queries": {"kind": pursuit.queries.kind, "spec": pursuit.queries.to_spec()},
+        "model": spec,
+        "pursuit": {
+            "stopping": pursuit.stopping.to_spec(),
+            "patience": pursuit.patience,
+            "seed": pursuit.seed,
+            "exact_gains": pursuit.chooser.exact,
+            "n_states": pursuit.chooser.n_states,
+            "n_screened": pursuit.chooser.n_screened,
+            "budget": pursuit.budget,
+        },
+        "classifier": extra,
+    }
+    manifest["sha256"] = _own_checksum(manifest)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / manifest["tensors"]["file"], payload)
+    _write(folder / CARD, _card(pursuit, spec).encode())
+    _write(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1).encode())
+    for old in folder.glob("tensors-*.safetensors"):
+        if old.name != manifest["tensors"]["file"]:
+            old.unlink(missing_ok=True)
+    if spec["contains_training_data"]:
+        logger.warning("%s contains the training examples themselves: an empirical model is its training data", folder)
+
+
+def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
+    """Read what `save` wrote: a classifier, or a pursuit.
+
+    ``functions``: the callables of a query set made by ``ip.queries.functions``, which are code and therefore not saved.
+    """
+    folder = Path(path)
+    manifest = _read_manifest(folder)
+    try:
+        tensors = _read_tensors(folder, manifest["tensors"])
+        model = model_from_parts(manifest["model"], tensors)
+        queries = query_builders.from_spec(manifest["queries"]["kind"], manifest["queries"]["spec"], functions)
+        classes = _labels_from_spec(manifest["classes"])
+        settings = manifest["pursuit"]
+        pursuit = Pursuit(
+            model if device is None else model.to(device),
+            queries,
+            stopping=rule_from_spec(settings["stopping"]),
+            classes=classes,
+            **{name: settings[name] for name in ("patience", "seed", "exact_gains", "n_states", "n_screened", "budget")},
+        )
+        return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
+    except DamagedModel:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
+        if "functions" in str(error) and manifest.get("queries", {}).get("kind") == "functions":
+            raise
+        raise DamagedModel(f"{folder} is damaged: {type(error).__name__}: {error}") from error
+
+
+# ---- reading -----------------------------------------------------------------------------------------------------------
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    file = folder / MANIFEST
+    if not file.is_file():
+        raise FileNotFoundError(f"{folder} has no {MANIFEST}; give a folder that save() wrote")
+    if file.stat().st_size > MOST_MANIFEST:
+        raise DamagedModel(f"{file} has {file.stat().st_size} bytes, more than {MOST_MANIFEST}; it is not a manifest")
+    try:
+        manifest = json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise DamagedModel(f"{file} is not JSON, it may be cut off or altered: {error}") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise DamagedModel(f"{file} is not a model of this package: it does not say format {FORMAT!r}")
+    found = manifest.get("version")
+    if not isinstance(found, int) or found < 1:
+        raise DamagedModel(f"{file} has version {found!r}; expected a whole number from 1 to {VERSION}")
+    if found > VERSION:
+        raise DamagedModel(f"{file} has format version {found}, newer than {VERSION}; update infopursuit to read it")
+    if manifest.get("sha256") != _own_checksum(manifest):
+        raise DamagedModel(f"{file} was altered: its checksum does not agree with its content")
+    return manifest
+
+
+def _read_tensors(folder: Path, entry: dict[str, Any]) -> dict[str, torch.Tensor]:
+    name = entry["file"]
+    if not isinstance(name, str) or Path(name).name != name or name.startswith(".") or "\\" in name:
+        raise DamagedModel(f"the manifest names the tensor file {name!r}, which is not a plain file name")
+    file = folder / name
+    if not file.is_file():
+        raise DamagedModel(f"{file} is missing; copy the whole folder")
+    if file.stat().st_size != entry["bytes"]:
+        raise DamagedModel(f"{file} has {file.stat().st_size} bytes instead of {entry['bytes']}; it was cut off or altered")
+    payload = file.read_bytes()
+    if hashlib.sha256(payload).hexdigest() != entry["sha256"]:
+        raise DamagedModel(f"{file} was altered: its checksum does not agree with the manifest")
+    try:
+        return safetensors.torch.load(payload)
+    except SafetensorError as error:
+        raise DamagedModel(f"{file} is not a safetensors file: {error}") from None
+
+
+def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitClassifier:
+    classifier = InformationPursuitClassifier(
+        queries=pursuit.queries,
+        model=spec["model"] if spec["model"] is not None else pursuit.model,
+        stopping=pursuit.stopping if spec["stopping_given"] else None,
+        **{name: spec[name] for name in ("posterior", "patience", "random_state", "dtype", "exact_gains")},
+    )
+    classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
+    classifier.model_, classifier.pursuit_, classifier.selection_ = pursuit.model, pursuit, []
+    if spec["n_features_in"] is not None:
+        classifier.n_features_in_ = int(spec["n_features_in"])
+    if spec["feature_names_in"] is not None:
+        classifier.feature_names_in_ = np.array([str(name) for name in spec["feature_names_in"]], dtype=object)
+    return classifier
+
+
+# ---- writing -----------------------------------------------------------------------------------------------------------
+
+
+def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
+    seed = classifier.random_state
+    return {
+        "model": classifier.model if isinstance(classifier.model, str) else None,
+        "posterior": classifier.posterior,
+        "stopping_given": classifier.stopping is not None,
+        "patience": int(classifier.patience),
+        "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
+        "dtype": None if classifier.dtype is None else str(classifier.dtype).removeprefix("torch."),
+        "exact_gains": classifier.exact_gains,
+        "n_features_in": getattr(classifier, "n_features_in_", None),
+        "feature_names_in": [str(n) for n in classifier.feature_names_in_] if hasattr(classifier, "feature_names_in_") else None,
+    }
+
+
+def _write(file: Path, content: bytes) -> None:
+    """All of it or nothing: written beside, flushed to the disk, then renamed."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _own_checksum(manifest: dict[str, Any]) -> str:
+    content = {key: value for key, value in manifest.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _labels_to_spec(classes: Any) -> dict[str, Any]:
+    values = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
+    kinds = {type(value) for value in values}
+    if len(kinds) != 1 or not kinds <= {int, str, bool, float}:
+        raise ValueError(f"classes of type {sorted(k.__name__ for k in kinds)} cannot be saved; use strings, whole numbers or booleans")
+    return {"kind": kinds.pop().__name__, "values": values}
+
+
+def _labels_from_spec(spec: dict[str, Any]) -> Any:
+    kind = {"int": int, "str": str, "bool": bool, "float": float}[spec["kind"]]
+    values = spec["values"]
+    if not isinstance(values, list) or not all(type(value) is kind for value in values) or len(set(values)) != len(values):
+        raise DamagedModel(f"the classes are not a list of different values of type {spec['kind']}")
+    return np.array(values)
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("infopursuit", "numpy", "torch", "scikit-learn", "safetensors"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def _card(pursuit: Pursuit, spec: dict[str, Any]) -> str:
+    """What is in the folder, for people."""
+    model: FiniteModel = pursuit.model
+    shown = ", ".join(str(c) for c in pursuit.classes[:20]) + (", ..." if len(pursuit.classes) > 20 else "")
+    data = (
+        "**This folder contains its training data**: every training example is a latent state of the model. Share it only with "
+        "those who may see the data."
+        if spec["contains_training_data"]
+        else "The folder holds probability tables, not the training examples."
+    )
+    return (
+        f"# An infopursuit model\n\n"
+        f"- Classes ({len(pursuit.classes)}): {shown}\n"
+        f"- Queries: {len(pursuit.queries)} ({pursuit.queries.kind}), such as {pursuit.queries.sentences[0]!r}\n"
+        f"- Model: {model.kind}, {model.n_states} latent states of {len(model.atoms)} atoms\n"
+        f"- Stops: {pursuit.stopping}, patience {pursuit.patience}\n\n{data}\n\n"
+        f"Read it with `infopursuit.load(folder)`. `manifest.json` says the rest.\n"
+    )

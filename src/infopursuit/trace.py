@@ -1,0 +1,155 @@
+"""What came out of a pursuit: arrays for programs (`Trace`); one input's questions and answers (`Explanation`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from infopursuit.explanation import Explanation, ExplanationStep
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Every question and answer of a batch of B inputs, padded to the longest (K steps).
+
+    queries: (B, K) indices, -1 where nothing was asked. answers: (B, K, W) cells, -1 for unknown and padding. gains: (B, K) nats, 0
+    where nothing was asked; gain_errors their standard errors, 0 where exact. posteriors: (B, K + 1, C), the prior first, the
+    last one repeated after the stop. length: (B,) queries asked. settled_at: (B,) the paper's L. stopped_because: (B,) the reason.
+    exact_gains: whether every gain was computed on all states and for all queries.
+    """
+
+    queries: IntArray
+    answers: IntArray
+    gains: FloatArray
+    gain_errors: FloatArray
+    posteriors: FloatArray
+    length: IntArray
+    settled_at: IntArray
+    stopped_because: Any
+    classes: Any
+    exact_gains: bool
+    query_set: QuerySet = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.length)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return "<Trace of 0 inputs>"
+        return f"<Trace of {len(self)} inputs: {self.length.mean():.1f} queries on average, {self.length.max()} at most>"
+
+    @property
+    def posterior(self) -> FloatArray:
+        """(B, C) the last posterior of every input."""
+        return self.posteriors[:, -1]
+
+    @property
+    def predictions(self) -> Any:
+        """(B,) the most probable class of every input."""
+        return self.classes[self.posterior.argmax(axis=1)]
+
+    def history(self, i: int) -> History:
+        """What was asked and answered about input i."""
+        wide = (self.query_set.query_atoms[self.queries[i]] >= 0).sum(axis=1)
+        cells = [tuple(a[:w].tolist()) for a, w in zip(self.answers[i], wide, strict=True)]
+        steps = zip(self.queries[i, : self.length[i]].tolist(), cells, strict=False)
+        return tuple((q, None if all(c == UNKNOWN for c in a) else a) for q, a in steps)
+
+    def __getitem__(self, i: int) -> Explanation:
+        i = range(len(self))[i]
+        qs = self.query_set
+        steps = tuple(
+            ExplanationStep(
+                query=q,
+                name=qs.names[q],
+                sentence=qs.sentences[q],
+                answer=answer,
+                said=qs.say_answer(q, answer),
+                gain=float(self.gains[i, k]),
+                gain_error=float(self.gain_errors[i, k]),
+                posterior=tuple(self.posteriors[i, k + 1].tolist()),
+                atoms=tuple(a for a in qs.query_atoms[q].tolist() if a != UNKNOWN),
+            )
+            for k, (q, answer) in enumerate(self.history(i))
+        )
+        return Explanation(
+            classes=tuple(c.item() if isinstance(c, np.generic) else c for c in self.classes),
+            prior=tuple(self.posteriors[i, 0].tolist()),
+            steps=steps,
+            stopped_because=str(self.stopped_because[i]),
+            settled_at=int(self.settled_at[i]),
+            exact_gains=self.exact_gains,
+            shape=getattr(qs, "shape", None),
+        )
+
+
+class TraceWriter:
+    """Collects a trace while a batch is being pursued; inputs may come in any order and in several parts."""
+
+    def __init__(self, n_inputs: int, queries: QuerySet, classes: Sequence[Any], exact: bool) -> None:
+        self.query_set, self.classes, self.exact = queries, np.asarray(classes), exact
+        self.n_inputs = n_inputs
+        self.length = np.zeros(n_inputs, dtype=np.int64)
+        self.settled_at = np.zeros(n_inputs, dtype=np.int64)
+        self.stopped_because = np.full(n_inputs, "", dtype=object)
+        self._capacity = 0
+        self._queries = np.zeros((n_inputs, 0), dtype=np.int64)
+        self._answers = np.zeros((n_inputs, 0, queries.width), dtype=np.int64)
+        self._gains, self._errors = np.zeros((n_inputs, 0)), np.zeros((n_inputs, 0))
+        self._posteriors = np.zeros((n_inputs, 1, len(self.classes)))
+
+    def believe(self, inputs: IntArray, posterior: FloatArray) -> None:
+        """The posterior of some inputs after all that they were asked."""
+        self._posteriors[inputs, self.length[inputs]] = posterior
+
+    def ask(self, inputs: IntArray, queries: IntArray, answers: IntArray, gains: FloatArray, errors: FloatArray) -> None:
+        """One more question for some inputs."""
+        at = self.length[inputs]
+        if len(at) and at.max() >= self._capacity:
+            self._grow(max(8, 2 * self._capacity))
+        self._queries[inputs, at], self._answers[inputs, at] = queries, answers
+        self._gains[inputs, at], self._errors[inputs, at] = gains, errors
+        self.length[inputs] += 1
+
+    def stop(self, inputs: IntArray, reasons: Sequence[str], settled: IntArray) -> None:
+        """Some inputs have stopped."""
+        self.stopped_because[inputs], self.settled_at[inputs] = reasons, settled
+
+    def finish(self) -> Trace:
+        """The trace, cut to the longest input."""
+        k = int(self.length.max(initial=0))
+        past = np.arange(k + 1)[None] > self.length[:, None]
+        last = self._posteriors[np.arange(self.n_inputs), self.length]
+        return Trace(
+            queries=self._queries[:, :k],
+            answers=self._answers[:, :k],
+            gains=self._gains[:, :k],
+            gain_errors=self._errors[:, :k],
+            posteriors=np.where(past[:, :, None], last[:, None], self._posteriors[:, : k + 1]),
+            length=self.length,
+            settled_at=self.settled_at,
+            stopped_because=self.stopped_because.astype(str),
+            classes=self.classes,
+            exact_gains=self.exact,
+            query_set=self.query_set,
+        )
+
+    def _grow(self, capacity: int) -> None:
+        more = capacity - self._capacity
+
+        def longer(array: Any, fill: float) -> Any:
+            extra = np.full((array.shape[0], more, *array.shape[2:]), fill, dtype=array.dtype)
+            return np.concatenate([array, extra], axis=1)
+
+        self._queries, self._answers = longer(self._queries, UNKNOWN), longer(self._answers, UNKNOWN)
+        self._gains, self._errors = longer(self._gains, 0.0), longer(self._errors, 0.0)
+        self._posteriors = longer(self._posteriors, 0.0)
+        self._capacity = capacity

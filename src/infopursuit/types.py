@@ -1,0 +1,116 @@
+"""The words that all other modules share: atoms, answers, histories.
+
+Axes, in this order, in every signature and comment: ``B`` inputs, ``H`` histories, ``C`` classes, ``S`` latent states of all
+classes together, ``A`` atoms, ``L`` atom values laid end to end ("slots"), ``Q`` queries, ``W`` atoms of a query,
+``V`` values of an atom, ``K`` steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+UNKNOWN = -1
+"""The answer "not known", the value of an atom that was not seen, and the padding of every integer array."""
+
+TIE = 1e-9
+"""Gains closer than this (nats) are a tie, and the lowest index wins."""
+
+
+class ImpossibleAnswer(ValueError):
+    """An answer that has probability zero under the model, whatever the class."""
+
+
+class NotFitted(ValueError, AttributeError):
+    """Something was used before it was fitted."""
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """How many values each atom has, and where its values lie in an array of all values end to end.
+
+    A *slot* is one value of one atom; slot ``offsets[a] + v`` is value ``v`` of atom ``a``.
+
+    >>> atoms = Atoms((2, 3))
+    >>> len(atoms), atoms.n_slots, atoms.offsets.tolist(), atoms.slot_atom.tolist()
+    (2, 5, [0, 2, 5], [0, 0, 1, 1, 1])
+    """
+
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for atom, size in enumerate(self.sizes):
+            if size < 2:
+                raise ValueError(f"sizes[{atom}] is {size}; an atom needs at least two values")
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @cached_property
+    def offsets(self) -> IntArray:
+        """(A + 1,) where each atom's slots begin; the last entry is L."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+
+    @property
+    def n_slots(self) -> int:
+        """L, the number of values of all atoms together."""
+        return int(self.offsets[-1])
+
+    @cached_property
+    def slot_atom(self) -> IntArray:
+        """(L,) the atom that each slot belongs to."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def slots(self) -> IntArray:
+        """(A, V) the slots of each atom, padded with -1."""
+        width = max(self.sizes, default=0)
+        slots = self.offsets[:-1, None] + np.arange(width)
+        return np.where(np.arange(width) < np.array(self.sizes, dtype=np.int64)[:, None], slots, UNKNOWN)
+
+    def check(self, values: Any, name: str = "values") -> IntArray:
+        """Values of all atoms as a (B, A) integer array, refused when one is out of range."""
+        array = np.asarray(values)
+        if array.ndim != 2 or array.shape[1] != len(self):
+            raise ValueError(f"{name} has shape {array.shape}; expected (inputs, {len(self)}), one column for each atom")
+        if array.dtype.kind == "f":
+            array = np.where(np.isnan(array), UNKNOWN, array)
+        whole = array.astype(np.int64)
+        if not np.array_equal(whole, array):
+            raise ValueError(f"{name} holds numbers that are not whole; atoms take the values 0, 1, ... and -1 for unknown")
+        bad = (whole < UNKNOWN) | (whole >= np.array(self.sizes, dtype=np.int64))
+        if bad.any():
+            row, atom = np.argwhere(bad)[0]
+            raise ValueError(
+                f"{name}[{row}, {atom}] is {whole[row, atom]}; atom {atom} takes the values 0 to "
+                f"{self.sizes[atom] - 1}, or -1 for unknown"
+            )
+        return whole
+
+
+@dataclass(frozen=True)
+class Query:
+    """One question: what it is called, how it is asked, and what may be answered."""
+
+    index: int
+    name: str
+    sentence: str
+    choices: Sequence[str]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+Answer = tuple[int, ...] | None
+"""The cell that holds for each atom of a query, or None where it is not known."""
+
+History = tuple[tuple[int, Answer], ...]
+"""Queries in the order in which they were asked, each with its answer."""

@@ -1,0 +1,152 @@
+"""What every finite model must keep to. Add an instance to `MODELS` and it is held to all of it."""
+
+import numpy as np
+import pytest
+import torch
+
+import infopursuit as ip
+from infopursuit.models.finite import class_log_sums
+from infopursuit.posteriors import ExactPosterior
+from worlds import Given, random_world, table_model
+
+
+def _table(seed, **options):
+    return random_world(np.random.default_rng(seed), **options).model
+
+
+MODELS = [
+    pytest.param(lambda: ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.2], [0.1, 0.2]]), id="naive Bayes"),
+    pytest.param(lambda: _table(0, kind="yes_no", zeros=False), id="table of yes/no atoms"),
+    pytest.param(lambda: _table(1, kind="mixed", zeros=False), id="table of atoms of different sizes"),
+    pytest.param(lambda: _table(2, kind="categorical", zeros=True, n_classes=2), id="table with zeros and ones"),
+    pytest.param(lambda: table_model([1.0], np.ones((1, 1)), [np.full((1, 1, 2), 0.5)]), id="table of one class"),
+]
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return request.param()
+
+
+def questions(model):
+    """Every atom asked whole."""
+    sizes = model.atoms.sizes
+    return Given([f"atom {a}" for a in range(len(sizes))], sizes, [[a] for a in range(len(sizes))])
+
+
+def whole(model):
+    """(L, S) the probability of all atom values in all states."""
+    return model.block(slice(0, model.atoms.n_slots))
+
+
+def latents(model):
+    """(S,) p(z | y)."""
+    log_class = class_log_sums(model.log_prior[None], model.offsets)[0]
+    return (model.log_prior - log_class[model.state_class]).exp().numpy()
+
+
+def test_shapes(model):
+    assert model.log_prior.shape == (model.n_states,)
+    assert model.log_prior.dtype == torch.float64
+    assert whole(model).shape == (model.atoms.n_slots, model.n_states)
+    assert whole(model).dtype == model.dtype
+    assert model.offsets[0] == 0
+    assert (np.diff(model.offsets) >= 1).all()
+    assert len(model.offsets) == model.n_classes + 1
+    assert model.state_class.tolist() == np.repeat(np.arange(model.n_classes), np.diff(model.offsets)).tolist()
+    assert isinstance(model.kind, str)
+
+
+def test_probabilities_sum_to_one_for_each_atom_and_state(model):
+    tolerance = 1e-12 if model.dtype == torch.float64 else 1e-6
+    probs = whole(model).to(torch.float64)
+    assert (probs >= 0).all()
+    assert (probs <= 1).all()
+    for begin, end in zip(model.atoms.offsets[:-1], model.atoms.offsets[1:], strict=True):
+        np.testing.assert_allclose(probs[begin:end].sum(0), 1, atol=tolerance)
+
+
+def test_the_prior_is_a_distribution(model):
+    assert float(model.log_prior.exp().sum()) == pytest.approx(1, abs=1e-12)
+    assert model.class_prior.shape == (model.n_classes,)
+    assert model.class_prior.sum() == pytest.approx(1, abs=1e-12)
+    summed = np.bincount(model.state_class, weights=model.log_prior.exp(), minlength=model.n_classes)
+    np.testing.assert_allclose(summed, model.class_prior, atol=1e-12)
+
+
+def test_rows_blocks_and_states_are_parts_of_one_table(model):
+    table = whole(model)
+    states, slots = torch.tensor([model.n_states - 1, 0]), torch.tensor([model.atoms.n_slots - 1, 0, 1])
+    tolerance = 1e-12 if model.dtype == torch.float64 else 1e-6
+    np.testing.assert_allclose(model.state_probs(states), table[:, states], atol=tolerance)
+    np.testing.assert_allclose(model.rows(slots), table[slots], atol=tolerance)
+    np.testing.assert_allclose(model.block(slice(1, model.atoms.n_slots)), table[1:], atol=tolerance)
+
+
+def test_log_class_is_normalised_before_and_after_an_answer(model):
+    posterior = ExactPosterior(model, questions(model))
+    start = posterior.start()
+    np.testing.assert_allclose(posterior.log_class(start).exp()[0], model.class_prior, atol=1e-12)
+    likely = int((whole(model).to(torch.float64) @ model.log_prior.exp())[: model.atoms.sizes[0]].argmax())
+    after = posterior.update(start, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64), np.array([[likely]]))
+    assert float(posterior.log_class(after).exp().sum()) == pytest.approx(1, abs=1e-12)
+    assert float(posterior.log_evidence(after)) <= 1e-6
+
+
+def test_with_class_prior_changes_the_classes_only(model):
+    before = model.log_prior.clone()
+    wanted = np.random.default_rng(0).dirichlet(np.ones(model.n_classes))
+    other = model.with_class_prior(wanted)
+    assert type(other) is type(model)
+    np.testing.assert_allclose(other.class_prior, wanted, atol=1e-12)
+    np.testing.assert_allclose(latents(other), latents(model), atol=1e-12)
+    np.testing.assert_array_equal(whole(other), whole(model))
+    np.testing.assert_array_equal(model.log_prior, before)
+
+
+def test_class_prior_round_trip(model):
+    again = model.with_class_prior(np.full(model.n_classes, 1 / model.n_classes)).with_class_prior(model.class_prior)
+    np.testing.assert_allclose(again.log_prior, model.log_prior, atol=1e-12)
+
+
+def test_a_class_can_be_ruled_out(model):
+    if model.n_classes == 1:
+        pytest.skip("there is only one")
+    wanted = np.full(model.n_classes, 1 / (model.n_classes - 1))
+    wanted[0] = 0
+    other = model.with_class_prior(wanted)
+    np.testing.assert_allclose(other.class_prior, wanted, atol=1e-12)
+    np.testing.assert_allclose(other.with_class_prior(wanted).class_prior, wanted, atol=1e-12)
+    with pytest.raises(ValueError, match=r"class_prior\[0\]"):
+        other.with_class_prior(np.full(model.n_classes, 1 / model.n_classes))
+    trace = ip.Pursuit(other, questions(model), stopping=ip.MaxQueries(1)).run_values(np.zeros((1, len(model.atoms))))
+    assert trace.posterior[0, 0] == 0
+
+
+@pytest.mark.parametrize("wrong", [[0.5], [0.5, 0.6, 0.7, 0.8, 0.9], "low", "negative", "nan"])
+def test_what_is_no_class_prior_is_refused(model, wrong):
+    n = model.n_classes
+    named = {"low": np.full(n, 0.5 / n), "negative": np.append(np.zeros(n - 1), -1.0), "nan": np.full(n, np.nan)}
+    with pytest.raises(ValueError, match="class_prior"):
+        model.with_class_prior(named[wrong] if isinstance(wrong, str) else wrong)
+
+
+def test_float32_gives_nearly_the_same_gains(model):
+    other = model.to(dtype=torch.float32)
+    assert other.dtype == torch.float32
+    assert other.log_prior.dtype == torch.float64
+    assert model.to().dtype == model.dtype
+    queries = questions(model)
+    for options in ({}, {"exact_gains": False}):
+        one, two = (ip.Pursuit(m, queries, **options).session().gains for m in (model, other))
+        np.testing.assert_allclose(one, two, atol=1e-5)
+    history = [(0, (0,)), (len(queries) - 1, (1,))]
+    one, two = (ip.Pursuit(m, queries).believe(history) for m in (model, other))
+    np.testing.assert_allclose(one, two, atol=1e-5)
+
+
+def test_gains_are_at_most_the_entropy_of_the_classes(model):
+    gains = ip.Pursuit(model, questions(model)).session().gains
+    prior = model.class_prior
+    assert (gains >= 0).all()
+    assert gains.max() <= -(prior[prior > 0] * np.log(prior[prior > 0])).sum() + 1e-12

@@ -1,0 +1,104 @@
+"""What every query set does with its atoms, cells and words: the base class, on hand-made sets."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infopursuit.queries.choices import JointChoices
+from infopursuit.queries.queryset import QuerySet
+
+
+class Plain(QuerySet):
+    """Atom values are given as they are."""
+
+    kind = "plain"
+
+    def observe(self, X):
+        return self.atoms.check(X)
+
+    def to_spec(self):
+        return {}
+
+
+def mixed() -> Plain:
+    """A threshold and a whole atom of the same atom, and a query about two atoms."""
+    cells = [[[0, 0, 1], [-1] * 3], [[0, 1, 2], [-1] * 3], [[0, 1, -1], [0, 1, 2]]]
+    return Plain(["a > 1", "a", "b and a"], sizes=[3, 2], atoms=[[0, -1], [0, -1], [1, 0]], cells=cells)
+
+
+def test_answers_are_cells_padded_with_unknown():
+    assert mixed().answers([[2, 1], [0, -1]]).tolist() == [
+        [[1, -1], [2, -1], [1, 2]],
+        [[0, -1], [0, -1], [-1, 0]],
+    ]
+
+
+def test_an_answer_is_said_with_and_without_padding():
+    qs = mixed()
+    assert qs.say(0, (1,)) == qs.say(0, (1, -1)) == "a > 1: yes"
+    assert qs.say_answer(2, (1, 2)) == "12"
+    assert qs.say_answer(2, (-1, 2)) == "?2"
+    assert qs.say_answer(2, None) == qs.say_answer(2, (-1, -1)) == "not known"
+
+
+@pytest.mark.parametrize("value", ["perhaps", 3, -2, 0.5, True, np.True_, [0, 0], [3], [[1], [0, 2]], {"a": 1}, object])
+def test_nonsense_is_refused_by_name(value):
+    qs = Plain(["bill shape"], sizes=[3], atoms=[[0]], choices=[["dagger", "cone", "hooked"]])
+    with pytest.raises(ValueError, match="is no answer to 'bill shape'; answer with one of 'dagger', 'cone', 'hooked'"):
+        qs.to_answer(0, value)
+
+
+def test_to_answer_reads_what_people_write():
+    qs = mixed()
+    assert (
+        qs.to_answer(0, "YES") == qs.to_answer(0, True) == qs.to_answer(0, 1) == qs.to_answer(0, np.array([1])) == (1,)
+    )
+    assert qs.to_answer(0, [1, -1]) == (1,)  # as a trace has it
+    assert qs.to_answer(2, "12") == qs.to_answer(2, 5) == qs.to_answer(2, [[1], [2]]) == (1, 2)
+    assert qs.to_answer(2, (-1, 2)) == (-1, 2)
+    assert qs.to_answer(1, None) is qs.to_answer(1, np.float32("nan")) is qs.to_answer(1, -1) is None
+
+
+def test_choices_of_many_cells_are_told_apart():
+    qs = Plain(["one", "two"], sizes=[12, 12], atoms=[[0, -1], [0, 1]])
+    for query in (0, 1):
+        for index, choice in enumerate(qs.choices(query)):
+            assert qs.choices(query)[qs.choices(query).index(choice)] == choice
+            assert qs.to_answer(query, choice) == qs.to_answer(query, index)
+
+
+@given(st.lists(st.integers(2, 13), min_size=2, max_size=3).map(tuple))
+def test_joint_choices_are_a_sequence_of_different_texts(limits):
+    choices = JointChoices(limits)
+    assert list(choices) == [choices[i] for i in range(len(choices))]
+    assert [choices.index(choice) for choice in choices] == list(range(len(choices)))
+    assert "0" * len(limits) + "0" not in choices
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"names": [], "sizes": [2], "atoms": []}, "empty"),
+        ({"names": ["a", "a"], "sizes": [2], "atoms": [[0], [0]]}, "names must differ, but 'a'"),
+        ({"names": ["a"], "sizes": [1], "atoms": [[0]]}, "at least two values"),
+        ({"names": ["a"], "sizes": [2], "atoms": [[1]]}, "must lie in 0..0"),
+        ({"names": ["a"], "sizes": [2, 2], "atoms": [[-1, 1]]}, "padding of -1 must come last"),
+        ({"names": ["a"], "sizes": [2, 2], "atoms": [[1, 1]]}, "same atom twice"),
+        ({"names": ["a"], "sizes": [3], "atoms": [[0]], "cells": [[[0, 1, -1]]]}, "to each value of each atom"),
+        ({"names": ["a"], "sizes": [3], "atoms": [[0]], "cells": [[[0, 1]]]}, "to each value of each atom"),
+        ({"names": ["a"], "sizes": [2], "atoms": [[0]], "sentences": ["?", "!"]}, "sentences has 2 entries"),
+        ({"names": ["a"], "sizes": [2], "atoms": [[0]], "choices": []}, "choices has 0 entries"),
+        ({"names": ["a"], "sizes": [2], "atoms": [[0]], "choices": [["x"]]}, "names 1 answers"),
+        ({"names": ["a"], "sizes": [2], "atoms": [[0]], "choices": [["x", "x"]]}, "an answer twice"),
+        ({"names": ["a"], "sizes": [2] * 64, "atoms": [range(64)]}, "joint answers, more than 65536"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Plain(**arguments)
+
+
+def test_a_query_can_be_picked_from_the_end():
+    assert mixed()[-1].index == 2
+    assert [query.name for query in mixed()] == ["a > 1", "a", "b and a"]

@@ -1,0 +1,128 @@
+"""The engine against the enumerator, on hundreds of random worlds: posterior, every gain, every trace."""
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+from worlds import KINDS, World, random_history, random_rules, world_of
+
+EXACT = 1e-10
+
+
+def assert_same_trace(trace, i, true, context=""):
+    """Row i of a trace is what the enumerator says."""
+    k = true.length
+    assert int(trace.length[i]) == k, context
+    assert str(trace.stopped_because[i]) == true.stopped_because, context
+    assert int(trace.settled_at[i]) == true.settled_at, context
+    assert trace.queries[i, :k].tolist() == true.queries, context
+    assert [tuple(a) for a in trace.answers[i, :k].tolist()] == true.answers, context
+    np.testing.assert_allclose(trace.gains[i, :k], true.gains, rtol=0, atol=EXACT, err_msg=context)
+    np.testing.assert_allclose(
+        trace.posteriors[i, : k + 1], np.array(true.posteriors), rtol=0, atol=EXACT, err_msg=context
+    )
+    # padding: nothing was asked, and the last posterior is repeated
+    assert (trace.queries[i, k:] == -1).all(), context
+    assert (trace.answers[i, k:] == -1).all(), context
+    assert (trace.gains[i, k:] == 0).all(), context
+    assert (trace.posteriors[i, k:] == trace.posteriors[i, k]).all(), context
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_posterior_is_what_is_left_after_crossing_out(seed):
+    world, rng = world_of(seed)
+    pursuit = world.pursuit()
+    for n in range(len(world.queries) + 1):
+        history = random_history(world, rng, n)
+        np.testing.assert_allclose(pursuit.believe(history), world.truth.posterior(history), rtol=0, atol=EXACT)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_every_gain_is_the_mutual_information(seed):
+    """Also cut into pieces, and with ``exact_gains=False`` and more draws than states: then all of them are drawn."""
+    world, rng = world_of(1000 + seed)
+    options = ({}, {"exact_gains": True}, {"exact_gains": False}, {"budget": 1})
+    pursuits = [world.pursuit(**options[0]), world.pursuit(**options[1 + seed % 3])]
+    for n in rng.integers(0, len(world.queries) + 1, size=3).tolist():
+        history = random_history(world, rng, n)
+        asked = {query for query, _ in history}
+        for pursuit in pursuits:
+            gains = pursuit.session(history).gains
+            for query in range(len(world.queries)):
+                if query in asked:
+                    assert np.isnan(gains[query])
+                else:
+                    assert gains[query] == pytest.approx(world.truth.gain(query, history), abs=EXACT)
+
+
+@pytest.mark.parametrize("seed", range(240))
+def test_whole_traces(seed):
+    """Queries, answers, gains, posteriors, lengths and reasons of random inputs under random stopping rules."""
+    world, rng = world_of(2000 + seed, kind=KINDS[seed % len(KINDS)])
+    rules, patience = random_rules(rng), int(rng.integers(0, 3))
+    values = world.inputs(rng, 10, unknown=0.25 if seed % 3 == 0 else 0.0)
+    trace = world.pursuit(rules, patience, exact_gains=True if seed % 2 else None).run_values(values)
+    assert trace.exact_gains
+    assert (trace.gain_errors == 0).all()
+    for i, x in enumerate(values):
+        assert_same_trace(
+            trace, i, world.truth.trace(x, rules, patience), f"input {x.tolist()}, {rules}, patience {patience}"
+        )
+
+
+@pytest.mark.parametrize("patience", [0, 1, 2])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [("confidence", 0.15, None)],
+        [("information_gain", 0.02, None)],
+        [("max_queries", 2)],
+        [("confidence", 0.15, None), ("information_gain", 0.02, None)],
+        [("information_gain", 0.02, None), ("confidence", 0.15, None)],
+        [("max_queries", 3), ("confidence", 0.15, None)],
+        [("confidence", 0.15, 2), ("information_gain", 0.02, 0), ("max_queries", 4)],
+        [("confidence", 0.15, None), ("confidence", 0.3, 2)],
+    ],
+    ids=lambda rules: "|".join(rule[0] for rule in rules),
+)
+def test_every_stopping_rule_with_patience_on_every_input(rules, patience):
+    for seed in range(2):
+        world, rng = world_of(3000 + seed, kind="yes_no" if seed else "mixed")
+        values = world.every_input()
+        values = np.concatenate([values[rng.permutation(len(values))[:20]], world.inputs(rng, 10, unknown=0.4)])
+        trace = world.pursuit(rules, patience).run_values(values)
+        for i, x in enumerate(values):
+            assert_same_trace(trace, i, world.truth.trace(x, rules, patience))
+
+
+def test_the_random_worlds_reach_every_reason():
+    """Else the comparison above says nothing about the reasons that never occur."""
+    reasons, skipped, patient = set(), 0, 0
+    for seed in range(0, 240, 4):
+        world, rng = world_of(2000 + seed, kind=KINDS[seed % len(KINDS)])
+        rules, patience = random_rules(rng), int(rng.integers(0, 3))
+        for x in world.inputs(rng, 10, unknown=0.25):
+            true = world.truth.trace(x, rules, patience)
+            reasons.add(true.stopped_because)
+            skipped += any(set(answer) == {-1} for answer in true.answers)
+            patient += true.settled_at < true.length
+    assert reasons == {"confidence", "information_gain", "max_queries", "exhausted", "impossible"}
+    assert skipped > 40
+    assert patient > 40
+
+
+def test_ties_go_to_the_lowest_index():
+    """Two copies of one question: their gains are equal but for rounding, and the first is asked first."""
+    rng = np.random.default_rng(0)
+    table = rng.dirichlet([1, 1], size=(3, 2))
+    weak = 0.5 * table + 0.25
+    queries = ip.queries.concepts(["a", "b", "c", "d"])
+    world = World(np.full(3, 1 / 3), np.full((3, 2), 0.5), [weak, table, table, weak], queries)
+    trace = world.pursuit([("max_queries", 4)]).run_values([[0, 1, 1, 0]])
+    assert trace.queries[0, 0] == 1
+    assert trace.queries[0].tolist() == world.truth.trace([0, 1, 1, 0], [("max_queries", 4)]).queries
+    nudged = [weak, table, table + np.array([5e-10, -5e-10]) * np.sign(table[..., :1] - 0.5), weak]
+    nudged[2] = nudged[2] / nudged[2].sum(-1, keepdims=True)
+    world = World(world.prior, world.latent, nudged, world.queries)
+    assert 0 < world.truth.gain(2, []) - world.truth.gain(1, []) < 1e-9
+    assert world.pursuit([("max_queries", 4)]).run_values([[0, 1, 1, 0]]).queries[0, 0] == 1

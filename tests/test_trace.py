@@ -1,0 +1,113 @@
+"""The shape of what comes out, and what follows from it."""
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+from worlds import Given, World, world_of
+
+
+@pytest.fixture
+def trace():
+    """Inputs that stop after different numbers of questions, about one atom and about two, some of them not known."""
+    rng = np.random.default_rng(4)
+    queries = Given(
+        ["pair", "one", "three"], [2, 2, 3], [[0, 1], [0, -1], [2, -1]], choices=[[], [], ["red", "green", "blue"]]
+    )
+    probs = [rng.dirichlet(np.ones(s) / 2, size=(3, 2)) for s in (2, 2, 3)]
+    world = World(np.array([0.5, 0.3, 0.2]), np.full((3, 2), 0.5), probs, queries)
+    values = np.array([[0, 0, 0], [1, 1, 2], [0, 1, 1], [-1, 1, -1], [-1, -1, -1], [1, 0, 0]])
+    return ip.Pursuit(world.model, queries, stopping=ip.Confidence(0.25), classes=["ant", "bee", "cat"]).run_values(
+        values
+    )
+
+
+def test_shapes_and_padding(trace):
+    B, K, W, C = len(trace), int(trace.length.max()), 2, 3
+    assert trace.queries.shape == trace.gains.shape == trace.gain_errors.shape == (B, K)
+    assert trace.answers.shape == (B, K, W)
+    assert trace.posteriors.shape == (B, K + 1, C)
+    assert trace.length.shape == trace.settled_at.shape == trace.stopped_because.shape == (B,)
+    assert len(set(trace.length.tolist())) > 1
+    after = np.arange(K) >= trace.length[:, None]
+    assert (trace.queries[after] == -1).all()
+    assert (trace.queries[~after] >= 0).all()
+    assert (trace.answers[after] == -1).all()
+    assert (trace.gains[after] == 0).all()
+    assert trace.queries.dtype.kind == trace.answers.dtype.kind == "i"
+    np.testing.assert_allclose(trace.posteriors.sum(axis=2), 1, atol=1e-12)
+    for i in range(B):
+        assert (trace.posteriors[i, trace.length[i] :] == trace.posterior[i]).all()
+    assert (trace.settled_at <= trace.length).all()
+
+
+def test_predictions_are_labels_of_the_last_posterior(trace):
+    assert trace.predictions.tolist() == [["ant", "bee", "cat"][c] for c in trace.posterior.argmax(axis=1)]
+    assert [e.prediction for e in trace] == trace.predictions.tolist()
+
+
+def test_history_has_no_padding_and_none_for_unknown(trace):
+    for i in range(len(trace)):
+        history = trace.history(i)
+        assert len(history) == trace.length[i]
+        for query, answer in history:
+            if answer is not None:
+                assert len(answer) == (2 if query == 0 else 1)
+                assert set(answer) != {-1}
+    assert all(answer is None for _, answer in trace.history(4))
+    assert (0, (-1, 1)) in trace.history(3)
+
+
+def test_items_count_from_both_ends(trace):
+    assert trace[-1] == trace[len(trace) - 1]
+    assert list(trace)[2] == trace[2]
+    with pytest.raises(IndexError):
+        trace[len(trace)]
+
+
+def test_items_say_what_the_arrays_say(trace):
+    for i, explanation in enumerate(trace):
+        k = int(trace.length[i])
+        assert [(s.query, s.answer) for s in explanation.steps] == list(trace.history(i))
+        np.testing.assert_array_equal(explanation.posteriors, trace.posteriors[i, : k + 1])
+        assert [s.gain for s in explanation.steps] == trace.gains[i, :k].tolist()
+        assert explanation.settled_at == trace.settled_at[i]
+        assert explanation.stopped_because == trace.stopped_because[i]
+        assert [s.atoms for s in explanation.steps] == [{0: (0, 1), 1: (0,), 2: (2,)}[q] for q, _ in trace.history(i)]
+        assert explanation.classes == ("ant", "bee", "cat")
+
+
+def test_repr(trace):
+    assert repr(trace).startswith("<Trace of 6 inputs: ")
+    assert "0 inputs" in repr(
+        ip.Pursuit(ip.models.TableModel([1.0], None, [[0.5]]), ip.queries.concepts(["a"])).run(np.zeros((0, 1)))
+    )
+
+
+def test_a_trace_says_whether_its_gains_are_exact():
+    world, rng = world_of(1, kind="yes_no", n_classes=4, n_latents=3, zeros=False)
+    values = world.inputs(rng, 4)
+    assert world.pursuit([("max_queries", 2)]).run_values(values).exact_gains
+    sampled = world.pursuit([("max_queries", 2)], exact_gains=False, n_states=6).run_values(values)
+    assert not sampled.exact_gains
+    assert (sampled.gain_errors > 0).any()
+
+
+def test_many_steps_grow_the_trace():
+    """More questions than the writer first makes room for, for some inputs only."""
+    n = 40
+    p = np.full((2, n), 0.5)
+    p[:, 0] = 0.999, 0.001
+    model = ip.models.TableModel([0.5, 0.5], None, p)
+    pursuit = ip.Pursuit(
+        model, ip.queries.concepts([f"q{i}" for i in range(n)]), stopping=ip.Confidence(0.01) | ip.MaxQueries(35)
+    )
+    values = np.zeros((3, n))
+    values[1, 0] = np.nan
+    values[2] = 1
+    trace = pursuit.run(values)
+    assert trace.length.tolist() == [1, 35, 1]
+    assert trace.queries[1].tolist() == list(range(35))
+    assert trace.posteriors.shape == (3, 36, 2)
+    np.testing.assert_allclose(trace.posteriors[0, 1:], [[0.001, 0.999]] * 35)
+    np.testing.assert_allclose(trace.posteriors[1], 0.5)
