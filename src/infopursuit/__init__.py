@@ -9,8 +9,8 @@ from infopursuit import models, queries
 from infopursuit.engine import Pursuit, Session
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
-from infopursuit.storage import DamagedModel, load, save
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
+from infopursuit.storage import DamagedModel, load, save
 from infopursuit.trace import Trace
 from infopursuit.types import ImpossibleAnswer
 

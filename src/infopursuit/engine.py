@@ -1,14 +1,15 @@
 """The loop: believe, look whether to stop, choose, ask, hear the answer.
 
-Everything is computed on *histories*, never on inputs. Inputs with the same answers so far share one history, so that the
-strategy cannot be anything but a function of the history, alone or in a batch.
+Everything is computed on *histories*, never on inputs. Inputs with the same answers so far share one history, so that
+the strategy cannot be anything but a function of the history, alone or in a batch.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,10 @@ class State:
 class Step:
     """One turn of the loop for H histories, before the answers are known.
 
-    query: (H,) what to ask, -1 where the pursuit has stopped. gain, error: (H,) of that query. reason: why it stopped, "" where it
-    goes on. settled: (H,) how many queries had been asked when the rule that stopped it began to hold. watch: the patience after
-    this look; the state still has the one before, so that a loop begun anew at the state takes the same step.
+    query: (H,) what to ask, -1 where the pursuit has stopped. gain, error: (H,) of that query. reason: why it
+    stopped, "" where it goes on. settled: (H,) how many queries had been asked when the rule that stopped it began to
+    hold. watch: the patience after this look; the state still has the one before, so that a loop begun anew at the
+    state takes the same step.
     """
 
     state: State
@@ -109,16 +111,18 @@ class Pursuit:
         patience: int = 0,
         seed: int = 0,
         *,
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
         exact_gains: bool | None = None,
         n_states: int = 1024,
-        n_screened: int = 64,
+        n_screened: int = 32,
         budget: int = 2**29,
     ) -> None:
         if not isinstance(model, FiniteModel):
             raise TypeError(f"model is {type(model).__name__}; expected a model such as ip.models.TableModel")
         if not isinstance(queries, QuerySet):
-            raise TypeError(f"queries is {type(queries).__name__}; expected a query set such as ip.queries.concepts(...)")
+            raise TypeError(
+                f"queries is {type(queries).__name__}; expected a query set such as ip.queries.concepts(...)"
+            )
         if posterior not in ("exact", "auto"):
             raise ValueError(f"posterior={posterior!r} does not suit a finite model; use 'exact'")
         if queries.atoms != model.atoms:
@@ -129,7 +133,9 @@ class Pursuit:
         if patience < 0 or int(patience) != patience:
             raise ValueError(f"patience={patience} must be a whole number, 0 or more")
         if stopping is not None and not isinstance(stopping, Rule):
-            raise TypeError(f"stopping is {stopping!r}; expected a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)")
+            raise TypeError(
+                f"stopping is {stopping!r}; expected a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)"
+            )
         self.model, self.queries = model, queries
         self.stopping = stopping if stopping is not None else Confidence()
         self.patience, self.seed, self.budget = int(patience), int(seed), int(budget)
@@ -138,7 +144,13 @@ class Pursuit:
             raise ValueError(f"classes has {len(self.classes)} labels, but the model has {model.n_classes} classes")
         self.posterior = ExactPosterior(model, queries)
         self.chooser = Chooser(
-            model, queries, exact_gains=exact_gains, n_states=n_states, n_screened=n_screened, budget=budget, seed=self.seed
+            model,
+            queries,
+            exact_gains=exact_gains,
+            n_states=n_states,
+            n_screened=n_screened,
+            budget=budget,
+            seed=self.seed,
         )
         self._remembered: dict[bytes, tuple[int, float, float]] = {}
 
@@ -196,8 +208,8 @@ class Pursuit:
         parents, answers = branches.parents, branches.answers
         skipped = (answers == UNKNOWN).all(axis=1)
         belief = self.posterior.update(state.belief, parents, branches.queries, answers)
-        impossible = ~np.isfinite(_array(self.posterior.log_evidence(belief)))
         posterior = _array(self.posterior.log_class(belief).exp())
+        impossible = np.isnan(posterior).any(axis=1)
         # what taught nothing changes nothing, to the last bit
         keep = skipped | impossible
         posterior[keep] = state.posterior[parents[keep]]
@@ -228,7 +240,9 @@ class Pursuit:
                 query[h], best[h], error[h] = known
         if new:
             found = self.chooser.choose(
-                state.belief.take(torch.as_tensor(new, device=self.model.device)), state.asked[new], [keys[h] for h in new]
+                state.belief.take(torch.as_tensor(new, device=self.model.device)),
+                state.asked[new],
+                [keys[h] for h in new],
             )
             query[new], best[new], error[new] = found.query, found.gain, found.error
             for h in new:
@@ -296,7 +310,8 @@ class Pursuit:
 class Session:
     """A pursuit of one input that is answered from outside.
 
-    It drains the same loop as `Pursuit.run`. States are never changed, only followed by others, so undoing is going back to one.
+    It drains the same loop as `Pursuit.run`. States are never changed, only followed by others, so undoing is going
+    back to one.
     """
 
     def __init__(self, pursuit: Pursuit, history: Iterable[tuple[Any, Any]] = ()) -> None:
@@ -344,7 +359,9 @@ class Session:
     def answer(self, value: Any) -> Session:
         """Answer the question: a choice, its index, the cells of its atoms, or None for "not known"."""
         if self.question is None:
-            raise RuntimeError(f"the session has stopped ({self.stopped_because}); undo() goes back, pursuit.session() begins anew")
+            raise RuntimeError(
+                f"the session has stopped ({self.stopped_because}); undo() goes back, pursuit.session() begins anew"
+            )
         self._take(self.question.index, value)
         return self
 
@@ -366,12 +383,14 @@ class Session:
         writer = TraceWriter(1, self.pursuit.queries, self.pursuit.classes, self.pursuit.chooser.exact)
         one = np.zeros(1, dtype=np.int64)
         steps = [*self._taken, self._step]
-        for step, following in zip(steps, steps[1:], strict=False):
+        for step, following in pairwise(steps):
             writer.believe(one, step.state.posterior)
             state = following.state
             asked = state.queries[:, -1]
             own = step.query == asked
-            writer.ask(one, asked, state.answers[:, -1], np.where(own, step.gain, np.nan), np.where(own, step.error, 0.0))
+            writer.ask(
+                one, asked, state.answers[:, -1], np.where(own, step.gain, np.nan), np.where(own, step.error, 0.0)
+            )
         writer.believe(one, self._step.state.posterior)
         writer.stop(one, [self._step.reason[0] or "open"], self._step.settled)
         return writer.finish()[0]

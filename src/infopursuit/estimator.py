@@ -16,6 +16,8 @@ from infopursuit.engine import Pursuit, Session
 from infopursuit.models import FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes
 from infopursuit.models.finite import check_prior
 from infopursuit.queries import QuerySet
+from infopursuit.queries.missing import is_missing
+from infopursuit.queries.tables import read_table
 from infopursuit.selection import select_model
 from infopursuit.stopping import Rule
 from infopursuit.trace import Trace
@@ -30,9 +32,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    queries: what may be asked: a query set, or a builder that is fitted on the training data, such as ``ip.queries.words()``.
+    queries: what may be asked: a query set, or a builder that is fitted on the training data, such as
+    ``ip.queries.words()``.
         None makes patches for image stacks, words for strings, and columns for anything else.
-    model: "auto" chooses among the finite models on held-out data; "table" among naive Bayes and mixtures; "empirical" takes the
+    model: "auto" chooses among the finite models on held-out data; "table" among naive Bayes and mixtures;
+    "empirical" takes the
         training examples themselves; or a learner such as ``ip.models.naive_bayes()``, or a model that is ready.
     posterior: "auto" or "exact".
     stopping: when to stop asking; ``ip.Confidence(0.01)`` where nothing is given.
@@ -44,8 +48,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     verbose: show progress even where no terminal is.
 
     Attributes
-    ----------
-    classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), n_features_in_, feature_names_in_.
+    ---------- classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), n_features_in_,
+    feature_names_in_.
 
     Examples
     --------
@@ -83,36 +87,41 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
         """Learn from inputs X with labels y.
 
-        ``sample_weight`` (N,): a row of weight 2 counts like two rows. ``class_prior``: how frequent each class is where the classifier
-        will be used, as an array in the order of the sorted labels or as {label: probability}; from the data where not given.
+        ``sample_weight`` (N,): a row of weight 2 counts like two rows. ``class_prior``: how frequent each class is
+        where the classifier will be used, as an array in the order of the sorted labels or as {label: probability};
+        from the data where not given.
         """
-        learners = self._learners()
+        learners, device, seed = self._learners(), self._torch_device(), self._seed()
         X = self._check_input(X, reset=True)
         y = self._check_labels(X, y)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, _Rows(X), ensure_non_negative=True)
+        weights = (
+            None if sample_weight is None else _check_sample_weight(sample_weight, _Rows(X), ensure_non_negative=True)
+        )
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two classes")
         if len(self.classes_) > MOST_CLASSES:
             raise ValueError(
-                f"y has {len(self.classes_)} classes, more than {MOST_CLASSES}; is it an identifier or a number? Group it into classes first"
+                f"y has {len(self.classes_)} classes, more than {MOST_CLASSES}; is it an identifier or a number? "
+                f"Group it into classes first"
             )
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
         sample = Sample.of(self.queries_.atoms, self.queries_.observe(X), labels, weights, len(self.classes_))
-        seed = self._seed()
         self.selection_: list[Any] = []
         if isinstance(learners, FiniteModel):
             model = learners
             if model.n_classes != len(self.classes_):
-                raise ValueError(f"model has {model.n_classes} classes, but y has {len(self.classes_)}; they must be the same")
+                raise ValueError(
+                    f"model has {model.n_classes} classes, but y has {len(self.classes_)}; they must be the same"
+                )
         else:
             model, self.selection_ = select_model(learners, sample, self.queries_, seed=seed, progress=self.verbose)
-        if self.device is not None or self.dtype is not None:
-            model = model.to(self.device, self._torch_dtype())
+        if device is not None or self.dtype is not None:
+            model = model.to(device, self._torch_dtype())
         if class_prior is not None:
             model = model.with_class_prior(self._prior(class_prior))
         self.model_ = model
-        self.pursuit_ = self._pursuit(model)
+        self.pursuit_ = self._pursuit(model, seed)
         return self
 
     def explain(self, X: Any, *, class_prior: Any = None) -> Trace:
@@ -153,9 +162,15 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_input(self, X: Any, *, reset: bool) -> Any:
         """X as the query set takes it; tables of numbers are checked as scikit-learn does."""
+        if reset:  # texts and images set neither, and what an earlier fit has set is no longer true
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
         if not hasattr(X, "__len__") and hasattr(X, "__array__"):
             X = np.asarray(X)
+        if not hasattr(X, "shape") and (not hasattr(X, "__len__") or isinstance(X, (str, bytes, Mapping))):
+            raise ValueError(f"X is {X!r:.80}; give a batch of inputs: a table, a list of texts, or a stack of images")
         if _is_frame(X):
+            read_table(X)  # scikit-learn's own complaint about names that occur twice says less
             validate_data(self, X, skip_check_array=True, reset=reset) if hasattr(X, "iloc") else None
             if not len(X):
                 raise ValueError("X has no rows (0 sample(s)); give at least one")
@@ -179,22 +194,35 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if len(y) != n:
-            raise ValueError(f"X has {n} rows and y has {len(y)} labels (inconsistent numbers of samples); give one label for each row")
-        missing = [i for i, label in enumerate(y) if label is None or (isinstance(label, (float, np.floating)) and np.isnan(label))]
+            raise ValueError(
+                f"X has {n} rows and y has {len(y)} labels (inconsistent numbers of samples); "
+                f"give one label for each row"
+            )
+        missing = [i for i, label in enumerate(y) if is_missing(label)]
         if missing:
             raise ValueError(f"y[{missing[0]}] is NaN or None: every row needs a label; leave rows without one out")
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ValueError("y holds an infinite value; labels must be finite numbers or strings")
-        check_classification_targets(y)
+        # many different words are no numbers: a table of facts has one row for each class
+        if not all(isinstance(label, str) for label in y):
+            check_classification_targets(y)
         return y
 
     def _learners(self) -> Sequence[Learner] | FiniteModel:
         if self.posterior not in ("auto", "exact"):
             raise ValueError(f"posterior={self.posterior!r} does not suit finite models; use 'auto' or 'exact'")
         if self.stopping is not None and not isinstance(self.stopping, Rule):
-            raise ValueError(f"stopping={self.stopping!r}; expected a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)")
-        if self.dtype is not None:
-            self._torch_dtype()
+            raise ValueError(
+                f"stopping={self.stopping!r}; expected a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"
+            )
+        if self.exact_gains not in (None, True, False):
+            raise ValueError(
+                f"exact_gains={self.exact_gains!r}; expected True, False, or None to decide by what is affordable"
+            )
+        patience: Any = self.patience
+        if not isinstance(patience, (int, np.integer)) or patience < 0:
+            raise ValueError(f"patience={self.patience!r}; expected a whole number, 0 or more")
+        self._torch_dtype()
         named: dict[str, Sequence[Learner]] = {
             "auto": (naive_bayes(), latent_classes(), empirical()),
             "table": (naive_bayes(), latent_classes()),
@@ -218,11 +246,26 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         return self.queries
 
     def _seed(self) -> int:
+        """The seed; a generator is drawn from, so that this is called once in each fit."""
         if self.random_state is None:
             return 0
-        if isinstance(self.random_state, (int, np.integer)):
+        if isinstance(self.random_state, (int, np.integer)) and self.random_state >= 0:
             return int(self.random_state)
-        return int(self.random_state.randint(2**31 - 1))
+        if isinstance(self.random_state, np.random.RandomState):
+            return int(self.random_state.randint(2**31 - 1))
+        if isinstance(self.random_state, np.random.Generator):
+            return int(self.random_state.integers(2**31 - 1))
+        raise ValueError(
+            f"random_state={self.random_state!r}; expected None, a whole number from 0 on, or a numpy generator"
+        )
+
+    def _torch_device(self) -> torch.device | None:
+        if self.device is None:
+            return None
+        try:
+            return torch.empty(0, device=self.device).device
+        except (RuntimeError, AssertionError, TypeError) as error:
+            raise ValueError(f"device={self.device!r} cannot be used; 'cpu' always can ({error})") from None
 
     def _torch_dtype(self) -> torch.dtype | None:
         if self.dtype is None:
@@ -233,20 +276,24 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     def _prior(self, class_prior: Any) -> FloatArray:
         if isinstance(class_prior, Mapping):
-            strange = [label for label in class_prior if label not in self.classes_]
-            absent = [label for label in self.classes_ if label not in class_prior]
+            labels = self.classes_.tolist()
+            strange = [label for label in class_prior if label not in labels]
+            absent = [label for label in labels if label not in class_prior]
             if strange or absent:
-                raise ValueError(f"class_prior names {strange[:3]} that are no classes and leaves out {absent[:3]}; give one entry for each class")
-            class_prior = [class_prior[label] for label in self.classes_]
+                raise ValueError(
+                    f"class_prior names {strange[:3]} that are no classes and leaves out {absent[:3]}; "
+                    f"give one entry for each class"
+                )
+            class_prior = [class_prior[label] for label in labels]
         return check_prior(class_prior, len(self.classes_), "class_prior")
 
-    def _pursuit(self, model: FiniteModel) -> Pursuit:
+    def _pursuit(self, model: FiniteModel, seed: int) -> Pursuit:
         return Pursuit(
             model,
             self.queries_,
             stopping=self.stopping,
             patience=self.patience,
-            seed=self._seed(),
+            seed=seed,
             classes=self.classes_,
             exact_gains=self.exact_gains,
         )
@@ -254,7 +301,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def _pursuit_with(self, class_prior: Any) -> Pursuit:
         if class_prior is None:
             return self.pursuit_
-        return self._pursuit(self.model_.with_class_prior(self._prior(class_prior)))
+        return self._pursuit(self.model_.with_class_prior(self._prior(class_prior)), self.pursuit_.seed)
 
 
 class _Rows:
@@ -283,4 +330,5 @@ def _is_text(X: Any) -> bool:
     """One-dimensional strings; lists of long texts are not made into an array, which would be huge."""
     if hasattr(X, "ndim"):
         return X.ndim == 1 and any(isinstance(item, str) for item in X[:50])
-    return any(isinstance(item, str) for item in list(X)[:50])
+    entries = X[:50].to_pylist() if hasattr(X, "to_pylist") else list(X)[:50]
+    return any(isinstance(item, str) for item in entries)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,7 +25,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class ExplanationStep:
-    """One question: its index, name and wording, the answer in cells and in words, its gain, and what was believed after it."""
+    """One question: its index, name and wording, the answer in cells and in words, its gain, the belief after it."""
 
     query: int
     name: str
@@ -41,7 +40,7 @@ class ExplanationStep:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an input was given its label: the questions that were asked, in order, and their answers. Nothing else was used.
+    """Why an input was given its label: the questions asked, in order, and their answers. Nothing else was used.
 
     ``print(explanation)`` tells it in words; `picture` shows what was seen of an image.
     """
@@ -87,18 +86,24 @@ class Explanation:
     def __str__(self) -> str:
         return self.to_text()
 
-    def to_text(self, *, most: int = 12, width: int = 72, top: int = 3) -> str:
-        """The explanation in words; of more than ``most`` steps only the most influential are shown."""
+    def to_text(self, *, most: int = 12, width: int = 80, top: int = 3) -> str:
+        """The explanation in words; of more than ``most`` steps only the most influential are shown.
+
+        What was believed after an answer stands beside it where that fits into ``width`` columns, else below it.
+        """
         shown = range(len(self)) if len(self) <= most else self.most_influential(most)
-        lines = [f"{self.prediction}, with a probability of {_percent(self.confidence)}, after {_count(len(self), 'question')}."]
+        asked = _count(len(self), "question")
+        lines = [f"{self.prediction}, with a probability of {percent(self.confidence)}, after {asked}."]
         if len(self) > most:
             lines.append(f"The {most} answers that moved the belief most:")
         posteriors = self.posteriors
-        said_wide = min(max((len(self.steps[k].name) + len(self.steps[k].said) + 2 for k in shown), default=0), width - 8)
+        said = {k: f"{self.steps[k].name}: {self.steps[k].said}" for k in shown}
+        believed = {k: self._top(posteriors[k + 1], top) for k in shown}
+        room = width - 8 - max((len(words) for words in believed.values()), default=0)
+        beside = max((len(words) for words in said.values() if len(words) <= room), default=0)
         for k in shown:
-            step = self.steps[k]
-            words = f"{step.name}: {step.said}"
-            lines.append(f"{k + 1:4d}. {words:<{said_wide}}  {self._top(posteriors[k + 1], top)}")
+            between = "\n        " if len(said[k]) > room else " " * (beside - len(said[k]) + 2)
+            lines.append(f"{k + 1:4d}. {said[k]}{between}{believed[k]}")
         if self.stopped_because == "open":
             lines.append("It has not stopped yet.")
         else:
@@ -106,24 +111,26 @@ class Explanation:
             lines.append(f"It stopped because {why} ({self.stopped_because}).")
         if not self.exact_gains:
             error = max((step.gain_error for step in self.steps), default=0.0)
-            lines.append(f"Gains were estimated on a subset of states and queries (standard error up to {error:.3f} nats).")
+            lines.append(
+                f"Gains were estimated on a subset of states and queries (standard error up to {error:.3f} nats)."
+            )
         return "\n".join(lines)
 
-    def posterior_table(self, *, top: int = 5, most: int = 12) -> str:
-        """The belief after each answer as a small table with bars, for the most probable classes."""
+    def posterior_table(self, *, top: int = 5, most: int = 12, width: int = 80) -> str:
+        """The belief after each answer as a small table with bars, for as many leading classes as fit ``width``."""
         p = self.posteriors
-        best = sorted(np.argsort(-p[-1], kind="stable")[:top].tolist())
+        leading = np.argsort(-(p[-1] + p[1:].max(axis=0, initial=0)), kind="stable")[:top].tolist()
+        wide = max(12, *(len(str(self.classes[c])) for c in leading))
+        best = sorted(leading[: max(1, (width - 4) // (wide + 2))])
         rows = [0, *(k + 1 for k in (range(len(self)) if len(self) <= most else self.most_influential(most)))]
-        wide = max(max(len(str(self.classes[c])) for c in best), 11)
-        head = "step  " + "  ".join(f"{str(self.classes[c])!s:<{wide}}" for c in best)
-        lines = [head]
+        lines = ["step  " + "  ".join(f"{self.classes[c]!s:<{wide}}" for c in best).rstrip()]
         for k in rows:
-            cells = "  ".join(f"{bar(p[k, c], wide - 6)} {_percent(p[k, c]):>5}" for c in best)
+            cells = "  ".join(f"{bar(p[k, c], wide - 7)} {percent(p[k, c]):>6}" for c in best)
             lines.append(f"{k:4d}  {cells}")
         return "\n".join(lines)
 
     def picture(self, upto: int | None = None, *, colour: bool = False) -> str:
-        """What has been seen of the image after ``upto`` questions, two rows of pixels in a line; the newest patch in colour.
+        """What has been seen of the image after ``upto`` questions, two characters a pixel; the newest patch in colour.
 
         Lit pixels are full blocks, dark ones light dots, and what was never looked at is blank.
         """
@@ -198,10 +205,15 @@ class Explanation:
 
     def _top(self, posterior: FloatArray, n: int) -> str:
         order = np.argsort(-posterior, kind="stable")[:n]
-        return ", ".join(f"{self.classes[c]} {_percent(posterior[c])}" for c in order if posterior[c] >= 0.005)
+        return ", ".join(f"{self.classes[c]} ({percent(posterior[c])})" for c in order if posterior[c] >= 0.005)
 
 
-def _percent(p: float) -> str:
+def percent(p: float) -> str:
+    """A probability as a reader wants it: one that is short of one is never called 100 %.
+
+    >>> percent(0.5), percent(0.9999), percent(1.0)
+    ('50 %', '99.9 %', '100 %')
+    """
     if 0.99 < p < 1:
         return f"{min(100 * p, 99.9):.1f} %"
     return f"{100 * p:.0f} %"
@@ -209,5 +221,3 @@ def _percent(p: float) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-

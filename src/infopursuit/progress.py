@@ -11,8 +11,8 @@ from typing import TextIO
 class Progress:
     """``with Progress("asking", 1000) as progress: progress.advance(10)``.
 
-    Silent for the first two seconds. On a terminal one line is rewritten; elsewhere a line is written every half minute.
-    ``show=False`` keeps it silent, ``show=None`` shows it on a terminal only.
+    Silent for the first two seconds. On a terminal one line is rewritten; elsewhere a line is written every half
+    minute. ``show=False`` keeps it silent, ``show=None`` shows it on a terminal only.
     """
 
     def __init__(self, what: str, total: int, *, show: bool | None = None, stream: TextIO | None = None) -> None:
@@ -26,7 +26,9 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._written and self.live:
             self.stream.write("\r\x1b[K")
             self.stream.flush()

@@ -1,15 +1,16 @@
 """Which model: the one with the lowest log loss on held-out rows after *partial* histories.
 
-A pursuit stops after a few answers, so what counts is the posterior given some answers, not given all. A model that is right with
-everything seen may be far too sure half-way. Every held-out row is answered a few queries, drawn without replacement with
-probabilities in proportion to their first gain, and the loss is averaged over the lengths 1, 2, 4, ...
+A pursuit stops after a few answers, so what counts is the posterior given some answers, not given all. A model that
+is right with everything seen may be far too sure half-way. The histories are those of a pursuit with naive Bayes, the
+same for all candidates, and the loss is averaged over the lengths 1, 2, 4, ... Queries drawn at random would not do:
+most tell little, and a model that is too sure after the telling ones would not be found out.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,11 +22,13 @@ from infopursuit.models.smoothing import Flip
 from infopursuit.posteriors.exact import ExactPosterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
 
-MOST_TRAINING, MOST_HELD_OUT, LONGEST, FINALISTS = 20_000, 400, 32, 4
+MOST_TRAINING, MOST_HELD_OUT, FINALISTS = 20_000, 300, 4
+LONGEST, LONGEST_WIDE = 32, 8
+"""Answers in a partial history: of queries about one atom, and of those about several."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,15 @@ def select_model(
     shape = getattr(queries, "shape", None)
     options = [option for learner in learners for option in learner.candidates(sample, shape)]
     if not options:
-        raise ValueError(f"no model can be fitted on {len(sample)} distinct rows of {len(sample.atoms)} atoms within the memory; use fewer rows")
+        raise ValueError(
+            f"model: none of {list(learners)} can be fitted on {len(sample)} distinct rows of {len(sample.atoms)} "
+            f"atoms with up to {max(sample.atoms.sizes)} values within the memory; "
+            f"use model='table', fewer rows, or fewer values"
+        )
     folds = sample.folds(_n_folds(len(sample)))
     if len(options) == 1:
         return options[0].fit(sample, shape, seed), []
-    if not (folds != UNKNOWN).any():
+    if not folds.any():
         # one row for each class: a table of facts, whose answers are taken for nearly certain
         facts = [o for o in options if isinstance(o, Empirical) and isinstance(o.smoothing, Flip)]
         return (facts or options)[0].fit(sample, shape, seed), []
@@ -59,7 +66,7 @@ def select_model(
     left = np.arange(len(options))
     with Progress("choosing a model", len(options) + FINALISTS * (len(rounds) - 1), show=progress) as shown:
         for n, (train, held_out) in enumerate(rounds):
-            orders = partial_orders(train, held_out, queries, seed)
+            orders = partial_orders(train, held_out, queries)
             for i in left:
                 loss = partial_log_loss(options[i].fit(train, shape, seed), queries, held_out, orders)
                 losses[i] += (loss - losses[i]) / (n + 1)
@@ -73,20 +80,24 @@ def select_model(
     return options[order[0]].fit(sample, shape, seed), [Candidate(options[i], float(losses[i])) for i in order]
 
 
-def partial_orders(train: Sample, held_out: Sample, queries: QuerySet, seed: int = 0) -> IntArray:
-    """(N, K) for each held-out row which queries to answer first: drawn by their first gain under naive Bayes.
+def partial_orders(train: Sample, held_out: Sample, queries: QuerySet) -> IntArray:
+    """(N, K) for each held-out row which queries to answer, in order: those that a pursuit with naive Bayes asks.
 
-    The draw depends on the seed and the content of the row, not on where it stands.
+    Queries about several atoms are ranked by the sum of their atoms' gains, which is much cheaper than their own and
+    as good here.
     """
     model = NaiveBayes().fit(train)
-    root = ExactPosterior(model, queries).start()
-    chooser = Chooser(model, queries, exact_gains=True)
-    gains = chooser.choose(root, np.zeros((1, len(queries)), dtype=bool), [b""]).gains[0]
-    longest = min(LONGEST, len(queries))
+    posterior, chooser = ExactPosterior(model, queries), Chooser(model, queries)
+    belief, parents = posterior.start(), np.zeros(len(held_out), dtype=np.int64)
+    rows = np.arange(len(held_out))
+    longest = min(LONGEST_WIDE if queries.width > 1 else LONGEST, len(queries))
     orders = np.empty((len(held_out), longest), dtype=np.int64)
-    for i, key in enumerate(held_out.keys):
-        noise = np.random.default_rng([seed, int(key)]).gumbel(size=len(queries))
-        orders[i] = np.argsort(-(np.log(gains + 1e-12) + noise), kind="stable")[:longest]
+    asked = np.zeros((len(held_out), len(queries)), dtype=bool)
+    for k in range(longest):
+        orders[:, k] = np.where(asked, -1.0, chooser.promise(belief)[parents]).argmax(axis=1)
+        asked[rows, orders[:, k]] = True
+        belief = posterior.update(belief, parents, orders[:, k], queries.answers_of(held_out.values, orders[:, k]))
+        parents = rows
     return orders
 
 
@@ -121,16 +132,22 @@ def _n_folds(n: int) -> int:
     return 5 if n < 2_000 else 10 if n < 8_000 else 20
 
 
-def _rounds(sample: Sample, folds: IntArray) -> list[tuple[Sample, Sample]]:
+def _rounds(sample: Sample, folds: FloatArray) -> list[tuple[Sample, Sample]]:
     """Training and held-out parts: three folds of a small sample, one when there is plenty of data."""
     n_rounds = 3 if len(sample) < 2_000 else 2 if len(sample) < 8_000 else 1
     rounds = []
-    for fold in range(n_rounds):
-        held_out = _some(np.flatnonzero(folds == fold), sample, MOST_HELD_OUT)
-        train = _some(np.flatnonzero(folds != fold), sample, MOST_TRAINING)
-        if len(held_out):
-            rounds.append((sample.take(train), sample.take(held_out)))
+    for held_out in folds[:n_rounds]:
+        parts = ((sample.weights - held_out, MOST_TRAINING), (held_out, MOST_HELD_OUT))
+        train, test = (_part(sample, weights, most) for weights, most in parts)
+        if len(test):
+            rounds.append((train, test))
     return rounds
+
+
+def _part(sample: Sample, weights: FloatArray, most: int) -> Sample:
+    """The rows that have weight left, with that weight; at most so many, chosen by their content."""
+    rows = _some(np.flatnonzero(weights > 1e-9), sample, most)
+    return replace(sample.take(rows), weights=weights[rows])
 
 
 def _some(rows: IntArray, sample: Sample, most: int) -> IntArray:

@@ -51,7 +51,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Confidence(Rule):
-    """Stop when some class has posterior at least 1 - epsilon (eq. 6)."""
+    """Stop when some class has posterior at least 1 - epsilon (eq. 8)."""
 
     epsilon: float = 0.01
     patience: int | None = None
@@ -59,7 +59,9 @@ class Confidence(Rule):
 
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon < 1:
-            raise ValueError(f"epsilon={self.epsilon} must be at least 0 and less than 1; 0.01 stops at 99 % confidence")
+            raise ValueError(
+                f"epsilon={self.epsilon} must be at least 0 and less than 1; 0.01 stops at 99 % confidence"
+            )
         _check_patience(self.patience)
 
     def holds(self, check: Check) -> Any:
@@ -68,7 +70,7 @@ class Confidence(Rule):
 
 @dataclass(frozen=True)
 class InformationGain(Rule):
-    """Stop when no query is expected to tell more than epsilon nats (eq. 5)."""
+    """Stop when no query is expected to tell more than epsilon nats (eq. 7)."""
 
     epsilon: float = 1e-3
     patience: int | None = None
@@ -123,7 +125,9 @@ def rule_from_spec(spec: dict[str, Any]) -> Rule:
     for rule in (Confidence, InformationGain, MaxQueries):
         if spec.get("rule") == rule.name:
             return rule(**options)
-    raise ValueError(f"{spec.get('rule')!r} is no stopping rule; expected confidence, information_gain, max_queries or any_of")
+    raise ValueError(
+        f"{spec.get('rule')!r} is no stopping rule; expected confidence, information_gain, max_queries or any_of"
+    )
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,8 @@ class Watch:
 
 
 def look(stopping: Rule, watch: Watch, check: Check, patience: int, skipped: Any) -> tuple[Watch, IntArray, IntArray]:
-    """One check of every rule for H histories: (the new watch, which rule fired first or -1, the query count when it settled).
+    """One check of every rule for H histories: (the new watch, which rule fired first or -1, the query count when it
+    settled).
 
     A rule fires when it has held at ``patience`` + 1 checks in a row; a failure resets it. After a skipped question
     (``skipped`` (H,)) nothing was learnt: runs neither grow nor end. Budgets know no patience.

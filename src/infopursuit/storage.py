@@ -1,7 +1,8 @@
 """Save and load without pickle: a folder with a JSON manifest and one safetensors file.
 
-The tensors are written first, under a name that contains their checksum; then the manifest is replaced in one step. A crash at any
-moment leaves the old manifest with the old tensors. Loading runs no code from the folder, and believes nothing that it has not checked.
+The tensors are written first, under a name that contains their checksum; then the manifest is replaced in one step. A
+crash at any moment leaves the old manifest with the old tensors. Loading runs no code from the folder, and believes
+nothing that it has not checked.
 """
 
 from __future__ import annotations
@@ -53,10 +54,15 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
         pursuit, extra = thing, None
     else:
         raise TypeError(f"cannot save a {type(thing).__name__}; expected a fitted classifier or a Pursuit")
+    if pursuit.queries.kind not in query_builders.KINDS:
+        raise ValueError(
+            f"queries of kind {pursuit.queries.kind!r} could not be read again; the kinds that can are "
+            f"{', '.join(sorted(query_builders.KINDS))}"
+        )
     spec, tensors = model_to_parts(pursuit.model)
     payload = safetensors.torch.save({name: tensor.contiguous().cpu() for name, tensor in tensors.items()})
     digest = hashlib.sha256(payload).hexdigest()
-    manifest = {
+    manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "written_by": _versions(),
@@ -79,7 +85,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / manifest["tensors"]["file"], payload)
     _write(folder / CARD, _card(pursuit, spec).encode())
-    _write(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1).encode())
+    _write(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain).encode())
     for old in folder.glob("tensors-*.safetensors"):
         if old.name != manifest["tensors"]["file"]:
             old.unlink(missing_ok=True)
@@ -90,7 +96,8 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
 def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
     """Read what `save` wrote: a classifier, or a pursuit.
 
-    ``functions``: the callables of a query set made by ``ip.queries.functions``, which are code and therefore not saved.
+    ``functions``: the callables of a query set made by ``ip.queries.functions``, which are code and therefore not
+    saved.
     """
     folder = Path(path)
     manifest = _read_manifest(folder)
@@ -99,24 +106,25 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
         model = model_from_parts(manifest["model"], tensors)
         queries = query_builders.from_spec(manifest["queries"]["kind"], manifest["queries"]["spec"], functions)
         classes = _labels_from_spec(manifest["classes"])
-        settings = manifest["pursuit"]
         pursuit = Pursuit(
             model if device is None else model.to(device),
             queries,
-            stopping=rule_from_spec(settings["stopping"]),
+            stopping=rule_from_spec(manifest["pursuit"]["stopping"]),
             classes=classes,
-            **{name: settings[name] for name in ("patience", "seed", "exact_gains", "n_states", "n_screened", "budget")},
+            **_settings(manifest["pursuit"]),
         )
         return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
     except DamagedModel:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
-        if "functions" in str(error) and manifest.get("queries", {}).get("kind") == "functions":
+        asked = manifest.get("queries")
+        if "functions" in str(error) and isinstance(asked, dict) and asked.get("kind") == "functions":
             raise
         raise DamagedModel(f"{folder} is damaged: {type(error).__name__}: {error}") from error
 
 
-# ---- reading -----------------------------------------------------------------------------------------------------------
+# ---- reading
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -136,7 +144,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         raise DamagedModel(f"{file} has version {found!r}; expected a whole number from 1 to {VERSION}")
     if found > VERSION:
         raise DamagedModel(f"{file} has format version {found}, newer than {VERSION}; update infopursuit to read it")
-    if manifest.get("sha256") != _own_checksum(manifest):
+    try:
+        agrees = manifest.get("sha256") == _own_checksum(manifest)
+    except RecursionError:
+        raise DamagedModel(f"{file} was altered: it is nested too deeply") from None
+    if not agrees:
         raise DamagedModel(f"{file} was altered: its checksum does not agree with its content")
     return manifest
 
@@ -149,7 +161,9 @@ def _read_tensors(folder: Path, entry: dict[str, Any]) -> dict[str, torch.Tensor
     if not file.is_file():
         raise DamagedModel(f"{file} is missing; copy the whole folder")
     if file.stat().st_size != entry["bytes"]:
-        raise DamagedModel(f"{file} has {file.stat().st_size} bytes instead of {entry['bytes']}; it was cut off or altered")
+        raise DamagedModel(
+            f"{file} has {file.stat().st_size} bytes instead of {entry['bytes']}; it was cut off or altered"
+        )
     payload = file.read_bytes()
     if hashlib.sha256(payload).hexdigest() != entry["sha256"]:
         raise DamagedModel(f"{file} was altered: its checksum does not agree with the manifest")
@@ -157,6 +171,16 @@ def _read_tensors(folder: Path, entry: dict[str, Any]) -> dict[str, torch.Tensor
         return safetensors.torch.load(payload)
     except SafetensorError as error:
         raise DamagedModel(f"{file} is not a safetensors file: {error}") from None
+
+
+def _settings(spec: dict[str, Any]) -> dict[str, Any]:
+    """The options of a pursuit, of the right kinds."""
+    if type(spec["exact_gains"]) is not bool:
+        raise DamagedModel(f"exact_gains is {spec['exact_gains']!r}; expected true or false")
+    for name, least in (("patience", 0), ("seed", 0), ("n_states", 1), ("n_screened", 1), ("budget", 1)):
+        if type(spec[name]) is not int or spec[name] < least:
+            raise DamagedModel(f"{name} is {spec[name]!r}; expected a whole number from {least} on")
+    return {name: spec[name] for name in ("exact_gains", "patience", "seed", "n_states", "n_screened", "budget")}
 
 
 def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitClassifier:
@@ -168,14 +192,20 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
     classifier.model_, classifier.pursuit_, classifier.selection_ = pursuit.model, pursuit, []
-    if spec["n_features_in"] is not None:
-        classifier.n_features_in_ = int(spec["n_features_in"])
-    if spec["feature_names_in"] is not None:
-        classifier.feature_names_in_ = np.array([str(name) for name in spec["feature_names_in"]], dtype=object)
+    width, names = spec["n_features_in"], spec["feature_names_in"]
+    if width is not None:
+        if type(width) is not int or width < 1:
+            raise DamagedModel(f"n_features_in is {width!r}; expected a whole number from 1 on")
+        classifier.n_features_in_ = width
+    if names is not None:
+        if not isinstance(names, list) or len(names) != width or not all(isinstance(name, str) for name in names):
+            raise DamagedModel(f"feature_names_in is not a list of {width} names")
+        classifier.feature_names_in_ = np.array(names, dtype=object)
     return classifier
 
 
-# ---- writing -----------------------------------------------------------------------------------------------------------
+# ---- writing
+# -----------------------------------------------------------------------------------------------------------
 
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
@@ -189,7 +219,9 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
         "dtype": None if classifier.dtype is None else str(classifier.dtype).removeprefix("torch."),
         "exact_gains": classifier.exact_gains,
         "n_features_in": getattr(classifier, "n_features_in_", None),
-        "feature_names_in": [str(n) for n in classifier.feature_names_in_] if hasattr(classifier, "feature_names_in_") else None,
+        "feature_names_in": [str(n) for n in classifier.feature_names_in_]
+        if hasattr(classifier, "feature_names_in_")
+        else None,
     }
 
 
@@ -210,21 +242,36 @@ def _write(file: Path, content: bytes) -> None:
 
 def _own_checksum(manifest: dict[str, Any]) -> str:
     content = {key: value for key, value in manifest.items() if key != "sha256"}
-    return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=_plain)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy's as one of Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be saved")
 
 
 def _labels_to_spec(classes: Any) -> dict[str, Any]:
     values = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
     kinds = {type(value) for value in values}
     if len(kinds) != 1 or not kinds <= {int, str, bool, float}:
-        raise ValueError(f"classes of type {sorted(k.__name__ for k in kinds)} cannot be saved; use strings, whole numbers or booleans")
+        raise ValueError(
+            f"classes of type {sorted(k.__name__ for k in kinds)} cannot be saved; "
+            f"use strings, whole numbers or booleans"
+        )
     return {"kind": kinds.pop().__name__, "values": values}
 
 
 def _labels_from_spec(spec: dict[str, Any]) -> Any:
     kind = {"int": int, "str": str, "bool": bool, "float": float}[spec["kind"]]
     values = spec["values"]
-    if not isinstance(values, list) or not all(type(value) is kind for value in values) or len(set(values)) != len(values):
+    if (
+        not isinstance(values, list)
+        or not all(type(value) is kind for value in values)
+        or len(set(values)) != len(values)
+    ):
         raise DamagedModel(f"the classes are not a list of different values of type {spec['kind']}")
     return np.array(values)
 
@@ -244,8 +291,8 @@ def _card(pursuit: Pursuit, spec: dict[str, Any]) -> str:
     model: FiniteModel = pursuit.model
     shown = ", ".join(str(c) for c in pursuit.classes[:20]) + (", ..." if len(pursuit.classes) > 20 else "")
     data = (
-        "**This folder contains its training data**: every training example is a latent state of the model. Share it only with "
-        "those who may see the data."
+        "**This folder contains its training data**: every training example is a latent state of the model. Share it "
+        "only with those who may see the data."
         if spec["contains_training_data"]
         else "The folder holds probability tables, not the training examples."
     )

@@ -17,9 +17,10 @@ from infopursuit.types import UNKNOWN, FloatArray, History, IntArray
 class Trace:
     """Every question and answer of a batch of B inputs, padded to the longest (K steps).
 
-    queries: (B, K) indices, -1 where nothing was asked. answers: (B, K, W) cells, -1 for unknown and padding. gains: (B, K) nats, 0
-    where nothing was asked; gain_errors their standard errors, 0 where exact. posteriors: (B, K + 1, C), the prior first, the
-    last one repeated after the stop. length: (B,) queries asked. settled_at: (B,) the paper's L. stopped_because: (B,) the reason.
+    queries: (B, K) indices, -1 where nothing was asked. answers: (B, K, W) cells, -1 for unknown and padding. gains:
+    (B, K) nats, 0 where nothing was asked; gain_errors their standard errors, 0 where exact. posteriors: (B, K + 1,
+    C), the prior first, the last one repeated after the stop. length: (B,) queries asked. settled_at: (B,) the
+    paper's L. stopped_because: (B,) the reason.
     exact_gains: whether every gain was computed on all states and for all queries.
     """
 
@@ -44,7 +45,9 @@ class Trace:
     def __repr__(self) -> str:
         if not len(self):
             return "<Trace of 0 inputs>"
-        return f"<Trace of {len(self)} inputs: {self.length.mean():.1f} queries on average, {self.length.max()} at most>"
+        return (
+            f"<Trace of {len(self)} inputs: {self.length.mean():.1f} queries on average, {self.length.max()} at most>"
+        )
 
     @property
     def posterior(self) -> FloatArray:
@@ -94,7 +97,7 @@ class Trace:
 class TraceWriter:
     """Collects a trace while a batch is being pursued; inputs may come in any order and in several parts."""
 
-    def __init__(self, n_inputs: int, queries: QuerySet, classes: Sequence[Any], exact: bool) -> None:
+    def __init__(self, n_inputs: int, queries: QuerySet, classes: Any, exact: bool) -> None:
         self.query_set, self.classes, self.exact = queries, np.asarray(classes), exact
         self.n_inputs = n_inputs
         self.length = np.zeros(n_inputs, dtype=np.int64)
@@ -110,7 +113,9 @@ class TraceWriter:
         """The posterior of some inputs after all that they were asked."""
         self._posteriors[inputs, self.length[inputs]] = posterior
 
-    def ask(self, inputs: IntArray, queries: IntArray, answers: IntArray, gains: FloatArray, errors: FloatArray) -> None:
+    def ask(
+        self, inputs: IntArray, queries: IntArray, answers: IntArray, gains: FloatArray, errors: FloatArray
+    ) -> None:
         """One more question for some inputs."""
         at = self.length[inputs]
         if len(at) and at.max() >= self._capacity:

@@ -1,8 +1,8 @@
 """The words that all other modules share: atoms, answers, histories.
 
-Axes, in this order, in every signature and comment: ``B`` inputs, ``H`` histories, ``C`` classes, ``S`` latent states of all
-classes together, ``A`` atoms, ``L`` atom values laid end to end ("slots"), ``Q`` queries, ``W`` atoms of a query,
-``V`` values of an atom, ``K`` steps.
+Axes, in this order, in every signature and comment: ``B`` inputs, ``H`` histories, ``C`` classes, ``S`` latent states
+of all classes together, ``A`` atoms, ``L`` atom values laid end to end ("slots"), ``Q`` queries, ``W`` atoms of a
+query, ``V`` values of an atom, ``K`` steps.
 """
 
 from __future__ import annotations
@@ -80,12 +80,16 @@ class Atoms:
         """Values of all atoms as a (B, A) integer array, refused when one is out of range."""
         array = np.asarray(values)
         if array.ndim != 2 or array.shape[1] != len(self):
-            raise ValueError(f"{name} has shape {array.shape}; expected (inputs, {len(self)}), one column for each atom")
+            raise ValueError(
+                f"{name} has shape {array.shape}; expected (inputs, {len(self)}), one column for each atom"
+            )
         if array.dtype.kind == "f":
             array = np.where(np.isnan(array), UNKNOWN, array)
         whole = array.astype(np.int64)
         if not np.array_equal(whole, array):
-            raise ValueError(f"{name} holds numbers that are not whole; atoms take the values 0, 1, ... and -1 for unknown")
+            raise ValueError(
+                f"{name} holds numbers that are not whole; atoms take the values 0, 1, ... and -1 for unknown"
+            )
         bad = (whole < UNKNOWN) | (whole >= np.array(self.sizes, dtype=np.int64))
         if bad.any():
             row, atom = np.argwhere(bad)[0]

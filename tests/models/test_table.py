@@ -18,7 +18,6 @@ def test_two_ways_to_say_the_same():
         (None, both),
         ([[1.0], [1.0]], p[:, None]),
         ([[1.0], [1.0]], both[:, None]),
-        (None, p[:, None]),
         (None, both[:, None]),
     ):
         other = TableModel([0.4, 0.6], latent, table)
@@ -45,6 +44,13 @@ def test_tables_give_back_what_was_put_in(seed):
     np.testing.assert_allclose(latent.sum(axis=1), 1)
     np.testing.assert_allclose(probs, np.concatenate(world.probs, axis=2), atol=1e-14)
     assert world.model.n_latents == world.latent.shape[1]
+
+
+def test_one_categorical_atom_is_not_taken_for_several_yes_no_atoms():
+    """(C, A, V) with a single atom: without latent states the second axis is always that of the atoms."""
+    model = TableModel([0.5, 0.5], None, [[[0.2, 0.3, 0.5]], [[0.6, 0.3, 0.1]]])
+    assert model.atoms.sizes == (3,)
+    assert model.probs[:, 1].tolist() == [0.6, 0.3, 0.1]
 
 
 def test_atoms_of_different_sizes():

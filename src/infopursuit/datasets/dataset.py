@@ -1,4 +1,4 @@
-"""What a data set is: inputs and labels to learn from, inputs and labels to test on, and what there is to know about them."""
+"""What a data set is: inputs and labels to learn from and to test on, and what there is to know about them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Dataset:
     """Inputs and labels in two parts that have nothing in common.
 
     x_train, x_test: (B, ...) inputs, such as images (B, rows, columns). y_train, y_test: (B,) class indices 0 to C - 1.
-    class_names: (C,) what the classes are called. description: what it is and what to beware of. licence: under which terms.
+    class_names: (C,) what the classes are called. description: what it is and what to beware of. licence: its terms.
     feature_names: what the columns are called, where there are columns.
 
     >>> import numpy as np
@@ -39,11 +39,16 @@ class Dataset:
             if not len(x):
                 raise ValueError(f"x_{part} is empty")
             if np.asarray(y).ndim != 1 or np.asarray(y).dtype.kind not in "iu":
-                raise ValueError(f"y_{part} has shape {np.shape(y)} and dtype {np.asarray(y).dtype}; expected whole numbers, one for each input")
+                found = f"shape {np.shape(y)} and dtype {np.asarray(y).dtype}"
+                raise ValueError(f"y_{part} has {found}; expected whole numbers, one for each input")
             if y.min() < 0 or y.max() >= len(self.class_names):
-                raise ValueError(f"y_{part} has labels from {y.min()} to {y.max()}, but there are {len(self.class_names)} classes")
+                raise ValueError(
+                    f"y_{part} has labels from {y.min()} to {y.max()}, but there are {len(self.class_names)} classes"
+                )
         if self.x_train.shape[1:] != self.x_test.shape[1:]:
-            raise ValueError(f"x_train holds inputs of shape {self.x_train.shape[1:]}, x_test of {self.x_test.shape[1:]}")
+            raise ValueError(
+                f"x_train holds inputs of shape {self.x_train.shape[1:]}, x_test of {self.x_test.shape[1:]}"
+            )
 
     @property
     def n_classes(self) -> int:
@@ -52,7 +57,9 @@ class Dataset:
 
     def __repr__(self) -> str:
         shape = self.x_train.shape[1:]
-        what = f"{'images' if len(shape) == 2 else 'inputs'} of {' x '.join(str(n) for n in shape)}" if shape else "inputs"
+        what = "images" if len(shape) == 2 else "inputs"
+        if shape:
+            what += f" of {' x '.join(str(n) for n in shape)}"
         return (
             f"<{self.name}: {len(self.x_train)} {what} to learn from, {len(self.x_test)} to test on, "
             f"{self.n_classes} classes>"

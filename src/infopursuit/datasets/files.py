@@ -39,8 +39,8 @@ def find_file(name: str) -> Path:
     where = f"the folder that {VARIABLE} names" if os.environ.get(VARIABLE) else "the user's cache"
     missing = "" if folder.is_dir() else ", which does not exist"
     raise FileNotFoundError(
-        f"{name} is not in {folder} ({where}{missing}). Put the file there, or set {VARIABLE} to the folder that holds it; "
-        f"the data set 'digits' needs no file"
+        f"{name} is not in {folder} ({where}{missing}). Put the file there, or set {VARIABLE} to the folder that "
+        f"holds it; the data set 'digits' needs no file"
     )
 
 

@@ -36,19 +36,20 @@ def digits() -> Dataset:
         x_test,
         y_test,
         DIGITS,
-        description="Handwritten digits, 8 x 8 pixels from 0 to 16, as scikit-learn carries them: 1,797 images, the test part of "
-        "the UCI set. The split is fixed, stratified and random, so that the same 13 hands wrote both parts.",
+        description="Handwritten digits, 8 x 8 pixels from 0 to 16, as scikit-learn carries them: 1,797 images, the "
+        "test part of the UCI set. The split is fixed, stratified and random: the same 13 hands wrote both parts.",
         licence="CC BY 4.0 (UCI, Optical Recognition of Handwritten Digits)",
     )
 
 
 def mnist() -> Dataset:
     """MNIST from ``mnist.npz`` in the data folder: 60,000 and 10,000 digits of 28 x 28 pixels from 0 to 255."""
-    return _from_file("mnist", DIGITS, "Handwritten digits, 28 x 28 pixels from 0 to 255, in the official split.", "CC BY-SA 3.0")
+    text = "Handwritten digits, 28 x 28 pixels from 0 to 255, in the official split."
+    return _from_file("mnist", DIGITS, text, "CC BY-SA 3.0")
 
 
 def fashion_mnist() -> Dataset:
-    """Fashion-MNIST from ``fashion_mnist.npz`` in the data folder: 60,000 and 10,000 garments of 28 x 28 pixels from 0 to 255."""
+    """Fashion-MNIST from ``fashion_mnist.npz`` in the data folder: 60,000 and 10,000 garments, sized like MNIST."""
     text = "Pictures of clothing, 28 x 28 pixels from 0 to 255, in the official split."
     return _from_file("fashion_mnist", GARMENTS, text, "MIT")
 
@@ -56,8 +57,8 @@ def fashion_mnist() -> Dataset:
 def kmnist() -> Dataset:
     """KMNIST from ``kmnist.npz`` in the data folder: old Japanese letters of 28 x 28 pixels from 0 to 255.
 
-    The description says when the file has fewer than the official 60,000 training images: the copy that this project was
-    tried on has the first 7,011 only.
+    The description says when the file has fewer than the official 60,000 training images: the copy that this project
+    was tried on has the first 7,011 only.
     """
     text = "Old Japanese cursive letters (Kuzushiji), 28 x 28 pixels from 0 to 255."
     licence = 'CC BY-SA 4.0 ("KMNIST Dataset" created by CODH, adapted from "Kuzushiji Dataset" by NIJL and others)'
@@ -91,8 +92,8 @@ def _from_file(name: str, class_names: tuple[str, ...], description: str, licenc
     n_train = len(arrays["x_train"])
     if name == "kmnist" and n_train < KMNIST_OFFICIAL:
         description += (
-            f" This file has only {n_train:,} of the official {KMNIST_OFFICIAL:,} training images, so that accuracies cannot be "
-            f"compared with published ones."
+            f" This file has only {n_train:,} of the official {KMNIST_OFFICIAL:,} training images, so that accuracies "
+            f"cannot be compared with published ones."
         )
     y_train, y_test = (_whole(arrays[f"y_{part}"], f"y_{part} of {path}") for part in ("train", "test"))
     try:
@@ -103,10 +104,14 @@ def _from_file(name: str, class_names: tuple[str, ...], description: str, licenc
 
 def _check_images(images: Any, what: str) -> None:
     if images.dtype != np.uint8 or images.ndim != 3 or images.shape[1:] != (28, 28):
-        raise ValueError(f"{what} has shape {images.shape} and dtype {images.dtype}; expected (images, 28, 28) of uint8")
+        raise ValueError(
+            f"{what} has shape {images.shape} and dtype {images.dtype}; expected (images, 28, 28) of uint8"
+        )
 
 
 def _whole(labels: Any, what: str) -> Any:
     if labels.dtype.kind not in "iu" or labels.ndim != 1:
-        raise ValueError(f"{what} has shape {labels.shape} and dtype {labels.dtype}; expected (images,) of whole numbers")
+        raise ValueError(
+            f"{what} has shape {labels.shape} and dtype {labels.dtype}; expected (images,) of whole numbers"
+        )
     return labels.astype(np.int64)

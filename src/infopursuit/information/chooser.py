@@ -22,12 +22,19 @@ from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
 AFFORDABLE = 5e7
 """Multiplications for the gains of one history up to which they are computed exactly where nothing else is said."""
 
+NOTHING = 1e-16
+"""A state below this share of the weight is left out of exact gains."""
+
+CACHE = 2**24
+"""Bytes of partial products that are worked on at a time: they should stay in the cache."""
+
 
 @dataclass(frozen=True)
 class Proposal:
     """The best query after each of H histories.
 
-    query: (H,) its index, -1 where none is left. gain: (H,) nats. error: (H,) standard error of that gain, 0 where exact.
+    query: (H,) its index, -1 where none is left. gain: (H,) nats. error: (H,) standard error of that gain, 0 where
+    exact.
     gains: (H, Q) of all queries, NaN for those asked already and for those that screening left out.
     """
 
@@ -42,7 +49,8 @@ class Chooser:
 
     Parameters
     ----------
-    exact_gains: True computes every gain on every state; False on ``n_states`` drawn states and ``n_screened`` queries; None
+    exact_gains: True computes every gain on every state; False on ``n_states`` drawn states and ``n_screened``
+    queries; None
         (the default) is exact while one history's gains take no more than `AFFORDABLE` multiplications.
     n_states: how many states stand for all of them where gains are not exact.
     n_screened: how many queries about several atoms get their full gain, those with the largest sum of one-atom gains.
@@ -56,7 +64,7 @@ class Chooser:
         *,
         exact_gains: bool | None = None,
         n_states: int = 1024,
-        n_screened: int = 64,
+        n_screened: int = 32,
         budget: int = 2**29,
         seed: int = 0,
     ) -> None:
@@ -92,17 +100,24 @@ class Chooser:
         n = len(belief)
         gains, errors = np.full((n, len(self.queries)), np.nan), np.zeros(n)
         if self.exact and len(self._narrow):
-            gains[:, self._narrow] = self._narrow_gains(belief)
+            gains[:, self._narrow] = self.part_gains(belief)[:, self.queries.parts.query_part[self._narrow, 0]]
         if not self.exact or len(self._wide):
             for h in range(n):
                 gains[h], errors[h] = self._history_gains(belief.take(slice(h, h + 1)), asked[h], keys[h], gains[h])
         gains = np.where(asked, np.nan, gains)
         return _best(gains, errors)
 
-    # ---- many histories at once: queries about one atom -----------------------------------------------------------
+    # ---- many histories at once: one atom at a time ----------------------------------------------------------------
 
-    def _narrow_gains(self, belief: Belief) -> FloatArray:
-        """(H, narrow queries) exact gains."""
+    def promise(self, belief: Belief) -> FloatArray:
+        """(H, Q) the sum of the gains of each query's atoms on all states: its own gain where it is about one."""
+        parts = self.queries.parts
+        return np.asarray(
+            np.where(parts.query_part >= 0, self.part_gains(belief)[:, parts.query_part], 0.0).sum(axis=2)
+        )
+
+    def part_gains(self, belief: Belief) -> FloatArray:
+        """(H, P) the gain of each part alone, on all states."""
         model, parts = self.model, self.queries.parts
         rows = max(1, int(self.budget // (16 * model.n_states)))
         gains = np.empty((len(belief), len(parts.atom)))
@@ -110,8 +125,10 @@ class Chooser:
             here = belief.take(slice(start, start + rows))
             weights = torch.softmax(here.log_weights, dim=1)
             for begin, end in self._part_blocks(len(here)):
-                gains[start : start + rows, begin:end] = self._block_gains(weights, here.evidence, begin, end).cpu().numpy()
-        return gains[:, parts.query_part[self._narrow, 0]]
+                gains[start : start + rows, begin:end] = (
+                    self._block_gains(weights, here.evidence, begin, end).cpu().numpy()
+                )
+        return gains
 
     def _part_blocks(self, n_histories: int) -> list[tuple[int, int]]:
         """Runs of parts whose tables fit the budget together; an atom's parts stay together."""
@@ -141,12 +158,17 @@ class Chooser:
 
     # ---- one history at a time: queries about several atoms, and models too large for all states --------------------
 
-    def _history_gains(self, belief: Belief, asked: IntArray, key: bytes, narrow: FloatArray) -> tuple[FloatArray, float]:
+    def _history_gains(
+        self, belief: Belief, asked: IntArray, key: bytes, narrow: FloatArray
+    ) -> tuple[FloatArray, float]:
         """(Q,) gains after one history, and the standard error of the best one."""
         model, parts = self.model, self.queries.parts
         weights = torch.softmax(belief.log_weights[0], dim=0)
         if self.exact:
-            table, offsets, drawn = self._whole_table(), model.offsets, None
+            # states that weigh nothing within rounding say nothing: what is left out moves no gain by as much as a tie
+            states, drawn = torch.nonzero(weights > NOTHING)[:, 0], None
+            weights, table = weights[states], self._whole_table()[:, states]
+            offsets = np.searchsorted(states.cpu().numpy(), model.offsets)
         else:
             states, weights, drawn = resample(weights, self.n_states, uniform_of(self.seed, key))
             table = model.state_probs(states)
@@ -170,7 +192,8 @@ class Chooser:
         return gains, 0.0 if best == UNKNOWN else self._error(best, cells, weights, offsets, drawn)
 
     def _whole_table(self) -> Tensor:
-        """(L, S) the probabilities of all atom values in all states; kept while it is small, since every history needs it."""
+        """(L, S) the probabilities of all atom values in all states; kept while it is small, since every history
+        needs it."""
         if self._table is not None:
             return self._table
         table = self.model.block(slice(0, self.model.atoms.n_slots)).to(torch.float64)
@@ -184,14 +207,15 @@ class Chooser:
         if not len(changed):
             return table
         atoms = self.model.atoms
-        table = table.clone()
+        # the table holds some of the states only, so it is this history's own
         possible = evidence.isfinite()
-        for atom in np.unique(atoms.slot_atom[changed]).tolist():
+        touched = np.unique(atoms.slot_atom[changed])
+        n_possible = np.add.reduceat(possible.cpu().numpy().astype(np.int64), atoms.offsets[:-1])[touched]
+        known = torch.as_tensor(np.isin(atoms.slot_atom, touched[n_possible == 1]), device=table.device)
+        table[known] = possible[known, None].to(table.dtype)
+        for atom in touched[n_possible > 1].tolist():
             begin, end = int(atoms.offsets[atom]), int(atoms.offsets[atom + 1])
-            if int(possible[begin:end].sum()) == 1:
-                table[begin:end] = possible[begin:end, None].to(table.dtype)
-            else:
-                table[begin:end] = condition(table[begin:end], evidence[begin:end])
+            table[begin:end] = condition(table[begin:end], evidence[begin:end])
         return table
 
     def _cells(self, table: Tensor) -> Tensor:
@@ -210,7 +234,7 @@ class Chooser:
             mine = np.flatnonzero(which[queries] == index)
             n_answers, halves = int(np.prod(signature)), 2 * int(np.sqrt(np.prod(signature))) + 1
             each = (3 * n_answers * len(bounds) + 3 * halves * len(weights)) * cells.element_size()
-            size = max(1, int(self.budget // each))
+            size = max(1, int(min(self.budget, CACHE) // each))
             for start in range(0, len(mine), size):
                 some = mine[start : start + size]
                 joint = pattern_joint(weights, self._tables(queries[some], signature, cells), bounds)
@@ -227,11 +251,13 @@ class Chooser:
         ]
 
     def _error(self, query: int, cells: Tensor, weights: Tensor, offsets: IntArray, drawn: Tensor) -> float:
-        """Standard error of one gain that comes from drawing the light states (delta method): root of variance plus squared bias.
+        """Standard error of one gain that comes from drawing the light states (delta method): root of variance plus
+        squared bias.
 
-        To first order a state adds its weight times E[log p(answer | y) / p(answer)], the expectation over its own answers. To
-        second order fewer states look more alike within a class than they are, which makes gains too large: by half of
-        sum Var p(answer, y) (1 / p(answer, y) - 1 / p(answer)), several first-order errors where a query has many answers.
+        To first order a state adds its weight times E[log p(answer | y) / p(answer)], the expectation over its own
+        answers. To second order fewer states look more alike within a class than they are, which makes gains too
+        large: by half of sum Var p(answer, y) (1 / p(answer, y) - 1 / p(answer)), several first-order errors where a
+        query has many answers.
         """
         real = int((self.queries.query_atoms[query] >= 0).sum())
         signature = tuple(int(n) for n in self.queries.n_cells[query][:real])
@@ -242,7 +268,9 @@ class Chooser:
         ratio = torch.where(joint > 0, joint.log() - joint.sum(1, keepdim=True).log() - joint.sum(0).log(), 0.0)
         half = len(tables) // 2 or 1
         left = partial_products(tables[:half])[0].to(torch.float64)
-        right = partial_products(tables[half:])[0].to(torch.float64) if half < len(tables) else torch.ones_like(left[:1])
+        right = (
+            partial_products(tables[half:])[0].to(torch.float64) if half < len(tables) else torch.ones_like(left[:1])
+        )
         influence = torch.cat(
             [
                 torch.einsum("im,ij,jm->m", left[:, a:b], ratio[:, c].reshape(len(left), len(right)), right[:, a:b])
@@ -255,13 +283,17 @@ class Chooser:
         spread = light.var() if len(light) > 1 else (light[0] - (joint * ratio).sum()).square()
         return float((step**2 * len(light) * spread + self._bias(joint, tables, bounds, drawn, step) ** 2).sqrt())
 
-    def _bias(self, joint: Tensor, tables: list[Tensor], bounds: list[tuple[int, int]], drawn: Tensor, step: float) -> float:
+    def _bias(
+        self, joint: Tensor, tables: list[Tensor], bounds: list[tuple[int, int]], drawn: Tensor, step: float
+    ) -> float:
         """How much too large a gain is on average; the draws are stratified by class, since states are sorted by it."""
         light = drawn.to(tables[0].dtype)
         counts = torch.stack([light[a:b].sum() for a, b in bounds])
         mean = pattern_joint(light, tables, bounds)[0] / counts.clamp(min=1)  # (answers, C)
         squares = pattern_joint(light, [table.square() for table in tables], bounds)[0]
-        spread = torch.where(counts > 1, (squares - counts * mean.square()) * counts / (counts - 1).clamp(min=1), squares)
+        spread = torch.where(
+            counts > 1, (squares - counts * mean.square()) * counts / (counts - 1).clamp(min=1), squares
+        )
         variance = step**2 * spread.to(torch.float64).clamp(min=0)
         terms = torch.where(joint > 0, variance / joint - variance / joint.sum(1, keepdim=True), 0.0)
         return float(terms.sum() / 2)

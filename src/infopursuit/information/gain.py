@@ -21,7 +21,7 @@ def kl_divergence(p: Tensor, q: Tensor) -> Tensor:
 
 
 def gain(joint: Tensor) -> Tensor:
-    """I(answer; Y) from p(answer, y), eq. 15: (..., K, C) -> (...).
+    """I(answer; Y) from p(answer, y), eq. 18: (..., K, C) -> (...).
 
     The table need not be normalised.
 

@@ -1,8 +1,9 @@
 """Joint tables of all answers to a query about several atoms, by the split contraction.
 
-Given the latent state the atoms of a patch are independent, so a pattern's probability is a product. The atoms are split into
-two halves; each state has one vector of partial products for each half, and one matrix product over the states gives all
-patterns at once: for nine pixels a 16-vector and a 32-vector instead of 512 products of nine factors.
+Given the latent state the atoms of a patch are independent, so a pattern's probability is a product. The atoms are
+split into two halves; each state has one vector of partial products for each half, and one matrix product over the
+states gives all patterns at once: for nine pixels a 16-vector and a 32-vector instead of 512 products of nine
+factors.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from torch import Tensor
 def pattern_joint(weights: Tensor, cells: list[Tensor], bounds: list[tuple[int, int]]) -> Tensor:
     """p(pattern, y) of some queries that have the same numbers of cells.
 
-    weights: (M,) of the states, sorted by class. cells: for each atom of the query (Q, K_w, M), P(cell | state, history).
+    weights: (M,) of the states, sorted by class. cells: for each atom of the query (Q, K_w, M), P(cell | state,
+    history).
     bounds: the states of each class. Returns (Q, prod K_w, C), patterns in the order of `numpy.ravel_multi_index`.
     """
     half = _split([table.shape[1] for table in cells])

@@ -11,7 +11,8 @@ from infopursuit.types import IntArray
 
 
 def value_joint(weights: Tensor, probs: Tensor, offsets: IntArray) -> Tensor:
-    """(H, S) normalised weights, (L, S) atom probabilities -> (H, L, C) p(atom = value, y | history) of atoms not yet seen."""
+    """(H, S) normalised weights, (L, S) atom probabilities -> (H, L, C) p(atom = value, y | history) of atoms not yet
+    seen."""
     n_classes, per_class = len(offsets) - 1, int(offsets[1] - offsets[0])
     probs = probs.to(weights.dtype)
     if n_classes * per_class == weights.shape[1] and (offsets[1:] - offsets[:-1] == per_class).all():
@@ -22,11 +23,13 @@ def value_joint(weights: Tensor, probs: Tensor, offsets: IntArray) -> Tensor:
     return torch.stack([weights[:, a:b] @ probs[:, a:b].T for a, b in segments(offsets)], dim=-1)
 
 
-def see_evidence(joint: Tensor, weights: Tensor, evidence: Tensor, model: FiniteModel, slots: slice | None = None) -> Tensor:
+def see_evidence(
+    joint: Tensor, weights: Tensor, evidence: Tensor, model: FiniteModel, slots: slice | None = None
+) -> Tensor:
     """Mend the rows of `value_joint` whose atoms the history has something to say about.
 
-    The weights hold P(what is known of the atom | state) already. An atom that is known becomes an indicator; one that is
-    known in part (an earlier threshold on the same column) is conditioned on what is left of it.
+    The weights hold P(what is known of the atom | state) already. An atom that is known becomes an indicator; one
+    that is known in part (an earlier threshold on the same column) is conditioned on what is left of it.
     """
     span = slots or slice(0, model.atoms.n_slots)
     said = evidence[:, span]
@@ -65,7 +68,9 @@ def cell_joint(values: Tensor, parts: Parts, entries: slice, cells: slice, first
     """(H, l, C) joint tables of values -> (H, cells, C) of the cells that some parts put these values in."""
     slots = torch.as_tensor(parts.entry_slot[entries] - first_slot, device=values.device)
     index = torch.as_tensor(parts.entry_cell[entries] - cells.start, device=values.device)
-    joint = torch.zeros((len(values), cells.stop - cells.start, values.shape[2]), dtype=values.dtype, device=values.device)
+    joint = torch.zeros(
+        (len(values), cells.stop - cells.start, values.shape[2]), dtype=values.dtype, device=values.device
+    )
     return joint.index_add_(1, index, values[:, slots])
 
 
@@ -79,6 +84,8 @@ def part_gains(joint: Tensor, sizes: IntArray) -> Tensor:
     owner = torch.repeat_interleave(
         torch.arange(len(sizes), device=joint.device), torch.as_tensor(sizes, device=joint.device)
     )
-    summed = torch.zeros((len(joint), len(sizes)), dtype=joint.dtype, device=joint.device).index_add_(1, owner, per_cell)
+    summed = torch.zeros((len(joint), len(sizes)), dtype=joint.dtype, device=joint.device).index_add_(
+        1, owner, per_cell
+    )
     label = joint[:, : int(sizes[0])].sum(1)  # (H, C)
     return (summed - torch.xlogy(label, label).sum(1, keepdim=True)).clamp(min=0)

@@ -1,8 +1,8 @@
 """Fewer states with the same law: heavy states are kept as they are, light ones drawn by systematic resampling.
 
-The scheme of Fearnhead and Clifford (2003): a threshold t is found such that keeping every state heavier than t and drawing the
-others so that each drawn one weighs t gives the wanted number; every weight keeps its expectation, and no scheme with that
-many states has less variance.
+The scheme of Fearnhead and Clifford (2003): a threshold t is found such that keeping every state heavier than t and
+drawing the others so that each drawn one weighs t gives the wanted number; every weight keeps its expectation, and no
+scheme with that many states has less variance.
 """
 
 from __future__ import annotations
@@ -21,19 +21,12 @@ def uniform_of(seed: int, history: bytes) -> float:
 
 
 def resample(weights: Tensor, size: int, uniform: float) -> tuple[Tensor, Tensor, Tensor]:
-    """(S,) weights that sum to one -> states (M,), in order, their weights (M,), and which were drawn rather than kept (M,)."""
+    """(S,) weights that sum to one -> states (M,), in order, their weights (M,), and which were drawn rather than
+    kept (M,)."""
     if len(weights) <= size:
         states = torch.nonzero(weights > 0)[:, 0]
         return states, weights[states], torch.zeros(len(states), dtype=torch.bool, device=weights.device)
-    threshold = 1.0 / size
-    heavy = weights > threshold
-    for _ in range(64):  # each round lowers the threshold; it settles after a handful
-        rest = size - int(heavy.sum())
-        lower = float(weights[~heavy].sum()) / max(rest, 1)
-        more = weights > lower
-        if torch.equal(more, heavy):
-            break
-        heavy = more
+    heavy = weights > _threshold(weights, size)
     n_light = size - int(heavy.sum())
     kept = torch.nonzero(heavy)[:, 0]
     light = torch.where(heavy, 0.0, weights)
@@ -48,3 +41,17 @@ def resample(weights: Tensor, size: int, uniform: float) -> tuple[Tensor, Tensor
     mass = torch.cat([weights[kept], torch.full_like(points, step)])
     order = torch.argsort(states, stable=True)
     return states[order], mass[order], order >= len(kept)
+
+
+def _threshold(weights: Tensor, size: int) -> float:
+    """The weight t with sum(min(w / t, 1)) = size: states above it are kept, those below drawn."""
+    for least in (0.1 / size, -1.0):
+        # heaviest first; the k heaviest are kept if the next one is lighter than its share of what the k leave over
+        top = weights[weights > least].sort(descending=True).values.cpu().numpy()
+        left = 1.0 - np.concatenate([[0.0], np.cumsum(top)])
+        share = left[:size] / (size - np.arange(min(size, len(left))))
+        following = np.append(top, 0.0)[: len(share)]
+        fits = np.flatnonzero(following <= share)
+        if len(fits) and share[fits[0]] > least:
+            return float(share[fits[0]])
+    return 0.0

@@ -72,24 +72,35 @@ class EmpiricalModel(FiniteModel):
         self, sample: Sample, smoothing: Smoothing, class_prior: FloatArray, marginals: FloatArray, dtype: torch.dtype
     ) -> None:
         if max(sample.atoms.sizes) >= MISSING:
-            raise ValueError(f"an atom has {max(sample.atoms.sizes)} values; an empirical model takes fewer than {MISSING}")
+            raise ValueError(
+                f"an atom has {max(sample.atoms.sizes)} values; an empirical model takes fewer than {MISSING}"
+            )
         if isinstance(smoothing, Blur):
             if smoothing.shape is None or smoothing.shape[0] * smoothing.shape[1] != len(sample.atoms):
-                raise ValueError(f"smoothing has shape={smoothing.shape}, but there are {len(sample.atoms)} pixels; give Blur(shape=(rows, columns))")
+                raise ValueError(
+                    f"smoothing has shape={smoothing.shape}, but there are {len(sample.atoms)} pixels; "
+                    f"give Blur(shape=(rows, columns))"
+                )
             if set(sample.atoms.sizes) != {2}:
                 raise ValueError("only black and white pixels can be blurred; use Flip for atoms with more values")
         self.sample, self.smoothing, self._dtype = sample, smoothing, dtype
         self.marginals = torch.as_tensor(marginals)
         # (N, A) and (A, N): one for the values of some examples, one for some values of all examples
         self._values = torch.as_tensor(np.where(sample.values == UNKNOWN, MISSING, sample.values).astype(np.uint8))
-        self._columns = self._values.T.contiguous()
+        self._gaps = bool((sample.values == UNKNOWN).any())
+        self._columns = self._values.T.contiguous() if isinstance(smoothing, Flip) else self._values[:0]
         self._labels = torch.as_tensor(sample.labels)
         slot_atom = sample.atoms.slot_atom
         self._slot_atom = torch.as_tensor(slot_atom)
-        self._slot_value = torch.as_tensor((np.arange(len(slot_atom)) - sample.atoms.offsets[slot_atom]).astype(np.uint8))
+        self._slot_value = torch.as_tensor(
+            (np.arange(len(slot_atom)) - sample.atoms.offsets[slot_atom]).astype(np.uint8)
+        )
         scales = smoothing.n_scales
         counts = np.bincount(sample.labels, minlength=sample.n_classes)
         totals = sample.class_weights
+        # a class without examples has no states, and its probability goes to the others
+        class_prior = np.where(totals > 0, class_prior, 0.0)
+        class_prior = class_prior / class_prior.sum()
         with np.errstate(divide="ignore"):
             share = np.log(class_prior)[sample.labels] + np.log(sample.weights / totals[sample.labels]) - np.log(scales)
         probs = self._blurred(dtype) if isinstance(smoothing, Blur) else torch.empty((0, 0), dtype=dtype)
@@ -109,14 +120,16 @@ class EmpiricalModel(FiniteModel):
             rows = slice(start, min(start + 4096, len(self.sample)))
             pixels = self._pixels(rows, dtype)
             for j in range(scales):
-                table[:, start * scales + j : rows.stop * scales : scales] = self.smoothing.lit(pixels, j).T
+                table[:, start * scales + j : rows.stop * scales : scales] = self.smoothing.lit(pixels, j)
         return table
 
     def _pixels(self, rows: Any, dtype: torch.dtype) -> Tensor:
-        """(n, A) pixels of some examples, those not known as frequent as in their class."""
-        raw = self._values[rows]
-        guess = self.marginals[self._labels[rows]][:, 1::2].to(dtype) if bool((raw == MISSING).any()) else 0.0
-        return torch.where(raw == MISSING, guess, raw.to(dtype))
+        """(A, n) pixels of some examples, those not known as frequent as in their class."""
+        raw = self._values[rows].T.contiguous()
+        if not self._gaps:
+            return raw.to(dtype)
+        usual = self.marginals[self._labels[rows]][:, 1::2].T.to(dtype)
+        return torch.where(raw == MISSING, usual, raw.to(dtype))
 
     @property
     def dtype(self) -> torch.dtype:
@@ -137,21 +150,19 @@ class EmpiricalModel(FiniteModel):
         scales = self.smoothing.n_scales
         example, scale = states // scales, states % scales
         if isinstance(self.smoothing, Blur):
-            pixels = self._pixels(example, self._dtype)
-            lit = torch.empty_like(pixels)
-            for j in range(scales):
-                lit[scale == j] = self.smoothing.lit(pixels[scale == j], j)
-            table = torch.empty((self.atoms.n_slots, len(states)), dtype=lit.dtype, device=lit.device)
-            table[1::2] = lit.T
-            torch.sub(1, table[1::2], out=table[0::2])
-            return table
+            mine = [torch.nonzero(scale == j)[:, 0] for j in range(scales)]
+            lit = torch.cat(
+                [self.smoothing.lit(self._pixels(example[some], self._dtype), j) for j, some in enumerate(mine)], dim=1
+            ).index_select(1, torch.argsort(torch.cat(mine)))
+            return torch.stack([1 - lit, lit], dim=1).flatten(0, 1)
         here = self._values[example][:, self._slot_atom]
         usual = self.marginals[self._labels[example]].to(self._dtype)
         every = self._flipped(here == self._slot_value, here == MISSING, usual)  # (M, L, scales)
         return torch.take_along_dim(every, scale[:, None, None], dim=2)[..., 0].T.contiguous()
 
     def _flipped(self, same: Tensor, missing: Tensor, usual: Tensor) -> Tensor:
-        """P(value) at every scale: the own value, or one drawn as in the class; only the latter where it is not known."""
+        """P(value) at every scale: the own value, or one drawn as in the class; only the latter where it is not
+        known."""
         assert isinstance(self.smoothing, Flip)
         rates = torch.as_tensor(self.smoothing.rates, dtype=usual.dtype, device=usual.device)
         rates = torch.where(missing[..., None], 1.0, rates)
@@ -161,6 +172,10 @@ class EmpiricalModel(FiniteModel):
         other = super().to(device, dtype)
         assert isinstance(other, EmpiricalModel)
         other._dtype = dtype or self._dtype
+        if isinstance(self.smoothing, Blur) and other._dtype != self._dtype:
+            other.probs = self._blurred(other._dtype).to(
+                device
+            )  # as a model made in that type has it, not rounded twice
         return other
 
     @property

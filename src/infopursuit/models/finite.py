@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +36,8 @@ class FiniteModel:
         self.offsets = np.asarray(offsets, dtype=np.int64)
         self.probs = probs
         self.state_class = torch.repeat_interleave(
-            torch.arange(self.n_classes, device=probs.device), torch.as_tensor(np.diff(self.offsets), device=probs.device)
+            torch.arange(self.n_classes, device=probs.device),
+            torch.as_tensor(np.diff(self.offsets), device=probs.device),
         )
 
     @property
@@ -82,8 +84,8 @@ class FiniteModel:
         unheard = np.flatnonzero((prior > 0) & ~np.isfinite(now.cpu().numpy()))
         if len(unheard):
             raise ValueError(
-                f"class_prior[{unheard[0]}] is {prior[unheard[0]]:g}, but this model was made with probability 0 for that class and "
-                f"has not kept its latent states; make the model anew with a prior above 0"
+                f"class_prior[{unheard[0]}] is {prior[unheard[0]]:g}, but this model was made with probability 0 for "
+                f"that class and has not kept its latent states; make the model anew with a prior above 0"
             )
         given = torch.as_tensor(prior, device=self.device)
         shift = torch.where(given > 0, given.log() - now, -torch.inf)
@@ -95,9 +97,7 @@ class FiniteModel:
     def to(self, device: Any = None, dtype: torch.dtype | None = None) -> FiniteModel:
         """The same model on another device or in another number type."""
         other = object.__new__(type(self))
-        other.__dict__.update(
-            {k: v.to(device) if isinstance(v, Tensor) else v for k, v in self.__dict__.items()}
-        )
+        other.__dict__.update({k: v.to(device) if isinstance(v, Tensor) else v for k, v in self.__dict__.items()})
         other.probs = self.probs.to(device=device, dtype=dtype)
         return other
 
@@ -105,21 +105,31 @@ class FiniteModel:
 def class_log_sums(log_weights: Tensor, offsets: IntArray) -> Tensor:
     """(H, S) -> (H, C): log of the sum over the states of each class, -inf where a class has no weight."""
     n_states, n_classes = int(offsets[-1]), len(offsets) - 1
-    if n_states == n_classes * (int(offsets[1]) - int(offsets[0])) and (np.diff(offsets) == offsets[1] - offsets[0]).all():
+    if (
+        n_states == n_classes * (int(offsets[1]) - int(offsets[0]))
+        and (np.diff(offsets) == offsets[1] - offsets[0]).all()
+    ):
         return torch.logsumexp(log_weights.reshape(len(log_weights), n_classes, -1), dim=-1)
     return torch.stack([torch.logsumexp(log_weights[:, a:b], dim=-1) for a, b in segments(offsets)], dim=-1)
 
 
 def segments(offsets: IntArray) -> list[tuple[int, int]]:
     """The states of each class as (first, past the last)."""
-    return [(int(a), int(b)) for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in pairwise(offsets)]
 
 
 def check_prior(prior: Any, n_classes: int, name: str) -> FloatArray:
     """Class probabilities as an array that sums to one, refused where they cannot be that."""
-    array = np.asarray(prior, dtype=np.float64)
+    try:
+        array = np.asarray(prior, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} is {prior!r:.80}; expected one probability for each of the {n_classes} classes"
+        ) from None
     if array.shape != (n_classes,):
-        raise ValueError(f"{name} has shape {array.shape}; expected one probability for each of the {n_classes} classes")
+        raise ValueError(
+            f"{name} has shape {array.shape}; expected one probability for each of the {n_classes} classes"
+        )
     if not np.isfinite(array).all() or (array < 0).any() or not np.isclose(array.sum(), 1, atol=1e-6):
         raise ValueError(f"{name} must be probabilities that sum to 1; got {array.tolist()[:10]} (sum {array.sum():g})")
-    return array / array.sum()
+    return np.asarray(array / array.sum())

@@ -15,15 +15,18 @@ def fit_latent_classes(
 ) -> tuple[FloatArray, FloatArray]:
     """p(z | y) (C, Z) and P(value | z, y) (C, Z, L), at a maximum of the posterior.
 
-    The prior draws each table towards the class's own frequencies as if ``smoothing`` more rows had been seen, and p(z | y) towards
-    even shares. A class with fewer rows than latent states still gets a proper mixture: its spare states are its frequencies.
+    The prior draws each table towards the class's own frequencies as if ``smoothing`` more rows had been seen, and
+    p(z | y) towards even shares. A class with fewer rows than latent states still gets a proper mixture: its spare
+    states are its frequencies.
     """
     marginals = sample.marginals(smoothing)
     latent = np.empty((sample.n_classes, n_latents))
     tables = np.empty((sample.n_classes, n_latents, sample.atoms.n_slots))
     for c in range(sample.n_classes):
         rows = np.flatnonzero(sample.labels == c)
-        latent[c], tables[c] = _fit_class(sample.take(rows), marginals[c], n_latents, smoothing, seed + c, rounds, tolerance)
+        latent[c], tables[c] = _fit_class(
+            sample.take(rows), marginals[c], n_latents, smoothing, seed + c, rounds, tolerance
+        )
     return latent, tables
 
 
@@ -56,7 +59,8 @@ def _fit_class(
 
 
 def _start(sample: Sample, shown: Tensor, base: Tensor, n_latents: int, seed: int) -> Tensor:
-    """(N, Z) first responsibilities: rows go to the nearest of Z seeds that lie far apart (k-means++ on log-likelihood ratios)."""
+    """(N, Z) first responsibilities: rows go to the nearest of Z seeds that lie far apart (k-means++ on
+    log-likelihood ratios)."""
     rng = np.random.default_rng(seed)
     surprise = shown * (1 - base)  # rare values tell rows apart best
     distance = torch.full((len(sample),), torch.inf, dtype=torch.float64)

@@ -1,4 +1,5 @@
-"""Learners: recipes that make a finite model from a sample. Those with open settings list the candidates to choose from."""
+"""Learners: recipes that make a finite model from a sample. Those with open settings list the candidates to choose
+from."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from infopursuit.models.empirical import EmpiricalModel
+from infopursuit.models.empirical import MISSING, EmpiricalModel
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.latent_classes import fit_latent_classes
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Blur, Flip, Smoothing
+from infopursuit.models.smoothing import Blur, Flip, Smoothing, blur_options
 from infopursuit.models.table import TableModel
 from infopursuit.types import Atoms
 
@@ -87,13 +88,16 @@ class Empirical:
     def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> list[Learner]:
         if isinstance(self.smoothing, (Blur, Flip)):
             return [self]
+        if max(sample.atoms.sizes) >= MISSING:
+            return []
         kind = self._kind(shape)
-        scales = 2
-        width = 4 * len(sample.atoms) if kind == "blur" else sample.atoms.n_slots // 8
-        if len(sample) * (width + 48) * scales > EMPIRICAL_BYTES:
+        # a probability for each pixel and scale, or the values themselves twice; and a few numbers for each state
+        scales = max(b.n_scales for b in blur_options()) if kind == "blur" else max(map(len, Flip.OPTIONS))
+        each = (4 * scales + 1 if kind == "blur" else 2) * len(sample.atoms) + 48 * scales
+        if len(sample) * each > EMPIRICAL_BYTES:
             return []
         if kind == "blur":
-            return [replace(self, smoothing=Blur(widths, floors, shape)) for widths, floors in Blur.OPTIONS]
+            return [replace(self, smoothing=replace(option, shape=shape)) for option in blur_options()]
         return [replace(self, smoothing=Flip(rates)) for rates in Flip.OPTIONS]
 
     def _kind(self, shape: tuple[int, int] | None) -> str:
@@ -109,8 +113,8 @@ class Empirical:
 def naive_bayes(smoothing: float | None = None) -> NaiveBayes:
     """Naive Bayes: one table for each class.
 
-    ``smoothing``: how many rows' worth a class's frequencies are drawn towards those of all classes; None chooses it on held-out
-    data.
+    ``smoothing``: how many rows' worth a class's frequencies are drawn towards those of all classes; None chooses it
+    on held-out data.
     """
     if smoothing is not None and not smoothing > 0:
         raise ValueError(f"smoothing={smoothing} must be positive, so that no answer is impossible")
@@ -132,8 +136,8 @@ def latent_classes(n_latents: int | None = None, smoothing: float = 1.0) -> Late
 def empirical(smoothing: Smoothing | str = "auto") -> Empirical:
     """Every training example is one latent state, smoothed.
 
-    ``smoothing``: "blur" (images), "flip" (anything), "auto" for the one that fits with its width and floor chosen on held-out
-    data, or a `Blur` or `Flip` with settings of your own.
+    ``smoothing``: "blur" (images), "flip" (anything), "auto" for the one that fits with its width and floor chosen on
+    held-out data, or a `Blur` or `Flip` with settings of your own.
     """
     learner = Empirical(smoothing)
     if not isinstance(smoothing, (Blur, Flip)) and smoothing != "blur":

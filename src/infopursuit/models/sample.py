@@ -1,4 +1,5 @@
-"""Labelled atom values to learn from: distinct rows with weights, so that repeating a row is the same as weighting it."""
+"""Labelled atom values to learn from: distinct rows with weights, so that repeating a row is the same as weighting
+it."""
 
 from __future__ import annotations
 
@@ -31,7 +32,10 @@ class Sample:
         values = atoms.check(values)
         labels = np.asarray(labels)
         if labels.shape != (len(values),) or labels.dtype.kind not in "iu" or (labels < 0).any():
-            raise ValueError(f"labels must be {len(values)} class numbers from 0 on, one for each row of values; got {labels.dtype} of shape {labels.shape}")
+            raise ValueError(
+                f"labels must be {len(values)} class numbers from 0 on, one for each row of values; "
+                f"got {labels.dtype} of shape {labels.shape}"
+            )
         n_classes = n_classes or int(labels.max(initial=0)) + 1
         if (labels >= n_classes).any():
             raise ValueError(f"labels go up to {labels.max()}, but there are only {n_classes} classes")
@@ -43,10 +47,11 @@ class Sample:
         if not len(values):
             raise ValueError("there is nothing to learn from: no row has a positive weight")
         small = np.concatenate([labels[:, None], values], axis=1).astype(np.int32)
-        # one void scalar for a row sorts and compares whole rows at once; big-endian and shifted, bytes sort like numbers
+        # one void scalar for a row sorts whole rows at once; big-endian and shifted, its bytes sort like numbers
         packed = np.ascontiguousarray((small + 1).astype(">i4")).view(np.dtype((np.void, 4 * small.shape[1])))[:, 0]
         _, first, which = np.unique(packed, return_index=True, return_inverse=True)
-        return cls(atoms, values[first], labels[first], np.bincount(which.ravel(), weights=weights), n_classes)
+        total = np.bincount(which.ravel(), weights=weights).astype(np.float64)
+        return cls(atoms, values[first], labels[first], total, n_classes)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -58,7 +63,7 @@ class Sample:
     @cached_property
     def class_weights(self) -> FloatArray:
         """(C,) the weight of each class."""
-        return np.bincount(self.labels, weights=self.weights, minlength=self.n_classes)
+        return np.bincount(self.labels, weights=self.weights, minlength=self.n_classes).astype(np.float64)
 
     @cached_property
     def class_prior(self) -> FloatArray:
@@ -68,19 +73,31 @@ class Sample:
 
     @cached_property
     def keys(self) -> IntArray:
-        """(N,) a number for each row that depends on its content alone: chance that does not depend on the order of rows."""
+        """(N,) a number for each row that depends on its content alone: chance that does not depend on the order of
+        rows."""
         rows = np.concatenate([self.labels[:, None], self.values], axis=1).astype("<i4")
         digests = (hashlib.blake2b(row.tobytes(), digest_size=7).digest() for row in rows)
         return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.int64)
 
-    def folds(self, n: int) -> IntArray:
-        """(N,) a fold for each row, -1 for classes too small to spare one; classes are spread evenly."""
-        fold = np.full(len(self), UNKNOWN, dtype=np.int64)
+    def folds(self, n: int) -> FloatArray:
+        """(n, N) the weight of each row that each fold holds out; nothing of classes too small to spare any.
+
+        A row of weight w stands for w rows, which go to one fold after the other. What is frequent is then in the
+        training part and in the held-out part alike, as it will be in use. Classes are spread evenly.
+        """
+        held_out = np.zeros((n, len(self)))
         for c in range(self.n_classes):
             rows = np.flatnonzero(self.labels == c)
-            if len(rows) >= max(n, 2):
-                fold[rows[np.argsort(self.keys[rows], kind="stable")]] = np.arange(len(rows)) % n
-        return fold
+            rows = rows[np.argsort(self.keys[rows], kind="stable")]
+            weights = self.weights[rows].round(9)  # sums of weights in another order differ in the last digit
+            copies, whole = np.ceil(weights), np.floor(weights)
+            if copies.sum() < max(n, 2):
+                continue
+            turn = (
+                np.arange(n)[:, None] - (np.cumsum(copies) - copies)
+            ) % n  # (n, rows) folds after that of the first copy
+            held_out[:, rows] = whole // n + (turn < whole % n) + (turn == whole % n) * (weights - whole)
+        return held_out
 
     def value_weights(self) -> FloatArray:
         """(C, L) the weight of each atom value in each class; unknown values count nowhere."""
@@ -94,7 +111,8 @@ class Sample:
         return table
 
     def marginals(self, smoothing: float = 1.0) -> FloatArray:
-        """(C, L) P(value | class), drawn towards the frequency in all classes as if ``smoothing`` more rows had been seen."""
+        """(C, L) P(value | class), drawn towards the frequency in all classes as if ``smoothing`` more rows had been
+        seen."""
         counts = self.value_weights()
         starts, sizes = self.atoms.offsets[:-1], np.array(self.atoms.sizes)
         everywhere = counts.sum(axis=0)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.models.empirical import EmpiricalModel
-from infopursuit.models.finite import FiniteModel
+from infopursuit.models.finite import FiniteModel, check_prior
 from infopursuit.models.sample import Sample
 from infopursuit.models.smoothing import smoothing_from_spec
 from infopursuit.models.table import TableModel
@@ -32,7 +32,9 @@ def model_to_parts(model: FiniteModel) -> tuple[dict[str, Any], dict[str, Tensor
         sample = model.sample
         spec |= {"smoothing": model.smoothing.to_spec(), "n_examples": len(sample)}
         spec["packed"] = bool(set(sample.atoms.sizes) == {2} and (sample.values >= 0).all())
-        values = np.packbits(sample.values.astype(np.uint8), axis=1) if spec["packed"] else sample.values.astype(np.int16)
+        values = (
+            np.packbits(sample.values.astype(np.uint8), axis=1) if spec["packed"] else sample.values.astype(np.int16)
+        )
         tensors |= {
             "values": torch.as_tensor(values),
             "labels": torch.as_tensor(sample.labels.astype(np.int32)),
@@ -61,13 +63,22 @@ def model_from_parts(spec: dict[str, Any], tensors: dict[str, Tensor]) -> Finite
             values = np.unpackbits(values, axis=1, count=len(atoms))
         labels = _tensor(tensors, "labels", (n,), torch.int32).numpy().astype(np.int64)
         weights = _tensor(tensors, "weights", (n,), torch.float64).numpy()
-        if (labels < 0).any() or (labels >= n_classes).any() or (np.diff(labels) < 0).any() or not (weights > 0).all():
+        if (
+            (labels < 0).any()
+            or (labels >= n_classes).any()
+            or (np.diff(labels) < 0).any()
+            or not ((weights > 0) & (weights < np.inf)).all()
+        ):
             raise ValueError("labels must be sorted class numbers and weights positive")
         sample = Sample(atoms, atoms.check(values.astype(np.int64)), labels, weights, n_classes)
-        prior = _tensor(tensors, "class_prior", (n_classes,), torch.float64).numpy()
+        prior = check_prior(
+            _tensor(tensors, "class_prior", (n_classes,), torch.float64).numpy(), n_classes, "class_prior"
+        )
         marginals = _tensor(tensors, "marginals", (n_classes, atoms.n_slots), torch.float64)
         _check_probs(marginals.T, atoms)
-        model: FiniteModel = EmpiricalModel.from_parts(sample, smoothing_from_spec(spec["smoothing"]), prior, marginals.numpy(), dtype)
+        model: FiniteModel = EmpiricalModel.from_parts(
+            sample, smoothing_from_spec(spec["smoothing"]), prior, marginals.numpy(), dtype
+        )
     elif spec["kind"] == TableModel.kind:
         n_states = n_classes * _whole(spec["n_latents"], "n_latents")
         probs = _tensor(tensors, "probs", (atoms.n_slots, n_states), dtype)
@@ -93,7 +104,9 @@ def _whole(value: Any, name: str) -> int:
 def _tensor(tensors: dict[str, Tensor], name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
     tensor = tensors[name]
     if tuple(tensor.shape) != shape or tensor.dtype != dtype:
-        raise ValueError(f"tensor {name!r} is {tensor.dtype} of shape {tuple(tensor.shape)}; expected {dtype} of shape {shape}")
+        raise ValueError(
+            f"tensor {name!r} is {tensor.dtype} of shape {tuple(tensor.shape)}; expected {dtype} of shape {shape}"
+        )
     return tensor
 
 

@@ -18,8 +18,9 @@ class TableModel(FiniteModel):
     ----------
     class_prior: (C,) p(y).
     latent_prior: (C, Z) p(z | y); None for a single latent state, which is naive Bayes.
-    atom_probs: (C, Z, A) P(atom = 1) for yes/no atoms, or (C, Z, A, V) for atoms of up to V values (0 where an atom has fewer).
-        With ``latent_prior=None`` also (C, A) and (C, A, V).
+    atom_probs: (C, Z, A) P(atom = 1) for yes/no atoms, or (C, Z, A, V) for atoms of up to V values (0 where an atom
+    has fewer).
+        With ``latent_prior=None`` (C, A) and (C, A, V).
     sizes: how many values each atom has; all V where nothing is given.
 
     >>> model = TableModel([0.5, 0.5], None, [[0.9, 0.2], [0.1, 0.2]])
@@ -29,13 +30,21 @@ class TableModel(FiniteModel):
 
     kind = "table"
 
-    def __init__(self, class_prior: Any, latent_prior: Any, atom_probs: Any, *, sizes: Any = None, dtype: torch.dtype = torch.float64) -> None:
+    def __init__(
+        self,
+        class_prior: Any,
+        latent_prior: Any,
+        atom_probs: Any,
+        *,
+        sizes: Any = None,
+        dtype: torch.dtype = torch.float64,
+    ) -> None:
         probs = np.asarray(atom_probs, dtype=np.float64)
         prior = check_prior(class_prior, np.asarray(class_prior).size, "class_prior")
         n_classes = len(prior)
         if latent_prior is None:
             latent_prior = np.ones((n_classes, 1))
-            if probs.ndim == 2 or (probs.ndim == 3 and probs.shape[1] != 1):
+            if probs.ndim in (2, 3):
                 probs = probs[:, None]
         latent = np.asarray(latent_prior, dtype=np.float64)
         if latent.ndim != 2 or len(latent) != n_classes:
@@ -55,10 +64,15 @@ class TableModel(FiniteModel):
         n_atoms, n_values = probs.shape[2:]
         atoms = Atoms(tuple(int(s) for s in sizes) if sizes is not None else (n_values,) * n_atoms)
         if len(atoms) != n_atoms or max(atoms.sizes) > n_values:
-            raise ValueError(f"sizes names {len(atoms)} atoms of up to {max(atoms.sizes)} values; atom_probs has {n_atoms} of {n_values}")
+            raise ValueError(
+                f"sizes names {len(atoms)} atoms of up to {max(atoms.sizes)} values; "
+                f"atom_probs has {n_atoms} of {n_values}"
+            )
         present = np.arange(n_values) < np.array(atoms.sizes)[:, None]  # (A, V)
         if not np.allclose(np.where(present, probs, 0).sum(-1), 1, atol=1e-6) or probs[..., ~present].any():
-            raise ValueError("atom_probs must sum to 1 over the values of each atom, and be 0 where an atom has fewer values")
+            raise ValueError(
+                "atom_probs must sum to 1 over the values of each atom, and be 0 where an atom has fewer values"
+            )
         flat = probs[:, :, present].reshape(latent.size, atoms.n_slots)  # (S, L)
         with np.errstate(divide="ignore"):
             log_prior = (np.log(prior)[:, None] + np.log(latent / latent.sum(1, keepdims=True))).ravel()

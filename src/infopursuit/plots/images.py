@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, ExplanationStep
+from infopursuit.explanation import Explanation, ExplanationStep, percent
+from infopursuit.plots.text import shown_steps
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette: told apart with every kind of colour vision, and the boxes differ in width and dash as well.
 NOW, BEFORE, GOOD, BAD = "#D55E00", "#3390D6", "#009E73", "#CC79A7"
 UNSEEN, OTHERS, EMPTY, INK, FAINT = "#8F959E", "#BDC3CB", "#F1F3F5", "#1F2328", "#6B7280"
+PANEL = 1.15
+"""Inches that a panel of a new figure is wide and high."""
 MOST_CLASSES = 10
 """Of more classes than this only the most probable get a bar."""
 
@@ -23,36 +26,36 @@ MOST_CLASSES = 10
 def image_trace(image: Any, explanation: Explanation, *, axes: Any = None, truth: Any = None, most: int = 8) -> Figure:
     """Draw one image's pursuit, a column for each step, as in the paper's figure "IP in action".
 
-    Top row: the image, the patch asked about now in a thick red box, earlier ones in thin blue boxes. Second row: what has been
-    revealed, the rest grey. Third row: the posterior; the class that is predicted in the end is green. If ``truth`` is given and
-    another one, the prediction is purple and the true class green. The first column is before any question.
+    Top row: the image, the patch asked about now in a thick red box, earlier ones in thin blue boxes. Second row: what
+    has been revealed, the rest grey. Third row: the posterior; the class that is predicted in the end is green. If
+    ``truth`` is given and another one, the prediction is purple and the true class green. The first column is before
+    any question.
 
     Parameters
     ----------
     image: (rows, columns) as it was asked about; flat and with one channel will do.
     explanation: what `Trace` gives for that image.
-    axes: (3, columns) axes to draw on, at least as many columns as there are steps shown and one more; a new figure if None.
+    axes: (3, columns) axes to draw on, one column more than steps are shown, or more; a new figure if None.
     truth: the true class, as in ``explanation.classes``.
-    most: of more steps than this only the most influential are shown, by KL(after || before).
+    most: of more steps than this only the last and the most influential are shown, by KL(after || before).
 
     Returns the figure; ``figure.savefig("trace.png")`` writes it. No window is opened and pyplot is left alone.
     """
     _need_matplotlib()
     if explanation.shape is None:
         raise ValueError("this explanation is not about an image; image_trace draws explanations over patch queries")
-    if most < 1:
-        raise ValueError(f"most={most} must be at least 1; it is the number of steps to show")
     pixels = _pixels(image, explanation.shape)
     true_class = _find(explanation.classes, truth)
-    shown = list(range(len(explanation))) if len(explanation) <= most else list(explanation.most_influential(most))
+    shown = shown_steps(explanation, most)
     columns = [0, *(k + 1 for k in shown)]  # questions asked when the column's belief was held
     bars = _bars(explanation, columns, true_class)
-    grid, figure, own = _grid(axes, len(columns), len(bars), explanation.classes)
+    names = [f"{'true: ' if c == true_class else ''}{_short(explanation.classes[c], 24)}" for c in bars]
+    grid, figure, own = _grid(axes, len(columns), names)
     for place, asked in enumerate(columns):
         steps = explanation.steps[:asked]
         _draw_image(grid[0, place], pixels, steps)
         _draw_revealed(grid[1, place], explanation.revealed(asked), steps[-1:])
-        _draw_posterior(grid[2, place], explanation, asked, bars, true_class, names=place == 0)
+        _draw_posterior(grid[2, place], explanation, asked, bars, true_class, names if place == 0 else [""] * len(bars))
         grid[0, place].set_title("before" if asked == 0 else f"k = {asked}", fontsize=10, color=INK, pad=5)
     if own:
         for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
@@ -87,14 +90,14 @@ def _find(classes: tuple[Any, ...], truth: Any) -> int | None:
 
 
 def _bars(explanation: Explanation, columns: list[int], true_class: int | None) -> IntArray:
-    """The classes that get a bar, in class order: all of a few, else those that were most probable at some step shown."""
+    """The classes that get a bar, in class order: all of a few, else those that were most probable at some step."""
     peak = explanation.posteriors[columns].max(axis=0) + explanation.posteriors[-1]
     if true_class is not None:
         peak[true_class] = np.inf
     return np.sort(np.argsort(-peak, kind="stable")[:MOST_CLASSES])
 
 
-def _grid(axes: Any, n_columns: int, n_bars: int, classes: tuple[Any, ...]) -> tuple[Any, Figure, bool]:
+def _grid(axes: Any, n_columns: int, names: list[str]) -> tuple[Any, Figure, bool]:
     """(3, columns) axes: the ones given, cleared of what is not needed, or those of a new figure."""
     if axes is not None:
         grid = np.asarray(axes, dtype=object)
@@ -105,9 +108,9 @@ def _grid(axes: Any, n_columns: int, n_bars: int, classes: tuple[Any, ...]) -> t
         return grid, grid[0, 0].figure, False
     from matplotlib.figure import Figure
 
-    column, gap, right, top, foot = 1.15, 0.16, 0.15, 0.85, 0.45  # inches
-    left = 0.85 + 0.075 * max(0, max(len(str(name)) for name in classes) - 8)
-    low = max(0.16 * n_bars, 1.0)
+    column, gap, right, top, foot = PANEL, 0.16, 0.15, 0.85, 0.45  # inches
+    left = max(0.85, 0.2 + 0.08 * max(len(name) for name in names))
+    low = max(0.16 * len(names), 0.5)
     wide = left + max(n_columns, 4) * (column + gap) - gap + right
     high = top + 2 * (column + gap) + low + foot
     figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
@@ -136,7 +139,8 @@ def _draw_revealed(axis: Axes, seen: Any, newest: tuple[ExplanationStep, ...]) -
     """The part of the image that the belief rests on; everything else in grey."""
     from matplotlib.colors import ListedColormap
 
-    axis.imshow(seen - UNKNOWN, cmap=ListedColormap([UNSEEN, "black", "white"]), vmin=0, vmax=2, interpolation="nearest")
+    colours = ListedColormap([UNSEEN, "black", "white"])
+    axis.imshow(seen - UNKNOWN, cmap=colours, vmin=0, vmax=2, interpolation="nearest")
     for step in newest:
         _box(axis, step, seen.shape, NOW, 1.2)
     _bare(axis)
@@ -147,8 +151,12 @@ def _box(axis: Axes, step: ExplanationStep, shape: tuple[int, ...], colour: str,
     from matplotlib.patches import Rectangle
 
     rows, columns = np.divmod(np.array(step.atoms), shape[1])
+    wide, high = np.ptp(columns) + 1, np.ptp(rows) + 1
+    # a frame is drawn half inside: a thick one around a single small pixel would hide it
+    points = 72 * PANEL * min(wide, high) / max(shape)
+    width = min(width, 0.4 * points)
     corner = (columns.min() - 0.5, rows.min() - 0.5)
-    frame = Rectangle(corner, np.ptp(columns) + 1, np.ptp(rows) + 1, fill=False, edgecolor=colour, linewidth=width)
+    frame = Rectangle(corner, wide, high, fill=False, edgecolor=colour, linewidth=width)
     frame.set_linestyle("--" if step.answer is None else "-")
     frame.set_clip_on(False)
     axis.add_patch(frame)
@@ -164,7 +172,7 @@ def _bare(axis: Axes) -> None:
 
 
 def _draw_posterior(
-    axis: Axes, explanation: Explanation, asked: int, bars: IntArray, true_class: int | None, *, names: bool
+    axis: Axes, explanation: Explanation, asked: int, bars: IntArray, true_class: int | None, names: list[str]
 ) -> None:
     """Bars of the belief after ``asked`` questions, and the class that leads with its probability below."""
     posterior = explanation.posteriors[asked]
@@ -180,31 +188,31 @@ def _draw_posterior(
     for side in axis.spines.values():
         side.set_visible(False)
     axis.tick_params(axis="y", length=0, pad=3, labelsize=8.5, labelcolor=INK)
-    called = [f"{'true: ' if c == true_class else ''}{explanation.classes[c]}" for c in bars]
-    axis.set_yticks(heights, called if names else [""] * len(bars))
-    if names:
-        for label, c in zip(axis.get_yticklabels(), bars, strict=True):
-            label.set_fontweight("bold" if c in (winner, true_class) else "normal")
+    axis.set_yticks(heights, names)
+    for label, c in zip(axis.get_yticklabels(), bars, strict=True):
+        label.set_fontweight("bold" if c in (winner, true_class) else "normal")
     leader = int(posterior.argmax())
-    words = "prior" if asked == 0 else f"{explanation.classes[leader]}: {_percent(float(posterior[leader]))}"
+    words = "prior" if asked == 0 else f"{_short(explanation.classes[leader], 11)}: {percent(float(posterior[leader]))}"
     axis.set_xlabel(words, fontsize=9, labelpad=4, color=FAINT if asked == 0 else INK)
 
 
 def _say(figure: Figure, explanation: Explanation, true_class: int | None, n_shown: int) -> None:
     """The headline (what came out, and whether it is right), and below it how to read the picture."""
     n = len(explanation)
-    text = f"{explanation.prediction} with {_percent(explanation.confidence)} after {n} question{'' if n == 1 else 's'}"
+    text = f"{explanation.prediction} with {percent(explanation.confidence)} after {n} question{'' if n == 1 else 's'}"
     if true_class is not None:
         truth = explanation.classes[true_class]
         text += ", which is right" if truth == explanation.prediction else f", but it is {truth}"
     below = "thick box: asked about now, thin: before; grey: not looked at"
     if n_shown < n:
-        below = f"the {n_shown} steps that moved the belief most; {below}"
+        below = f"{n_shown} of {n} steps: the last and those that moved the belief most; {below}"
     left = min(axis.get_position().x0 for axis in figure.axes)
     high = float(figure.get_size_inches()[1])
     figure.text(left, 1 - 0.12 / high, text, fontsize=12, fontweight="bold", color=INK, ha="left", va="top")
     figure.text(left, 1 - 0.36 / high, below, fontsize=8, color=FAINT, ha="left", va="top")
 
 
-def _percent(p: float) -> str:
-    return f"{min(100 * p, 99.9):.1f} %" if 0.99 < p < 1 else f"{100 * p:.0f} %"
+def _short(name: Any, most: int) -> str:
+    """A name of at most so many characters."""
+    text = str(name)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

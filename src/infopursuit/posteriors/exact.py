@@ -12,8 +12,8 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, IntArray
 
 NEVER = -torch.inf
-CHUNK = 2**26
-"""Bytes of probabilities that are gathered at a time."""
+CACHE, CHUNK = 2**20, 2**26
+"""Bytes of probabilities that are gathered at a time: where they should stay in the cache, and where they need not."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Belief:
 
 
 class ExactPosterior:
-    """p(z, y | history) by the paper's recursion (eq. 14), kept over all latent states so that nothing is approximated."""
+    """p(z, y | history) by the paper's recursion (eq. 17), kept over all latent states so that nothing is
+    approximated."""
 
     name = "exact"
 
@@ -68,20 +69,20 @@ class ExactPosterior:
                 self._absorb(log_weights, evidence, known, slots, keeps)
         return Belief(log_weights, evidence)
 
-    def log_class(self, belief: Belief) -> Tensor:
-        """(H, C) log p(y | history)."""
-        sums = class_log_sums(belief.log_weights, self.model.offsets)
-        return sums - torch.logsumexp(sums, dim=1, keepdim=True)
+    def log_joint(self, belief: Belief) -> Tensor:
+        """(H, C) log p(y, history)."""
+        return class_log_sums(belief.log_weights, self.model.offsets)
 
-    def log_evidence(self, belief: Belief) -> Tensor:
-        """(H,) log p(history)."""
-        return torch.logsumexp(belief.log_weights, dim=1)
+    def log_class(self, belief: Belief) -> Tensor:
+        """(H, C) log p(y | history), eq. 17; NaN where the history is impossible."""
+        joint = self.log_joint(belief)
+        return joint - torch.logsumexp(joint, dim=1, keepdim=True)
 
     def _absorb(self, log_weights: Tensor, evidence: Tensor, rows: Tensor, slots: Tensor, keeps: Tensor) -> None:
         """Exclude the values of one atom that do not agree with its answer, in place in the new rows.
 
-        Each state's weight is multiplied by P(atom in what is left) / P(atom in what was left before): 1 for an atom that
-        was known already (a pixel under an earlier patch), so that nothing is counted twice.
+        Each state's weight is multiplied by P(atom in what is left) / P(atom in what was left before): 1 for an atom
+        that was known already (a pixel under an earlier patch), so that nothing is counted twice.
         """
         before = torch.where(slots >= 0, evidence[rows[:, None], slots.clamp(min=0)], NEVER)  # (n, V)
         after = torch.where(keeps, before, NEVER)
@@ -94,21 +95,26 @@ class ExactPosterior:
         single = fresh & (after.isfinite().sum(dim=1) == 1) & (after.amax(dim=1) == 0)
         if single.any():
             slot = slots[single].gather(1, after[single].argmax(dim=1, keepdim=True))[:, 0]
-            factor = self.model.rows(slot).log_()
-            if len(slot) == len(log_weights):
-                log_weights += factor
-            else:
-                log_weights.index_add_(0, rows[single], factor.to(log_weights.dtype))
+            mine = rows[single]
+            # a few rows at a time, so that what is gathered is still in the cache when it is added
+            size = max(1, CACHE // (8 * self.model.n_states))
+            for start in range(0, len(slot), size):
+                factor = self.model.rows(slot[start : start + size]).log_()
+                if size == 1:
+                    log_weights[mine[start]] += factor[0]
+                else:
+                    log_weights.index_add_(0, mine[start : start + size], factor.to(log_weights.dtype))
         mixed = torch.nonzero(~single)[:, 0]
         size = max(1, CHUNK // (8 * slots.shape[1] * self.model.n_states))
-        for some in mixed.split(size) if len(mixed) else ():
+        for start in range(0, len(mixed), size):
+            some = mixed[start : start + size]
             left, was = self._masses(slots[some], torch.stack([after[some], before[some]], dim=1)).unbind(1)
             log_weights[rows[some]] += torch.where(left > 0, left.log() - was.log(), NEVER)
         where = real.nonzero(as_tuple=True)
         evidence[rows[where[0]], slots[where]] = after[where]
 
     def _masses(self, slots: Tensor, log_values: Tensor) -> Tensor:
-        """(n, V) slots of an atom, (n, 2, V) log-weights -> (n, 2, S) the probability of its weighted values in each state."""
+        """(n, V) slots of an atom, (n, 2, V) log-weights -> (n, 2, S) P(the weighted values | state)."""
         n, n_values = slots.shape
         table = self.model.rows(slots.clamp(min=0).flatten()).to(torch.float64).reshape(n, n_values, -1)
         return torch.bmm(log_values.exp(), table)

@@ -1,0 +1,65 @@
+"""Accuracy against mean length as the confidence that stops a pursuit varies, from one set of traces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from infopursuit.trace import Trace
+
+
+@dataclass(frozen=True)
+class Point:
+    """What stopping at a posterior of 1 - epsilon gives: accuracy and its standard error, mean length and its
+    standard error."""
+
+    epsilon: float
+    accuracy: float
+    accuracy_error: float
+    length: float
+    length_error: float
+    n_inputs: int
+
+
+def confidence_curve(trace: Trace, y: Any, epsilons: Sequence[float]) -> list[Point]:
+    """One point for each epsilon, in the order given.
+
+    The trace must come from a smaller epsilon than any asked for: a pursuit that stops earlier asks the same
+    questions first.
+    """
+    confidence = trace.posteriors.max(axis=2)  # (B, K + 1)
+    points = []
+    for epsilon in epsilons:
+        sure = confidence >= 1 - epsilon
+        stop = np.where(sure.any(axis=1), sure.argmax(axis=1), trace.length)
+        stop = np.minimum(stop, trace.length)
+        guess = trace.classes[trace.posteriors[np.arange(len(trace)), stop].argmax(axis=1)]
+        points.append(_point(epsilon, guess == np.asarray(y), stop))
+    return points
+
+
+def summary(trace: Trace, y: Any, epsilon: float) -> Point:
+    """Accuracy and mean length of the traces as they are."""
+    return _point(epsilon, trace.predictions == np.asarray(y), trace.length)
+
+
+def longest_within(points: Sequence[Point], length: float) -> Point:
+    """The point with the largest mean length that is not above ``length``; the shortest where all are."""
+    fitting = [point for point in points if point.length <= length]
+    return max(fitting, key=lambda p: p.length) if fitting else min(points, key=lambda p: p.length)
+
+
+def _point(epsilon: float, right: Any, length: Any) -> Point:
+    n = len(right)
+    accuracy = float(right.mean())
+    return Point(
+        epsilon=float(epsilon),
+        accuracy=accuracy,
+        accuracy_error=float(np.sqrt(accuracy * (1 - accuracy) / n)),
+        length=float(length.mean()),
+        length_error=float(length.std() / np.sqrt(n)),
+        n_inputs=n,
+    )

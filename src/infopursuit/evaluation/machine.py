@@ -1,0 +1,66 @@
+"""Where and from what a measurement was taken, so that it can be taken again."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sklearn
+import torch
+
+
+def describe() -> dict[str, Any]:
+    """Processor, cores, threads, versions, commit and time."""
+    return {
+        "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": _git("rev-parse", "--short", "HEAD") or "unknown",
+        "changed_since_commit": bool(_git("status", "--porcelain", "--untracked-files=no", "--", "src")),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "torch_threads": torch.get_num_threads(),
+        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": torch.__version__,
+        "scikit_learn": sklearn.__version__,
+    }
+
+
+def write_result(folder: Path, name: str, command: str, result: dict[str, Any]) -> Path:
+    """A measurement as JSON, with the command that takes it and the machine; written beside and renamed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}.json"
+    content = {"command": command, "machine": describe(), **result}
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}-")
+    with os.fdopen(handle, "w") as stream:
+        json.dump(content, stream, indent=1)
+        stream.write("\n")
+    os.chmod(temporary, 0o644)
+    os.replace(temporary, file)
+    return file
+
+
+def _git(*arguments: str) -> str:
+    try:
+        here = Path(__file__).parent
+        done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,251 @@
+"""The smoothed training set: against a loop over its examples, with and without gaps, and in bounded memory."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from scipy.ndimage import gaussian_filter
+
+import infopursuit as ip
+from infopursuit.models import Blur, EmpiricalModel, Flip, Sample
+from infopursuit.types import Atoms
+from worlds import Given
+
+SHAPE = (3, 5)
+SMOOTHINGS = [
+    pytest.param(Blur((0.7,), (0.02,), shape=SHAPE), id="one blur"),
+    pytest.param(Blur((0.4, 0.8, 1.4), (0.005, 0.02, 0.1), (0.04, 0.1, 0.2), SHAPE), id="three blurs"),
+    pytest.param(Flip((0.1,)), id="one flip"),
+    pytest.param(Flip((0.05, 0.4, 1.0)), id="three flips"),
+]
+
+
+def rows(seed=0, n=20, sizes=(2,) * 15, missing=0.0, n_classes=3):
+    """Distinct rows, labels and weights; class 0 has one example only."""
+    rng = np.random.default_rng(seed)
+    values = np.stack([rng.integers(size, size=n) for size in sizes], axis=1)
+    values[rng.random(values.shape) < missing] = -1
+    labels = np.concatenate([[0], np.arange(n - 1) % (n_classes - 1) + 1])
+    return values, labels, rng.integers(1, 4, n).astype(float)
+
+
+def naive_probs(values, labels, weights, smoothing, sizes):
+    """For each example and scale: its class, its prior weight, and a list of P(value) for each atom, written out."""
+    n_classes = labels.max() + 1
+    usual = Sample.of(Atoms(sizes), values, labels, weights).marginals()
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    prior = np.array([weights[labels == c].sum() + 0.5 for c in range(n_classes)])
+    prior = prior / prior.sum()
+    for row, label, weight in zip(values, labels, weights, strict=True):
+        share = prior[label] * weight / weights[labels == label].sum() / smoothing.n_scales
+        own = [usual[label, a:b] for a, b in pairwise(starts)]
+        for scale in range(smoothing.n_scales):
+            if isinstance(smoothing, Blur):
+                grey = np.array([p[1] if v == -1 else v for v, p in zip(row, own, strict=True)], dtype=float)
+                grey = grey.reshape(SHAPE)
+                blurred = gaussian_filter(grey, smoothing.widths[scale], mode="constant", truncate=12).ravel()
+                floor, gap = smoothing.floors[scale], smoothing.gaps[scale]
+                lit = floor + (1 - floor - gap) * blurred
+                yield label, share, [np.array([1 - p, p]) for p in lit]
+            else:
+                rate = smoothing.rates[scale]
+                exact = [np.eye(len(p))[v] for v, p in zip(row, own, strict=True)]
+                flipped = [(1 - rate) * e + rate * p for e, p in zip(exact, own, strict=True)]
+                yield label, share, [p if v == -1 else f for v, p, f in zip(row, own, flipped, strict=True)]
+
+
+def naive_posterior(values, labels, weights, smoothing, sizes, seen):
+    """p(class | some atoms) by a loop over everything."""
+    mass = np.zeros(labels.max() + 1)
+    for label, share, probs in naive_probs(values, labels, weights, smoothing, sizes):
+        mass[label] += share * np.prod([probs[a][v] for a, v in seen])
+    return mass / mass.sum()
+
+
+def whole(model):
+    return model.block(slice(0, model.atoms.n_slots)).to(torch.float64).numpy()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 2e-5), (torch.float64, 1e-6)])
+def test_posteriors_are_those_of_a_loop_over_examples(smoothing, missing, dtype, tolerance):
+    values, labels, weights = rows(missing=missing)
+    model = EmpiricalModel(values, labels, smoothing, weights=weights, dtype=dtype)
+    pursuit = ip.Pursuit(model, ip.queries.concepts([f"pixel {a}" for a in range(15)]))
+    rng = np.random.default_rng(1)
+    for length in (0, 1, 3, 15):
+        seen = [(int(a), int(rng.integers(2))) for a in rng.permutation(15)[:length]]
+        expected = naive_posterior(values, labels, weights, smoothing, (2,) * 15, seen)
+        np.testing.assert_allclose(pursuit.believe([(a, (v,)) for a, v in seen]), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_posteriors_of_atoms_of_different_sizes(missing):
+    sizes = (2, 4, 3, 2)
+    values, labels, weights = rows(2, n=15, sizes=sizes, missing=missing)
+    smoothing = Flip((0.1, 0.5))
+    model = EmpiricalModel(values, labels, smoothing, weights=weights, sizes=sizes, dtype=torch.float64)
+    pursuit = ip.Pursuit(model, Given([f"atom {a}" for a in range(4)], sizes, [[a] for a in range(4)]))
+    for seen in ([(1, 3)], [(0, 1), (2, 2), (1, 0)], [(0, 0), (1, 1), (2, 0), (3, 1)]):
+        expected = naive_posterior(values, labels, weights, smoothing, sizes, seen)
+        np.testing.assert_allclose(pursuit.believe([(a, (v,)) for a, v in seen]), expected, atol=1e-12)
+
+
+def test_flips_by_hand():
+    """One example [1, ?] in class 0, beside [0, 0] and [1, 1] in class 1."""
+    model = EmpiricalModel([[1, -1], [0, 0], [1, 1]], [0, 1, 1], Flip((0.2, 0.5)), dtype=torch.float64)
+    # all classes: 2 of 3 and 1 of 2 are lit, with half a row more of each value; one such row is added to each class
+    first, second = 2.5 / 4, 0.5
+    usual = np.array([[(1 + first) / 2, second], [(1 + first) / 3, (1 + second) / 3]])
+    probs = whole(model)[1::2]  # P(atom = 1) in the six states
+    np.testing.assert_allclose(probs[0, :2], [0.8 + 0.2 * usual[0, 0], 0.5 + 0.5 * usual[0, 0]])
+    np.testing.assert_allclose(
+        probs[1, :2], [usual[0, 1]] * 2
+    )  # not known: as frequent as in the class, at every scale
+    np.testing.assert_allclose(probs[:, 2], 0.2 * usual[1])
+    np.testing.assert_allclose(probs[:, 5], 0.5 + 0.5 * usual[1])
+    np.testing.assert_allclose(model.log_prior.exp(), np.array([1.5, 1.5, 1.25, 1.25, 1.25, 1.25]) / 8)
+
+
+def test_a_flip_at_rate_one_is_naive_bayes():
+    values, labels, weights = rows(n=30)
+    model = EmpiricalModel(values, labels, Flip((1.0,)), weights=weights, dtype=torch.float64)
+    plain = ip.models.naive_bayes(1.0).fit(model.sample)
+    queries = ip.queries.concepts([f"pixel {a}" for a in range(15)])
+    history = [(a, (int(values[3, a]),)) for a in range(9)]
+    one, two = (ip.Pursuit(m, queries).believe(history) for m in (model, plain))
+    np.testing.assert_allclose(one, two, atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+@pytest.mark.parametrize("smoothing", SMOOTHINGS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
+def test_values_of_all_states_and_states_with_all_values_are_one_table(smoothing, missing, dtype, tolerance):
+    values, labels, weights = rows(3, missing=missing)
+    model = EmpiricalModel(values, labels, smoothing, weights=weights, dtype=dtype)
+    table = whole(model)
+    assert table.shape == (30, 20 * smoothing.n_scales)
+    states = torch.as_tensor(np.random.default_rng(0).permutation(model.n_states)[:11])
+    np.testing.assert_allclose(model.state_probs(states), table[:, states], atol=tolerance)
+    assert model.state_probs(states).dtype == dtype
+    np.testing.assert_allclose(model.rows(torch.tensor([29, 0, 7])), table[[29, 0, 7]], atol=tolerance)
+    truth = [np.concatenate(probs) for _, _, probs in naive_probs(*_sorted(model), smoothing, (2,) * 15)]
+    np.testing.assert_allclose(table.T, truth, atol=1e-6)
+
+
+def _sorted(model):
+    return model.sample.values, model.sample.labels, model.sample.weights
+
+
+def test_asking_for_rows_does_not_change_the_model():
+    """The probability of a dark pixel is made in place of the lit one, and must be made in a copy."""
+    values, labels, _ = rows()
+    for smoothing in (Blur(shape=SHAPE), Flip()):
+        model = EmpiricalModel(values, labels, smoothing)
+        before = whole(model)
+        model.rows(torch.arange(30)).zero_()
+        model.state_probs(torch.arange(10)).zero_()
+        np.testing.assert_array_equal(whole(model), before)
+
+
+def test_repeating_an_example_is_weighting_it_and_order_means_nothing():
+    values, labels, weights = rows()
+    order = np.random.default_rng(0).permutation(20)
+    one = EmpiricalModel(values, labels, Flip(), weights=weights)
+    two = EmpiricalModel(
+        np.repeat(values[order], weights[order].astype(int), axis=0),
+        np.repeat(labels[order], weights[order].astype(int)),
+        Flip(),
+    )
+    np.testing.assert_array_equal(whole(one), whole(two))
+    np.testing.assert_allclose(one.log_prior, two.log_prior, atol=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [Flip(), Blur(shape=SHAPE)])
+def test_a_class_without_examples_gets_no_probability(smoothing):
+    values, labels, _ = rows()
+    model = EmpiricalModel(values, labels, smoothing, n_classes=5)
+    assert model.n_classes == 5
+    np.testing.assert_array_equal(model.class_prior[3:], 0)
+    assert model.class_prior.sum() == pytest.approx(1, abs=1e-12)
+    posterior = ip.Pursuit(model, ip.queries.concepts([f"pixel {a}" for a in range(15)])).believe([(0, (1,))])
+    assert np.isfinite(posterior).all()
+    with pytest.raises(ValueError, match=r"class_prior\[3\]"):
+        model.with_class_prior([0.2] * 5)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("smoothing", [Flip((0.1, 0.6)), Blur((0.5, 1.0), (0.01, 0.1), shape=SHAPE)])
+def test_another_number_type_is_as_if_the_model_had_been_made_in_it(smoothing, missing):
+    values, labels, _ = rows(missing=missing)
+    single, double = (EmpiricalModel(values, labels, smoothing, dtype=d) for d in (torch.float32, torch.float64))
+    for converted, made in ((single.to(dtype=torch.float64), double), (double.to(dtype=torch.float32), single)):
+        assert converted.dtype == made.dtype
+        np.testing.assert_array_equal(converted.rows(torch.arange(30)), made.rows(torch.arange(30)))
+        np.testing.assert_array_equal(converted.state_probs(torch.arange(9)), made.state_probs(torch.arange(9)))
+    assert single.dtype == torch.float32  # the first model stays as it is
+    assert whole(single.to("cpu")).tolist() == whole(single).tolist()
+
+
+def held(*models):
+    """Bytes of all tensors of some models; what they share counts once."""
+    storages = {}
+    for model in models:
+        for value in vars(model).values():
+            if isinstance(value, torch.Tensor):
+                storages[value.untyped_storage().data_ptr()] = value.untyped_storage().nbytes()
+    return sum(storages.values())
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "per_value"),
+    [
+        (Blur((1.0, 2.0), (0.1, 0.1), shape=(16, 16)), 4 * 2 + 2),
+        (Blur((1.0,), (0.1,), shape=(16, 16)), 4 + 2),
+        (Flip(), 3),
+    ],
+)
+def test_the_table_is_held_once(smoothing, per_value):
+    """For 60,000 images of 784 pixels a second table would be 0.4 GB: probabilities of lit pixels only, and bytes."""
+    n, n_atoms = 400, 256
+    rng = np.random.default_rng(0)
+    model = EmpiricalModel(rng.integers(2, size=(n, n_atoms)), rng.integers(3, size=n), smoothing)
+    per_state = 8 * 2 * smoothing.n_scales + 8
+    small = (8 * 3 + 8 + 8) * 2 * n_atoms
+    assert held(model) <= per_value * n * n_atoms + per_state * n + small
+    other = model.with_class_prior([0.2, 0.3, 0.5])
+    assert held(model, other) <= held(model) + 8 * n * smoothing.n_scales
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"smoothing": Blur()}, r"shape=None, but there are 15 pixels; give Blur\(shape=\(rows, columns\)\)"),
+        ({"smoothing": Blur(shape=(4, 4))}, "there are 15 pixels"),
+        ({"smoothing": Blur(shape=SHAPE), "sizes": (3,) * 15}, "use Flip for atoms with more values"),
+        ({"sizes": (2,) * 14 + (255,)}, "an atom has 255 values; an empirical model takes fewer than 255"),
+        ({"weights": np.zeros(20)}, "no row has a positive weight"),
+        ({"n_classes": 2}, "only 2 classes"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options, message):
+    values, labels, _ = rows()
+    with pytest.raises(ValueError, match=message):
+        EmpiricalModel(values, labels, **options)
+
+
+def test_many_values_are_told_apart_from_unknown():
+    """254 values is the most; the largest, 253, must not be taken for a gap."""
+    model = EmpiricalModel([[253], [0], [-1]], [0, 0, 1], Flip((0.1,)), sizes=(254,), dtype=torch.float64)
+    table = whole(model)
+    assert model.sample.values[:, 0].tolist() == [0, 253, -1]
+    assert table[253, 1] > 0.9
+    assert table[0, 0] > 0.9
+    np.testing.assert_allclose(table[:, 2], model.sample.marginals()[1])
+
+
+def test_the_settings_are_told_in_words():
+    values, labels, _ = rows()
+    assert "0.25" in EmpiricalModel(values, labels, Flip((0.25,))).settings

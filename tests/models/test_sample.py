@@ -1,0 +1,193 @@
+"""Labelled rows to learn from: repeating is weighting, the order of rows means nothing, frequencies by hand."""
+
+import numpy as np
+import pytest
+
+from infopursuit.models import Sample
+from infopursuit.types import Atoms
+
+ATOMS = Atoms((2, 3))
+VALUES = np.array([[0, 2], [1, -1], [0, 2], [1, 1], [0, 0]])
+LABELS = np.array([1, 0, 1, 1, 0])
+
+
+def random_rows(seed, n=60, sizes=(2, 3, 2, 4), n_classes=3):
+    rng = np.random.default_rng(seed)
+    values = np.stack([rng.integers(-1, size, n) for size in sizes], axis=1)
+    return Atoms(sizes), values, rng.integers(n_classes, size=n)
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.values, other.values)
+    np.testing.assert_array_equal(one.labels, other.labels)
+    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-12)
+    assert one.n_classes == other.n_classes
+
+
+def test_repeated_rows_are_joined_and_sorted():
+    sample = Sample.of(ATOMS, VALUES, LABELS)
+    assert sample.values.tolist() == [[0, 0], [1, -1], [0, 2], [1, 1]]
+    assert sample.labels.tolist() == [0, 0, 1, 1]
+    assert sample.weights.tolist() == [1, 1, 2, 1]
+    assert len(sample) == 4
+    assert sample.n_classes == 2
+
+
+def test_unknown_sorts_before_every_value_and_large_values_sort_as_numbers():
+    """Rows are compared as bytes, in which -1 and 256 would stand in the wrong place if nothing were done about it."""
+    atoms = Atoms((300,))
+    sample = Sample.of(atoms, [[256], [-1], [1], [255], [0]], [0] * 5)
+    assert sample.values[:, 0].tolist() == [-1, 0, 1, 255, 256]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_repeating_a_row_is_weighting_it(seed):
+    atoms, values, labels = random_rows(seed)
+    times = np.random.default_rng(seed).integers(0, 4, len(values))
+    weighted = Sample.of(atoms, values, labels, times, 3)
+    repeated = Sample.of(atoms, np.repeat(values, times, axis=0), np.repeat(labels, times), None, 3)
+    assert_same(weighted, repeated)
+    np.testing.assert_array_equal(weighted.folds(5), repeated.folds(5))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_of_rows_means_nothing(seed):
+    atoms, values, labels = random_rows(seed)
+    order = np.random.default_rng(seed).permutation(len(values))
+    one, other = Sample.of(atoms, values, labels), Sample.of(atoms, values[order], labels[order])
+    assert_same(one, other)
+    np.testing.assert_array_equal(one.keys, other.keys)
+    np.testing.assert_array_equal(one.folds(3), other.folds(3))
+
+
+def test_rows_of_no_weight_are_dropped_but_their_class_remains():
+    sample = Sample.of(ATOMS, VALUES, LABELS, [1, 0, 1, 0.5, 0], n_classes=2)
+    assert sample.values.tolist() == [[0, 2], [1, 1]]
+    assert sample.weights.tolist() == [2, 0.5]
+    assert sample.n_classes == 2
+    assert sample.class_weights.tolist() == [0, 2.5]
+    assert sample.class_prior.tolist() == pytest.approx([0.5 / 3.5, 3 / 3.5])
+
+
+def test_keys_tell_rows_apart_and_depend_on_label_and_values():
+    atoms, values, labels = random_rows(0)
+    sample = Sample.of(atoms, values, labels)
+    assert len(set(sample.keys.tolist())) == len(sample)
+    one, two = Sample.of(ATOMS, [[0, 1]], [0]), Sample.of(ATOMS, [[0, 1]], [1])
+    assert one.keys[0] != two.keys[0]
+    # the number itself is pinned: folds, and with them the chosen model, must be the same on every machine
+    assert one.keys.tolist() == [46_713_592_966_337_805]
+
+
+def test_rows_that_occur_once_are_each_in_one_fold_and_classes_are_spread_evenly():
+    rng = np.random.default_rng(1)
+    atoms = Atoms((2,) * 30)
+    sample = Sample.of(atoms, rng.integers(2, size=(400, 30)), rng.choice(3, 400, p=[0.7, 0.25, 0.05]))
+    held_out = sample.folds(5)
+    assert (held_out.sum(axis=0) == 1).all()
+    assert set(np.unique(held_out)) == {0, 1}
+    for c in range(3):
+        counts = held_out[:, sample.labels == c].sum(axis=1)
+        assert counts.max() - counts.min() <= 1
+        assert counts.min() >= 1
+
+
+def test_a_frequent_row_is_in_every_fold():
+    """Else a model would be judged by rows only that it cannot have learnt, and a table of few distinct rows by none others."""
+    sample = Sample.of(Atoms((2,)), [[0], [1]], [0, 0], [13, 0.5])
+    held_out = sample.folds(5)
+    frequent, rare = held_out.T
+    assert sorted(frequent) == [2, 2, 3, 3, 3]
+    assert sorted(rare) == [0, 0, 0, 0, 0.5]
+    split = Sample.of(Atoms((2,)), [[0]], [0], [7.25]).folds(5)[:, 0]
+    assert sorted(split) == [1, 1, 1.25, 2, 2]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_folds_hold_out_everything_once_and_never_all_of_a_class(seed):
+    rng = np.random.default_rng(seed)
+    atoms, values, labels = random_rows(seed)
+    sample = Sample.of(atoms, values, labels, rng.choice([0.3, 1.0, 2.5, 9.0], len(values)))
+    held_out = sample.folds(4)
+    np.testing.assert_allclose(held_out.sum(axis=0), sample.weights, atol=1e-8)
+    for c in range(3):
+        mine = sample.labels == c
+        assert (held_out[:, mine].sum(axis=1) < sample.class_weights[c] - 0.3).all()
+
+
+def test_a_class_that_is_too_small_is_never_held_out():
+    atoms = Atoms((2,) * 5)
+    values = np.array(np.meshgrid(*[[0, 1]] * 5)).reshape(5, -1).T
+    labels = np.array([0] * 28 + [1] * 4)
+    sample = Sample.of(atoms, values, labels)
+    held_out = sample.folds(5)
+    assert (held_out[:, sample.labels == 1] == 0).all()
+    assert (held_out[:, sample.labels == 0].sum(axis=0) == 1).all()
+    assert (sample.folds(4)[:, sample.labels == 1].sum(axis=0) == 1).all()
+    assert not Sample.of(atoms, values[:2], [0, 1]).folds(5).any()
+
+
+def test_a_row_stays_in_its_fold_whatever_class_it_stands_beside():
+    """Folds of one class depend on the rows of that class alone."""
+    atoms, values, labels = random_rows(3, n=80)
+    sample = Sample.of(atoms, values, labels, n_classes=3)
+    alone = sample.take(sample.labels == 1)
+    np.testing.assert_array_equal(alone.folds(4), sample.folds(4)[:, sample.labels == 1])
+
+
+def test_frequencies_by_hand():
+    """Two rows of class 0 ([0, 0] and [1, ?]), three of class 1 ([0, 2] twice and [1, 1]); one more row as in all."""
+    sample = Sample.of(ATOMS, VALUES, LABELS)
+    assert sample.value_weights().tolist() == [[1, 1, 1, 0, 0], [2, 1, 0, 1, 2]]
+    everywhere = np.array([3.5 / 6, 2.5 / 6, 1.5 / 5.5, 1.5 / 5.5, 2.5 / 5.5])
+    expected = [
+        [
+            (1 + everywhere[0]) / 3,
+            (1 + everywhere[1]) / 3,
+            (1 + everywhere[2]) / 2,
+            everywhere[3] / 2,
+            everywhere[4] / 2,
+        ],
+        [
+            (2 + everywhere[0]) / 4,
+            (1 + everywhere[1]) / 4,
+            everywhere[2] / 4,
+            (1 + everywhere[3]) / 4,
+            (2 + everywhere[4]) / 4,
+        ],
+    ]
+    np.testing.assert_allclose(sample.marginals(), expected, rtol=1e-14)
+    np.testing.assert_allclose(sample.class_prior, [2.5 / 6, 3.5 / 6])
+
+
+@pytest.mark.parametrize("smoothing", [0.1, 1.0, 8.0])
+def test_frequencies_are_positive_and_sum_to_one(smoothing):
+    atoms, values, labels = random_rows(7)
+    values[:, 2] = -1  # never known
+    table = Sample.of(atoms, values, labels, n_classes=4).marginals(smoothing)  # class 3 has no rows
+    assert (table > 0).all()
+    for begin, end in zip(atoms.offsets[:-1], atoms.offsets[1:], strict=True):
+        np.testing.assert_allclose(table[:, begin:end].sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(table[:, atoms.offsets[2] : atoms.offsets[3]], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("values", "labels", "weights", "n_classes", "message"),
+    [
+        ([[0, 3]], [0], None, None, r"values\[0, 1\] is 3"),
+        ([[0]], [0], None, None, "one column for each atom"),
+        ([[0.5, 1]], [0], None, None, "not whole"),
+        ([[0, 1]], [0, 1], None, None, "labels must be 1 class numbers"),
+        ([[0, 1]], [0.0], None, None, "labels must be 1 class numbers"),
+        ([[0, 1]], [-1], None, None, "labels must be 1 class numbers"),
+        ([[0, 1]], [2], None, 2, "labels go up to 2, but there are only 2 classes"),
+        ([[0, 1]], [0], [-1], None, "weights must be 1 numbers, none negative"),
+        ([[0, 1]], [0], [np.nan], None, "weights must be 1 numbers"),
+        ([[0, 1]], [0], [1, 1], None, "weights must be 1 numbers"),
+        ([[0, 1]], [0], [0], None, "no row has a positive weight"),
+        (np.zeros((0, 2)), np.zeros(0, dtype=int), None, None, "nothing to learn from"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(values, labels, weights, n_classes, message):
+    with pytest.raises(ValueError, match=message):
+        Sample.of(ATOMS, values, labels, weights, n_classes)

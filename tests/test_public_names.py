@@ -1,0 +1,99 @@
+"""The names that outside code relies on, their docstrings, and the examples in them."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import infopursuit as ip
+
+PUBLIC = {
+    "infopursuit": """Confidence DamagedModel Explanation ImpossibleAnswer InformationGain InformationPursuitClassifier
+        MaxQueries Pursuit Session Trace load models queries save""",
+    "infopursuit.queries": """Columns Concepts Functions Patches QuerySet Recipe Words columns concepts from_spec functions
+        guess patches words""",
+    "infopursuit.models": """Blur EmpiricalModel FiniteModel Flip Learner Sample TableModel empirical latent_classes
+        naive_bayes""",
+}
+OPTIONAL = {
+    "captum",
+    "fastapi",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pooch",
+    "pyarrow",
+    "ray",
+    "snowballstemmer",
+    "uvicorn",
+}
+
+
+def modules():
+    """Every module of the package; those that need something that is not installed are left out."""
+    for found in pkgutil.walk_packages(ip.__path__, "infopursuit."):
+        if found.name.endswith("__main__"):
+            continue
+        try:
+            yield importlib.import_module(found.name)
+        except ModuleNotFoundError as error:
+            if (error.name or "").split(".")[0] not in OPTIONAL:
+                raise
+    yield ip
+
+
+MODULES = sorted(modules(), key=lambda module: module.__name__)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_public_names(name):
+    """A name that is added or taken away here is added or taken away for everybody."""
+    module = importlib.import_module(name)
+    assert module.__all__ == PUBLIC[name].split()
+    assert module.__all__ == sorted(module.__all__)
+    for public in module.__all__:
+        assert hasattr(module, public)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_object_has_a_docstring(name):
+    module = importlib.import_module(name)
+    assert (module.__doc__ or "").strip()
+    for public in module.__all__:
+        thing = getattr(module, public)
+        assert (thing.__doc__ or "").strip(), public
+        if not inspect.isclass(thing):
+            continue
+        for method, member in vars(thing).items():
+            if not method.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                inherited = inspect.getdoc(getattr(thing, method)) or ""
+                trivial = method in ("n_scales", "to_spec", "from_spec", "dtype", "fit", "candidates", "holds", "rules")
+                assert inherited.strip() or trivial, f"{public}.{method}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_every_module_says_what_it_holds(module):
+    assert (module.__doc__ or "").strip()
+    if hasattr(module, "__all__"):
+        assert module.__all__ == sorted(module.__all__)
+        assert not [name for name in module.__all__ if not hasattr(module, name)]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_the_examples_in_docstrings_run(module):
+    failed, _ = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+def test_there_are_examples():
+    """Else the test above would pass by finding none."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    counts = {module.__name__: sum(bool(test.examples) for test in finder.find(module)) for module in MODULES}
+    assert sum(counts.values()) >= 15
+    assert counts["infopursuit.estimator"] >= 1
+
+
+def test_the_version_is_told():
+    assert ip.__version__.count(".") == 2
