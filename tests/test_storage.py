@@ -290,7 +290,7 @@ def test_the_device_can_be_said(saved):
 )
 def test_labels_come_back_in_their_type(labels, tmp_path):
     X = np.array([[0.0], [1.0]] * 10)
-    clf = ip.InformationPursuitClassifier(model="table").fit(X, labels * 10)
+    clf = ip.InformationPursuitClassifier(model=naive_bayes(1.0)).fit(X, labels * 10)
     clf.save(tmp_path)
     again = ip.load(tmp_path)
     assert again.classes_.tolist() == labels
@@ -498,6 +498,7 @@ def test_the_checksum_is_computed_as_the_package_does(model):
     """Else the tests below would only find that checksums differ."""
     clf, folder, X = model
     manifest, payload = read(folder)
+    assert manifest["written_by"]["infopursuit"] == ip.__version__
     assert manifest["sha256"] == own_checksum(manifest)
     manifest["written_by"]["python"] = "0"
     write(folder, manifest, payload)

@@ -26,9 +26,22 @@ from infopursuit.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
 
-MOST_TRAINING, MOST_HELD_OUT, FINALISTS = 20_000, 300, 4
-LONGEST, LONGEST_WIDE = 32, 8
-"""Answers in a partial history: of queries about one atom, and of those about several."""
+FINALISTS = 6
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is tried: rows to learn from, rows held out, answers in a partial history."""
+
+    training: int
+    held_out: int
+    longest: int
+
+    @classmethod
+    def of(cls, queries: QuerySet) -> Effort:
+        """Queries about several atoms tell more, so fewer are asked; images want more rows to learn from."""
+        wide = queries.width > 1
+        return cls(10_000 if wide else 4_000, 300 if wide else 200, min(8 if wide else 32, len(queries)))
 
 
 @dataclass(frozen=True)
@@ -61,7 +74,7 @@ def select_model(
         # one row for each class: a table of facts, whose answers are taken for nearly certain
         facts = [o for o in options if isinstance(o, Empirical) and isinstance(o.smoothing, Flip)]
         return (facts or options)[0].fit(sample, shape, seed), []
-    rounds = _rounds(sample, folds)
+    rounds = _rounds(sample, folds, Effort.of(queries))
     losses = np.zeros(len(options))
     left = np.arange(len(options))
     with Progress("choosing a model", len(options) + FINALISTS * (len(rounds) - 1), show=progress) as shown:
@@ -90,7 +103,7 @@ def partial_orders(train: Sample, held_out: Sample, queries: QuerySet) -> IntArr
     posterior, chooser = ExactPosterior(model, queries), Chooser(model, queries)
     belief, parents = posterior.start(), np.zeros(len(held_out), dtype=np.int64)
     rows = np.arange(len(held_out))
-    longest = min(LONGEST_WIDE if queries.width > 1 else LONGEST, len(queries))
+    longest = Effort.of(queries).longest
     orders = np.empty((len(held_out), longest), dtype=np.int64)
     asked = np.zeros((len(held_out), len(queries)), dtype=bool)
     for k in range(longest):
@@ -132,12 +145,12 @@ def _n_folds(n: int) -> int:
     return 5 if n < 2_000 else 10 if n < 8_000 else 20
 
 
-def _rounds(sample: Sample, folds: FloatArray) -> list[tuple[Sample, Sample]]:
+def _rounds(sample: Sample, folds: FloatArray, effort: Effort) -> list[tuple[Sample, Sample]]:
     """Training and held-out parts: three folds of a small sample, one when there is plenty of data."""
     n_rounds = 3 if len(sample) < 2_000 else 2 if len(sample) < 8_000 else 1
     rounds = []
     for held_out in folds[:n_rounds]:
-        parts = ((sample.weights - held_out, MOST_TRAINING), (held_out, MOST_HELD_OUT))
+        parts = ((sample.weights - held_out, effort.training), (held_out, effort.held_out))
         train, test = (_part(sample, weights, most) for weights, most in parts)
         if len(test):
             rounds.append((train, test))

@@ -277,8 +277,10 @@ def _labels_from_spec(spec: dict[str, Any]) -> Any:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in ("infopursuit", "numpy", "torch", "scikit-learn", "safetensors"):
+    from infopursuit import __version__  # also known where the package runs from a checkout
+
+    found = {"python": platform.python_version(), "infopursuit": __version__}
+    for name in ("numpy", "torch", "scikit-learn", "safetensors"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

@@ -50,7 +50,7 @@ def test_in_a_search_over_rules_models_and_queries():
     X, y = load_iris(return_X_y=True)
     grid = {
         "stopping": [ip.Confidence(0.05), ip.MaxQueries(0)],
-        "model": ["table", ip.models.naive_bayes(1.0)],
+        "model": [ip.models.latent_classes(2), ip.models.naive_bayes(1.0)],
         "queries": [ip.queries.columns(bins=2), ip.queries.columns(bins=8)],
     }
     search = GridSearchCV(Classifier(), grid, cv=3, error_score="raise").fit(X, y)
@@ -101,9 +101,9 @@ def test_a_clone_of_a_fitted_classifier_learns_the_same_again():
 
 def test_fitting_again_forgets_what_was_learnt_before():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    clf = Classifier(model="table", stopping=ip.MaxQueries(1)).fit(X, y)
+    clf = Classifier(model=ip.models.naive_bayes(1.0), stopping=ip.MaxQueries(1)).fit(X, y)
     few = X.iloc[:, 2:]
-    fresh = Classifier(model="table", stopping=ip.MaxQueries(1)).fit(few, y > 0)
+    fresh = Classifier(model=ip.models.naive_bayes(1.0), stopping=ip.MaxQueries(1)).fit(few, y > 0)
     clf.fit(few, y > 0)
     assert clf.classes_.tolist() == [False, True]
     assert clf.n_features_in_ == 2
@@ -112,7 +112,7 @@ def test_fitting_again_forgets_what_was_learnt_before():
 
 def test_fitting_on_something_without_columns_forgets_the_names_of_columns():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    clf = Classifier(model="table").fit(X, y)
+    clf = Classifier(model=ip.models.naive_bayes(1.0)).fit(X, y)
     texts = ["one text", "another text", "one more", "another more"] * 3
     clf.fit(texts, [0, 1, 0, 1] * 3)
     assert not hasattr(clf, "feature_names_in_")
@@ -124,7 +124,7 @@ def test_a_generator_as_random_state_is_drawn_from_once_in_each_fit():
     X, y = load_iris(return_X_y=True)
     generators = (np.random.RandomState(0), np.random.RandomState(0), np.random.default_rng(0))
     for generator in generators:
-        clf = Classifier(model="table", random_state=generator, exact_gains=False).fit(X, y)
+        clf = Classifier(model=ip.models.naive_bayes(1.0), random_state=generator, exact_gains=False).fit(X, y)
         seed = clf.pursuit_.seed
         after = np.random.RandomState(0)
         after.randint(2**31 - 1)

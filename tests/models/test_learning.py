@@ -86,7 +86,8 @@ def test_mixtures_that_take_too_long_are_left_out(monkeypatch):
 def test_empirical_models_that_do_not_fit_the_memory_are_left_out(monkeypatch):
     pixels = wide(100, 100)
     assert EMPIRICAL().candidates(pixels, shape=(10, 10))
-    monkeypatch.setattr(learning, "EMPIRICAL_BYTES", 3 * 4 * 100 * 100)  # three scales of 100 images of 100 pixels
+    scales = max(blur.n_scales for blur in blur_options())
+    monkeypatch.setattr(learning, "EMPIRICAL_BYTES", scales * 4 * len(pixels) * 100)  # the probabilities alone
     assert EMPIRICAL().candidates(pixels, shape=(10, 10)) == []
     assert EMPIRICAL().candidates(pixels)  # bytes instead of probabilities: these fit
     monkeypatch.setattr(learning, "EMPIRICAL_BYTES", 100)

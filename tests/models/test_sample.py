@@ -93,7 +93,7 @@ def test_rows_that_occur_once_are_each_in_one_fold_and_classes_are_spread_evenly
 
 
 def test_a_frequent_row_is_in_every_fold():
-    """Else a model would be judged by rows only that it cannot have learnt, and a table of few distinct rows by none others."""
+    """Else a table of few distinct rows would be judged by rows only that a model cannot have learnt."""
     sample = Sample.of(Atoms((2,)), [[0], [1]], [0, 0], [13, 0.5])
     held_out = sample.folds(5)
     frequent, rare = held_out.T

@@ -28,7 +28,9 @@ def digits() -> Dataset:
 
     bunch = load_digits()
     images, labels = bunch.images.astype(np.uint8), bunch.target.astype(np.int64)
-    x_train, x_test, y_train, y_test = train_test_split(images, labels, test_size=360, stratify=labels, random_state=0)
+    x_train, x_test, y_train, y_test = train_test_split(
+        images, labels, test_size=360, stratify=labels, random_state=2022
+    )
     return Dataset(
         "digits",
         x_train,

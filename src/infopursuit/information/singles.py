@@ -9,6 +9,9 @@ from infopursuit.models.finite import FiniteModel, segments
 from infopursuit.queries.queryset import Parts
 from infopursuit.types import IntArray
 
+CHUNK = 2**27
+"""Bytes of weights that are worked on at a time."""
+
 
 def value_joint(weights: Tensor, probs: Tensor, offsets: IntArray) -> Tensor:
     """(H, S) normalised weights, (L, S) atom probabilities -> (H, L, C) p(atom = value, y | history) of atoms not yet
@@ -49,11 +52,21 @@ def see_evidence(
     row, column = known[:, slot_atom - first].nonzero(as_tuple=True)
     joint = joint.clone()
     joint[row, column] = torch.where(said[row, column, None].isfinite(), mass[row], 0.0)
-    for h, atom in (touched & ~known).nonzero().tolist():
+    partly = touched & ~known
+    for atom in torch.nonzero(partly.any(dim=0))[:, 0].tolist():
         begin, end = int(model.atoms.offsets[first + atom]), int(model.atoms.offsets[first + atom + 1])
-        table = condition(model.block(slice(begin, end)).to(weights.dtype), evidence[h, begin:end])  # (V, S)
-        here = value_joint(weights[h : h + 1], table, model.offsets)[0]
-        joint[h, begin - span.start : end - span.start] = here
+        probs = model.block(slice(begin, end)).to(weights.dtype)  # (V, S)
+        histories = torch.nonzero(partly[:, atom])[:, 0]
+        size = max(1, CHUNK // (24 * model.n_states))
+        for start in range(0, len(histories), size):
+            some = histories[start : start + size]
+            left = evidence[some, begin:end].exp()  # (n, V)
+            # P(value | state, evidence) = left P / sum(left P): the sum divides the weights, the rest is a product
+            total = left @ probs  # (n, S)
+            freed = torch.where(total > 0, weights[some] / total, 0.0)
+            joint[some, begin - span.start : end - span.start] = (
+                value_joint(freed, probs, model.offsets) * left[:, :, None]
+            )
     return joint
 
 

@@ -145,6 +145,25 @@ class EmpiricalModel(FiniteModel):
         usual = self.marginals.T[slots].to(self._dtype)[:, self._labels]  # (n, N)
         return self._flipped(here == value[:, None], here == MISSING, usual).flatten(1)
 
+    def masses(self, slots: Tensor, weights: Tensor) -> Tensor:
+        """See `FiniteModel.masses`.
+
+        A flip gives the own value or one drawn as in the class, so no sum over the values is needed in each state.
+        """
+        if isinstance(self.smoothing, Blur):
+            return super().masses(slots, weights)
+        here = self._columns[self._slot_atom[slots[:, 0]]]  # (n, N)
+        missing = here == MISSING
+        index = torch.where(missing, 0, here).to(torch.int64)[:, None].expand(-1, weights.shape[1], -1)
+        own = torch.gather(weights, 2, index)  # (n, J, N)
+        usual = self.marginals.T[slots.clamp(min=0)].to(weights.dtype)  # (n, V, C)
+        usual = torch.bmm(weights, usual)[:, :, self._labels]
+        rates = torch.as_tensor(self.smoothing.rates, dtype=self._dtype, device=slots.device).to(weights.dtype)
+        mixed = (1 - rates) * own[..., None] + rates * usual[..., None]  # (n, J, N, scales)
+        if self._gaps:
+            mixed = torch.where(missing[:, None, :, None], usual[..., None], mixed)
+        return mixed.flatten(2)
+
     def state_probs(self, states: Tensor) -> Tensor:
         """(L, M) the probability of all atom values in some states."""
         scales = self.smoothing.n_scales
@@ -161,8 +180,7 @@ class EmpiricalModel(FiniteModel):
         return torch.take_along_dim(every, scale[:, None, None], dim=2)[..., 0].T.contiguous()
 
     def _flipped(self, same: Tensor, missing: Tensor, usual: Tensor) -> Tensor:
-        """P(value) at every scale: the own value, or one drawn as in the class; only the latter where it is not
-        known."""
+        """P(value) at every scale: the own value, or one drawn as in the class; only that where none is known."""
         assert isinstance(self.smoothing, Flip)
         rates = torch.as_tensor(self.smoothing.rates, dtype=usual.dtype, device=usual.device)
         rates = torch.where(missing[..., None], 1.0, rates)
@@ -173,9 +191,8 @@ class EmpiricalModel(FiniteModel):
         assert isinstance(other, EmpiricalModel)
         other._dtype = dtype or self._dtype
         if isinstance(self.smoothing, Blur) and other._dtype != self._dtype:
-            other.probs = self._blurred(other._dtype).to(
-                device
-            )  # as a model made in that type has it, not rounded twice
+            # as a model made in that type has it, not rounded twice
+            other.probs = self._blurred(other._dtype).to(device)
         return other
 
     @property

@@ -69,6 +69,15 @@ class FiniteModel:
         """(n, S) the probability of some atom values in all states."""
         return self.probs[slots]
 
+    def masses(self, slots: Tensor, weights: Tensor) -> Tensor:
+        """The weighted sum of the probabilities of an atom's values in every state.
+
+        slots: (n, V) of one atom in each row, -1 for padding. weights: (n, J, V). Returns (n, J, S).
+        """
+        n, n_values = slots.shape
+        table = self.rows(slots.clamp(min=0).flatten()).to(weights.dtype).reshape(n, n_values, -1)
+        return torch.bmm(weights, table)
+
     def block(self, slots: slice) -> Tensor:
         """(l, S) the probability of a run of atom values in all states."""
         return self.rows(torch.arange(slots.start, slots.stop, device=self.device))

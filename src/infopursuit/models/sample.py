@@ -26,6 +26,10 @@ class Sample:
     weights: FloatArray
     n_classes: int
 
+    def __post_init__(self) -> None:
+        if max(self.atoms.sizes) < 2**15:  # 60,000 images of 784 pixels are 90 MB instead of 380
+            object.__setattr__(self, "values", self.values.astype(np.int16))
+
     @classmethod
     def of(cls, atoms: Atoms, values: Any, labels: Any, weights: Any = None, n_classes: int | None = None) -> Sample:
         """Check, drop rows of no weight, and join repeated rows."""
@@ -46,9 +50,11 @@ class Sample:
         values, labels, weights = values[used], labels[used].astype(np.int64), weights[used]
         if not len(values):
             raise ValueError("there is nothing to learn from: no row has a positive weight")
-        small = np.concatenate([labels[:, None], values], axis=1).astype(np.int32)
         # one void scalar for a row sorts whole rows at once; big-endian and shifted, its bytes sort like numbers
-        packed = np.ascontiguousarray((small + 1).astype(">i4")).view(np.dtype((np.void, 4 * small.shape[1])))[:, 0]
+        number = np.dtype(">i2" if max(n_classes, *atoms.sizes) < 2**15 - 1 else ">i4")
+        rows = np.empty((len(values), len(atoms) + 1), dtype=number)
+        rows[:, 0], rows[:, 1:] = labels + 1, values + 1
+        packed = rows.view(np.dtype((np.void, number.itemsize * rows.shape[1])))[:, 0]
         _, first, which = np.unique(packed, return_index=True, return_inverse=True)
         total = np.bincount(which.ravel(), weights=weights).astype(np.float64)
         return cls(atoms, values[first], labels[first], total, n_classes)

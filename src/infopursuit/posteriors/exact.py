@@ -108,13 +108,7 @@ class ExactPosterior:
         size = max(1, CHUNK // (8 * slots.shape[1] * self.model.n_states))
         for start in range(0, len(mixed), size):
             some = mixed[start : start + size]
-            left, was = self._masses(slots[some], torch.stack([after[some], before[some]], dim=1)).unbind(1)
+            left, was = self.model.masses(slots[some], torch.stack([after[some], before[some]], dim=1).exp()).unbind(1)
             log_weights[rows[some]] += torch.where(left > 0, left.log() - was.log(), NEVER)
         where = real.nonzero(as_tuple=True)
         evidence[rows[where[0]], slots[where]] = after[where]
-
-    def _masses(self, slots: Tensor, log_values: Tensor) -> Tensor:
-        """(n, V) slots of an atom, (n, 2, V) log-weights -> (n, 2, S) P(the weighted values | state)."""
-        n, n_values = slots.shape
-        table = self.model.rows(slots.clamp(min=0).flatten()).to(torch.float64).reshape(n, n_values, -1)
-        return torch.bmm(log_values.exp(), table)

@@ -1,0 +1,65 @@
+"""What the documents say is true: their examples run, and what they point at exists."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import infopursuit
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_the_examples_run_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    blocks = BLOCK.findall((ROOT / page).read_text())
+    assert blocks
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
+    assert "It stopped because" in capsys.readouterr().out
+
+
+def test_the_explanation_at_the_top_of_the_readme_is_the_one_that_comes_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text()
+    first = next(block for block in BLOCK.findall(text) if "load_breast_cancer" in block)
+    exec(compile(first, "README.md", "exec"), {})
+    shown = re.search(r"```\n(malignant.*?)\n```", text, re.DOTALL)
+    assert shown is not None
+    assert shown.group(1) in capsys.readouterr().out
+
+
+def test_the_tests_that_the_paper_page_names_exist():
+    page = (ROOT / "docs/paper.md").read_text()
+    named = re.findall(r"`(?:([\w/]+\.py)::)?(test_\w+)`", page)
+    assert len(named) > 15
+    everywhere = {file: _functions(file) for file in (ROOT / "tests").rglob("test_*.py")}
+    for file, test in named:
+        files = [f.as_posix() for f, tests in everywhere.items() if test in tests]
+        found = [f for f in files if f.endswith(f"tests/{file}" if file else ".py")]
+        assert found, f"docs/paper.md names {file}::{test}, which does not exist"
+
+
+PAGES = ["README.md", "docs/index.md", "docs/design.md", "docs/paper.md", "RESULTS.md", "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_and_files_that_a_page_names_exist(page):
+    text = (ROOT / page).read_text()
+    for target in re.findall(r"\]\(([\w/.-]+)\)", text):
+        assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+    for module in re.findall(r"`((?:[\w]+/)*\w+\.py)`", text):
+        places = (ROOT, ROOT / "src/infopursuit", ROOT / "tests")
+        assert module == "utils.py" or any((place / module).exists() for place in places), f"{page} names {module}"
+
+
+def test_the_version_is_the_same_everywhere():
+    assert f'version = "{infopursuit.__version__}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def _functions(file):
+    return {node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)}
