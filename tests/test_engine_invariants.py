@@ -51,6 +51,25 @@ def test_alone_as_in_a_batch(seed, options):
             np.testing.assert_allclose(other.gains[j, :k], batch.gains[i, :k], rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("options", [{}, SAMPLED], ids=["exact", "sampled"])
+def test_what_is_remembered_changes_nothing(options, monkeypatch):
+    """A second run, and one that remembers nothing, or only the first few histories."""
+    for seed in range(5):
+        world, rules, patience, values, _ = setting(17_000 + seed)
+        pursuit = world.pursuit(rules, patience, **options)
+        runs = [pursuit.run_values(values), pursuit.run_values(values)]
+        for room in (0, 2):
+            monkeypatch.setattr("infopursuit.engine.REMEMBERED", room)
+            runs.append(world.pursuit(rules, patience, **options).run_values(values))
+        monkeypatch.undo()
+        for other in runs[1:]:
+            np.testing.assert_array_equal(other.queries, runs[0].queries)
+            np.testing.assert_array_equal(other.gains, runs[0].gains)
+            np.testing.assert_array_equal(other.gain_errors, runs[0].gain_errors)
+            np.testing.assert_array_equal(other.posteriors, runs[0].posteriors)
+            assert other.stopped_because.tolist() == runs[0].stopped_because.tolist()
+
+
 def test_no_inputs_give_an_empty_trace():
     world, _ = world_of(0, kind="yes_no")
     trace = world.pursuit().run(np.zeros((0, len(world.sizes))))

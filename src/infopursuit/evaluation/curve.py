@@ -24,7 +24,7 @@ class Point:
     n_inputs: int
 
 
-def confidence_curve(trace: Trace, y: Any, epsilons: Sequence[float]) -> list[Point]:
+def confidence_curve(trace: Trace, y: Any, epsilons: Sequence[float], patience: int = 0) -> list[Point]:
     """One point for each epsilon, in the order given.
 
     The trace must come from a smaller epsilon than any asked for: a pursuit that stops earlier asks the same
@@ -33,7 +33,11 @@ def confidence_curve(trace: Trace, y: Any, epsilons: Sequence[float]) -> list[Po
     confidence = trace.posteriors.max(axis=2)  # (B, K + 1)
     points = []
     for epsilon in epsilons:
+        # sure[:, k]: the rule holds at check k and at the `patience` checks before it
         sure = confidence >= 1 - epsilon
+        for _ in range(patience):
+            sure[:, 1:] &= sure[:, :-1].copy()
+            sure[:, 0] = False
         stop = np.where(sure.any(axis=1), sure.argmax(axis=1), trace.length)
         stop = np.minimum(stop, trace.length)
         guess = trace.classes[trace.posteriors[np.arange(len(trace)), stop].argmax(axis=1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +13,40 @@ import numpy as np
 
 from infopursuit import datasets, queries
 from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import Point, confidence_curve, longest_within, summary
 from infopursuit.evaluation.machine import write_result
-from infopursuit.models.learning import empirical
+from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
-from infopursuit.selection import Candidate, select_model
-from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.models.smoothing import Blur
+from infopursuit.stopping import Confidence, MaxQueries, Rule
 
 logger = logging.getLogger(__name__)
 
-EPSILONS = (0.1, 0.07, 0.05, 0.04, 0.03, 0.025, 0.02, 0.0175, 0.015, 0.0125, 0.01, 0.0075, 0.005)
+EPSILONS = (0.2, 0.15, 0.12, 0.1, 0.09, 0.08, 0.07, 0.06, 0.05, 0.04, 0.03, 0.02)
+
+SMOOTHING = Blur((0.5, 0.9, 1.5), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
 
 
 @dataclass(frozen=True)
 class PatchRecipe:
     """Patch queries on a set of binarised images, with the training images themselves as the model.
 
-    threshold: a pixel above it is lit. length: mean number of queries to aim at on held-out training images; epsilon
-    is chosen there.
+    threshold: a pixel above it is lit. smoothing: chosen by pursuits of held-out training images (see RESULTS.md).
+    length: mean number of queries to aim at on held-out training images, where epsilon is chosen.
     """
 
     name: str
     threshold: float
     length: float
+    smoothing: Blur = SMOOTHING
+    patience: int = 1
     size: int = 3
     held_out: int = 1000
     most_queries: int = 40
+
+    def stopping(self, epsilon: float) -> Rule:
+        """When to stop."""
+        return Confidence(epsilon) | MaxQueries(self.most_queries)
 
 
 RECIPES = {
@@ -63,67 +70,60 @@ def reproduce(
     data = datasets.load(recipe.name)
     query_set = queries.patches(data.x_train.shape[1:], size=recipe.size, threshold=recipe.threshold)
     say(f"{len(data.x_train)} training images, {len(query_set)} queries of {recipe.size} x {recipe.size} pixels")
-
-    # smoothing and epsilon are chosen on training images that the model has not seen; the test set is touched once,
-    # at the end
-    train, held_out = len(data.x_train) - recipe.held_out, recipe.held_out
-    values = query_set.observe(data.x_train)
+    smoothing = replace(recipe.smoothing, shape=query_set.shape)
+    values = query_set.observe(data.x_train).astype(np.int16)
     classes, labels = np.unique(data.y_train, return_inverse=True)
-    first = Sample.of(query_set.atoms, values[:train], labels[:train], n_classes=len(classes))
-    model, compared = select_model([empirical()], first, query_set, progress=progress)
-    say(f"smoothing chosen on held-out images: {compared[0].learner}")
-    probing = Pursuit(
-        model, query_set, stopping=Confidence(min(EPSILONS)) | MaxQueries(recipe.most_queries), classes=classes
-    )
-    trial = probing.run_values(values[train:], progress=progress)
-    curve = confidence_curve(trial, data.y_train[train:], EPSILONS)
-    chosen = longest_within(curve, recipe.length)
-    say(f"on {held_out} held-out images, epsilon {chosen.epsilon:g}: {_percent(chosen)} at {chosen.length:.2f} queries")
-    del model, probing, first
 
-    stopping = Confidence(chosen.epsilon) | MaxQueries(recipe.most_queries)
-    classifier = InformationPursuitClassifier(query_set, model=compared[0].learner, stopping=stopping, verbose=progress)
+    def pursuit(rows: Any, epsilon: float) -> Pursuit:
+        sample = Sample.of(query_set.atoms, values[rows], labels[rows], n_classes=len(classes))
+        model = EmpiricalModel.of(sample, smoothing)
+        return Pursuit(model, query_set, stopping=recipe.stopping(epsilon), patience=recipe.patience, classes=classes)
+
+    # epsilon is chosen on training images that the model has not seen; the test set is touched once, at the end
+    order = np.random.default_rng(0).permutation(len(values))
+    held_out, train = order[: recipe.held_out], order[recipe.held_out :]
+    trial = pursuit(train, min(EPSILONS)).run_values(values[held_out], progress=progress)
+    curve = confidence_curve(trial, classes[labels[held_out]], EPSILONS, recipe.patience)
+    chosen = longest_within(curve, recipe.length)
+    say(f"on {len(held_out)} held-out images, epsilon {chosen.epsilon:g}: {_told(chosen)}")
+
     start = time.perf_counter()
-    classifier.fit(data.x_train, data.y_train)
+    final = pursuit(slice(None), chosen.epsilon)
     fitted = time.perf_counter() - start
-    say(f"fitted on all {len(data.x_train)} images in {fitted:.0f} s; now the test images")
+    say(f"fitted on all {len(values)} images in {fitted:.0f} s; now the test images")
     x_test, y_test = data.x_test[:n_inputs], data.y_test[:n_inputs]
     start = time.perf_counter()
-    trace = classifier.explain(x_test)
+    trace = final.run(x_test, progress=progress)
     seconds = time.perf_counter() - start
     point = summary(trace, y_test, chosen.epsilon)
+    each = seconds / max(int(trace.length.sum()), 1)
+    reasons, counts = np.unique(trace.stopped_because, return_counts=True)
     result: dict[str, Any] = {
         "experiment": name,
         "test": asdict(point),
+        "patience": recipe.patience,
+        "n_states": final.chooser.n_states,
+        "n_screened": final.chooser.n_screened,
         "seconds": round(seconds, 1),
-        "seconds_per_input_step": seconds / max(int(trace.length.sum()), 1),
+        "seconds_per_input_step": each,
         "fit_seconds": round(fitted, 1),
         "pixels_seen": float(np.mean([(explanation.revealed() >= 0).mean() for explanation in trace])),
-        "stopped_because": {
-            reason: int(n) for reason, n in zip(*np.unique(trace.stopped_because, return_counts=True), strict=True)
-        },
+        "stopped_because": dict(zip(reasons.tolist(), counts.tolist(), strict=True)),
         "largest_gain_error": float(trace.gain_errors.max(initial=0.0)),
         "test_curve": [
-            asdict(p) for p in confidence_curve(trace, y_test, [e for e in EPSILONS if e >= chosen.epsilon])
+            asdict(p)
+            for p in confidence_curve(trace, y_test, [e for e in EPSILONS if e >= chosen.epsilon], recipe.patience)
         ],
-        "held_out": {
-            "chosen": asdict(chosen),
-            "curve": [asdict(p) for p in curve],
-            "smoothing": [_row(c) for c in compared],
-        },
+        "held_out": {"chosen": asdict(chosen), "curve": [asdict(p) for p in curve], "smoothing": smoothing.to_spec()},
     }
     file = write_result(folder, f"{name}-empirical", f"infopursuit reproduce {name}", result)
-    say(
-        f"{_percent(point)} at {point.length:.2f} queries on {len(trace)} test images, "
-        f"{1000 * result['seconds_per_input_step']:.1f} ms for each question"
-    )
+    say(f"{len(trace)} test images: {_told(point)}, {1000 * each:.1f} ms for each question")
     say(f"written to {file}")
     return result
 
 
-def _percent(point: Point) -> str:
-    return f"{100 * point.accuracy:.2f} % (standard error {100 * point.accuracy_error:.2f})"
-
-
-def _row(candidate: Candidate) -> dict[str, Any]:
-    return {"learner": str(candidate.learner), "loss": candidate.loss}
+def _told(point: Point) -> str:
+    return (
+        f"{100 * point.accuracy:.2f} % right (standard error {100 * point.accuracy_error:.2f}) "
+        f"after {point.length:.2f} questions"
+    )

@@ -17,6 +17,7 @@ from infopursuit.information.subset import resample, uniform_of
 from infopursuit.models.finite import FiniteModel
 from infopursuit.posteriors.exact import Belief
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.threads import side_by_side
 from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
 
 AFFORDABLE = 5e7
@@ -63,8 +64,8 @@ class Chooser:
         queries: QuerySet,
         *,
         exact_gains: bool | None = None,
-        n_states: int = 1024,
-        n_screened: int = 32,
+        n_states: int = 2048,
+        n_screened: int = 64,
         budget: int = 2**29,
         seed: int = 0,
     ) -> None:
@@ -102,8 +103,11 @@ class Chooser:
         if self.exact and len(self._narrow):
             gains[:, self._narrow] = self.part_gains(belief)[:, self.queries.parts.query_part[self._narrow, 0]]
         if not self.exact or len(self._wide):
-            for h in range(n):
-                gains[h], errors[h] = self._history_gains(belief.take(slice(h, h + 1)), asked[h], keys[h], gains[h])
+            each = side_by_side(
+                lambda h: self._history_gains(belief.take(slice(h, h + 1)), asked[h], keys[h], gains[h]), n
+            )
+            for h, (found, error) in enumerate(each):
+                gains[h], errors[h] = found, error
         gains = np.where(asked, np.nan, gains)
         return _best(gains, errors)
 

@@ -101,6 +101,7 @@ Smoothing = Blur | Flip
 def blur_options() -> tuple[Blur, ...]:
     """Blurs to choose from on held-out data."""
     return (
+        Blur((0.5, 0.9, 1.5), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05)),
         Blur((0.7, 1.2), (0.002, 0.005)),
         Blur((0.5, 0.9), (0.005, 0.01)),
         Blur((0.35, 0.6), (0.01, 0.02)),
