@@ -42,7 +42,7 @@ class PatchRecipe:
     patience: int = 1
     size: int = 3
     held_out: int = 1000
-    most_queries: int = 40
+    most_queries: int = 20
 
     def stopping(self, epsilon: float) -> Rule:
         """When to stop."""
@@ -50,8 +50,8 @@ class PatchRecipe:
 
 
 RECIPES = {
-    "mnist": PatchRecipe("mnist", threshold=127.5, length=5.3),
-    "fashion": PatchRecipe("fashion_mnist", threshold=25.5, length=11.5),
+    "mnist": PatchRecipe("mnist", threshold=127.5, length=5.35),
+    "fashion": PatchRecipe("fashion_mnist", threshold=25.5, length=11.5, most_queries=40),
 }
 
 

@@ -64,8 +64,8 @@ class Chooser:
         queries: QuerySet,
         *,
         exact_gains: bool | None = None,
-        n_states: int = 2048,
-        n_screened: int = 64,
+        n_states: int = 1024,
+        n_screened: int = 32,
         budget: int = 2**29,
         seed: int = 0,
     ) -> None:
