@@ -41,8 +41,8 @@ class Progress:
             return
         self._last, self._written = now, True
         share = min(self.done / self.total, 1.0)
-        left = (now - self._start) * (1 - share) / max(share, 1e-9)
-        line = f"{self.what} {bar(share)} {self.done} of {self.total}, {_clock(left)} left"
+        left = f", {_clock((now - self._start) * (1 - share) / share)} left" if share else ""
+        line = f"{self.what} {bar(share)} {self.done} of {self.total}{left}"
         self.stream.write(f"\r\x1b[K{line}" if self.live else line + "\n")
         self.stream.flush()
 

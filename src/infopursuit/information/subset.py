@@ -45,7 +45,8 @@ def resample(weights: Tensor, size: int, uniform: float) -> tuple[Tensor, Tensor
 
 def _threshold(weights: Tensor, size: int) -> float:
     """The weight t with sum(min(w / t, 1)) = size: states above it are kept, those below drawn."""
-    for least in (0.1 / size, -1.0):
+    # sorting the few states that may matter is much cheaper than sorting all; how few they are shows when they suffice
+    for least in (0.1 / size, 1e-3 / size, 1e-6 / size, 1e-10 / size, -1.0):
         # heaviest first; the k heaviest are kept if the next one is lighter than its share of what the k leave over
         top = weights[weights > least].sort(descending=True).values.cpu().numpy()
         left = 1.0 - np.concatenate([[0.0], np.cumsum(top)])
