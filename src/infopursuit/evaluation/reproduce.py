@@ -22,7 +22,7 @@ from infopursuit.stopping import Confidence, MaxQueries, Rule
 
 logger = logging.getLogger(__name__)
 
-EPSILONS = (0.2, 0.15, 0.12, 0.1, 0.09, 0.08, 0.07, 0.06, 0.05, 0.04, 0.03, 0.02)
+EPSILONS = (0.2, 0.15, 0.12, 0.1, 0.09, 0.08, 0.075, 0.07, 0.065, 0.06, 0.055, 0.05, 0.045, 0.04, 0.035, 0.03, 0.02)
 
 SMOOTHING = Blur((0.5, 0.9, 1.5), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
 
@@ -42,7 +42,7 @@ class PatchRecipe:
     patience: int = 1
     size: int = 3
     held_out: int = 1000
-    most_queries: int = 20
+    most_queries: int = 12
 
     def stopping(self, epsilon: float) -> Rule:
         """When to stop."""
@@ -50,7 +50,7 @@ class PatchRecipe:
 
 
 RECIPES = {
-    "mnist": PatchRecipe("mnist", threshold=127.5, length=5.35),
+    "mnist": PatchRecipe("mnist", threshold=127.5, length=5.4),
     "fashion": PatchRecipe("fashion_mnist", threshold=25.5, length=11.5, most_queries=40),
 }
 
