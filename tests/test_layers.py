@@ -22,6 +22,7 @@ LAYERS = (
     {"information", "stopping"},
     {"trace"},
     {"engine"},
+    {"session"},
     {"theory", "selection"},
     {"estimator"},
     {"storage"},

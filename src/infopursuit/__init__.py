@@ -6,9 +6,10 @@
 """
 
 from infopursuit import models, queries
-from infopursuit.engine import Pursuit, Session
+from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
+from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 from infopursuit.storage import DamagedModel, load, save
 from infopursuit.trace import Trace

@@ -12,13 +12,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from infopursuit import queries as query_builders
-from infopursuit.engine import Pursuit, Session
+from infopursuit.engine import Pursuit
 from infopursuit.models import FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes
 from infopursuit.models.finite import check_prior
 from infopursuit.queries import QuerySet
 from infopursuit.queries.missing import is_missing
 from infopursuit.queries.tables import read_table
 from infopursuit.selection import select_model
+from infopursuit.session import Session
 from infopursuit.stopping import Rule
 from infopursuit.trace import Trace
 from infopursuit.types import FloatArray

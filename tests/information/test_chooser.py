@@ -19,7 +19,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def state_after(pursuit, history):
     state = pursuit.start()
     for query, answer in history:
-        state = pursuit.absorb(state, pursuit._branch(query, answer), state.watch)
+        state = pursuit.absorb(state, pursuit.branch(query, answer), state.watch)
     return state
 
 

@@ -161,7 +161,7 @@ def _histories(pursuit: Pursuit, values: IntArray, n: int) -> list[State]:
         for _ in range(1 + i % 5):
             query = int(pursuit.propose(state).query[0])
             answer = pursuit.queries.answers_of(values[i : i + 1], np.array([query]))[0]
-            state = pursuit.absorb(state, pursuit._branch(query, tuple(answer.tolist())), state.watch)
+            state = pursuit.absorb(state, pursuit.branch(query, tuple(answer.tolist())), state.watch)
         found.append(state)
     return found
 

@@ -1,0 +1,138 @@
+"""One input whose answers come from outside, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from infopursuit.engine import IMPOSSIBLE, Pursuit, Step
+from infopursuit.explanation import Explanation
+from infopursuit.trace import TraceWriter
+from infopursuit.types import UNKNOWN, Answer, FloatArray, History, ImpossibleAnswer, IntArray, Query
+
+
+class Session:
+    """A pursuit of one input that is answered from outside.
+
+    It drains the same loop as `Pursuit.run`. States are never changed, only followed by others, so undoing is going
+    back to one.
+    """
+
+    def __init__(self, pursuit: Pursuit, history: Iterable[tuple[Any, Any]] = ()) -> None:
+        self.pursuit = pursuit
+        self._taken: list[Step] = []
+        self._loop = pursuit.steps()
+        self._step = next(self._loop)
+        for query, value in history:
+            self._take(self._index(query), value)
+
+    @property
+    def question(self) -> Query | None:
+        """What to ask now, or None after the stop."""
+        query = int(self._step.query[0])
+        return None if query == UNKNOWN else self.pursuit.queries[query]
+
+    @property
+    def posterior(self) -> FloatArray:
+        """(C,) what is believed now."""
+        return np.asarray(self._step.state.posterior[0])
+
+    @property
+    def gains(self) -> FloatArray:
+        """(Q,) what each query is expected to tell, in nats; NaN for those asked already and those screened out."""
+        state = self._step.state
+        return np.asarray(self.pursuit.chooser.choose(state.belief, state.asked, state.keys()).gains[0])
+
+    @property
+    def history(self) -> History:
+        """The queries asked so far with their answers."""
+        state = self._step.state
+        wide = (self.pursuit.queries.query_atoms[state.queries[0]] >= 0).sum(axis=1)  # answers without their padding
+        return tuple((int(q), _cells(a[:w])) for q, a, w in zip(state.queries[0], state.answers[0], wide, strict=True))
+
+    @property
+    def stopped_because(self) -> str | None:
+        """Why the pursuit stopped, or None while it goes on."""
+        return self._step.reason[0] or None
+
+    @property
+    def prediction(self) -> Any:
+        """The most probable class now."""
+        return self.pursuit.classes[int(self.posterior.argmax())]
+
+    def answer(self, value: Any) -> Session:
+        """Answer the question: a choice, its index, the cells of its atoms, or None for "not known"."""
+        if self.question is None:
+            raise RuntimeError(
+                f"the session has stopped ({self.stopped_because}); undo() goes back, pursuit.session() begins anew"
+            )
+        self._take(self.question.index, value)
+        return self
+
+    def skip(self) -> Session:
+        """Answer "not known": the question counts, and nothing is learnt."""
+        return self.answer(None)
+
+    def undo(self) -> Session:
+        """Take the last answer back."""
+        if not self._taken:
+            raise RuntimeError("nothing was answered yet, so there is nothing to undo")
+        self._step = self._taken.pop()
+        self._resume()
+        return self
+
+    @property
+    def explanation(self) -> Explanation:
+        """The questions and answers so far, as an `Explanation`."""
+        writer = TraceWriter(1, self.pursuit.queries, self.pursuit.classes, self.pursuit.chooser.exact)
+        one = np.zeros(1, dtype=np.int64)
+        steps = [*self._taken, self._step]
+        for step, following in pairwise(steps):
+            writer.believe(one, step.state.posterior)
+            state = following.state
+            asked = state.queries[:, -1]
+            own = step.query == asked
+            writer.ask(
+                one, asked, state.answers[:, -1], np.where(own, step.gain, np.nan), np.where(own, step.error, 0.0)
+            )
+        writer.believe(one, self._step.state.posterior)
+        writer.stop(one, [self._step.reason[0] or "open"], self._step.settled)
+        return writer.finish()[0]
+
+    def _take(self, query: int, value: Any) -> None:
+        answer = self.pursuit.queries.to_answer(query, value)
+        before = self._step
+        step = self._loop.send(self.pursuit.branch(query, answer))
+        if step.reason[0] == IMPOSSIBLE:
+            self._resume()
+            said = self.pursuit.queries.say(query, answer)
+            raise ImpossibleAnswer(
+                f"{said!r} cannot be together with the answers before it under this model; the answer was not taken. "
+                f"Answer otherwise, skip() it, or undo() an earlier answer"
+            )
+        self._taken.append(before)
+        self._step = step
+
+    def _resume(self) -> None:
+        """Begin the loop anew at the state where the session stands."""
+        self._loop.close()
+        self._loop = self.pursuit.steps(self._step.state)
+        next(self._loop)
+
+    def _index(self, query: Any) -> int:
+        names = self.pursuit.queries.names
+        if isinstance(query, str):
+            if query not in names:
+                raise ValueError(f"history names the query {query!r}, which this query set does not have")
+            return names.index(query)
+        if not 0 <= int(query) < len(names):
+            raise ValueError(f"history names query {query}; there are queries 0 to {len(names) - 1}")
+        return int(query)
+
+
+def _cells(answer: IntArray) -> Answer:
+    cells = tuple(int(c) for c in answer)
+    return None if all(c == UNKNOWN for c in cells) else cells
