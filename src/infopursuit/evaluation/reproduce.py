@@ -43,6 +43,8 @@ class PatchRecipe:
     size: int = 3
     held_out: int = 1000
     most_queries: int = 12
+    n_states: int = 4096
+    n_screened: int = 64
 
     def stopping(self, epsilon: float) -> Rule:
         """When to stop."""
@@ -76,8 +78,15 @@ def reproduce(
 
     def pursuit(rows: Any, epsilon: float) -> Pursuit:
         sample = Sample.of(query_set.atoms, values[rows], labels[rows], n_classes=len(classes))
-        model = EmpiricalModel.of(sample, smoothing)
-        return Pursuit(model, query_set, stopping=recipe.stopping(epsilon), patience=recipe.patience, classes=classes)
+        return Pursuit(
+            EmpiricalModel.of(sample, smoothing),
+            query_set,
+            stopping=recipe.stopping(epsilon),
+            patience=recipe.patience,
+            classes=classes,
+            n_states=recipe.n_states,
+            n_screened=recipe.n_screened,
+        )
 
     # epsilon is chosen on training images that the model has not seen; the test set is touched once, at the end
     order = np.random.default_rng(0).permutation(len(values))
