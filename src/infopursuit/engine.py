@@ -116,7 +116,7 @@ class Pursuit:
         classes: Any = None,
         exact_gains: bool | None = None,
         n_states: int = 1024,
-        n_screened: int = 32,
+        n_screened: int = 64,
         budget: int = 2**29,
     ) -> None:
         if not isinstance(model, FiniteModel):

@@ -43,7 +43,7 @@ class PatchRecipe:
     size: int = 3
     held_out: int = 1000
     most_queries: int = 12
-    n_states: int = 4096
+    n_states: int = 1024
     n_screened: int = 64
 
     def stopping(self, epsilon: float) -> Rule:

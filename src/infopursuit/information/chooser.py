@@ -65,7 +65,7 @@ class Chooser:
         *,
         exact_gains: bool | None = None,
         n_states: int = 1024,
-        n_screened: int = 32,
+        n_screened: int = 64,
         budget: int = 2**29,
         seed: int = 0,
     ) -> None:
