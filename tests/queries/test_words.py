@@ -23,7 +23,7 @@ def test_a_query_is_named_by_the_most_frequent_form_of_its_stem():
     assert qs[0].sentence == 'Is "votes" (or "vote", "voted", ...) in the text?'
 
 
-def test_vocabulary_comes_from_training_texts_only():
+def test_trap_10_vocabulary_comes_from_training_texts_only():
     qs = words().fit(TEXTS)
     before = qs.to_spec()
     answers = qs.answers(["budget budget budget", "the trailer"])

@@ -137,7 +137,7 @@ def test_a_pursuit_can_be_longer_than_huffman():
     assert (code.huffman, code.pursuit) == pytest.approx((1.875, 2.0))
 
 
-def test_the_statement_is_in_bits_and_for_a_determined_label():
+def test_trap_12_the_statement_is_in_bits_and_for_a_determined_label():
     uniform = proposition_2([1 / 12] * 12)
     assert uniform.pursuit > uniform.entropy * math.log(2) + 1  # in nats it would be false
     # A pursuit that stops before Y is determined may ask less than H(Y).
