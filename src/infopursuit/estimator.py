@@ -15,6 +15,7 @@ from infopursuit import queries as query_builders
 from infopursuit.engine import Pursuit
 from infopursuit.models import FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes
 from infopursuit.models.finite import check_prior
+from infopursuit.models.storing import DTYPES
 from infopursuit.queries import QuerySet
 from infopursuit.queries.missing import is_missing
 from infopursuit.queries.tables import read_table
@@ -25,7 +26,6 @@ from infopursuit.trace import Trace
 from infopursuit.types import FloatArray
 
 MOST_CLASSES = 5_000
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
