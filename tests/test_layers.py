@@ -12,10 +12,10 @@ import infopursuit
 
 ROOT = Path(infopursuit.__file__).parent
 
-# From above to below. What stands in one line does not import each other. `progress`, `terminal` and `explanation` are
-# leaves that know nothing of the rest, so that everything below may use them.
+# From above to below. What stands in one line does not import each other. `files`, `progress`, `terminal` and
+# `explanation` are leaves that know nothing of the rest, so that everything below may use them.
 LAYERS = (
-    {"types", "progress", "terminal", "threads"},
+    {"types", "files", "progress", "terminal", "threads"},
     {"explanation"},
     {"queries", "models"},
     {"posteriors"},

@@ -409,13 +409,13 @@ class Crash(BaseException):
     """Not an Exception, like being interrupted."""
 
 
-@pytest.mark.parametrize("where", ["_write", "os.replace", "os.fsync"])
+@pytest.mark.parametrize("where", ["write_atomically", "os.replace", "os.fsync"])
 @pytest.mark.parametrize("nth", [0, 1, 2])
 def test_a_crash_while_saving_leaves_the_old_model(model, monkeypatch, where, nth):
     clf, folder, X = model
     X_new, y_new = marks(seed=1)
     new = classifier(ip.queries.concepts(NAMES), latent_classes(3))(X_new, y_new)
-    owner, name = (storage, "_write") if where == "_write" else (os, where.removeprefix("os."))
+    owner, name = (storage, where) if where == "write_atomically" else (os, where.removeprefix("os."))
     real, calls = getattr(owner, name), []
 
     def crash(*arguments):

@@ -12,11 +12,14 @@ class Progress:
     """``with Progress("asking", 1000) as progress: progress.advance(10)``.
 
     Silent for the first two seconds. On a terminal one line is rewritten; elsewhere a line is written every half
-    minute. ``show=False`` keeps it silent, ``show=None`` shows it on a terminal only.
+    minute. ``show=False`` keeps it silent, ``show=None`` shows it on a terminal only. ``done``: what an earlier run
+    has done already.
     """
 
-    def __init__(self, what: str, total: int, *, show: bool | None = None, stream: TextIO | None = None) -> None:
-        self.what, self.total, self.done = what, max(total, 1), 0
+    def __init__(
+        self, what: str, total: int, *, show: bool | None = None, stream: TextIO | None = None, done: int = 0
+    ) -> None:
+        self.what, self.total, self.done, self._before = what, max(total, 1), done, done
         self.stream = stream or sys.stderr
         self.live = bool(getattr(self.stream, "isatty", lambda: False)())
         self.show = self.live if show is None else show
@@ -41,7 +44,8 @@ class Progress:
             return
         self._last, self._written = now, True
         share = min(self.done / self.total, 1.0)
-        left = f", {_clock((now - self._start) * (1 - share) / share)} left" if share else ""
+        each = (now - self._start) / max(self.done - self._before, 1)
+        left = f", {_clock(each * (self.total - self.done))} left" if self.done <= self.total else ""
         line = f"{self.what} {bar(share)} {self.done} of {self.total}{left}"
         self.stream.write(f"\r\x1b[K{line}" if self.live else line + "\n")
         self.stream.flush()

@@ -10,9 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import platform
-import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from safetensors import SafetensorError
 from infopursuit import queries as query_builders
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.files import write_atomically
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.stopping import rule_from_spec
@@ -83,9 +82,9 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
     }
     manifest["sha256"] = _own_checksum(manifest)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / manifest["tensors"]["file"], payload)
-    _write(folder / CARD, _card(pursuit, spec).encode())
-    _write(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain).encode())
+    write_atomically(folder / manifest["tensors"]["file"], payload)
+    write_atomically(folder / CARD, _card(pursuit, spec).encode())
+    write_atomically(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain).encode())
     for old in folder.glob("tensors-*.safetensors"):
         if old.name != manifest["tensors"]["file"]:
             old.unlink(missing_ok=True)
@@ -223,21 +222,6 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
         if hasattr(classifier, "feature_names_in_")
         else None,
     }
-
-
-def _write(file: Path, content: bytes) -> None:
-    """All of it or nothing: written beside, flushed to the disk, then renamed."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _own_checksum(manifest: dict[str, Any]) -> str:

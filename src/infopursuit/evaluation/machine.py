@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import subprocess
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from typing import Any
 import numpy as np
 import sklearn
 import torch
+
+from infopursuit.files import write_atomically
 
 
 def describe() -> dict[str, Any]:
@@ -34,16 +35,11 @@ def describe() -> dict[str, Any]:
 
 
 def write_result(folder: Path, name: str, command: str, result: dict[str, Any]) -> Path:
-    """A measurement as JSON, with the command that takes it and the machine; written beside and renamed."""
+    """A measurement as JSON, with the command that takes it and the machine."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.json"
     content = {"command": command, "machine": describe(), **result}
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}-")
-    with os.fdopen(handle, "w") as stream:
-        json.dump(content, stream, indent=1)
-        stream.write("\n")
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, file)
+    write_atomically(file, f"{json.dumps(content, indent=1)}\n".encode())
     return file
 
 

@@ -1,0 +1,148 @@
+"""Langevin kernels: one step of many chains, each row of an (N, D) batch of latents a chain of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import overload
+
+import torch
+from torch import Tensor
+
+LogDensity = Callable[[Tensor], Tensor]
+"""(N, D) latents -> (N,) log density up to a constant; differentiable, and no row depends on another."""
+
+TARGET = 0.574
+"""The acceptance at which MALA moves fastest in many dimensions (Roberts and Rosenthal, 1998)."""
+DECAY, STEADY = 0.6, 10
+"""Adaptation shrinks like iteration^-DECAY, a power between 1/2 and 1, so that it forgets its start and settles; and
+hardly at all in the first STEADY iterations, or a start that is far too small would outlast the burn-in."""
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Where N chains are.
+
+    latents: (N, D).
+    log_density: (N,), -inf where the density, its gradient or the latent is not finite.
+    gradient: (N, D) of the log density, 0 where that is -inf.
+    """
+
+    latents: Tensor
+    log_density: Tensor
+    gradient: Tensor
+
+    def __len__(self) -> int:
+        return len(self.latents)
+
+
+def start(latents: Tensor, log_density: LogDensity) -> Chains:
+    """Chains at (N, D) latents.
+
+    A chain may start where the density is 0: it walks at random from there, and `mala` accepts the first way in.
+    """
+    with torch.enable_grad():
+        inputs = latents.detach().requires_grad_()
+        values = log_density(inputs)
+        if values.shape != latents.shape[:1]:
+            raise ValueError(
+                f"log_density gave shape {tuple(values.shape)} for latents of shape {tuple(latents.shape)}: "
+                f"return one number per row, ({len(latents)},)"
+            )
+        (gradient,) = torch.autograd.grad(values.sum(), inputs)  # rows are independent, so each row gets its own
+    inputs, values = inputs.detach(), values.detach()
+    sound = values.isfinite() & gradient.isfinite().all(dim=1) & inputs.isfinite().all(dim=1)
+    return Chains(inputs, values.where(sound, -torch.inf), gradient.where(sound[:, None], 0.0))
+
+
+def ula(
+    chains: Chains,
+    log_density: LogDensity,
+    step_size: float | Tensor,
+    generator: torch.Generator,
+    preconditioner: Tensor | None = None,
+) -> Chains:
+    """The paper's unadjusted Langevin step, z' = z + eta M grad + sqrt(2 eta M) noise.
+
+    Biased: on N(0, s^2) it settles at the variance s^2 / (1 - eta / (2 s^2)), so eta has to be small. See `mala`.
+
+    step_size: eta, a number or (N, 1).
+    preconditioner: the diagonal of M, positive (D,) or (N, D).
+    """
+    scale = _scale(chains.latents, step_size, preconditioner)
+    return start(_propose(chains, scale, generator), log_density)
+
+
+def mala(
+    chains: Chains,
+    log_density: LogDensity,
+    step_size: float | Tensor,
+    generator: torch.Generator,
+    preconditioner: Tensor | None = None,
+) -> tuple[Chains, Tensor]:
+    """A step of `ula`, accepted with probability min(1, p(z') q(z | z') / (p(z) q(z' | z))): no bias.
+
+    Returns the chains and the (N,) acceptance probability: 0 for a proposal where anything is not finite. A large step
+    overshoots from the tails and is rejected there again and again: start far out with a small one, and `adapt` it.
+    """
+    scale = _scale(chains.latents, step_size, preconditioner)
+    proposed = start(_propose(chains, scale, generator), log_density)
+    forth = _log_proposal(proposed.latents, chains, scale)
+    back = _log_proposal(chains.latents, proposed, scale)
+    log_ratio = proposed.log_density - chains.log_density + back - forth  # (N,)
+    # NaN, as from -inf to -inf, is a proposal that cannot be judged
+    acceptance = log_ratio.clamp(max=0).exp().nan_to_num(nan=0.0)
+    # always drawn, and after the noise, so that what a generator gives next does not depend on what was accepted
+    uniform = torch.rand(len(chains), generator=generator, dtype=acceptance.dtype).to(acceptance.device)
+    accepted = uniform < acceptance
+    moved = Chains(
+        torch.where(accepted[:, None], proposed.latents, chains.latents),
+        torch.where(accepted, proposed.log_density, chains.log_density),
+        torch.where(accepted[:, None], proposed.gradient, chains.gradient),
+    )
+    return moved, acceptance
+
+
+@overload
+def adapt(step_size: float, acceptance: float | Tensor, iteration: int, target: float = TARGET) -> float: ...
+@overload
+def adapt(step_size: Tensor, acceptance: Tensor, iteration: int, target: float = TARGET) -> Tensor: ...
+def adapt(
+    step_size: float | Tensor, acceptance: float | Tensor, iteration: int, target: float = TARGET
+) -> float | Tensor:
+    """The next step size: log eta += (1 + iteration / 10)^-0.6 (acceptance - target), Robbins and Monro's rule.
+
+    Draws made while it still changes are not from the posterior: adapt in the burn-in only.
+
+    step_size: a number for all chains, or one for each of G groups of consecutive chains, (G,) or (G, 1).
+    acceptance: (N,), averaged over all chains or over each group of N / G.
+    iteration: counted from 0.
+
+    >>> round(adapt(0.5, torch.tensor([0.0, 1.0]), iteration=0, target=0.4), 3)
+    0.553
+    """
+    rate = (1 + iteration / STEADY) ** -DECAY
+    if isinstance(step_size, Tensor):
+        grouped = torch.as_tensor(acceptance).to(step_size).reshape(step_size.numel(), -1)  # (G, N / G)
+        return step_size * torch.exp(rate * (grouped.mean(dim=1).reshape(step_size.shape) - target))
+    return step_size * math.exp(rate * (float(torch.as_tensor(acceptance, dtype=torch.float64).mean()) - target))
+
+
+def _scale(latents: Tensor, step_size: float | Tensor, preconditioner: Tensor | None) -> Tensor:
+    """eta M, in a shape that broadcasts to (N, D)."""
+    eta = torch.as_tensor(step_size).to(latents)
+    return eta if preconditioner is None else eta * preconditioner.to(latents)
+
+
+def _propose(chains: Chains, scale: Tensor, generator: torch.Generator) -> Tensor:
+    """(N, D) a draw from q(z' | z) = N(z + eta M grad, 2 eta M)."""
+    latents = chains.latents
+    # noise from the CPU, whose numbers are the same on every machine
+    noise = torch.randn(latents.shape, generator=generator, dtype=latents.dtype).to(latents.device)
+    return latents + scale * chains.gradient + torch.sqrt(2 * scale) * noise
+
+
+def _log_proposal(to: Tensor, chains: Chains, scale: Tensor) -> Tensor:
+    """(N,) log q(to | z) without its normaliser, which is the same in both directions."""
+    return -((to - chains.latents - scale * chains.gradient).square() / (4 * scale)).sum(dim=1)

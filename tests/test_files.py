@@ -1,0 +1,86 @@
+"""Files are written whole or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from infopursuit.evaluation import machine
+from infopursuit.files import write_atomically
+
+
+class Crash(BaseException):
+    """Not an Exception, like being interrupted."""
+
+
+def crash(*arguments, **options):
+    raise Crash
+
+
+def test_what_was_written_is_there_and_nothing_else(tmp_path):
+    file = tmp_path / "a.bin"
+    for content in (b"", b"\x00\xff" * 100_000, b"short"):  # the last is shorter than what was there
+        write_atomically(file, content)
+        assert file.read_bytes() == content
+    assert list(tmp_path.iterdir()) == [file]
+    assert file.stat().st_mode & 0o777 == 0o644  # not the 0600 of a temporary file
+
+
+def test_a_name_without_a_folder_is_written_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_atomically(Path("here"), b"x")
+    assert (tmp_path / "here").read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("where", ["fsync", "chmod", "replace"])
+@pytest.mark.parametrize("before", [None, b"old"])
+def test_a_crash_in_the_middle_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, where, before):
+    file = tmp_path / "a.bin"
+    if before is not None:
+        file.write_bytes(before)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, where, crash)
+        with pytest.raises(Crash):
+            write_atomically(file, b"new")
+    assert (file.read_bytes() if file.exists() else None) == before
+    assert len(list(tmp_path.iterdir())) == (before is not None)
+    write_atomically(file, b"new")
+    assert file.read_bytes() == b"new"
+
+
+def test_all_of_it_is_on_the_disk_before_the_name_is_taken(tmp_path, monkeypatch):
+    """Else a power cut after the renaming could leave an empty file under the name."""
+    order = []
+    flush, rename = os.fsync, os.replace
+
+    def fsync(handle):
+        order.append(("fsync", os.fstat(handle).st_size))
+        flush(handle)
+
+    def replace(source, target):
+        order.append(("replace", Path(source).stat().st_size))
+        assert Path(source).parent == Path(target).parent  # renaming is atomic within a file system only
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    write_atomically(tmp_path / "a", b"12345")
+    assert order == [("fsync", 5), ("replace", 5)]
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        write_atomically(tmp_path / "nowhere" / "a", b"x")
+
+
+def test_a_measurement_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    file = machine.write_result(tmp_path, "bench", "make bench", {"a": 1})
+    before = file.read_bytes()
+    with pytest.raises(TypeError):
+        machine.write_result(tmp_path, "bench", "make bench", {"a": {1, 2}})  # a set is not JSON
+    monkeypatch.setattr(os, "replace", crash)
+    with pytest.raises(Crash):
+        machine.write_result(tmp_path, "bench", "make bench", {"a": 2})
+    assert file.read_bytes() == before
+    assert before.endswith(b"\n}\n")
+    assert list(tmp_path.iterdir()) == [file]
