@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from infopursuit.information.chooser import Chooser, Proposal
+from infopursuit.information.sampled import SampledChooser
 from infopursuit.models.finite import FiniteModel
-from infopursuit.posteriors.exact import Belief, ExactPosterior
+from infopursuit.models.vae import VAE
+from infopursuit.posteriors import SMC, ExactPosterior, Langevin
+from infopursuit.posteriors.protocol import Posterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Check, Confidence, Rule, Watch, look
@@ -39,8 +42,9 @@ class State:
 
     queries: IntArray  # (H, K)
     answers: IntArray  # (H, K, W)
-    belief: Belief
+    belief: Any  # what the posterior keeps of them
     posterior: FloatArray  # (H, C)
+    posterior_error: FloatArray  # (H, C) its standard error, 0 where exact
     asked: Any  # (H, Q) bool
     watch: Watch
     skipped: Any  # (H,) bool: the last question was not answered
@@ -59,10 +63,10 @@ class State:
 class Step:
     """One turn of the loop for H histories, before the answers are known.
 
-    query: (H,) what to ask, -1 where the pursuit has stopped. gain, error: (H,) of that query. reason: why it
-    stopped, "" where it goes on. settled: (H,) how many queries had been asked when the rule that stopped it began to
-    hold. watch: the patience after this look; the state still has the one before, so that a loop begun anew at the
-    state takes the same step.
+    query: (H,) what to ask, -1 where the pursuit has stopped. gain, error: (H,) of that query. runner_up, tie: (H,)
+    the second best, and whether it is as good within noise. reason: why it stopped, "" where it goes on. settled: (H,)
+    how many queries had been asked when the rule that stopped it began to hold. watch: the patience after this look;
+    the state still has the one before, so that a loop begun anew at the state takes the same step.
     """
 
     state: State
@@ -70,6 +74,8 @@ class Step:
     query: IntArray
     gain: FloatArray
     error: FloatArray
+    runner_up: IntArray
+    tie: Any
     reason: list[str]
     settled: IntArray
 
@@ -88,9 +94,10 @@ class Pursuit:
 
     Parameters
     ----------
-    model: a finite model of the atoms that the queries reveal.
+    model: a model of the atoms that the queries reveal: finite, or a `VAE`.
     queries: what may be asked.
-    posterior: "exact"; finite models need no other.
+    posterior: "auto" is "exact" for a finite model and "smc" for a VAE, which may also have "langevin"; or the settings
+        of one, such as ``ip.posteriors.SMC(n_draws=4000)``.
     stopping: when to stop; `Confidence(0.01)` where nothing is given.
     patience: the paper's T: a rule must hold at T + 1 checks in a row.
     seed: for what is drawn where gains are not exact; the draw depends on the seed and the history alone.
@@ -106,9 +113,9 @@ class Pursuit:
 
     def __init__(
         self,
-        model: FiniteModel,
+        model: FiniteModel | VAE,
         queries: QuerySet,
-        posterior: str = "exact",
+        posterior: Any = "auto",
         stopping: Rule | None = None,
         patience: int = 0,
         seed: int = 0,
@@ -119,14 +126,12 @@ class Pursuit:
         n_screened: int = 64,
         budget: int = 2**29,
     ) -> None:
-        if not isinstance(model, FiniteModel):
+        if not isinstance(model, (FiniteModel, VAE)):
             raise TypeError(f"model is {type(model).__name__}; expected a model such as ip.models.TableModel")
         if not isinstance(queries, QuerySet):
             raise TypeError(
                 f"queries is {type(queries).__name__}; expected a query set such as ip.queries.concepts(...)"
             )
-        if posterior not in ("exact", "auto"):
-            raise ValueError(f"posterior={posterior!r} does not suit a finite model; use 'exact'")
         if queries.atoms != model.atoms:
             raise ValueError(
                 f"queries reveal {len(queries.atoms)} atoms with {queries.atoms.n_slots} values, but the model has "
@@ -144,17 +149,24 @@ class Pursuit:
         self.classes = np.arange(model.n_classes) if classes is None else np.asarray(classes)
         if len(self.classes) != model.n_classes:
             raise ValueError(f"classes has {len(self.classes)} labels, but the model has {model.n_classes} classes")
-        self.posterior = ExactPosterior(model, queries)
-        self.chooser = Chooser(
-            model,
-            queries,
-            exact_gains=exact_gains,
-            n_states=n_states,
-            n_screened=n_screened,
-            budget=budget,
-            seed=self.seed,
-        )
-        self._remembered: dict[bytes, tuple[int, float, float]] = {}
+        self.posterior_settings = posterior_settings(posterior, model)
+        settings: dict[str, Any] = {
+            "exact_gains": exact_gains,
+            "n_states": n_states,
+            "n_screened": n_screened,
+            "budget": budget,
+            "seed": self.seed,
+        }
+        self.posterior: Posterior
+        self.chooser: Chooser | SampledChooser
+        if isinstance(model, FiniteModel):
+            self.posterior, self.chooser = ExactPosterior(model, queries), Chooser(model, queries, **settings)
+            self.n_states = model.n_states
+        else:
+            sampled = (self.posterior_settings or SMC()).build(model, queries, self.seed)
+            self.posterior, self.chooser = sampled, SampledChooser(sampled, queries, **settings)
+            self.n_states = sampled.cloud.n_states
+        self._remembered: dict[bytes, tuple[int, float, float, int, bool]] = {}
 
     # ---- the loop -------------------------------------------------------------------------------------------------
 
@@ -166,6 +178,7 @@ class Pursuit:
             answers=np.zeros((1, 0, self.queries.width), dtype=np.int64),
             belief=belief,
             posterior=_array(self.posterior.log_class(belief).exp()),
+            posterior_error=self.posterior.class_errors(belief),
             asked=np.zeros((1, len(self.queries)), dtype=bool),
             watch=Watch.start(self.stopping),
             skipped=np.zeros(1, dtype=bool),
@@ -189,7 +202,7 @@ class Pursuit:
         going = np.flatnonzero(~state.impossible)
         proposal = None
         if any(rule.needs_gain for rule in rules):
-            proposal = self._choose(state, going)
+            proposal, state = self._choose(state, going)
         gains = np.zeros(len(state)) if proposal is None else proposal.gain
         check = Check(state.posterior, gains, n_asked)
         watch, fired, settled = look(self.stopping, state.watch, check, self.patience, state.skipped)
@@ -201,20 +214,24 @@ class Pursuit:
             elif not reason[h] and spent[h]:
                 reason[h], settled[h] = EXHAUSTED, n_asked[h]
         if proposal is None:
-            proposal = self._choose(state, np.flatnonzero([not why for why in reason]))
+            proposal, state = self._choose(state, np.flatnonzero([not why for why in reason]))
         query = np.where([bool(why) for why in reason], UNKNOWN, proposal.query)
-        return Step(state, watch, query, proposal.gain, proposal.error, reason, settled)
+        return Step(
+            state, watch, query, proposal.gain, proposal.error, proposal.runner_up, proposal.tie, reason, settled
+        )
 
     def absorb(self, state: State, branches: Branches, watch: Watch) -> State:
         """Histories that are longer by one answer. An impossible answer leaves the belief as it was, and is marked."""
         parents, answers = branches.parents, branches.answers
         skipped = (answers == UNKNOWN).all(axis=1)
-        belief = self.posterior.update(state.belief, parents, branches.queries, answers)
+        belief = self.posterior.update(state.belief, parents, branches.queries, answers, state.keys())
         posterior = _array(self.posterior.log_class(belief).exp())
         impossible = np.isnan(posterior).any(axis=1)
         # what taught nothing changes nothing, to the last bit
         keep = skipped | impossible
         posterior[keep] = state.posterior[parents[keep]]
+        error = self.posterior.class_errors(belief)
+        error[keep] = state.posterior_error[parents[keep]]
         asked = state.asked[parents].copy()
         asked[np.arange(len(parents)), branches.queries] = True
         return State(
@@ -222,16 +239,19 @@ class Pursuit:
             answers=np.concatenate([state.answers[parents], answers[:, None]], axis=1),
             belief=belief,
             posterior=posterior,
+            posterior_error=error,
             asked=asked,
             watch=watch.take(parents),
             skipped=skipped,
             impossible=impossible,
         )
 
-    def _choose(self, state: State, rows: IntArray) -> Proposal:
-        """The best query of some histories; those remembered are not computed again."""
+    def _choose(self, state: State, rows: IntArray) -> tuple[Proposal, State]:
+        """The best query of some histories; those remembered are not computed again. Also the state, in which the draws
+        of the others have been looked after."""
         n = len(state)
-        query, best, error = np.full(n, UNKNOWN, dtype=np.int64), np.zeros(n), np.zeros(n)
+        query, runner_up = np.full((2, n), UNKNOWN, dtype=np.int64)
+        best, error, tie = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
         keys = state.keys()
         new = []
         for h in rows.tolist():
@@ -239,18 +259,29 @@ class Pursuit:
             if known is None:
                 new.append(h)
             else:
-                query[h], best[h], error[h] = known
+                query[h], best[h], error[h], runner_up[h], tie[h] = known
         if new:
-            found = self.chooser.choose(
-                state.belief.take(torch.as_tensor(new, device=self.model.device)),
-                state.asked[new],
-                [keys[h] for h in new],
-            )
+            state, found = self.gains(state, new)
             query[new], best[new], error[new] = found.query, found.gain, found.error
+            runner_up[new], tie[new] = found.runner_up, found.tie
             for h in new:
                 if len(self._remembered) < REMEMBERED:
-                    self._remembered[keys[h]] = (int(query[h]), float(best[h]), float(error[h]))
-        return Proposal(query, best, error, np.empty((n, 0)))
+                    self._remembered[keys[h]] = (
+                        int(query[h]),
+                        float(best[h]),
+                        float(error[h]),
+                        int(runner_up[h]),
+                        bool(tie[h]),
+                    )
+        return Proposal(query, best, error, runner_up, tie, np.empty((n, 0))), state
+
+    def gains(self, state: State, rows: list[int]) -> tuple[State, Proposal]:
+        """The gains of all queries after some histories, and the state with their draws looked after."""
+        keys = state.keys()
+        belief = self.posterior.refresh(state.belief, keys, rows)
+        some = torch.as_tensor(rows, device=self.model.device)
+        proposal = self.chooser.choose(belief.take(some), state.asked[rows], [keys[h] for h in rows])
+        return replace(state, belief=belief), proposal
 
     # ---- two ways to drive it ---------------------------------------------------------------------------------------
 
@@ -262,7 +293,7 @@ class Pursuit:
         """Like `run`, from the values of the atoms (B, A)."""
         values = self.queries.atoms.check(values)
         writer = TraceWriter(len(values), self.queries, self.classes, self.chooser.exact)
-        each = 24 * self.model.n_states + 16 * self.model.atoms.n_slots + 8 * len(self.queries)
+        each = 24 * self.n_states + 16 * self.model.atoms.n_slots + 8 * len(self.queries)
         rows = int(np.clip(self.budget // each, 1, 4096))
         with Progress("asking", len(values), show=progress) as shown:
             for start in range(0, len(values), rows):
@@ -275,7 +306,7 @@ class Pursuit:
         step = next(loop)
         place = np.zeros(len(inputs), dtype=np.int64)  # the history that each input is in
         while True:
-            writer.believe(inputs, step.state.posterior[place])
+            writer.believe(inputs, step.state.posterior[place], step.state.posterior_error[place])
             query = step.query[place]
             stopped = query == UNKNOWN
             writer.stop(inputs[stopped], [step.reason[h] for h in place[stopped]], step.settled[place[stopped]])
@@ -285,7 +316,9 @@ class Pursuit:
                 loop.close()
                 return
             answers = self.queries.answers_of(values[inputs], query)
-            writer.ask(inputs, query, answers, step.gain[place], step.error[place])
+            writer.ask(
+                inputs, query, answers, *(each[place] for each in (step.gain, step.error, step.runner_up, step.tie))
+            )
             together, place = np.unique(np.concatenate([place[:, None], answers], axis=1), axis=0, return_inverse=True)
             place = place.ravel()
             parents = together[:, 0]
@@ -310,6 +343,23 @@ class Pursuit:
         if answer is not None:
             cells[0, : len(answer)] = answer
         return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells)
+
+
+def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langevin | None:
+    """The settings of the sampler that a model needs; None for a finite model, whose posterior is exact."""
+    if isinstance(model, FiniteModel):
+        if posterior not in ("auto", "exact", None):
+            raise ValueError(f"posterior={posterior!r} does not suit a finite model; use 'exact'")
+        return None
+    named: dict[Any, SMC | Langevin] = {"auto": SMC(), "smc": SMC(), "langevin": Langevin()}
+    if isinstance(posterior, (SMC, Langevin)):
+        return posterior
+    if not isinstance(posterior, str) or posterior not in named:
+        raise ValueError(
+            f"posterior={posterior!r} does not suit a model with a continuous latent; use 'smc', 'langevin', or their "
+            f"settings, ip.posteriors.SMC(...) or ip.posteriors.Langevin(...)"
+        )
+    return named[posterior]
 
 
 def _array(tensor: torch.Tensor) -> FloatArray:

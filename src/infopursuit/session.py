@@ -43,8 +43,7 @@ class Session:
     @property
     def gains(self) -> FloatArray:
         """(Q,) what each query is expected to tell, in nats; NaN for those asked already and those screened out."""
-        state = self._step.state
-        return np.asarray(self.pursuit.chooser.choose(state.belief, state.asked, state.keys()).gains[0])
+        return np.asarray(self.pursuit.gains(self._step.state, [0])[1].gains[0])
 
     @property
     def history(self) -> History:
@@ -91,14 +90,20 @@ class Session:
         one = np.zeros(1, dtype=np.int64)
         steps = [*self._taken, self._step]
         for step, following in pairwise(steps):
-            writer.believe(one, step.state.posterior)
+            writer.believe(one, step.state.posterior, step.state.posterior_error)
             state = following.state
             asked = state.queries[:, -1]
             own = step.query == asked
             writer.ask(
-                one, asked, state.answers[:, -1], np.where(own, step.gain, np.nan), np.where(own, step.error, 0.0)
+                one,
+                asked,
+                state.answers[:, -1],
+                np.where(own, step.gain, np.nan),
+                np.where(own, step.error, 0.0),
+                np.where(own, step.runner_up, UNKNOWN),
+                step.tie & own,
             )
-        writer.believe(one, self._step.state.posterior)
+        writer.believe(one, self._step.state.posterior, self._step.state.posterior_error)
         writer.stop(one, [self._step.reason[0] or "open"], self._step.settled)
         return writer.finish()[0]
 

@@ -18,8 +18,10 @@ class Trace:
     """Every question and answer of a batch of B inputs, padded to the longest (K steps).
 
     queries: (B, K) indices, -1 where nothing was asked. answers: (B, K, W) cells, -1 for unknown and padding. gains:
-    (B, K) nats, 0 where nothing was asked; gain_errors their standard errors, 0 where exact. posteriors: (B, K + 1,
-    C), the prior first, the last one repeated after the stop. length: (B,) queries asked. settled_at: (B,) the
+    (B, K) nats, 0 where nothing was asked; gain_errors their standard errors, 0 where exact. runners_up: (B, K) the
+    second best query, -1 where there was none; ties: (B, K) whether it was as good within noise. posteriors: (B, K + 1,
+    C), the prior first, the last one repeated after the stop; posterior_errors their standard errors, 0 where exact.
+    length: (B,) queries asked. settled_at: (B,) the
     paper's L. stopped_because: (B,) the reason.
     exact_gains: whether every gain was computed on all states and for all queries.
     """
@@ -28,7 +30,10 @@ class Trace:
     answers: IntArray
     gains: FloatArray
     gain_errors: FloatArray
+    runners_up: IntArray
+    ties: Any
     posteriors: FloatArray
+    posterior_errors: FloatArray
     length: IntArray
     settled_at: IntArray
     stopped_because: Any
@@ -107,14 +112,25 @@ class TraceWriter:
         self._queries = np.zeros((n_inputs, 0), dtype=np.int64)
         self._answers = np.zeros((n_inputs, 0, queries.width), dtype=np.int64)
         self._gains, self._errors = np.zeros((n_inputs, 0)), np.zeros((n_inputs, 0))
+        self._runners_up = np.zeros((n_inputs, 0), dtype=np.int64)
+        self._ties = np.zeros((n_inputs, 0), dtype=bool)
         self._posteriors = np.zeros((n_inputs, 1, len(self.classes)))
+        self._posterior_errors = np.zeros((n_inputs, 1, len(self.classes)))
 
-    def believe(self, inputs: IntArray, posterior: FloatArray) -> None:
-        """The posterior of some inputs after all that they were asked."""
+    def believe(self, inputs: IntArray, posterior: FloatArray, errors: FloatArray) -> None:
+        """The posterior of some inputs after all that they were asked, and its standard error."""
         self._posteriors[inputs, self.length[inputs]] = posterior
+        self._posterior_errors[inputs, self.length[inputs]] = errors
 
     def ask(
-        self, inputs: IntArray, queries: IntArray, answers: IntArray, gains: FloatArray, errors: FloatArray
+        self,
+        inputs: IntArray,
+        queries: IntArray,
+        answers: IntArray,
+        gains: FloatArray,
+        errors: FloatArray,
+        runners_up: IntArray,
+        ties: Any,
     ) -> None:
         """One more question for some inputs."""
         at = self.length[inputs]
@@ -122,6 +138,7 @@ class TraceWriter:
             self._grow(max(8, 2 * self._capacity))
         self._queries[inputs, at], self._answers[inputs, at] = queries, answers
         self._gains[inputs, at], self._errors[inputs, at] = gains, errors
+        self._runners_up[inputs, at], self._ties[inputs, at] = runners_up, ties
         self.length[inputs] += 1
 
     def stop(self, inputs: IntArray, reasons: Sequence[str], settled: IntArray) -> None:
@@ -132,13 +149,21 @@ class TraceWriter:
         """The trace, cut to the longest input."""
         k = int(self.length.max(initial=0))
         past = np.arange(k + 1)[None] > self.length[:, None]
-        last = self._posteriors[np.arange(self.n_inputs), self.length]
+        rows = np.arange(self.n_inputs)
+
+        def repeated(array: FloatArray) -> FloatArray:
+            """(B, K + 1, C) with the last one again after the stop."""
+            return np.where(past[:, :, None], array[rows, self.length][:, None], array[:, : k + 1])
+
         return Trace(
             queries=self._queries[:, :k],
             answers=self._answers[:, :k],
             gains=self._gains[:, :k],
             gain_errors=self._errors[:, :k],
-            posteriors=np.where(past[:, :, None], last[:, None], self._posteriors[:, : k + 1]),
+            runners_up=self._runners_up[:, :k],
+            ties=self._ties[:, :k],
+            posteriors=repeated(self._posteriors),
+            posterior_errors=repeated(self._posterior_errors),
             length=self.length,
             settled_at=self.settled_at,
             stopped_because=self.stopped_because.astype(str),
@@ -156,5 +181,7 @@ class TraceWriter:
 
         self._queries, self._answers = longer(self._queries, UNKNOWN), longer(self._answers, UNKNOWN)
         self._gains, self._errors = longer(self._gains, 0.0), longer(self._errors, 0.0)
+        self._runners_up, self._ties = longer(self._runners_up, UNKNOWN), longer(self._ties, False)
         self._posteriors = longer(self._posteriors, 0.0)
+        self._posterior_errors = longer(self._posterior_errors, 0.0)
         self._capacity = capacity

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,13 +36,16 @@ class Proposal:
     """The best query after each of H histories.
 
     query: (H,) its index, -1 where none is left. gain: (H,) nats. error: (H,) standard error of that gain, 0 where
-    exact.
+    exact. runner_up: (H,) the second best query, -1 where there is none. tie: (H,) whether the lead over it is within
+    two standard errors of the difference (the draws are the same for both), or nothing where gains are exact.
     gains: (H, Q) of all queries, NaN for those asked already and for those that screening left out.
     """
 
     query: IntArray
     gain: FloatArray
     error: FloatArray
+    runner_up: IntArray
+    tie: Any
     gains: FloatArray
 
 
@@ -56,6 +60,7 @@ class Chooser:
     n_states: how many states stand for all of them where gains are not exact.
     n_screened: how many queries about several atoms get their full gain, those with the largest sum of one-atom gains.
     budget: bytes that the tables of one step may take.
+    sampled: the model's states are themselves draws, so that a gain has a standard error even on all of them.
     """
 
     def __init__(
@@ -68,8 +73,9 @@ class Chooser:
         n_screened: int = 64,
         budget: int = 2**29,
         seed: int = 0,
+        sampled: bool = False,
     ) -> None:
-        self.model, self.queries = model, queries
+        self.model, self.queries, self.sampled = model, queries, sampled
         self.n_states, self.n_screened, self.budget, self.seed = n_states, n_screened, budget, seed
         self._table: Tensor | None = None
         joint_answers = int(queries.n_answers[self._wide].sum())
@@ -96,20 +102,26 @@ class Chooser:
         which[self._wide] = [found[key] for key in keys]
         return list(found), which
 
-    def choose(self, belief: Belief, asked: IntArray, keys: Sequence[bytes]) -> Proposal:
-        """The best query after each history; ``asked`` (H, Q) may not be asked again, ``keys`` name the histories."""
+    def choose(
+        self, belief: Belief, asked: IntArray, keys: Sequence[bytes], model: FiniteModel | None = None
+    ) -> Proposal:
+        """The best query after each history; ``asked`` (H, Q) may not be asked again, ``keys`` name the histories.
+
+        ``model``: where the belief is not one on the chooser's own model, but on draws that a history has to itself.
+        """
+        model = model or self.model
         n = len(belief)
-        gains, errors = np.full((n, len(self.queries)), np.nan), np.zeros(n)
+        gains, seconds = np.full((n, len(self.queries)), np.nan), [Second()] * n
         if self.exact and len(self._narrow):
-            gains[:, self._narrow] = self.part_gains(belief)[:, self.queries.parts.query_part[self._narrow, 0]]
-        if not self.exact or len(self._wide):
+            gains[:, self._narrow] = self.part_gains(belief, model)[:, self.queries.parts.query_part[self._narrow, 0]]
+        if not self.exact or len(self._wide) or self.sampled:
             each = side_by_side(
-                lambda h: self._history_gains(belief.take(slice(h, h + 1)), asked[h], keys[h], gains[h]), n
+                lambda h: self._history_gains(model, belief.take(slice(h, h + 1)), asked[h], keys[h], gains[h]), n
             )
-            for h, (found, error) in enumerate(each):
-                gains[h], errors[h] = found, error
+            for h, (found, second) in enumerate(each):
+                gains[h], seconds[h] = found, second
         gains = np.where(asked, np.nan, gains)
-        return _best(gains, errors)
+        return _best(gains, seconds)
 
     # ---- many histories at once: one atom at a time ----------------------------------------------------------------
 
@@ -117,12 +129,12 @@ class Chooser:
         """(H, Q) the sum of the gains of each query's atoms on all states: its own gain where it is about one."""
         parts = self.queries.parts
         return np.asarray(
-            np.where(parts.query_part >= 0, self.part_gains(belief)[:, parts.query_part], 0.0).sum(axis=2)
+            np.where(parts.query_part >= 0, self.part_gains(belief, self.model)[:, parts.query_part], 0.0).sum(axis=2)
         )
 
-    def part_gains(self, belief: Belief) -> FloatArray:
+    def part_gains(self, belief: Belief, model: FiniteModel) -> FloatArray:
         """(H, P) the gain of each part alone, on all states."""
-        model, parts = self.model, self.queries.parts
+        parts = self.queries.parts
         rows = max(1, int(self.budget // (16 * model.n_states)))
         gains = np.empty((len(belief), len(parts.atom)))
         for start in range(0, len(belief), rows):
@@ -130,7 +142,7 @@ class Chooser:
             weights = torch.softmax(here.log_weights, dim=1)
             for begin, end in self._part_blocks(len(here)):
                 gains[start : start + rows, begin:end] = (
-                    self._block_gains(weights, here.evidence, begin, end).cpu().numpy()
+                    self._block_gains(model, weights, here.evidence, begin, end).cpu().numpy()
                 )
         return gains
 
@@ -147,12 +159,12 @@ class Chooser:
                 begin = stop
         return blocks
 
-    def _block_gains(self, weights: Tensor, evidence: Tensor, begin: int, end: int) -> Tensor:
+    def _block_gains(self, model: FiniteModel, weights: Tensor, evidence: Tensor, begin: int, end: int) -> Tensor:
         """(H, parts) gains of the parts ``begin`` to ``end``."""
-        parts, atoms = self.queries.parts, self.model.atoms
+        parts, atoms = self.queries.parts, model.atoms
         slots = slice(int(atoms.offsets[parts.atom[begin]]), int(atoms.offsets[parts.atom[end - 1] + 1]))
-        joint = value_joint(weights, self.model.block(slots), self.model.offsets)
-        joint = see_evidence(joint, weights, evidence, self.model, slots)
+        joint = value_joint(weights, model.block(slots), model.offsets)
+        joint = see_evidence(joint, weights, evidence, model, slots)
         if not parts.plain:
             cells = slice(int(parts.offsets[begin]), int(parts.offsets[end]))
             owner = np.searchsorted(parts.offsets, parts.entry_cell, side="right") - 1
@@ -163,18 +175,20 @@ class Chooser:
     # ---- one history at a time: queries about several atoms, and models too large for all states --------------------
 
     def _history_gains(
-        self, belief: Belief, asked: IntArray, key: bytes, narrow: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """(Q,) gains after one history, and the standard error of the best one."""
-        model, parts = self.model, self.queries.parts
+        self, model: FiniteModel, belief: Belief, asked: IntArray, key: bytes, narrow: FloatArray
+    ) -> tuple[FloatArray, Second]:
+        """(Q,) gains after one history, and how sure the choice of the best one is."""
+        parts = self.queries.parts
         weights = torch.softmax(belief.log_weights[0], dim=0)
         if self.exact:
             # states that weigh nothing within rounding say nothing: what is left out moves no gain by as much as a tie
-            states, drawn = torch.nonzero(weights > NOTHING)[:, 0], None
-            weights, table = weights[states], self._whole_table()[:, states]
+            states = torch.nonzero(weights > NOTHING)[:, 0]
+            drawn = torch.full((len(states),), self.sampled, device=states.device)
+            weights, table = weights[states], self._whole_table(model)[:, states]
             offsets = np.searchsorted(states.cpu().numpy(), model.offsets)
         else:
             states, weights, drawn = resample(weights, self.n_states, uniform_of(self.seed, key))
+            drawn = drawn | self.sampled
             table = model.state_probs(states)
             counts = torch.bincount(model.state_class[states], minlength=model.n_classes).cpu().numpy()
             offsets = np.concatenate([[0], np.cumsum(counts)])
@@ -190,18 +204,26 @@ class Chooser:
             promise = np.where(parts.query_part >= 0, alone[parts.query_part], 0).sum(axis=1)
             candidates = _largest(np.where(asked, -1.0, promise), self._wide, self.n_screened)
         gains[candidates] = self._wide_gains(candidates, cells, weights, offsets)
-        if drawn is None or not bool(drawn.any()):
-            return gains, 0.0
-        best = int(_best(np.where(asked, np.nan, gains)[None], np.zeros(1)).query[0])
-        return gains, 0.0 if best == UNKNOWN else self._error(best, cells, weights, offsets, drawn)
+        if not bool(drawn.any()):
+            return gains, Second()
+        best, second = _leaders(np.where(asked, np.nan, gains)[None])
+        first = None if best[0] == UNKNOWN else self._influence(int(best[0]), cells, weights, offsets, drawn)
+        if first is None:
+            return gains, Second()
+        error = float((_variance(first.each, weights, drawn) + first.bias**2) ** 0.5)
+        if second[0] == UNKNOWN:
+            return gains, Second(error)
+        other = self._influence(int(second[0]), cells, weights, offsets, drawn)
+        apart = _variance(first.each - other.each, weights, drawn) ** 0.5
+        return gains, Second(error, bool(gains[best[0]] - gains[second[0]] <= 2 * apart))
 
-    def _whole_table(self) -> Tensor:
-        """(L, S) the probabilities of all atom values in all states; kept while it is small, since every history
-        needs it."""
-        if self._table is not None:
+    def _whole_table(self, model: FiniteModel) -> Tensor:
+        """(L, S) the probabilities of all atom values in all states; that of the own model is kept while it is small,
+        since every history needs it."""
+        if self._table is not None and model is self.model:
             return self._table
-        table = self.model.block(slice(0, self.model.atoms.n_slots)).to(torch.float64)
-        if table.numel() * table.element_size() <= self.budget:
+        table = model.block(slice(0, model.atoms.n_slots)).to(torch.float64)
+        if model is self.model and table.numel() * table.element_size() <= self.budget:
             self._table = table
         return table
 
@@ -254,9 +276,8 @@ class Chooser:
             for w, size in enumerate(signature)
         ]
 
-    def _error(self, query: int, cells: Tensor, weights: Tensor, offsets: IntArray, drawn: Tensor) -> float:
-        """Standard error of one gain that comes from drawing the light states (delta method): root of variance plus
-        squared bias.
+    def _influence(self, query: int, cells: Tensor, weights: Tensor, offsets: IntArray, drawn: Tensor) -> Influence:
+        """What each state adds to one gain, and how much too large the gain is on average (delta method).
 
         To first order a state adds its weight times E[log p(answer | y) / p(answer)], the expectation over its own
         answers. To second order fewer states look more alike within a class than they are, which makes gains too
@@ -281,26 +302,52 @@ class Chooser:
                 for c, (a, b) in enumerate(bounds)
             ]
         )
-        light = influence[drawn]
-        step = float(weights[drawn][0])
-        # a single draw has no spread of its own: its distance from the mean, which is the gain, stands for it
-        spread = light.var() if len(light) > 1 else (light[0] - (joint * ratio).sum()).square()
-        return float((step**2 * len(light) * spread + self._bias(joint, tables, bounds, drawn, step) ** 2).sqrt())
+        return Influence(influence, self._bias(joint, tables, bounds, weights * drawn))
 
-    def _bias(
-        self, joint: Tensor, tables: list[Tensor], bounds: list[tuple[int, int]], drawn: Tensor, step: float
-    ) -> float:
-        """How much too large a gain is on average; the draws are stratified by class, since states are sorted by it."""
-        light = drawn.to(tables[0].dtype)
-        counts = torch.stack([light[a:b].sum() for a, b in bounds])
-        mean = pattern_joint(light, tables, bounds)[0] / counts.clamp(min=1)  # (answers, C)
-        squares = pattern_joint(light, [table.square() for table in tables], bounds)[0]
-        spread = torch.where(
-            counts > 1, (squares - counts * mean.square()) * counts / (counts - 1).clamp(min=1), squares
-        )
-        variance = step**2 * spread.to(torch.float64).clamp(min=0)
+    def _bias(self, joint: Tensor, tables: list[Tensor], bounds: list[tuple[int, int]], light: Tensor) -> float:
+        """How much too large a gain is on average; the draws are stratified by class, since states are sorted by it.
+
+        light: (M,) the weights of the drawn states, 0 for those that are kept.
+        """
+        square = light.square()
+        counts = torch.stack([(light[a:b] > 0).sum() for a, b in bounds]).to(torch.float64)
+        total = torch.stack([light[a:b].sum() for a, b in bounds]).to(torch.float64)
+        spread = torch.stack([square[a:b].sum() for a, b in bounds]).to(torch.float64)
+        mean = pattern_joint(light, tables, bounds)[0].to(torch.float64) / total.clamp(min=1e-300)  # (answers, C)
+        squares = pattern_joint(square, [table.square() for table in tables], bounds)[0].to(torch.float64)
+        crossed = pattern_joint(square, tables, bounds)[0].to(torch.float64)
+        variance = (squares - 2 * mean * crossed + mean.square() * spread).clamp(min=0)
+        # a single draw has no spread of its own: its square stands for it
+        variance = torch.where(counts > 1, variance * counts / (counts - 1).clamp(min=1), squares)
         terms = torch.where(joint > 0, variance / joint - variance / joint.sum(1, keepdim=True), 0.0)
         return float(terms.sum() / 2)
+
+
+@dataclass(frozen=True)
+class Second:
+    """How sure a choice is: the standard error of the best gain, and whether its lead is within noise."""
+
+    error: float = 0.0
+    tie: bool = False
+
+
+@dataclass(frozen=True)
+class Influence:
+    """each: (M,) what a state adds to a gain for its weight. bias: how much too large the gain is on average."""
+
+    each: Tensor
+    bias: float
+
+
+def _variance(influence: Tensor, weights: Tensor, drawn: Tensor) -> float:
+    """Variance of a weighted mean over states of which some were drawn."""
+    mass, light = weights[drawn].to(torch.float64), influence[drawn]
+    n = len(light)
+    centre = (mass * light).sum() / mass.sum()
+    if n < 2:  # a single draw has no spread of its own: its distance from the mean of all stands for it
+        whole = (weights.to(torch.float64) * influence).sum() / weights.to(torch.float64).sum()
+        return float((mass * (light - whole)).square().sum())
+    return float((mass * (light - centre)).square().sum() * n / (n - 1))
 
 
 def _largest(scores: FloatArray, among: IntArray, n: int) -> IntArray:
@@ -309,11 +356,26 @@ def _largest(scores: FloatArray, among: IntArray, n: int) -> IntArray:
     return np.sort(order[:n])
 
 
-def _best(gains: FloatArray, errors: FloatArray) -> Proposal:
-    """The best query of each row; gains closer than `TIE` go to the lowest index."""
+def _leaders(gains: FloatArray) -> tuple[IntArray, IntArray]:
+    """(H,) the best query of each row and the second best, -1 where there is none; gains closer than `TIE` go to the
+    lowest index."""
     known = np.where(np.isnan(gains), -np.inf, gains)
-    top = known.max(axis=1, keepdims=True)
-    query = np.argmax(known >= top - TIE, axis=1)
-    none = np.isneginf(top[:, 0])
-    best = np.where(none, 0.0, known[np.arange(len(known)), query])
-    return Proposal(np.where(none, UNKNOWN, query), best, errors, gains)
+    rows = np.arange(len(known))
+    found = []
+    for _ in range(2):
+        top = known.max(axis=1, keepdims=True)
+        query = np.argmax(known >= top - TIE, axis=1)
+        found.append(np.where(np.isneginf(top[:, 0]), UNKNOWN, query))
+        known = known.copy()
+        known[rows, query] = -np.inf
+    return found[0], found[1]
+
+
+def _best(gains: FloatArray, seconds: Sequence[Second]) -> Proposal:
+    """The best query of each row, with how sure that is."""
+    query, runner_up = _leaders(gains)
+    rows = np.arange(len(gains))
+    best = np.where(query == UNKNOWN, 0.0, gains[rows, query])
+    second = np.where(runner_up == UNKNOWN, -np.inf, gains[rows, runner_up])
+    tie = np.array([one.tie for one in seconds], dtype=bool) | (best - second <= TIE)
+    return Proposal(query, best, np.array([one.error for one in seconds]), runner_up, tie & (query != UNKNOWN), gains)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 NEVER = -torch.inf
 CACHE, CHUNK = 2**20, 2**26
@@ -39,7 +42,8 @@ class ExactPosterior:
     """p(z, y | history) by the paper's recursion (eq. 17), kept over all latent states so that nothing is
     approximated."""
 
-    name = "exact"
+    name: ClassVar[str] = "exact"
+    exact: ClassVar[bool] = True
 
     def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
         self.model, self.queries = model, queries
@@ -54,7 +58,13 @@ class ExactPosterior:
         evidence = torch.zeros((1, model.atoms.n_slots), dtype=torch.float64, device=model.device)
         return Belief(model.log_prior[None], evidence)
 
-    def update(self, belief: Belief, parents: IntArray, queries: IntArray, answers: IntArray) -> Belief:
+    def refresh(self, belief: Belief, keys: Sequence[bytes], rows: Sequence[int] | None = None) -> Belief:
+        """Nothing is drawn, so nothing is ever to be drawn anew."""
+        return belief
+
+    def update(
+        self, belief: Belief, parents: IntArray, queries: IntArray, answers: IntArray, keys: Sequence[bytes] = ()
+    ) -> Belief:
         """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W)."""
         device = self.model.device
         rows = torch.as_tensor(parents, device=device)
@@ -77,6 +87,10 @@ class ExactPosterior:
         """(H, C) log p(y | history), eq. 17; NaN where the history is impossible."""
         joint = self.log_joint(belief)
         return joint - torch.logsumexp(joint, dim=1, keepdim=True)
+
+    def class_errors(self, belief: Belief) -> FloatArray:
+        """(H, C) standard errors of p(y | history): none."""
+        return np.zeros((len(belief), self.model.n_classes))
 
     def _absorb(self, log_weights: Tensor, evidence: Tensor, rows: Tensor, slots: Tensor, keeps: Tensor) -> None:
         """Exclude the values of one atom that do not agree with its answer, in place in the new rows.

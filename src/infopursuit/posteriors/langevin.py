@@ -1,0 +1,148 @@
+"""`langevin`: the paper's sampler. Chains for each class, begun where those of the history before it ended."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from infopursuit.models.vae import VAE
+from infopursuit.posteriors.chains import Chains, LogDensity, adapt, mala, start, ula
+from infopursuit.posteriors.cloud import Own, SampledBelief
+from infopursuit.posteriors.diagnostics import Diagnostics, chain_ess, r_hat
+from infopursuit.posteriors.sampled import SampledPosterior, check_settings
+from infopursuit.posteriors.target import target
+from infopursuit.queries.queryset import QuerySet
+
+KERNELS = ("ula", "mala", "preconditioned")
+
+
+@dataclass(frozen=True)
+class Langevin:
+    """Settings of `langevin`.
+
+    n_chains: chains of each class.
+    n_steps: steps after the burn-in; all of their draws are kept.
+    burn_in: steps before that, in which the step size is adapted (not for "ula").
+    step_size: the paper's eta.
+    kernel: "ula" (the paper's; biased by the step size), "mala" (Metropolis-corrected), or "preconditioned" (the same,
+        each latent scaled by its spread over the chains).
+    """
+
+    kind: ClassVar[str] = "langevin"
+    n_chains: int = 64
+    n_steps: int = 8
+    burn_in: int = 20
+    step_size: float = 0.1
+    kernel: str = "mala"
+
+    def __post_init__(self) -> None:
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel={self.kernel!r}; expected one of {', '.join(KERNELS)}")
+        check_settings(self, whole={"n_chains": 2, "n_steps": 1, "burn_in": 0}, positive=("step_size",))
+
+    @classmethod
+    def paper(cls) -> Langevin:
+        """The settings of the paper's code: 256 chains a class, 20 steps of burn-in, 12,000 draws kept."""
+        return cls(n_chains=256, n_steps=47, burn_in=20, step_size=0.1, kernel="ula")
+
+    def build(self, model: VAE, queries: QuerySet, seed: int = 0) -> LangevinPosterior:
+        """The posterior with these settings."""
+        return LangevinPosterior(model, queries, self, seed)
+
+
+class LangevinPosterior(SampledPosterior):
+    """Langevin chains for each class and history.
+
+    p(y | history) is updated as in eq. 17 by the mean probability of the answer over the draws before it.
+    """
+
+    name: ClassVar[str] = "langevin"
+
+    def __init__(self, model: VAE, queries: QuerySet, settings: Langevin, seed: int = 0) -> None:
+        self.settings = settings
+        # the empty history needs no chain: the prior can be drawn from
+        super().__init__(model, queries, settings.n_chains * settings.n_steps, seed)
+
+    def _in_need(self, belief: SampledBelief, rows: list[int]) -> list[int]:
+        """All of them: chains follow every answer; only the empty history, and those that taught nothing, need none."""
+        empty = (belief.shared.evidence == 0).all(dim=1).cpu().tolist()
+        return [h for h in rows if not empty[h]]
+
+    def _renew(self, belief: SampledBelief, h: int, key: bytes) -> Own:
+        cloud, mine = self.source(belief, h)
+        one = belief.take(slice(h, h + 1))
+        joint = self.log_joint(one)[0]
+        worth = self._worth(self.log_class(one)[0])
+        generator = self.generator(b"chains" + key)
+        evidence = mine.evidence[0]
+        parts: list[Tensor] = []
+        infos: list[Diagnostics] = []
+        for c in range(self.model.n_classes):
+            before = cloud.latents[int(cloud.offsets[c]) : int(cloud.offsets[c + 1])]
+            if c not in worth:
+                parts.append(before[-1:])
+                continue
+            # warm start: the last place of each chain, over again where there are fewer
+            begin = before[-self.settings.n_chains :]
+            begin = begin.repeat(math.ceil(self.settings.n_chains / len(begin)), 1)[: self.settings.n_chains]
+            labels = torch.full((self.settings.n_chains,), c, device=cloud.device)
+            draws, info = self._run(begin, labels, evidence, generator)
+            parts.append(draws)
+            infos.append(info)
+        worst = Diagnostics(
+            float(np.min([info.acceptance for info in infos])) if self.settings.kernel != "ula" else math.nan,
+            float(np.min([info.ess for info in infos])),
+            float(np.max([info.r_hat for info in infos])),
+        )
+        return self._own(parts, joint, evidence, worst)
+
+    def _run(
+        self, begin: Tensor, labels: Tensor, evidence: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Diagnostics]:
+        """Draws of one class, (n_steps * n_chains, D), the last places of the chains last."""
+        density = target(self.model, labels, evidence)
+        chains, eta = start(begin, density), self.settings.step_size
+        scales = None
+        kept, accepted = [], []
+        for i in range(self.settings.burn_in + self.settings.n_steps):
+            if self.settings.kernel == "preconditioned" and i <= self.settings.burn_in and len(begin) > 2:
+                spread = chains.latents.var(dim=0).clamp(min=1e-3)
+                scales = spread / spread.mean()
+            chains, acceptance = self._move(chains, density, eta, generator, scales)
+            if acceptance is not None:
+                if i < self.settings.burn_in:
+                    eta = adapt(eta, acceptance, i)
+                else:
+                    accepted.append(float(acceptance.mean()))
+            if i >= self.settings.burn_in:
+                kept.append(chains.latents)
+        draws = torch.stack(kept)  # (n_steps, n_chains, D)
+        long = self.settings.n_steps >= 4
+        info = Diagnostics(
+            float(np.mean(accepted)) if accepted else math.nan,
+            float(chain_ess(draws).min()) if long else float(self.settings.n_chains),
+            float(r_hat(draws).max()) if long else math.nan,
+        )
+        return draws.flatten(0, 1), info
+
+    def _move(
+        self, chains: Chains, density: LogDensity, eta: float, generator: torch.Generator, scales: Tensor | None
+    ) -> tuple[Chains, Tensor | None]:
+        if self.settings.kernel == "ula":
+            moved = ula(chains, density, eta, generator)
+            # a chain that has run away cannot be decoded: it stays where it was
+            sound = moved.log_density.isfinite()
+            return (
+                Chains(
+                    torch.where(sound[:, None], moved.latents, chains.latents),
+                    torch.where(sound, moved.log_density, chains.log_density),
+                    torch.where(sound[:, None], moved.gradient, chains.gradient),
+                ),
+                None,
+            )
+        return mala(chains, density, eta, generator, scales)

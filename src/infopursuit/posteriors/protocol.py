@@ -1,0 +1,34 @@
+"""What the engine asks of a posterior; a belief is the posterior's own affair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+from torch import Tensor
+
+from infopursuit.types import FloatArray, IntArray
+
+
+class Posterior(Protocol):
+    """p(z, y | history) of H histories side by side."""
+
+    name: ClassVar[str]
+    exact: ClassVar[bool]
+
+    def start(self) -> Any:
+        """The belief of the one empty history."""
+
+    def update(
+        self, belief: Any, parents: IntArray, queries: IntArray, answers: IntArray, keys: Sequence[bytes]
+    ) -> Any:
+        """Histories ``parents`` (rows of ``belief``), each longer by one answer; ``keys`` name the rows."""
+
+    def refresh(self, belief: Any, keys: Sequence[bytes], rows: Sequence[int] | None = None) -> Any:
+        """The same belief, made good enough to choose on."""
+
+    def log_class(self, belief: Any) -> Tensor:
+        """(H, C) log p(y | history)."""
+
+    def class_errors(self, belief: Any) -> FloatArray:
+        """(H, C) standard errors of p(y | history), 0 where exact."""

@@ -1,0 +1,182 @@
+"""Posteriors by draws, for models whose latent is continuous.
+
+All histories begin with one cloud of draws from the prior, decoded once, whose weights are updated answer by answer.
+A history gets draws of its own when a sampler says so (`smc`: when too few draws carry the weight; `langevin`: after
+every answer). What is drawn depends on the seed and the history alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from infopursuit.models.finite import class_log_sums
+from infopursuit.models.vae import VAE
+from infopursuit.posteriors.cloud import Cloud, Own, SampledBelief, stratified_prior
+from infopursuit.posteriors.diagnostics import Diagnostics, weight_ess
+from infopursuit.posteriors.exact import Belief, ExactPosterior
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import FloatArray, IntArray
+
+logger = logging.getLogger(__name__)
+
+NEGLIGIBLE = 1e-6
+"""Classes whose posterior mass is below this together are carried along, but no work is spent on their draws."""
+
+
+def check_settings(settings: Any, whole: dict[str, int], positive: Sequence[str]) -> None:
+    """Refuse settings of a sampler that cannot be: whole numbers with their least values, and positive numbers."""
+    for name, least in whole.items():
+        value = getattr(settings, name)
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
+    for name in positive:
+        value = getattr(settings, name)
+        if not (np.isreal(value) and 0 < value < np.inf):
+            raise ValueError(f"{name}={value!r} must be positive")
+
+
+class SampledPosterior:
+    """p(z, y | history) by weighted draws; `SMCPosterior` and `LangevinPosterior` say when and how to draw anew."""
+
+    name: ClassVar[str]
+    exact: ClassVar[bool] = False
+
+    def __init__(self, model: VAE, queries: QuerySet, n_draws: int, seed: int) -> None:
+        self.model, self.queries, self.n_draws, self.seed = model, queries, int(n_draws), int(seed)
+        latents, offsets, log_prior = stratified_prior(model, self.n_draws, self.generator(b"prior"))
+        self.cloud = Cloud(model, latents, offsets, log_prior)
+        self._shared = ExactPosterior(self.cloud, queries)
+        self._warned: set[str] = set()
+
+    def start(self) -> SampledBelief:
+        """The belief of the one empty history."""
+        return SampledBelief(self._shared.start(), (None,), (False,))
+
+    def update(
+        self, belief: SampledBelief, parents: IntArray, queries: IntArray, answers: IntArray, keys: Sequence[bytes]
+    ) -> SampledBelief:
+        """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W); ``keys`` name the rows of
+        ``belief``."""
+        before = self.refresh(belief, keys, np.unique(parents).tolist()).take(np.asarray(parents))
+        rows = np.arange(len(before))
+        shared = self._shared.update(before.shared, rows, queries, answers)
+        own: list[Own | None] = []
+        for h, mine in enumerate(before.own):
+            if mine is not None:
+                here = slice(h, h + 1)
+                row = np.zeros(1, dtype=np.int64)
+                after = ExactPosterior(mine.cloud, self.queries).update(mine.belief, row, queries[here], answers[here])
+                mine = replace(mine, belief=after)
+            own.append(mine)
+        return SampledBelief(shared, tuple(own), (False,) * len(before))
+
+    def refresh(self, belief: SampledBelief, keys: Sequence[bytes], rows: Sequence[int] | None = None) -> SampledBelief:
+        """The same histories, some of them with draws that are good enough to go on; class probabilities stay as they
+        are. A history that was looked after is left alone, so it does not matter how often this is called."""
+        stale = [h for h in (range(len(belief)) if rows is None else rows) if not belief.fresh[h]]
+        if not stale:
+            return belief
+        own, fresh = list(belief.own), list(belief.fresh)
+        for h in self._in_need(belief, stale):
+            own[h] = self._renew(belief, h, keys[h])
+            self._look_at(own[h])
+        for h in stale:
+            fresh[h] = True
+        return SampledBelief(belief.shared, tuple(own), tuple(fresh))
+
+    def log_joint(self, belief: SampledBelief) -> Tensor:
+        """(H, C) log p(y, history)."""
+        joint = class_log_sums(belief.shared.log_weights, self.cloud.offsets)
+        for h, mine in enumerate(belief.own):
+            if mine is not None:
+                joint[h] = class_log_sums(mine.belief.log_weights, mine.cloud.offsets)[0]
+        return joint
+
+    def log_class(self, belief: SampledBelief) -> Tensor:
+        """(H, C) log p(y | history), eq. 17; NaN where the history is impossible."""
+        joint = self.log_joint(belief)
+        return joint - torch.logsumexp(joint, dim=1, keepdim=True)
+
+    def class_errors(self, belief: SampledBelief) -> FloatArray:
+        """(H, C) standard error of p(y | history) that comes from the number of draws (delta method).
+
+        The probability of the history in a class is a mean over draws, with relative variance of about one over
+        their effective number.
+        """
+        p = self.log_class(belief).exp().cpu().numpy()
+        ess = self.class_ess(belief)
+        relative = np.where(ess > 0, 1 / np.maximum(ess, 1e-12), 1.0)
+        spread = (p**2 * relative).sum(axis=1, keepdims=True)
+        return np.asarray(p * np.sqrt(np.maximum((1 - 2 * p) * relative + spread, 0)))
+
+    def class_ess(self, belief: SampledBelief) -> FloatArray:
+        """(H, C) effective number of draws in each class."""
+        found = np.empty((len(belief), self.model.n_classes))
+        for h, mine in enumerate(belief.own):
+            cloud = self.cloud if mine is None else mine.cloud
+            weights = belief.shared.log_weights[h] if mine is None else mine.belief.log_weights[0]
+            for c in range(self.model.n_classes):
+                found[h, c] = float(weight_ess(weights[int(cloud.offsets[c]) : int(cloud.offsets[c + 1])]))
+        return found
+
+    def info(self, belief: SampledBelief) -> list[Diagnostics]:
+        """How good the draws of each history are."""
+        ess, p = self.class_ess(belief), self.log_class(belief).exp().cpu().numpy()
+        least = np.where(p > 1e-2, ess, np.inf).min(axis=1)
+        return [
+            Diagnostics(float("nan"), float(least[h]), float("nan")) if mine is None else mine.info
+            for h, mine in enumerate(belief.own)
+        ]
+
+    def source(self, belief: SampledBelief, h: int) -> tuple[Cloud, Belief]:
+        """The draws that history h uses, and its belief on them."""
+        mine = belief.own[h]
+        return (self.cloud, belief.shared.take(slice(h, h + 1))) if mine is None else (mine.cloud, mine.belief)
+
+    def generator(self, key: bytes) -> torch.Generator:
+        """A generator that depends on the seed and the history only."""
+        digest = hashlib.blake2b(key, digest_size=7, key=self.seed.to_bytes(8, "little", signed=True)).digest()
+        return torch.Generator().manual_seed(int.from_bytes(digest, "little"))
+
+    # ---- what the two samplers differ in ----------------------------------------------------------------------------
+
+    def _in_need(self, belief: SampledBelief, rows: list[int]) -> list[int]:
+        """Which of some histories need new draws."""
+        raise NotImplementedError
+
+    def _renew(self, belief: SampledBelief, h: int, key: bytes) -> Own:
+        """New draws for a history."""
+        raise NotImplementedError
+
+    # ---- shared by both ---------------------------------------------------------------------------------------------
+
+    def _worth(self, log_class: Tensor) -> list[int]:
+        """The classes of one history that work is spent on: all but the least, which together are negligible."""
+        order = torch.argsort(log_class, stable=True)
+        mass = torch.cumsum(log_class[order].exp(), dim=0)
+        return sorted(int(c) for c in order[mass >= NEGLIGIBLE])
+
+    def _own(self, parts: Sequence[Tensor], joint: Tensor, evidence: Tensor, info: Diagnostics) -> Own:
+        """Equally weighted draws of each class as a history's own; the mass of each class stays as it was."""
+        sizes = [len(part) for part in parts]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        labels = torch.repeat_interleave(torch.arange(len(sizes)), torch.as_tensor(sizes)).to(joint.device)
+        log_weights = (joint - torch.as_tensor(np.log(sizes), device=joint.device))[labels]
+        cloud = Cloud(self.model, torch.cat(list(parts)), offsets, log_weights)
+        return Own(cloud, Belief(log_weights[None], evidence[None]), info)
+
+    def _look_at(self, own: Own | None) -> None:
+        """Say once what is wrong with the draws."""
+        trouble = own.info.trouble() if own is not None else ""
+        kind = trouble.split(":")[-1]
+        if trouble and kind not in self._warned:
+            self._warned.add(kind)
+            logger.warning("%s: %s (said once)", self.name, trouble)
