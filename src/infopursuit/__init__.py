@@ -5,15 +5,15 @@
 <patches: 676 queries about 784 atoms>
 """
 
-from infopursuit import models, queries
+from infopursuit import models, posteriors, queries
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
-from infopursuit.storage import DamagedModel, load, save
+from infopursuit.storage import load, save
 from infopursuit.trace import Trace
-from infopursuit.types import ImpossibleAnswer
+from infopursuit.types import DamagedModel, ImpossibleAnswer
 
 __version__ = "0.1.0"
 
@@ -30,6 +30,7 @@ __all__ = [
     "Trace",
     "load",
     "models",
+    "posteriors",
     "queries",
     "save",
 ]

@@ -42,6 +42,7 @@ COMMANDS: tuple[Command, ...] = (
         measure.run_reproduce,
         measure.REPRODUCE_EXAMPLES,
     ),
+    Command("train", measure.TRAIN_SUMMARY, measure.add_train_arguments, measure.run_train, measure.TRAIN_EXAMPLES),
     Command("bench", measure.BENCH_SUMMARY, measure.add_bench_arguments, measure.run_bench, measure.BENCH_EXAMPLES),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from infopursuit import queries as query_builders
 from infopursuit.engine import Pursuit
-from infopursuit.models import FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes
+from infopursuit.models import VAE, FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes, vae
 from infopursuit.models.finite import check_prior
+from infopursuit.models.learning import Empirical, LatentClasses, NaiveBayes
 from infopursuit.models.storing import DTYPES
+from infopursuit.models.vae_learner import VAELearner
+from infopursuit.posteriors import SMC, Langevin
 from infopursuit.queries import QuerySet
 from infopursuit.queries.missing import is_missing
 from infopursuit.queries.tables import read_table
@@ -26,6 +30,8 @@ from infopursuit.trace import Trace
 from infopursuit.types import FloatArray
 
 MOST_CLASSES = 5_000
+FINITE = (FiniteModel, NaiveBayes, LatentClasses, Empirical)
+"""Models with an exact posterior, and the learners that make them."""
 
 
 class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
@@ -38,13 +44,15 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         None makes patches for image stacks, words for strings, and columns for anything else.
     model: "auto" chooses among the finite models on held-out data; "table" among naive Bayes and mixtures;
     "empirical" takes the
-        training examples themselves; or a learner such as ``ip.models.naive_bayes()``, or a model that is ready.
-    posterior: "auto" or "exact".
+        training examples themselves; "vae" trains the paper's autoencoder, which "auto" never does, for it takes long;
+        or a learner such as ``ip.models.naive_bayes()`` or ``ip.models.vae(latent_dim=5)``, or a model that is ready.
+    posterior: "auto" is "exact" for finite models, which have no other, and "smc" for a VAE, which may have "langevin"
+        instead; or settings such as ``ip.posteriors.SMC(n_draws=4000)``.
     stopping: when to stop asking; ``ip.Confidence(0.01)`` where nothing is given.
     patience: a stopping rule must hold this many more times in a row.
     random_state: seed of the few things that are drawn; None is 0, so that fitting twice gives the same classifier.
     device: where to compute, such as "cuda"; the processor where nothing is given.
-    dtype: "float32" or "float64" for the model's tables; chosen by their size where nothing is given.
+    dtype: "float32" or "float64" for the model's tables or networks; chosen by their size where nothing is given.
     exact_gains: True computes every gain exactly however long it takes; None while that is affordable.
     verbose: show progress even where no terminal is.
 
@@ -65,7 +73,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self,
         queries: Any = None,
         model: Any = "auto",
-        posterior: str = "auto",
+        posterior: Any = "auto",
         stopping: Rule | None = None,
         patience: int = 0,
         random_state: Any = None,
@@ -92,7 +100,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         where the classifier will be used, as an array in the order of the sorted labels or as {label: probability};
         from the data where not given.
         """
-        learners, device, seed = self._learners(), self._torch_device(), self._seed()
+        device, seed = self._torch_device(), self._seed()
+        learners = self._learners(device)
+        self._check_posterior(learners)
         X = self._check_input(X, reset=True)
         y = self._check_labels(X, y)
         weights = (
@@ -109,7 +119,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
         sample = Sample.of(self.queries_.atoms, self.queries_.observe(X), labels, weights, len(self.classes_))
         self.selection_: list[Any] = []
-        if isinstance(learners, FiniteModel):
+        if isinstance(learners, (FiniteModel, VAE)):
             model = learners
             if model.n_classes != len(self.classes_):
                 raise ValueError(
@@ -122,7 +132,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if class_prior is not None:
             model = model.with_class_prior(self._prior(class_prior))
         self.model_ = model
-        self.pursuit_ = self._pursuit(model, seed)
+        self.pursuit_ = self._pursuit(model, seed, self.posterior)
         return self
 
     def explain(self, X: Any, *, class_prior: Any = None) -> Trace:
@@ -209,9 +219,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             check_classification_targets(y)
         return y
 
-    def _learners(self) -> Sequence[Learner] | FiniteModel:
-        if self.posterior not in ("auto", "exact"):
-            raise ValueError(f"posterior={self.posterior!r} does not suit finite models; use 'auto' or 'exact'")
+    def _learners(self, device: torch.device | None) -> Sequence[Learner] | FiniteModel | VAE:
+        """What the model comes from; settings are checked before anything is learnt."""
         if self.stopping is not None and not isinstance(self.stopping, Rule):
             raise ValueError(
                 f"stopping={self.stopping!r}; expected a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"
@@ -228,16 +237,46 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             "auto": (naive_bayes(), latent_classes(), empirical()),
             "table": (naive_bayes(), latent_classes()),
             "empirical": (empirical(),),
+            "vae": (vae(device=device, progress=self.verbose),),
         }
         if isinstance(self.model, str):
             if self.model not in named:
                 raise ValueError(f"model={self.model!r}; expected one of {sorted(named)}, a learner or a model")
             return named[self.model]
-        if isinstance(self.model, FiniteModel):
+        if isinstance(self.model, (FiniteModel, VAE)):
             return self.model
+        if isinstance(self.model, VAELearner):
+            learner = self.model
+            return (
+                replace(
+                    learner,
+                    device=device if learner.device is None else learner.device,
+                    progress=self.verbose if learner.progress is None else learner.progress,
+                ),
+            )
         if hasattr(self.model, "fit") and hasattr(self.model, "candidates"):
             return (self.model,)
-        raise ValueError(f"model={self.model!r}; expected 'auto', 'table', 'empirical', a learner or a model")
+        raise ValueError(f"model={self.model!r}; expected 'auto', 'table', 'empirical', 'vae', a learner or a model")
+
+    def _check_posterior(self, learners: Sequence[Learner] | FiniteModel | VAE) -> None:
+        """Refuse a posterior that does not suit the model before a long training; `Pursuit` looks again."""
+        posterior: Any = self.posterior
+        named = isinstance(posterior, str) and posterior in ("auto", "exact", "smc", "langevin")
+        if not named and not isinstance(posterior, (SMC, Langevin)):
+            raise ValueError(
+                f"posterior={posterior!r}; expected 'auto', 'exact', 'smc', 'langevin', or settings such as "
+                f"ip.posteriors.SMC(n_draws=4000)"
+            )
+        kinds = learners if isinstance(learners, Sequence) else (learners,)
+        if posterior == "exact" and any(isinstance(kind, (VAE, VAELearner)) for kind in kinds):
+            raise ValueError(
+                "posterior='exact' does not suit a VAE, whose latent is continuous; use 'auto', 'smc' or 'langevin', "
+                "or a finite model such as model='auto'"
+            )
+        if posterior not in ("auto", "exact") and all(isinstance(kind, FINITE) for kind in kinds):
+            raise ValueError(
+                f"posterior={posterior!r} does not suit finite models; use 'auto' or 'exact', or model='vae'"
+            )
 
     def _builder(self, X: Any) -> Any:
         if self.queries is None:
@@ -288,10 +327,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             class_prior = [class_prior[label] for label in labels]
         return check_prior(class_prior, len(self.classes_), "class_prior")
 
-    def _pursuit(self, model: FiniteModel, seed: int) -> Pursuit:
+    def _pursuit(self, model: FiniteModel | VAE, seed: int, posterior: Any) -> Pursuit:
         return Pursuit(
             model,
             self.queries_,
+            posterior,
             stopping=self.stopping,
             patience=self.patience,
             seed=seed,
@@ -302,7 +342,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def _pursuit_with(self, class_prior: Any) -> Pursuit:
         if class_prior is None:
             return self.pursuit_
-        return self._pursuit(self.model_.with_class_prior(self._prior(class_prior)), self.pursuit_.seed)
+        model = self.model_.with_class_prior(self._prior(class_prior))
+        return self._pursuit(model, self.pursuit_.seed, self.pursuit_.posterior_settings)
 
 
 class _Rows:

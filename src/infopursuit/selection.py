@@ -19,6 +19,7 @@ from infopursuit.models.finite import FiniteModel
 from infopursuit.models.learning import Empirical, Learner, NaiveBayes
 from infopursuit.models.sample import Sample
 from infopursuit.models.smoothing import Flip
+from infopursuit.models.vae import VAE
 from infopursuit.posteriors.exact import ExactPosterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
@@ -57,8 +58,12 @@ class Candidate:
 
 def select_model(
     learners: Sequence[Learner], sample: Sample, queries: QuerySet, *, seed: int = 0, progress: bool | None = None
-) -> tuple[FiniteModel, list[Candidate]]:
-    """Fit the best of some learners on the whole sample; also returns what was compared, best first."""
+) -> tuple[FiniteModel | VAE, list[Candidate]]:
+    """Fit the best of some learners on the whole sample; also returns what was compared, best first.
+
+    Where there is nothing to choose nothing is compared, and the one model is fitted once. A `VAE` comes in this way
+    only: training one for each fold would take too long, so that it is never compared.
+    """
     shape = getattr(queries, "shape", None)
     options = [option for learner in learners for option in learner.candidates(sample, shape)]
     if not options:
@@ -81,7 +86,7 @@ def select_model(
         for n, (train, held_out) in enumerate(rounds):
             orders = partial_orders(train, held_out, queries)
             for i in left:
-                loss = partial_log_loss(options[i].fit(train, shape, seed), queries, held_out, orders)
+                loss = partial_log_loss(_finite(options[i].fit(train, shape, seed)), queries, held_out, orders)
                 losses[i] += (loss - losses[i]) / (n + 1)
                 shown.advance()
             # the first round sorts out the hopeless; only the best go through the others
@@ -91,6 +96,12 @@ def select_model(
     for i in order[:3]:
         logger.info("held-out log loss %.4f nats: %s", losses[i], options[i])
     return options[order[0]].fit(sample, shape, seed), [Candidate(options[i], float(losses[i])) for i in order]
+
+
+def _finite(model: FiniteModel | VAE) -> FiniteModel:
+    if not isinstance(model, FiniteModel):
+        raise TypeError(f"a {type(model).__name__} cannot be compared with other models; give its learner alone")
+    return model
 
 
 def partial_orders(train: Sample, held_out: Sample, queries: QuerySet) -> IntArray:

@@ -24,9 +24,13 @@ from infopursuit import queries as query_builders
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
+from infopursuit.information.sampled import SampledChooser
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
+from infopursuit.models.vae import VAE
+from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
 from infopursuit.stopping import rule_from_spec
+from infopursuit.types import DamagedModel
 
 logger = logging.getLogger(__name__)
 
@@ -34,10 +38,6 @@ FORMAT, VERSION = "infopursuit.model", 1
 MANIFEST, CARD = "manifest.json", "CARD.md"
 MOST_MANIFEST = 256 * 2**20
 """A manifest larger than this many bytes is refused before it is read."""
-
-
-class DamagedModel(ValueError):
-    """A saved model that is incomplete, was altered, or comes from a newer version."""
 
 
 def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
@@ -59,7 +59,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
             f"{', '.join(sorted(query_builders.KINDS))}"
         )
     spec, tensors = model_to_parts(pursuit.model)
-    payload = safetensors.torch.save({name: tensor.contiguous().cpu() for name, tensor in tensors.items()})
+    payload = safetensors.torch.save(tensors)
     digest = hashlib.sha256(payload).hexdigest()
     manifest: dict[str, Any] = {
         "format": FORMAT,
@@ -73,10 +73,11 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
             "stopping": pursuit.stopping.to_spec(),
             "patience": pursuit.patience,
             "seed": pursuit.seed,
-            "exact_gains": pursuit.chooser.exact,
+            "exact_gains": _exact_gains(pursuit),
             "n_states": pursuit.chooser.n_states,
             "n_screened": pursuit.chooser.n_screened,
             "budget": pursuit.budget,
+            **_posterior_spec(pursuit),
         },
         "classifier": extra,
     }
@@ -108,6 +109,7 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
         pursuit = Pursuit(
             model if device is None else model.to(device),
             queries,
+            posterior=_posterior(manifest["pursuit"], model),
             stopping=rule_from_spec(manifest["pursuit"]["stopping"]),
             classes=classes,
             **_settings(manifest["pursuit"]),
@@ -182,12 +184,21 @@ def _settings(spec: dict[str, Any]) -> dict[str, Any]:
     return {name: spec[name] for name in ("exact_gains", "patience", "seed", "n_states", "n_screened", "budget")}
 
 
+def _posterior(spec: dict[str, Any], model: FiniteModel | VAE) -> Any:
+    """The settings of the sampler that a VAE has; folders with finite models have none."""
+    return posterior_from_spec(spec["posterior"], model) if isinstance(model, VAE) else spec.get("posterior", "exact")
+
+
 def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitClassifier:
+    posterior = spec["posterior"]
+    if posterior is not None and not isinstance(posterior, str):
+        raise DamagedModel(f"posterior is {posterior!r}; expected the name of one, or null for the pursuit's")
     classifier = InformationPursuitClassifier(
         queries=pursuit.queries,
         model=spec["model"] if spec["model"] is not None else pursuit.model,
+        posterior=pursuit.posterior_settings if posterior is None else posterior,
         stopping=pursuit.stopping if spec["stopping_given"] else None,
-        **{name: spec[name] for name in ("posterior", "patience", "random_state", "dtype", "exact_gains")},
+        **{name: spec[name] for name in ("patience", "random_state", "dtype", "exact_gains")},
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
     classifier.model_, classifier.pursuit_, classifier.selection_ = pursuit.model, pursuit, []
@@ -211,7 +222,7 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
     seed = classifier.random_state
     return {
         "model": classifier.model if isinstance(classifier.model, str) else None,
-        "posterior": classifier.posterior,
+        "posterior": classifier.posterior if isinstance(classifier.posterior, str) else None,
         "stopping_given": classifier.stopping is not None,
         "patience": int(classifier.patience),
         "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
@@ -222,6 +233,17 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
         if hasattr(classifier, "feature_names_in_")
         else None,
     }
+
+
+def _exact_gains(pursuit: Pursuit) -> bool:
+    """What `Pursuit` takes to compute gains in the same way again."""
+    chooser = pursuit.chooser
+    return chooser.on_all_draws if isinstance(chooser, SampledChooser) else chooser.exact
+
+
+def _posterior_spec(pursuit: Pursuit) -> dict[str, Any]:
+    model, settings = pursuit.model, pursuit.posterior_settings
+    return {"posterior": posterior_to_spec(settings, model)} if isinstance(model, VAE) and settings is not None else {}
 
 
 def _own_checksum(manifest: dict[str, Any]) -> str:
@@ -274,19 +296,27 @@ def _versions() -> dict[str, str]:
 
 def _card(pursuit: Pursuit, spec: dict[str, Any]) -> str:
     """What is in the folder, for people."""
-    model: FiniteModel = pursuit.model
+    model = pursuit.model
     shown = ", ".join(str(c) for c in pursuit.classes[:20]) + (", ..." if len(pursuit.classes) > 20 else "")
     data = (
         "**This folder contains its training data**: every training example is a latent state of the model. Share it "
         "only with those who may see the data."
         if spec["contains_training_data"]
+        else "The folder holds the weights of networks, not the training examples."
+        if isinstance(model, VAE)
         else "The folder holds probability tables, not the training examples."
+    )
+    described = (
+        f"{model.kind}, {spec['body']['kind']} body, {model.latent_dim} latent dimensions, {len(model.atoms)} atoms\n"
+        f"- Posterior: {pursuit.posterior_settings}"
+        if isinstance(model, VAE)
+        else f"{model.kind}, {model.n_states} latent states of {len(model.atoms)} atoms"
     )
     return (
         f"# An infopursuit model\n\n"
         f"- Classes ({len(pursuit.classes)}): {shown}\n"
         f"- Queries: {len(pursuit.queries)} ({pursuit.queries.kind}), such as {pursuit.queries.sentences[0]!r}\n"
-        f"- Model: {model.kind}, {model.n_states} latent states of {len(model.atoms)} atoms\n"
+        f"- Model: {described}\n"
         f"- Stops: {pursuit.stopping}, patience {pursuit.patience}\n\n{data}\n\n"
         f"Read it with `infopursuit.load(folder)`. `manifest.json` says the rest.\n"
     )

@@ -29,6 +29,10 @@ class ImpossibleAnswer(ValueError):
     """An answer that has probability zero under the model, whatever the class."""
 
 
+class DamagedModel(ValueError):
+    """A saved model that is incomplete, was altered, or comes from a newer version."""
+
+
 class NotFitted(ValueError, AttributeError):
     """Something was used before it was fitted."""
 

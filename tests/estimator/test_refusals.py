@@ -24,7 +24,7 @@ Y = np.array([0, 0, 0, 1, 1, 1])
         ),
         (
             {"model": "forest"},
-            r"model='forest'; expected one of \['auto', 'empirical', 'table'\], a learner or a model",
+            r"model='forest'; expected one of \['auto', 'empirical', 'table', 'vae'\], a learner or a model",
         ),
         ({"model": 3}, "model=3; expected 'auto', 'table', 'empirical', a learner or a model"),
         ({"model": ip.models.naive_bayes}, "model=<function naive_bayes"),

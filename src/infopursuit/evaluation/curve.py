@@ -56,6 +56,14 @@ def longest_within(points: Sequence[Point], length: float) -> Point:
     return max(fitting, key=lambda p: p.length) if fitting else min(points, key=lambda p: p.length)
 
 
+def told(point: Point) -> str:
+    """A point in words."""
+    return (
+        f"{100 * point.accuracy:.2f} % right (standard error {100 * point.accuracy_error:.2f}) "
+        f"after {point.length:.2f} questions"
+    )
+
+
 def _point(epsilon: float, right: Any, length: Any) -> Point:
     n = len(right)
     accuracy = float(right.mean())

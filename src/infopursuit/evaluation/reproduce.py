@@ -13,7 +13,7 @@ import numpy as np
 
 from infopursuit import datasets, queries
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import Point, confidence_curve, longest_within, summary
+from infopursuit.evaluation.curve import confidence_curve, longest_within, summary, told
 from infopursuit.evaluation.machine import write_result
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
@@ -94,7 +94,7 @@ def reproduce(
     trial = pursuit(train, min(EPSILONS)).run_values(values[held_out], progress=progress)
     curve = confidence_curve(trial, classes[labels[held_out]], EPSILONS, recipe.patience)
     chosen = longest_within(curve, recipe.length)
-    say(f"on {len(held_out)} held-out images, epsilon {chosen.epsilon:g}: {_told(chosen)}")
+    say(f"on {len(held_out)} held-out images, epsilon {chosen.epsilon:g}: {told(chosen)}")
 
     start = time.perf_counter()
     final = pursuit(slice(None), chosen.epsilon)
@@ -126,13 +126,6 @@ def reproduce(
         "held_out": {"chosen": asdict(chosen), "curve": [asdict(p) for p in curve], "smoothing": smoothing.to_spec()},
     }
     file = write_result(folder, f"{name}-empirical", f"infopursuit reproduce {name}", result)
-    say(f"{len(trace)} test images: {_told(point)}, {1000 * each:.1f} ms for each question")
+    say(f"{len(trace)} test images: {told(point)}, {1000 * each:.1f} ms for each question")
     say(f"written to {file}")
     return result
-
-
-def _told(point: Point) -> str:
-    return (
-        f"{100 * point.accuracy:.2f} % right (standard error {100 * point.accuracy_error:.2f}) "
-        f"after {point.length:.2f} questions"
-    )

@@ -16,6 +16,7 @@ from infopursuit.information.patterns import partial_products, pattern_joint
 from infopursuit.information.singles import cell_joint, condition, part_gains, see_evidence, value_joint
 from infopursuit.information.subset import resample, uniform_of
 from infopursuit.models.finite import FiniteModel
+from infopursuit.posteriors.cloud import Cloud
 from infopursuit.posteriors.exact import Belief
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
@@ -210,11 +211,18 @@ class Chooser:
         first = None if best[0] == UNKNOWN else self._influence(int(best[0]), cells, weights, offsets, drawn)
         if first is None:
             return gains, Second()
-        error = float((_variance(first.each, weights, drawn) + first.bias**2) ** 0.5)
+
+        def variance(influence: Tensor) -> float:
+            if isinstance(model, Cloud):
+                mass = weights.to(torch.float64)
+                return model.variance_of(states, mass * (influence - (mass * influence).sum() / mass.sum()))
+            return _variance(influence, weights, drawn)
+
+        error = float((variance(first.each) + first.bias**2) ** 0.5)
         if second[0] == UNKNOWN:
             return gains, Second(error)
         other = self._influence(int(second[0]), cells, weights, offsets, drawn)
-        apart = _variance(first.each - other.each, weights, drawn) ** 0.5
+        apart = variance(first.each - other.each) ** 0.5
         return gains, Second(error, bool(gains[best[0]] - gains[second[0]] <= 2 * apart))
 
     def _whole_table(self, model: FiniteModel) -> Tensor:

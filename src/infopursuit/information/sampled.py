@@ -16,11 +16,14 @@ from infopursuit.types import IntArray
 
 
 class SampledChooser:
-    """The best query after histories whose beliefs are draws."""
+    """The best query after histories whose beliefs are draws.
+
+    exact: never. on_all_draws: whether gains are computed on all draws and for all queries, or on some of them.
+    """
 
     def __init__(self, posterior: SampledPosterior, queries: QuerySet, **settings: Any) -> None:
         self._chooser = Chooser(posterior.cloud, queries, sampled=True, **settings)
-        self.exact = False
+        self.exact, self.on_all_draws = False, self._chooser.exact
         self.n_states, self.n_screened = self._chooser.n_states, self._chooser.n_screened
 
     def choose(self, belief: SampledBelief, asked: IntArray, keys: Sequence[bytes]) -> Proposal:

@@ -232,6 +232,8 @@ class MLPBody:
 
     def __post_init__(self) -> None:
         _check_counts("widths", self.widths)
+        if type(self.batch_norm) is not bool:
+            raise ValueError(f"batch_norm={self.batch_norm!r} must be True or False")
 
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
         encoder = Heads(

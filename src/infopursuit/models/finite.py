@@ -69,6 +69,10 @@ class FiniteModel:
         """(n, S) the probability of some atom values in all states."""
         return self.probs[slots]
 
+    def log_product(self, slots: Tensor) -> Tensor:
+        """(n,) values of different atoms -> (S,) log of the product of their probabilities."""
+        return self.rows(slots).log_().sum(0)
+
     def masses(self, slots: Tensor, weights: Tensor) -> Tensor:
         """The weighted sum of the probabilities of an atom's values in every state.
 

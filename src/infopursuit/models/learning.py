@@ -1,8 +1,11 @@
-"""Learners: recipes that make a finite model from a sample. Those with open settings list the candidates to choose
-from."""
+"""Learners: recipes that make a model from a sample. Those with open settings list the candidates to choose from.
+
+Finite models are here; `vae_learner` trains a `VAE`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -15,6 +18,7 @@ from infopursuit.models.latent_classes import fit_latent_classes
 from infopursuit.models.sample import Sample
 from infopursuit.models.smoothing import Blur, Flip, Smoothing, blur_options
 from infopursuit.models.table import TableModel
+from infopursuit.models.vae import VAE
 from infopursuit.types import Atoms
 
 TABLE_WORK = 2e10
@@ -27,10 +31,10 @@ EMPIRICAL_BYTES = 3 * 2**30
 class Learner(Protocol):
     """Makes a model from a sample; ``shape`` is that of the image whose pixels are the atoms, if they are."""
 
-    def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> FiniteModel:
+    def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> FiniteModel | VAE:
         """The model."""
 
-    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> list[Learner]:
+    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> Sequence[Learner]:
         """Learners without open settings, from the plainest on."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,6 +51,30 @@ class VAE:
             encoder, decoder = body.build(self.features, self.n_classes, self.latent_dim)
         # batch norm takes its statistics from training: in inference one input must not change another's answer
         self.encoder, self.decoder = initialise(encoder, generator).eval(), initialise(decoder, generator).eval()
+
+    @classmethod
+    def from_parts(
+        cls, atoms: Atoms, class_prior: FloatArray, body: Body, latent_dim: int, weights: Mapping[str, Tensor]
+    ) -> VAE:
+        """The VAE with these weights of its `networks`, refused where they are not those of such a body."""
+        model = object.__new__(cls)
+        model.atoms, model.class_prior, model.features = atoms, class_prior, Features(atoms)
+        model.body, model.latent_dim = body, latent_dim
+        with torch.device("meta"):  # shapes without memory: whoever wrote the body down may have written anything
+            model.encoder, model.decoder = body.build(model.features, model.n_classes, latent_dim)
+        expected = model.networks.state_dict()
+        strange = sorted(expected.keys() ^ weights.keys())
+        if strange:
+            raise ValueError(f"the weights are not those of a body {body}: {strange[0]!r} is missing or too many")
+        for name, tensor in expected.items():
+            if weights[name].shape != tensor.shape:
+                raise ValueError(
+                    f"weight {name!r} has shape {tuple(weights[name].shape)}; expected {tuple(tensor.shape)}"
+                )
+        dtype = next(weight.dtype for weight in weights.values() if weight.is_floating_point())
+        model.networks.to_empty(device="cpu").to(dtype).load_state_dict(dict(weights))
+        model.networks.eval()
+        return model
 
     @property
     def n_classes(self) -> int:

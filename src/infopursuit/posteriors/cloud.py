@@ -9,26 +9,42 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.finite import FiniteModel
+from infopursuit.models.finite import FiniteModel, segments
 from infopursuit.models.vae import VAE
-from infopursuit.posteriors.diagnostics import Diagnostics
+from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance
 from infopursuit.posteriors.exact import Belief
 from infopursuit.types import FloatArray, IntArray
 
 DECODED = 512
 """Latents that are decoded at a time."""
+LEAST = 1e-6
+"""No probability of a cloud is below this, which a float32 can still tell from 0 and 1, so that no answer is
+impossible."""
 
 
 class Cloud(FiniteModel):
     """Draws of (y, z), sorted by class, as the states of a finite model.
 
     latents: (S, D). offsets: (C + 1,) where the draws of each class begin. log_prior: (S,) log of their weights.
+    family: (S,) draws of a class with the same number depend on each other: places of one chain, copies of one draw;
+    None where all are independent. mass_variance: (C,) relative variance of each class's mass before any of these
+    draws was made; None where it was known.
     """
 
     kind = "cloud"
 
-    def __init__(self, model: VAE, latents: Tensor, offsets: IntArray, log_prior: Tensor) -> None:
+    def __init__(
+        self,
+        model: VAE,
+        latents: Tensor,
+        offsets: IntArray,
+        log_prior: Tensor,
+        family: Tensor | None = None,
+        mass_variance: FloatArray | None = None,
+    ) -> None:
         self.latents = latents
+        self.family = family
+        self.mass_variance = np.zeros(model.n_classes) if mass_variance is None else mass_variance
         labels = torch.repeat_interleave(
             torch.arange(model.n_classes, device=latents.device),
             torch.as_tensor(np.diff(offsets), device=latents.device),
@@ -36,29 +52,55 @@ class Cloud(FiniteModel):
         by_state = decode(model, latents, labels)  # (S, L), or (S, A) P(yes) where all atoms are yes/no
         self.by_state = by_state
         self.binary = model.features.binary
-        super().__init__(model.atoms, log_prior, offsets, self._by_slot(by_state))
+        super().__init__(model.atoms, log_prior, offsets, by_state.T.contiguous())
 
     def _by_slot(self, by_state: Tensor) -> Tensor:
         columns = by_state.T.contiguous()
         return torch.stack([1 - columns, columns], dim=1).flatten(0, 1) if self.binary else columns
 
+    def rows(self, slots: Tensor) -> Tensor:
+        """(n, S) the probability of some atom values in all states."""
+        if not self.binary:
+            return self.probs[slots]
+        # slot 2a is "no" and slot 2a + 1 is "yes": |p - 1| and |p - 0|
+        return self.probs[slots // 2].sub_((slots % 2 == 0)[:, None].to(self.dtype)).abs_()
+
+    def log_product(self, slots: Tensor) -> Tensor:
+        """(n,) atom values -> (S,) log of the product of their probabilities; four to a logarithm, which is safe since
+        none is below `LEAST`."""
+        table = self.rows(slots)
+        factors = [table[start : start + 4].prod(0).log_() for start in range(0, len(table), 4)]
+        return torch.stack(factors).sum(0)
+
     def state_probs(self, states: Tensor) -> Tensor:
         """(L, M) the probability of all atom values in some states; rows lie together, so that few bytes are read."""
         return self._by_slot(self.by_state[states])
+
+    def variance_of(self, states: Tensor, terms: Tensor) -> float:
+        """How much the sum of terms (M,), one for each of some draws, would vary from one cloud to another."""
+        each = torch.zeros(self.n_states, dtype=torch.float64, device=self.device).index_add_(0, states, terms)
+        total = 0.0
+        for c, (a, b) in enumerate(segments(self.offsets)):
+            mine, family = each[a:b], None if self.family is None else self.family[a:b]
+            total += float(sum_variance(mine, family) + self.mass_variance[c] * mine.sum().square())
+        return total
 
 
 @torch.no_grad()
 def decode(model: VAE, latents: Tensor, labels: Tensor) -> Tensor:
     """(S, D) -> (S, L) probabilities of all atom values, or (S, A) of "yes" where all atoms are yes/no."""
     binary = model.features.binary
+    sizes = torch.as_tensor(np.array(model.atoms.sizes)[model.atoms.slot_atom], device=model.device)
     table = torch.empty(
         (len(latents), len(model.atoms) if binary else model.atoms.n_slots), dtype=model.dtype, device=model.device
     )
     for start in range(0, len(latents), DECODED):
         some = slice(start, start + DECODED)
         logits = model.logits(latents[some], labels[some])
-        # kept off 0 and 1 by what a float32 can tell apart, so that no answer is impossible
-        table[some] = logits.sigmoid().clamp(1e-6, 1 - 1e-6) if binary else model.features.slot_log_probs(logits).exp()
+        if binary:
+            table[some] = logits.sigmoid().clamp(LEAST, 1 - LEAST)
+        else:
+            table[some] = LEAST + (1 - LEAST * sizes) * model.features.slot_log_probs(logits).exp()
     return table
 
 

@@ -34,6 +34,10 @@ class Diagnostics:
 
     def trouble(self) -> str:
         """What is wrong and what to do about it, in a sentence each; empty when all is fine."""
+        return " ".join(self.troubles())
+
+    def troubles(self) -> list[str]:
+        """The sentences of `trouble`."""
         found = []
         if self.acceptance < LOWEST_ACCEPTANCE:
             found.append(f"Acceptance {self.acceptance:.3g} is below {LOWEST_ACCEPTANCE:g}: use a smaller step_size.")
@@ -48,7 +52,7 @@ class Diagnostics:
             )
         if self.ess < LOWEST_ESS:
             found.append(f"Only {self.ess:.1f} effective draws, below {LOWEST_ESS:g}: take more draws.")
-        return " ".join(found)
+        return found
 
 
 def weight_ess(log_weights: Tensor, dim: int = -1) -> Tensor:
@@ -59,6 +63,42 @@ def weight_ess(log_weights: Tensor, dim: int = -1) -> Tensor:
     """
     weights = torch.exp(log_weights - log_weights.amax(dim=dim, keepdim=True))
     return (weights.sum(dim=dim).square() / weights.square().sum(dim=dim)).nan_to_num(nan=0.0)
+
+
+def sum_variance(terms: Tensor, family: Tensor | None = None) -> Tensor:
+    """Variance of a sum of N like terms, from how much they differ: (..., N) -> (...).
+
+    Of normalised weights it is the relative variance of their mean, about 1 / ess - 1 / N. Draws of one ``family``
+    (N,) depend on each other, so that only the sums over families are taken for independent. Where there is a single
+    one, nothing can be compared: then the square of the sum stands for it.
+
+    >>> sum_variance(torch.tensor([0.25, 0.75])).item()
+    0.25
+    >>> sum_variance(torch.tensor([0.25, 0.75]), torch.tensor([7, 7])).item()
+    1.0
+    """
+    excess = terms - terms.mean(dim=-1, keepdim=True)
+    n = terms.shape[-1]
+    if family is not None:
+        names, place = torch.unique(family, return_inverse=True)
+        n = len(names)
+        sums = torch.zeros((*terms.shape[:-1], n), dtype=terms.dtype, device=terms.device)
+        excess = sums.index_add_(-1, place, excess)
+    if n < 2:
+        return terms.sum(dim=-1).square()
+    return excess.square().sum(dim=-1) * n / (n - 1)
+
+
+def family_ess(draws: Tensor, family: Tensor) -> Tensor:
+    """Effective number of draws for a mean, where those of one ``family`` (N,) depend on each other: (N, D) -> (D,).
+
+    Between the number of families, where all of one are equal, and N, where they have moved apart.
+    """
+    if (family == family[0]).all():
+        return torch.ones(draws.shape[1], dtype=torch.float64, device=draws.device)
+    terms = draws.to(torch.float64).T / len(draws)  # (D, N)
+    ess = len(draws) * sum_variance(terms) / sum_variance(terms, family)
+    return ess.nan_to_num(nan=1.0).clamp(1, len(draws))
 
 
 def r_hat(draws: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.threads import side_by_side
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 NEVER = -torch.inf
@@ -71,12 +72,18 @@ class ExactPosterior:
         asked, cells = torch.as_tensor(queries, device=device), torch.as_tensor(answers, device=device)
         evidence = belief.evidence[rows]
         log_weights = belief.log_weights[rows]
+        seen = torch.full_like(cells, UNKNOWN)  # (H, W) the slot of an atom that is now known, and nothing was before
         for w in range(cells.shape[1]):
             known = torch.nonzero(cells[:, w] != UNKNOWN)[:, 0]
             if len(known):
                 slots = self._slots[self._query_atoms[asked[known], w]]  # (n, V)
                 keeps = self._query_cells[asked[known], w][:, : slots.shape[1]] == cells[known, w, None]  # (n, V)
-                self._absorb(log_weights, evidence, known, slots, keeps)
+                self._absorb(log_weights, evidence, known, slots, keeps, seen[:, w])
+        mine = torch.nonzero((seen != UNKNOWN).any(dim=1))[:, 0].tolist()
+        if cells.shape[1] == 1:
+            self._multiply(log_weights, mine, seen[:, 0])
+        else:
+            side_by_side(lambda i: self._multiply_one(log_weights[mine[i]], seen[mine[i]]), len(mine))
         return Belief(log_weights, evidence)
 
     def log_joint(self, belief: Belief) -> Tensor:
@@ -92,8 +99,24 @@ class ExactPosterior:
         """(H, C) standard errors of p(y | history): none."""
         return np.zeros((len(belief), self.model.n_classes))
 
-    def _absorb(self, log_weights: Tensor, evidence: Tensor, rows: Tensor, slots: Tensor, keeps: Tensor) -> None:
-        """Exclude the values of one atom that do not agree with its answer, in place in the new rows.
+    def _multiply_one(self, log_weights: Tensor, slots: Tensor) -> None:
+        """Multiply the weights of one history by the probabilities of the values that it has seen, in place."""
+        log_weights += self.model.log_product(slots[slots != UNKNOWN])
+
+    def _multiply(self, log_weights: Tensor, rows: list[int], slots: Tensor) -> None:
+        """The same for many histories that have seen one value each."""
+        mine = torch.as_tensor(rows, device=slots.device)
+        # a few rows at a time, so that what is gathered is still in the cache when it is added
+        size = max(1, CACHE // (8 * self.model.n_states))
+        for start in range(0, len(rows), size):
+            some = mine[start : start + size]
+            log_weights.index_add_(0, some, self.model.rows(slots[some]).log_().to(log_weights.dtype))
+
+    def _absorb(
+        self, log_weights: Tensor, evidence: Tensor, rows: Tensor, slots: Tensor, keeps: Tensor, seen: Tensor
+    ) -> None:
+        """Exclude the values of one atom that do not agree with its answer, in place in the new rows; an atom of which
+        nothing was known, and one value is left, is only noted in ``seen``.
 
         Each state's weight is multiplied by P(atom in what is left) / P(atom in what was left before): 1 for an atom
         that was known already (a pixel under an earlier patch), so that nothing is counted twice.
@@ -108,16 +131,7 @@ class ExactPosterior:
         fresh = ((before == 0) | ~real).all(dim=1)
         single = fresh & (after.isfinite().sum(dim=1) == 1) & (after.amax(dim=1) == 0)
         if single.any():
-            slot = slots[single].gather(1, after[single].argmax(dim=1, keepdim=True))[:, 0]
-            mine = rows[single]
-            # a few rows at a time, so that what is gathered is still in the cache when it is added
-            size = max(1, CACHE // (8 * self.model.n_states))
-            for start in range(0, len(slot), size):
-                factor = self.model.rows(slot[start : start + size]).log_()
-                if size == 1:
-                    log_weights[mine[start]] += factor[0]
-                else:
-                    log_weights.index_add_(0, mine[start : start + size], factor.to(log_weights.dtype))
+            seen[rows[single]] = slots[single].gather(1, after[single].argmax(dim=1, keepdim=True))[:, 0]
         mixed = torch.nonzero(~single)[:, 0]
         size = max(1, CHUNK // (8 * slots.shape[1] * self.model.n_states))
         for start in range(0, len(mixed), size):

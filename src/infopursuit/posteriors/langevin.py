@@ -1,4 +1,4 @@
-"""`langevin`: the paper's sampler. Chains for each class, begun where those of the history before it ended."""
+"""`langevin`: the paper's sampler. Chains for each class, begun at draws of the history before it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infopursuit.models.finite import segments
 from infopursuit.models.vae import VAE
 from infopursuit.posteriors.chains import Chains, LogDensity, adapt, mala, start, ula
 from infopursuit.posteriors.cloud import Own, SampledBelief
 from infopursuit.posteriors.diagnostics import Diagnostics, chain_ess, r_hat
-from infopursuit.posteriors.sampled import SampledPosterior, check_settings
+from infopursuit.posteriors.sampled import SampledPosterior, check_settings, systematic
 from infopursuit.posteriors.target import target
 from infopursuit.queries.queryset import QuerySet
 
@@ -76,30 +77,41 @@ class LangevinPosterior(SampledPosterior):
     def _renew(self, belief: SampledBelief, h: int, key: bytes) -> Own:
         cloud, mine = self.source(belief, h)
         one = belief.take(slice(h, h + 1))
-        joint = self.log_joint(one)[0]
         worth = self._worth(self.log_class(one)[0])
         generator = self.generator(b"chains" + key)
-        evidence = mine.evidence[0]
         parts: list[Tensor] = []
+        families: list[Tensor] = []
         infos: list[Diagnostics] = []
-        for c in range(self.model.n_classes):
-            before = cloud.latents[int(cloud.offsets[c]) : int(cloud.offsets[c + 1])]
+        for c, (a, b) in enumerate(segments(cloud.offsets)):
+            before, weights = cloud.latents[a:b], mine.log_weights[0, a:b]
             if c not in worth:
-                parts.append(before[-1:])
+                picked = systematic(weights, 1, generator)
+                parts.append(before[picked])
+                families.append(picked)
                 continue
-            # warm start: the last place of each chain, over again where there are fewer
-            begin = before[-self.settings.n_chains :]
-            begin = begin.repeat(math.ceil(self.settings.n_chains / len(begin)), 1)[: self.settings.n_chains]
-            labels = torch.full((self.settings.n_chains,), c, device=cloud.device)
-            draws, info = self._run(begin, labels, evidence, generator)
+            picked = self._begin(weights, generator)
+            draws, info = self._run(before[picked], torch.full_like(picked, c), mine.evidence[0], generator)
             parts.append(draws)
+            # chains that begin at the same place are copies of one until they have moved apart
+            families.append(picked.repeat(self.settings.n_steps))
             infos.append(info)
         worst = Diagnostics(
             float(np.min([info.acceptance for info in infos])) if self.settings.kernel != "ula" else math.nan,
             float(np.min([info.ess for info in infos])),
             float(np.max([info.r_hat for info in infos])),
         )
-        return self._own(parts, joint, evidence, worst)
+        return self._own(parts, families, one, worst)
+
+    def _begin(self, log_weights: Tensor, generator: torch.Generator) -> Tensor:
+        """(n_chains,) the draws before the answer at which the chains begin.
+
+        Taken by their weights, draws are from the new law already, and the burn-in only has to move copies apart. The
+        paper's chains go on from their last places.
+        """
+        n, n_before = self.settings.n_chains, len(log_weights)
+        if self.settings.kernel == "ula":
+            return (torch.arange(n, device=log_weights.device) - n) % n_before
+        return systematic(log_weights, n, generator)
 
     def _run(
         self, begin: Tensor, labels: Tensor, evidence: Tensor, generator: torch.Generator

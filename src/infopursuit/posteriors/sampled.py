@@ -17,15 +17,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.finite import class_log_sums
+from infopursuit.models.finite import class_log_sums, segments
 from infopursuit.models.vae import VAE
 from infopursuit.posteriors.cloud import Cloud, Own, SampledBelief, stratified_prior
-from infopursuit.posteriors.diagnostics import Diagnostics, weight_ess
+from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance, weight_ess
 from infopursuit.posteriors.exact import Belief, ExactPosterior
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
+
+MATTERS = 1e-2
+"""The posterior above which a class's draws must be enough."""
 
 NEGLIGIBLE = 1e-6
 """Classes whose posterior mass is below this together are carried along, but no work is spent on their draws."""
@@ -106,35 +109,48 @@ class SampledPosterior:
         return joint - torch.logsumexp(joint, dim=1, keepdim=True)
 
     def class_errors(self, belief: SampledBelief) -> FloatArray:
-        """(H, C) standard error of p(y | history) that comes from the number of draws (delta method).
-
-        The probability of the history in a class is a mean over draws, with relative variance of about one over
-        their effective number.
-        """
+        """(H, C) standard error of p(y | history) that comes from the number of draws (delta method)."""
         p = self.log_class(belief).exp().cpu().numpy()
-        ess = self.class_ess(belief)
-        relative = np.where(ess > 0, 1 / np.maximum(ess, 1e-12), 1.0)
-        spread = (p**2 * relative).sum(axis=1, keepdims=True)
-        return np.asarray(p * np.sqrt(np.maximum((1 - 2 * p) * relative + spread, 0)))
+        variance = self.class_variance(belief)
+        spread = (p**2 * variance).sum(axis=1, keepdims=True)
+        return np.asarray(p * np.sqrt(np.maximum((1 - 2 * p) * variance + spread, 0)))
+
+    def class_variance(self, belief: SampledBelief) -> FloatArray:
+        """(H, C) relative variance of p(y, history).
+
+        It is a product of means over draws, one for each time that draws were made, so that relative variances add up.
+        """
+        weights = belief.shared.log_weights.reshape(len(belief), self.model.n_classes, -1)
+        found = sum_variance(torch.softmax(weights, dim=-1)).cpu().numpy()
+        for h, mine in enumerate(belief.own):
+            if mine is not None:
+                for c, (a, b) in enumerate(segments(mine.cloud.offsets)):
+                    share = torch.softmax(mine.belief.log_weights[0, a:b], dim=0)
+                    family = None if mine.cloud.family is None else mine.cloud.family[a:b]
+                    found[h, c] = mine.cloud.mass_variance[c] + float(sum_variance(share, family))
+        return np.asarray(np.nan_to_num(found, nan=1.0))  # of a class that cannot be
 
     def class_ess(self, belief: SampledBelief) -> FloatArray:
         """(H, C) effective number of draws in each class."""
-        found = np.empty((len(belief), self.model.n_classes))
+        found = weight_ess(belief.shared.log_weights.reshape(len(belief), self.model.n_classes, -1)).cpu().numpy()
         for h, mine in enumerate(belief.own):
-            cloud = self.cloud if mine is None else mine.cloud
-            weights = belief.shared.log_weights[h] if mine is None else mine.belief.log_weights[0]
-            for c in range(self.model.n_classes):
-                found[h, c] = float(weight_ess(weights[int(cloud.offsets[c]) : int(cloud.offsets[c + 1])]))
-        return found
+            if mine is not None:
+                weights = mine.belief.log_weights[0]
+                found[h] = [float(weight_ess(weights[a:b])) for a, b in segments(mine.cloud.offsets)]
+        return np.asarray(found)
 
     def info(self, belief: SampledBelief) -> list[Diagnostics]:
-        """How good the draws of each history are."""
+        """How good the draws of each history are, in the class with the fewest among those that matter."""
         ess, p = self.class_ess(belief), self.log_class(belief).exp().cpu().numpy()
-        least = np.where(p > 1e-2, ess, np.inf).min(axis=1)
-        return [
-            Diagnostics(float("nan"), float(least[h]), float("nan")) if mine is None else mine.info
-            for h, mine in enumerate(belief.own)
-        ]
+        found = []
+        for h, mine in enumerate(belief.own):
+            if mine is None:
+                found.append(Diagnostics(float("nan"), float(ess[h, p[h] > MATTERS].min()), float("nan")))
+            else:
+                # answers that came after the draws were made leave some of them without weight
+                left = (ess[h] / np.diff(mine.cloud.offsets))[p[h] > MATTERS].min()
+                found.append(replace(mine.info, ess=float(mine.info.ess * left)))
+        return found
 
     def source(self, belief: SampledBelief, h: int) -> tuple[Cloud, Belief]:
         """The draws that history h uses, and its belief on them."""
@@ -164,19 +180,34 @@ class SampledPosterior:
         mass = torch.cumsum(log_class[order].exp(), dim=0)
         return sorted(int(c) for c in order[mass >= NEGLIGIBLE])
 
-    def _own(self, parts: Sequence[Tensor], joint: Tensor, evidence: Tensor, info: Diagnostics) -> Own:
-        """Equally weighted draws of each class as a history's own; the mass of each class stays as it was."""
+    def _own(
+        self, parts: Sequence[Tensor], families: Sequence[Tensor], belief: SampledBelief, info: Diagnostics
+    ) -> Own:
+        """Equally weighted draws of each class as the own ones of the one history of a belief; the mass of each class
+        stays as it was."""
+        joint, evidence = self.log_joint(belief)[0], belief.shared.evidence[0]
         sizes = [len(part) for part in parts]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         labels = torch.repeat_interleave(torch.arange(len(sizes)), torch.as_tensor(sizes)).to(joint.device)
         log_weights = (joint - torch.as_tensor(np.log(sizes), device=joint.device))[labels]
-        cloud = Cloud(self.model, torch.cat(list(parts)), offsets, log_weights)
+        latents, family = torch.cat(list(parts)), torch.cat(list(families))
+        cloud = Cloud(self.model, latents, offsets, log_weights, family, self.class_variance(belief)[0])
         return Own(cloud, Belief(log_weights[None], evidence[None]), info)
 
     def _look_at(self, own: Own | None) -> None:
         """Say once what is wrong with the draws."""
-        trouble = own.info.trouble() if own is not None else ""
-        kind = trouble.split(":")[-1]
-        if trouble and kind not in self._warned:
-            self._warned.add(kind)
-            logger.warning("%s: %s (said once)", self.name, trouble)
+        troubles = {trouble.split(": ")[-1]: trouble for trouble in (own.info.troubles() if own is not None else [])}
+        new = [trouble for advice, trouble in troubles.items() if advice not in self._warned]
+        if new:
+            self._warned.update(troubles)
+            logger.warning("%s: %s (said once)", self.name, " ".join(new))
+
+
+def systematic(log_weights: Tensor, n: int, generator: torch.Generator) -> Tensor:
+    """(n,) which draws to go on with: each as often as its weight says, up to rounding, which is left to chance."""
+    shift = torch.rand(1, generator=generator, dtype=torch.float64)
+    points = (torch.arange(n, dtype=torch.float64) + shift) / n
+    cumulative = torch.softmax(log_weights.to(torch.float64), dim=0).cumsum(0)
+    # right: a point on a boundary belongs to the draw above it, so that one of weight zero is never taken
+    picked = torch.searchsorted(cumulative, points.to(cumulative.device), right=True)
+    return picked.clamp(max=len(log_weights) - 1)

@@ -7,17 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from infopursuit.models.finite import segments
 from infopursuit.models.vae import VAE
 from infopursuit.posteriors.chains import adapt, mala, start
 from infopursuit.posteriors.cloud import Own, SampledBelief
-from infopursuit.posteriors.diagnostics import Diagnostics
-from infopursuit.posteriors.sampled import SampledPosterior, check_settings
+from infopursuit.posteriors.diagnostics import Diagnostics, family_ess
+from infopursuit.posteriors.sampled import MATTERS, SampledPosterior, check_settings, systematic
 from infopursuit.posteriors.target import target
 from infopursuit.queries.queryset import QuerySet
-
-MATTERS = 1e-2
-"""The posterior above which a class's draws must be enough."""
 
 
 @dataclass(frozen=True)
@@ -68,29 +67,25 @@ class SMCPosterior(SampledPosterior):
     def _renew(self, belief: SampledBelief, h: int, key: bytes) -> Own:
         cloud, mine = self.source(belief, h)
         one = belief.take(slice(h, h + 1))
-        joint = self.log_joint(one)[0]
         worth = self._worth(self.log_class(one)[0])
         generator = self.generator(b"move" + key)
-        n_own = self.settings.n_own
-        evidence, parts, accepted = mine.evidence[0], [], []
-        for c in range(self.model.n_classes):
-            begin, end = int(cloud.offsets[c]), int(cloud.offsets[c + 1])
-            weights = mine.log_weights[0, begin:end]
-            if c not in worth:
-                # its mass is kept on its heaviest draw
-                parts.append(cloud.latents[begin:end][weights.argmax()[None]])
-                continue
-            shift = torch.rand(1, generator=generator, dtype=torch.float64)
-            points = (torch.arange(n_own, dtype=torch.float64) + shift) / n_own
-            cumulative = torch.softmax(weights.to(torch.float64), dim=0).cumsum(0)
-            picked = torch.searchsorted(cumulative, points.to(cumulative.device), right=True).clamp(max=end - begin - 1)
-            labels = torch.full((n_own,), c, device=cloud.device)
-            density = target(self.model, labels, evidence)
-            chains, eta = start(cloud.latents[begin:end][picked], density), self.settings.step_size
-            for i in range(self.settings.n_moves):
-                chains, acceptance = mala(chains, density, eta, generator)
-                eta = adapt(eta, acceptance, i)
-                accepted.append(float(acceptance.mean()))
-            parts.append(chains.latents)
-        info = Diagnostics(float(np.mean(accepted)) if accepted else float("nan"), float(n_own), float("nan"))
-        return self._own(parts, joint, evidence, info)
+        parts: list[Tensor] = []
+        families: list[Tensor] = []
+        accepted, ess = [], []
+        for c, (a, b) in enumerate(segments(cloud.offsets)):
+            # a class that hardly counts keeps its mass on one draw
+            picked = systematic(mine.log_weights[0, a:b], self.settings.n_own if c in worth else 1, generator)
+            latents = cloud.latents[a:b][picked]
+            if c in worth:
+                density = target(self.model, torch.full_like(picked, c), mine.evidence[0])
+                chains, eta = start(latents, density), self.settings.step_size
+                for i in range(self.settings.n_moves):
+                    chains, acceptance = mala(chains, density, eta, generator)
+                    eta = adapt(eta, acceptance, i)
+                    accepted.append(float(acceptance.mean()))
+                latents = chains.latents
+                ess.append(float(family_ess(latents, picked).min()))
+            parts.append(latents)
+            families.append(picked)
+        info = Diagnostics(float(np.mean(accepted)), min(ess), float("nan"))
+        return self._own(parts, families, one, info)
