@@ -167,3 +167,54 @@ def mixed(latent_dim=1, seed=0, **options):
 def pixels(latent_dim=2, seed=0, **options):
     """An image of 3 x 3 pixels, and its four patches of 2 x 2, which overlap."""
     return Known(small_vae((2,) * 9, latent_dim, seed=seed, **options), ip.queries.patches((3, 3), size=2))
+
+
+# ---- samplers over many seeds ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What a sampler says after one history with one seed after another, and the truth.
+
+    class_probs, errors: (seeds, C). evidence: (seeds,) estimated p(history) over the true one. renewed: (seeds,)
+    whether the history has draws of its own.
+    """
+
+    class_probs: np.ndarray
+    errors: np.ndarray
+    truth: np.ndarray
+    evidence: np.ndarray
+    renewed: np.ndarray
+
+    @property
+    def covered(self):
+        """The share of class probabilities that are within two of their reported standard errors of the truth."""
+        return float((np.abs(self.class_probs - self.truth) <= 2 * self.errors).mean())
+
+    @property
+    def off(self):
+        """Root mean square of (estimate - truth) / reported standard error: 1 when the errors are honest."""
+        return float(np.sqrt(np.mean(((self.class_probs - self.truth) / self.errors) ** 2)))
+
+    @property
+    def bias(self):
+        """How many Monte Carlo standard errors the mean estimate of p(history) is away from the truth."""
+        return float((self.evidence.mean() - 1) / (self.evidence.std(ddof=1) / np.sqrt(len(self.evidence))))
+
+
+def estimates(known, settings, history, n_seeds):
+    """What a sampler says with the seeds 0, 1, ..."""
+    found = []
+    for seed in range(n_seeds):
+        posterior = settings.build(known.model, known.queries, seed)
+        belief = believe(posterior, history)
+        found.append(
+            (
+                posterior.log_class(belief)[0].exp().numpy(),
+                posterior.class_errors(belief)[0],
+                float(torch.logsumexp(posterior.log_joint(belief), dim=1)) - known.log_probability(history),
+                belief.own[0] is not None,
+            )
+        )
+    p, errors, evidence, renewed = (np.array(column) for column in zip(*found, strict=True))
+    return Estimates(p, errors, known.class_probs(history), np.exp(evidence), renewed)

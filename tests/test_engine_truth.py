@@ -70,6 +70,33 @@ def test_whole_traces(seed):
         )
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_the_runner_up_is_the_second_best(seed):
+    """By the enumerator's gains, the lowest of those that tie; and a tie is said where the lead is nothing."""
+    world, rng = world_of(5000 + seed, kind=KINDS[seed % len(KINDS)])
+    values = world.inputs(rng, 5, unknown=0.2 if seed % 3 == 0 else 0.0)
+    trace = world.pursuit([("max_queries", 4)], exact_gains=True if seed % 2 else None).run_values(values)
+    assert (trace.posterior_errors == 0).all()
+    for i in range(len(values)):
+        history = trace.history(i)
+        for k, (query, _) in enumerate(history):
+            before = history[:k]
+            left = set(range(len(world.queries))) - {q for q, _ in before} - {query}
+            gains = {q: world.truth.gain(q, before) for q in sorted(left)}
+            if not gains:
+                assert trace.runners_up[i, k] == -1
+                assert not trace.ties[i, k]
+                continue
+            top = max(gains.values())
+            close = [q for q in gains if abs(top - gains[q]) < 2e-9]
+            assert int(trace.runners_up[i, k]) in close
+            if all(abs(top - gains[q]) < 5e-10 for q in close):
+                assert trace.runners_up[i, k] == close[0]
+            lead = world.truth.gain(query, before) - gains[int(trace.runners_up[i, k])]
+            if not 5e-10 < lead < 2e-9:
+                assert trace.ties[i, k] == (lead <= 5e-10)
+
+
 @pytest.mark.parametrize("patience", [0, 1, 2])
 @pytest.mark.parametrize(
     "rules",
@@ -120,6 +147,8 @@ def test_ties_go_to_the_lowest_index():
     world = World(np.full(3, 1 / 3), np.full((3, 2), 0.5), [weak, table, table, weak], queries)
     trace = world.pursuit([("max_queries", 4)]).run_values([[0, 1, 1, 0]])
     assert trace.queries[0, 0] == 1
+    assert trace.runners_up[0, 0] == 2
+    assert trace.ties[0, 0]
     assert trace.queries[0].tolist() == world.truth.trace([0, 1, 1, 0], [("max_queries", 4)]).queries
     nudged = [weak, table, table + np.array([5e-10, -5e-10]) * np.sign(table[..., :1] - 0.5), weak]
     nudged[2] = nudged[2] / nudged[2].sum(-1, keepdims=True)

@@ -25,8 +25,9 @@ def trace():
 def test_shapes_and_padding(trace):
     B, K, W, C = len(trace), int(trace.length.max()), 2, 3
     assert trace.queries.shape == trace.gains.shape == trace.gain_errors.shape == (B, K)
+    assert trace.runners_up.shape == trace.ties.shape == (B, K)
     assert trace.answers.shape == (B, K, W)
-    assert trace.posteriors.shape == (B, K + 1, C)
+    assert trace.posteriors.shape == trace.posterior_errors.shape == (B, K + 1, C)
     assert trace.length.shape == trace.settled_at.shape == trace.stopped_because.shape == (B,)
     assert len(set(trace.length.tolist())) > 1
     after = np.arange(K) >= trace.length[:, None]
@@ -34,11 +35,27 @@ def test_shapes_and_padding(trace):
     assert (trace.queries[~after] >= 0).all()
     assert (trace.answers[after] == -1).all()
     assert (trace.gains[after] == 0).all()
+    assert (trace.runners_up[after] == -1).all()
+    assert not trace.ties[after].any()
+    assert trace.ties.dtype == bool
     assert trace.queries.dtype.kind == trace.answers.dtype.kind == "i"
     np.testing.assert_allclose(trace.posteriors.sum(axis=2), 1, atol=1e-12)
     for i in range(B):
         assert (trace.posteriors[i, trace.length[i] :] == trace.posterior[i]).all()
     assert (trace.settled_at <= trace.length).all()
+
+
+def test_nothing_is_uncertain_where_all_is_exact(trace):
+    assert trace.exact_gains
+    assert (trace.gain_errors == 0).all()
+    assert (trace.posterior_errors == 0).all()
+
+
+def test_the_runner_up_was_not_asked_before(trace):
+    for i in range(len(trace)):
+        for k in range(int(trace.length[i])):
+            left = {0, 1, 2} - set(trace.queries[i, : k + 1].tolist())
+            assert int(trace.runners_up[i, k]) in (left or {-1})
 
 
 def test_predictions_are_labels_of_the_last_posterior(trace):
@@ -91,6 +108,7 @@ def test_a_trace_says_whether_its_gains_are_exact():
     sampled = world.pursuit([("max_queries", 2)], exact_gains=False, n_states=6).run_values(values)
     assert not sampled.exact_gains
     assert (sampled.gain_errors > 0).any()
+    assert (sampled.posterior_errors == 0).all()  # gains are sampled, the posterior of a finite model never is
 
 
 def test_many_steps_grow_the_trace():
@@ -108,6 +126,10 @@ def test_many_steps_grow_the_trace():
     trace = pursuit.run(values)
     assert trace.length.tolist() == [1, 35, 1]
     assert trace.queries[1].tolist() == list(range(35))
-    assert trace.posteriors.shape == (3, 36, 2)
+    assert trace.posteriors.shape == trace.posterior_errors.shape == (3, 36, 2)
+    assert trace.runners_up.shape == trace.ties.shape == (3, 35)
+    assert trace.runners_up[1].tolist() == list(range(1, 36))
+    assert trace.ties[1].tolist() == [False] + [True] * 34  # all but the first tell nothing
+    assert trace.runners_up[0].tolist() == [1] + [-1] * 34
     np.testing.assert_allclose(trace.posteriors[0, 1:], [[0.001, 0.999]] * 35)
     np.testing.assert_allclose(trace.posteriors[1], 0.5)

@@ -90,7 +90,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
         if old.name != manifest["tensors"]["file"]:
             old.unlink(missing_ok=True)
     if spec["contains_training_data"]:
-        logger.warning("%s contains the training examples themselves: an empirical model is its training data", folder)
+        logger.warning("%s contains %s", folder, _training_data(pursuit))
 
 
 def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
@@ -294,13 +294,20 @@ def _versions() -> dict[str, str]:
     return found
 
 
+def _training_data(pursuit: Pursuit) -> str:
+    """In which way a model holds its training data, if it does."""
+    if isinstance(pursuit.model, VAE):
+        return "the latents of the training examples, from which they can be drawn again"
+    return "the training examples themselves: an empirical model is its training data"
+
+
 def _card(pursuit: Pursuit, spec: dict[str, Any]) -> str:
     """What is in the folder, for people."""
     model = pursuit.model
     shown = ", ".join(str(c) for c in pursuit.classes[:20]) + (", ..." if len(pursuit.classes) > 20 else "")
     data = (
-        "**This folder contains its training data**: every training example is a latent state of the model. Share it "
-        "only with those who may see the data."
+        f"**This folder contains its training data**: {_training_data(pursuit)}. Share it only with those who may see "
+        f"the data."
         if spec["contains_training_data"]
         else "The folder holds the weights of networks, not the training examples."
         if isinstance(model, VAE)

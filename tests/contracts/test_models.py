@@ -27,6 +27,12 @@ def _empirical(seed, smoothing, dtype=torch.float32, **options):
     return ip.models.EmpiricalModel.of(_sample(seed, **options), smoothing, dtype)
 
 
+def _cloud(sizes, dtype=torch.float32):
+    """Decoded draws of a VAE: to everything that asks for probabilities they are a finite model."""
+    vae = ip.models.VAE(sizes, [0.5, 0.3, 0.2], ip.models.MLPBody((8,)), 2).to(dtype=dtype)
+    return ip.posteriors.SMC(n_draws=7).build(vae, questions(vae)).cloud
+
+
 MODELS = [
     pytest.param(lambda: ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.2], [0.1, 0.2]]), id="naive Bayes"),
     pytest.param(lambda: _table(0, kind="yes_no", zeros=False), id="table of yes/no atoms"),
@@ -38,6 +44,8 @@ MODELS = [
     pytest.param(lambda: _empirical(2, ip.models.Flip((0.3,)), dtype=torch.float64), id="empirical, float64"),
     pytest.param(lambda: _empirical(3, ip.models.Blur(shape=(3, 4))), id="empirical, blurred"),
     pytest.param(lambda: _empirical(4, ip.models.Blur(shape=(3, 4)), dtype=torch.float64), id="blurred, float64"),
+    pytest.param(lambda: _cloud((2, 3, 2, 4)), id="draws of a VAE"),
+    pytest.param(lambda: _cloud((2,) * 5, torch.float64), id="draws of a VAE of yes/no atoms, float64"),
 ]
 
 

@@ -26,7 +26,7 @@ Y = np.array([0, 0, 0, 1, 1, 1])
             {"model": "forest"},
             r"model='forest'; expected one of \['auto', 'empirical', 'table', 'vae'\], a learner or a model",
         ),
-        ({"model": 3}, "model=3; expected 'auto', 'table', 'empirical', a learner or a model"),
+        ({"model": 3}, "model=3; expected 'auto', 'table', 'empirical', 'vae', a learner or a model"),
         ({"model": ip.models.naive_bayes}, "model=<function naive_bayes"),
         ({"model": ip.models.TableModel}, "model=<class"),
         ({"model": ip.models.empirical("blur")}, "smoothing='blur' needs patch queries"),

@@ -27,6 +27,9 @@ def strokes(n, rng):
 def test_bench(tmp_path, monkeypatch, capsys):
     images, labels = strokes(260, np.random.default_rng(0))
     monkeypatch.setattr(bench_module, "_images", lambda: (images, labels, "made up"))
+    # these take minutes, and have tests of their own
+    monkeypatch.setattr(bench_module, "growth", lambda say: {})
+    monkeypatch.setattr(bench_module, "_yardstick", lambda say: None)
     assert main(["bench", "--out", str(tmp_path), "--histories", "5"]) == 0
     told = capsys.readouterr().out
     result = json.loads((tmp_path / "bench.json").read_text())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from infopursuit.posteriors.diagnostics import Diagnostics, chain_ess, r_hat, weight_ess
+from infopursuit.posteriors.diagnostics import Diagnostics, chain_ess, family_ess, r_hat, sum_variance, weight_ess
 
 FINE = {"acceptance": 0.6, "ess": 500.0, "r_hat": 1.01}
 
@@ -44,6 +44,44 @@ def test_weight_ess_is_the_formula_and_a_factor_changes_nothing(log_weights, shi
     assert weight_ess(log_weights).item() == pytest.approx(naive, rel=1e-12)
     assert weight_ess(log_weights + shift).item() == pytest.approx(naive, rel=1e-8)
     assert 1 - 1e-12 <= naive <= len(log_weights) + 1e-9
+
+
+def test_the_variance_of_normalised_weights_is_that_of_their_mean():
+    """Close to 1 / ess - 1 / N, and seen over many sets of draws."""
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.rand((4000, 30), generator=generator, dtype=torch.float64) ** 2
+    share = weights / weights.sum(dim=1, keepdim=True)
+    reported = sum_variance(share)
+    torch.testing.assert_close(reported, (1 / weight_ess(share.log()) - 1 / 30) * 30 / 29)
+    means = weights.mean(dim=1)
+    assert reported.mean().item() == pytest.approx((means.std() / means.mean()).item() ** 2, rel=0.1)
+
+
+def test_families_are_what_is_independent():
+    """Copies of a draw are no further draws; where draws of a family differ as others do, nothing is lost."""
+    generator = torch.Generator().manual_seed(0)
+    ten = torch.randn((2000, 10), generator=generator, dtype=torch.float64)
+    copies, family = ten.repeat_interleave(4, dim=1), torch.arange(10).repeat_interleave(4)
+    torch.testing.assert_close(sum_variance(copies / 40, family), sum_variance(ten / 10))
+    apart = torch.randn((2000, 40), generator=generator, dtype=torch.float64)
+    one, two = (sum_variance(apart / 40, names).mean().item() for names in (family, None))
+    assert one == pytest.approx(two, rel=0.05)
+    assert (sum_variance(torch.tensor([2.0, 3.0]), torch.tensor([1, 1])), sum_variance(torch.tensor([3.0]))) == (25, 9)
+    assert sum_variance(torch.full((7,), 1 / 7, dtype=torch.float64)) < 1e-30
+
+
+def test_family_ess():
+    generator = torch.Generator().manual_seed(0)
+    ten = torch.randn((10, 500), generator=generator, dtype=torch.float64)
+    family = torch.arange(10).repeat_interleave(4)
+    torch.testing.assert_close(
+        family_ess(ten.repeat_interleave(4, dim=0), family).mean().item(), 10.0, rtol=0.1, atol=0
+    )
+    apart = torch.randn((40, 500), generator=generator, dtype=torch.float64)
+    # of independent draws the ratio of two variances is noisy, and cut off at the number of draws
+    assert 30 < family_ess(apart, family).mean() <= 40
+    assert family_ess(apart, torch.zeros(40)).tolist() == [1.0] * 500
+    assert family_ess(torch.ones(4, 2), torch.tensor([0, 0, 1, 1])).tolist() == [1.0, 1.0]
 
 
 # ---- chains ---------------------------------------------------------------------------------------------------------

@@ -335,6 +335,19 @@ def test_worlds_that_are_too_large_are_refused(monkeypatch):
         frontier(small)
 
 
+def test_continuous_latents_are_refused():
+    vae = ip.models.VAE((2, 2), [0.5, 0.5], ip.models.MLPBody((4,)), 2)
+    queries = ip.queries.concepts(["wings", "beak"])
+    message = r"model is a VAE, and theory sums over finitely many latent states; give a finite model such as"
+    with pytest.raises(TypeError, match=message):
+        enumerate_world(vae, queries)
+    pursuit = ip.Pursuit(vae, queries, ip.posteriors.SMC(n_draws=4))
+    with pytest.raises(TypeError, match=message):
+        pursuit_tree(pursuit)
+    with pytest.raises(ValueError, match="world belongs to another model"):
+        pursuit_tree(pursuit, xor_world())
+
+
 def test_what_makes_no_sense_is_refused():
     world = xor_world()
     with pytest.raises(ValueError, match=r"MaxQueries\(n=3\).*looks at more than what is known"):

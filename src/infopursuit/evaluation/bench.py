@@ -13,7 +13,10 @@ import torch
 
 from infopursuit import datasets
 from infopursuit.engine import Pursuit, State
+from infopursuit.evaluation.growth import growth
 from infopursuit.evaluation.machine import write_result
+from infopursuit.evaluation.vae import mnist_pursuit
+from infopursuit.evaluation.yardstick import compare
 from infopursuit.information.chooser import Chooser
 from infopursuit.information.gain import gain
 from infopursuit.information.patterns import pattern_joint
@@ -41,11 +44,23 @@ def bench(*, folder: Path, say: Callable[[str], None] = print, n_histories: int 
         "contraction": _contraction(model, queries),
         "sharing": _sharing(model, queries, values[rest[:60]]),
         "short_cuts": _short_cuts(model, queries, values[rest], n_histories),
+        "growth": growth(say),
+        "yardstick": _yardstick(say),
     }
     for line in _lines(result):
         say(line)
     say(f"written to {write_result(folder, 'bench', 'make bench', result)}")
     return result
+
+
+def _yardstick(say: Callable[[str], None]) -> dict[str, Any] | None:
+    """Steps with the trained VAE on 1,000 MNIST test images, where they are at hand."""
+    try:
+        pursuit, values = mnist_pursuit(epsilon=0.05)
+    except FileNotFoundError:
+        say("the yardstick needs MNIST, which is not here")
+        return None
+    return compare(pursuit, values[:1000], say)
 
 
 def _images() -> tuple[Any, Any, str]:

@@ -25,6 +25,7 @@ from infopursuit.models.training import Training, train
 from infopursuit.models.vae import VAE, log_evidence
 from infopursuit.models.weights import load_vae, save_vae
 from infopursuit.posteriors import SMC
+from infopursuit.queries import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ HELD_OUT, TRIED = 0.05, 1000
 EPSILONS = tuple(np.geomspace(0.2, 0.02, 40).round(4).tolist())
 PATIENCE, MOST_QUERIES, LENGTH = 1, 12, 5.15
 SCALES = Blur((0.4, 0.8, 1.4), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
+N_STATES = 512
 SAMPLER = SMC(n_draws=18_000, least_ess=0.0)
 
 TRAINING = Training(epochs=30, learning_rate=2e-3, validation=HELD_OUT, moves=Moves(1.0, 8.0, 0.05))
@@ -60,6 +62,20 @@ def train_mnist(out: Path, *, say: Callable[[str], None] = logger.info, progress
     return model
 
 
+def mnist_pursuit(epsilon: float) -> tuple[Pursuit, Any]:
+    """The pursuit of the experiment with all training images, and the atoms of the test images."""
+    data = datasets.load("mnist")
+    query_set = queries.patches(data.x_train.shape[1:], size=SIZE, threshold=THRESHOLD)
+    values, labels = query_set.observe(data.x_train), np.asarray(data.y_train, dtype=np.int64)
+    return _pursuit(load_vae(weights_file()), query_set, values, labels, epsilon), query_set.observe(data.x_test)
+
+
+def _pursuit(vae: VAE, query_set: QuerySet, values: Any, labels: Any, epsilon: float) -> Pursuit:
+    model = soften(aggregate(vae, values, labels), SCALES)
+    stopping = Confidence(epsilon) | MaxQueries(MOST_QUERIES)
+    return Pursuit(model, query_set, SAMPLER, stopping, PATIENCE, n_states=N_STATES)
+
+
 def reproduce_vae(
     *,
     folder: Path,
@@ -76,9 +92,7 @@ def reproduce_vae(
     vae = load_vae(weights or weights_file())
 
     def pursuit(rows: Any, epsilon: float) -> Pursuit:
-        model = soften(aggregate(vae, values[rows], labels[rows]), SCALES)
-        stopping = Confidence(epsilon) | MaxQueries(MOST_QUERIES)
-        return Pursuit(model, query_set, SAMPLER, stopping, PATIENCE, n_states=512)
+        return _pursuit(vae, query_set, values[rows], labels[rows], epsilon)
 
     # epsilon is chosen on images that training has held out, with the other examples as the aggregate
     order = np.random.default_rng((TRAINING.seed, 0)).permutation(len(values))

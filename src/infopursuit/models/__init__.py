@@ -1,5 +1,6 @@
 """Models: p(atoms | z, y) p(z | y) p(y), given as tables or learnt from labelled atom values."""
 
+from infopursuit.models.aggregate import AggregateVAE, aggregate
 from infopursuit.models.augmentation import Moves
 from infopursuit.models.bodies import ConvBody, MLPBody, PaperBody
 from infopursuit.models.empirical import EmpiricalModel
@@ -7,6 +8,7 @@ from infopursuit.models.finite import FiniteModel
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes
 from infopursuit.models.sample import Sample
 from infopursuit.models.smoothing import Blur, Flip
+from infopursuit.models.soften import SoftVAE, soften
 from infopursuit.models.table import TableModel
 from infopursuit.models.training import Training, train
 from infopursuit.models.vae import VAE
@@ -15,6 +17,7 @@ from infopursuit.models.weights import load_vae, save_vae
 
 __all__ = [
     "VAE",
+    "AggregateVAE",
     "Blur",
     "ConvBody",
     "EmpiricalModel",
@@ -25,13 +28,16 @@ __all__ = [
     "Moves",
     "PaperBody",
     "Sample",
+    "SoftVAE",
     "TableModel",
     "Training",
+    "aggregate",
     "empirical",
     "latent_classes",
     "load_vae",
     "naive_bayes",
     "save_vae",
+    "soften",
     "train",
     "vae",
 ]

@@ -8,11 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.bodies import body_from_spec
+from infopursuit.models.aggregate import AggregateVAE
+from infopursuit.models.bodies import LARGEST_LOG_STD, LEAST_LOG_STD, body_from_spec
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.finite import FiniteModel, check_prior
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import smoothing_from_spec
+from infopursuit.models.smoothing import Blur, smoothing_from_spec
+from infopursuit.models.soften import SoftVAE, soften
 from infopursuit.models.table import TableModel
 from infopursuit.models.vae import VAE
 from infopursuit.types import Atoms, FloatArray
@@ -25,21 +27,27 @@ TRIED = 64
 
 def model_to_parts(model: FiniteModel | VAE) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """JSON data and tensors that hold the whole model."""
+    if isinstance(model, SoftVAE):
+        base, tensors = model_to_parts(model.base)
+        return base | {"kind": model.kind, "base": base["kind"], "blur": model.blur.to_spec()}, tensors
     spec: dict[str, Any] = {
         "kind": model.kind,
         "sizes": list(model.atoms.sizes),
         "n_classes": model.n_classes,
         "dtype": str(model.dtype).removeprefix("torch."),
-        "contains_training_data": isinstance(model, EmpiricalModel),
+        "contains_training_data": isinstance(model, (EmpiricalModel, AggregateVAE)),
     }
     if isinstance(model, EmpiricalModel):
         more, tensors = _empirical_to_parts(model)
     elif isinstance(model, TableModel):
         more, tensors = {"n_latents": model.n_latents}, {"log_prior": model.log_prior, "probs": model.probs}
-    elif type(model) is VAE:  # a subclass is another model, with more to it than these parts
+    elif isinstance(model, VAE) and type(model) in (VAE, AggregateVAE):  # another subclass may have more to it
         more, tensors = _vae_to_parts(model)
     else:
-        raise TypeError(f"cannot save a model of type {type(model).__name__}")
+        raise TypeError(
+            f"cannot save a model of type {type(model).__name__}; "
+            f"only tables, empirical models and VAEs of this package can be"
+        )
     return spec | more, {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
 
 
@@ -47,14 +55,16 @@ def model_from_parts(spec: dict[str, Any], tensors: dict[str, Tensor]) -> Finite
     """The model that `model_to_parts` took apart."""
     atoms = Atoms(tuple(_whole(size, "sizes") for size in spec["sizes"]))
     n_classes, dtype = _whole(spec["n_classes"], "n_classes"), DTYPES[spec["dtype"]]
-    if spec["kind"] == VAE.kind:
+    if spec["kind"] == SoftVAE.kind:
+        return _soft_from_parts(spec, tensors)
+    if spec["kind"] in (VAE.kind, AggregateVAE.kind):
         return _vae_from_parts(spec, tensors, atoms, n_classes, dtype)
     if spec["kind"] == EmpiricalModel.kind:
         model: FiniteModel = _empirical_from_parts(spec, tensors, atoms, n_classes, dtype)
     elif spec["kind"] == TableModel.kind:
         model = _table_from_parts(spec, tensors, atoms, n_classes, dtype)
     else:
-        raise ValueError(f"{spec['kind']!r} is no kind of model; expected 'table', 'empirical' or 'vae'")
+        raise ValueError(f"{spec['kind']!r} is no kind of model; expected 'table', 'empirical', 'vae' or another VAE")
     log_prior = _tensor(tensors, "log_prior", (model.n_states,), torch.float64)
     if bool(log_prior.isnan().any()) or abs(float(log_prior.exp().sum()) - 1) > 1e-6:
         raise ValueError("log_prior is not a distribution")
@@ -121,16 +131,24 @@ def _empirical_from_parts(
 # ---- VAE ------------------------------------------------------------------------------------------------------------
 
 
+AGGREGATE = ("aggregate.mean", "aggregate.log_std", "aggregate.counts")
+"""Latents of the examples that an `AggregateVAE` keeps, and how many there are of each class."""
+
+
 def _vae_to_parts(model: VAE) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The encoder goes in half precision where its weights allow: it only proposes latents, whose importance weights
-    are computed afterwards. The decoder, on which all posteriors and gains rest, stays as it is."""
+    are computed afterwards. What all posteriors and gains rest on, decoder and prior, stays as it is."""
     weights = model.networks.state_dict()
     mine = [name for name, weight in weights.items() if name.startswith("encoder.") and weight.is_floating_point()]
     half = all(bool(weights[name].abs().max() < torch.finfo(torch.float16).max) for name in mine)
     dtype = "float16" if half else str(model.dtype).removeprefix("torch.")
     weights |= {name: weights[name].to(ENCODER_DTYPES[dtype]) for name in mine}
     spec = {"body": model.body.to_spec(), "latent_dim": model.latent_dim, "encoder_dtype": dtype}
-    return spec, {"class_prior": torch.as_tensor(model.class_prior), **weights}
+    tensors = {"class_prior": torch.as_tensor(model.class_prior), **weights}
+    if isinstance(model, AggregateVAE):
+        counts = torch.as_tensor(np.diff(model.offsets).astype(np.int64))
+        tensors |= dict(zip(AGGREGATE, (model.mean, model.log_std, counts), strict=True))
+    return spec, tensors
 
 
 def _vae_from_parts(
@@ -142,7 +160,7 @@ def _vae_from_parts(
         raise ValueError("the body has more layers than there are weights")
     weights = {}
     for name, tensor in tensors.items():
-        if name == "class_prior":
+        if name == "class_prior" or name in AGGREGATE:
             continue
         kept = ENCODER_DTYPES[spec["encoder_dtype"]] if name.startswith("encoder.") else dtype
         expected = torch.int64 if name.endswith("num_batches_tracked") else kept
@@ -158,7 +176,32 @@ def _vae_from_parts(
         logits = model.logits(model.draw_prior(labels, torch.Generator().manual_seed(0)), labels)
     if not bool(logits.isfinite().all()):
         raise ValueError("the decoder's weights are so large that what it says is not finite")
+    return model if spec["kind"] == VAE.kind else _with_aggregate(model, tensors)
+
+
+def _with_aggregate(vae: VAE, tensors: dict[str, Tensor]) -> AggregateVAE:
+    counts = _tensor(tensors, AGGREGATE[2], (vae.n_classes,), torch.int64)
+    if bool((counts < 1).any()) or bool((counts >= 2**31).any()):
+        raise ValueError("every class needs one example or more")
+    shape = (int(counts.sum()), vae.latent_dim)
+    mean, log_std = (_tensor(tensors, name, shape, vae.dtype).clone() for name in AGGREGATE[:2])
+    inside = (log_std >= LEAST_LOG_STD) & (log_std <= LARGEST_LOG_STD)
+    if not bool(mean.isfinite().all()) or not bool(inside.all()):
+        raise ValueError("a latent of an example is not finite, or its spread is not one that an encoder gives")
+    model = object.__new__(AggregateVAE)
+    model.__dict__.update(vae.__dict__)
+    model.mean, model.log_std = mean, log_std
+    model.offsets = np.concatenate([[0], np.cumsum(counts.numpy())]).astype(np.int64)
     return model
+
+
+def _soft_from_parts(spec: dict[str, Any], tensors: dict[str, Tensor]) -> SoftVAE:
+    if spec["base"] not in (VAE.kind, AggregateVAE.kind):
+        raise ValueError(f"{spec['base']!r} cannot be softened; expected {VAE.kind!r} or {AggregateVAE.kind!r}")
+    base, blur = model_from_parts({**spec, "kind": spec["base"]}, tensors), smoothing_from_spec(spec["blur"])
+    if not isinstance(base, VAE) or not isinstance(blur, Blur):
+        raise ValueError(f"{spec['blur']!r} is no blur")
+    return soften(base, blur)
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ class VAE:
         cls, atoms: Atoms, class_prior: FloatArray, body: Body, latent_dim: int, weights: Mapping[str, Tensor]
     ) -> VAE:
         """The VAE with these weights of its `networks`, refused where they are not those of such a body."""
+        if not len(atoms):
+            raise ValueError("sizes is empty; a model needs one atom or more")
         model = object.__new__(cls)
         model.atoms, model.class_prior, model.features = atoms, class_prior, Features(atoms)
         model.body, model.latent_dim = body, latent_dim

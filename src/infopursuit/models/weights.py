@@ -56,14 +56,13 @@ def load_vae(file: Any, *, device: Any = None) -> VAE:
     try:
         if about["sha256"] != _checksum(about["model"], tensors):
             raise DamagedModel(f"{path} was altered: its checksum does not agree with its content")
-        if about["model"]["kind"] != VAE.kind:
-            raise DamagedModel(f"{path} holds a model of kind {about['model']['kind']!r}; expected {VAE.kind!r}")
         model = model_from_parts(about["model"], tensors)
+        if not isinstance(model, VAE):
+            raise DamagedModel(f"{path} holds a model of kind {model.kind!r}, which is no VAE")
     except DamagedModel:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
         raise DamagedModel(f"{path} is damaged: {type(error).__name__}: {error}") from error
-    assert isinstance(model, VAE)
     return model if device is None else model.to(device)
 
 

@@ -18,8 +18,8 @@ from infopursuit.types import FloatArray, IntArray
 DECODED = 512
 """Latents that are decoded at a time."""
 LEAST = 1e-6
-"""No probability of a cloud is below this, which a float32 can still tell from 0 and 1, so that no answer is
-impossible."""
+"""Every value of an atom has this probability at the least, whatever the decoder says, so that no answer is impossible:
+the others give way to it. It is more than the least that a float32 can tell from 0 and 1."""
 
 
 class Cloud(FiniteModel):
@@ -90,17 +90,16 @@ class Cloud(FiniteModel):
 def decode(model: VAE, latents: Tensor, labels: Tensor) -> Tensor:
     """(S, D) -> (S, L) probabilities of all atom values, or (S, A) of "yes" where all atoms are yes/no."""
     binary = model.features.binary
-    sizes = torch.as_tensor(np.array(model.atoms.sizes)[model.atoms.slot_atom], device=model.device)
+    sizes = np.array(model.atoms.sizes)[model.atoms.slot_atom]
+    rest = 1 - LEAST * (2 if binary else torch.as_tensor(sizes, dtype=model.dtype, device=model.device))
     table = torch.empty(
         (len(latents), len(model.atoms) if binary else model.atoms.n_slots), dtype=model.dtype, device=model.device
     )
     for start in range(0, len(latents), DECODED):
         some = slice(start, start + DECODED)
         logits = model.logits(latents[some], labels[some])
-        if binary:
-            table[some] = logits.sigmoid().clamp(LEAST, 1 - LEAST)
-        else:
-            table[some] = LEAST + (1 - LEAST * sizes) * model.features.slot_log_probs(logits).exp()
+        probs = logits.sigmoid() if binary else model.features.slot_log_probs(logits).exp()
+        table[some] = LEAST + rest * probs
     return table
 
 

@@ -89,7 +89,7 @@ class LangevinPosterior(SampledPosterior):
                 parts.append(before[picked])
                 families.append(picked)
                 continue
-            picked = self._begin(weights, generator)
+            picked = self._begin(weights, generator, fresh=cloud is self.cloud)
             draws, info = self._run(before[picked], torch.full_like(picked, c), mine.evidence[0], generator)
             parts.append(draws)
             # chains that begin at the same place are copies of one until they have moved apart
@@ -102,16 +102,18 @@ class LangevinPosterior(SampledPosterior):
         )
         return self._own(parts, families, one, worst)
 
-    def _begin(self, log_weights: Tensor, generator: torch.Generator) -> Tensor:
+    def _begin(self, log_weights: Tensor, generator: torch.Generator, *, fresh: bool) -> Tensor:
         """(n_chains,) the draws before the answer at which the chains begin.
 
         Taken by their weights, draws are from the new law already, and the burn-in only has to move copies apart. The
-        paper's chains go on from their last places.
+        paper's chains go on from their last places, the first ones from draws of the prior, which a model may give in
+        some order: so they are taken from all over them.
         """
         n, n_before = self.settings.n_chains, len(log_weights)
-        if self.settings.kernel == "ula":
-            return (torch.arange(n, device=log_weights.device) - n) % n_before
-        return systematic(log_weights, n, generator)
+        if self.settings.kernel != "ula":
+            return systematic(log_weights, n, generator)
+        order = torch.arange(n, device=log_weights.device)
+        return order * n_before // n if fresh else (order - n) % n_before
 
     def _run(
         self, begin: Tensor, labels: Tensor, evidence: Tensor, generator: torch.Generator

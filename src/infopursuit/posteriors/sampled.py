@@ -118,7 +118,8 @@ class SampledPosterior:
     def class_variance(self, belief: SampledBelief) -> FloatArray:
         """(H, C) relative variance of p(y, history).
 
-        It is a product of means over draws, one for each time that draws were made, so that relative variances add up.
+        It is a product of means over draws, one for each time that draws were made, so that relative variances add up;
+        where moves are too few for draws to forget where they come from, to too little.
         """
         weights = belief.shared.log_weights.reshape(len(belief), self.model.n_classes, -1)
         found = sum_variance(torch.softmax(weights, dim=-1)).cpu().numpy()

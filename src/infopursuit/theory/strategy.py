@@ -12,7 +12,6 @@ import torch
 
 from infopursuit.engine import Pursuit
 from infopursuit.information.gain import gain, kl_divergence
-from infopursuit.models.finite import FiniteModel
 from infopursuit.stopping import STOP
 from infopursuit.theory.world import World, enumerate_world
 from infopursuit.trace import Trace
@@ -94,11 +93,6 @@ def pursuit_tree(pursuit: Pursuit, world: World | None = None) -> Strategy:
     >>> pursuit_tree(Pursuit(world.model, world.queries, stopping=Confidence(0)), world).walk([1, 0])
     ((0, (1,)), (1, (0,)))
     """
-    if not isinstance(pursuit.model, FiniteModel):
-        raise TypeError(
-            f"pursuit has a {type(pursuit.model).__name__} as its model, and theory enumerates finite models only, "
-            f"such as ip.models.TableModel; estimate on a sample with Pursuit.run(X)"
-        )
     if world is None:
         world = enumerate_world(pursuit.model, pursuit.queries)
     elif world.queries is not pursuit.queries or world.model is not pursuit.model:

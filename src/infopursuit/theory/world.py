@@ -14,6 +14,7 @@ import torch
 from infopursuit.information.gain import entropy, gain
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.models.table import TableModel
+from infopursuit.models.vae import VAE
 from infopursuit.queries.concepts import concepts
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray
@@ -84,7 +85,7 @@ class World:
         return int(rows[0])
 
 
-def enumerate_world(model: FiniteModel, queries: QuerySet) -> World:
+def enumerate_world(model: FiniteModel | VAE, queries: QuerySet) -> World:
     """All assignments of the atoms that have positive probability, with p(x, y) = sum_z p(y, z) prod_a p(x_a | y, z).
 
     >>> from infopursuit.models import TableModel
@@ -95,6 +96,11 @@ def enumerate_world(model: FiniteModel, queries: QuerySet) -> World:
     >>> world.posteriors.tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]
     """
+    if not isinstance(model, FiniteModel):
+        raise TypeError(
+            f"model is a {type(model).__name__}, and theory sums over finitely many latent states; give a finite model "
+            f"such as ip.models.TableModel, or estimate on a sample with Pursuit.run(X)"
+        )
     if queries.atoms != model.atoms:
         raise ValueError(
             f"queries reveal atoms of sizes {queries.atoms.sizes[:10]}, but the model has atoms of sizes "

@@ -1,0 +1,257 @@
+"""`langevin` against quadrature: posterior, probability of the history and their errors over many seeds, for the
+kernels that are corrected; the bias of the one that is not; where chains begin, and what is said of them.
+"""
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+
+from infopursuit.posteriors import Langevin
+from infopursuit.posteriors import langevin as module
+from infopursuit.posteriors.target import target
+from quadrature import POINTS, REACH, believe, estimates, key_of, mixed, pixels, yes_no
+
+FEW = {"n_chains": 32, "n_steps": 4, "burn_in": 4}
+KNOWN = {
+    "yes/no": (yes_no(2, seed=5), [3, 0, 4, 1, 5, 2]),
+    "mixed": (mixed(1, seed=4), [5, 3, 8, 1, 7, 6]),
+    "pixels": (pixels(2, seed=1), [2, 0, 3, 1]),
+}
+
+
+def history_of(name, n, seed=0):
+    known, order = KNOWN[name]
+    return known, known.history(order[:n], seed=seed)
+
+
+def refreshed(posterior, history):
+    """The belief after the chains of the last answer have run."""
+    return posterior.refresh(believe(posterior, history), [key_of(history, posterior.queries.width)])
+
+
+# ---- the law --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "kernel"),
+    [
+        ("yes/no", 2, "mala"),
+        ("yes/no", 4, "mala"),
+        ("mixed", 3, "mala"),
+        ("pixels", 3, "mala"),
+        ("yes/no", 3, "preconditioned"),
+        ("pixels", 2, "preconditioned"),
+    ],
+)
+def test_posterior_and_evidence_are_right_within_their_errors(name, n, kernel):
+    known, history = history_of(name, n)
+    found = estimates(known, Langevin(**FEW, kernel=kernel), history, 9)
+    assert found.renewed.all()
+    assert 0.8 <= found.covered <= 1  # of 27
+    assert 0.5 < found.off < 1.6
+    assert abs(found.bias) < 4
+
+
+def test_chains_of_a_wrong_law_are_found_out(monkeypatch):
+    """Negative control: without the prior, chains run to wherever the answers are surest."""
+    known, history = history_of("yes/no", 5, seed=1)
+
+    def flat(model, labels, evidence):
+        whole = target(model, labels, evidence)
+        return lambda latents: whole(latents) - model.log_prior(latents, labels)
+
+    monkeypatch.setattr(module, "target", flat)
+    found = estimates(known, Langevin(n_chains=32, n_steps=2, burn_in=6, step_size=1.0), history, 8)
+    assert abs(found.bias) > 6
+    assert found.covered < 0.6
+
+
+def moments(known, history, settings, seeds):
+    """(seeds, C) mean square of the latents over the draws of each class."""
+    found = []
+    for seed in range(seeds):
+        own = refreshed(settings.build(known.model, known.queries, seed), history).own[0]
+        found.append(own.cloud.latents.square().sum(dim=1).reshape(known.model.n_classes, -1).mean(dim=1).numpy())
+    return np.array(found)
+
+
+def true_moments(known, history):
+    """(C,) E |z|^2 given the class and the history."""
+    axes = [np.linspace(-REACH, REACH, POINTS[known.model.latent_dim])] * known.model.latent_dim
+    square = sum(axis**2 for axis in np.meshgrid(*axes, indexing="ij")).ravel()
+    weights = believe(known.posterior, history).log_weights.reshape(known.model.n_classes, -1).softmax(dim=1).numpy()
+    return weights @ square
+
+
+@pytest.mark.parametrize("kernel", ["mala", "preconditioned", "ula"])
+def test_the_draws_are_from_the_law(kernel):
+    known, history = history_of("mixed", 2)
+    options = {"n_chains": 200, "n_steps": 4, "burn_in": 20, "kernel": kernel}
+    found = moments(known, history, Langevin(**options, step_size=0.05 if kernel == "ula" else 0.5), 2)
+    # chains are independent of each other: 300 of them
+    np.testing.assert_allclose(found.mean(axis=0), true_moments(known, history), atol=0.25)
+
+
+def test_a_large_step_biases_ula_and_not_mala():
+    """On a standard normal, which no answer has changed, the variance is 1 / (1 - eta / 2)."""
+    known = mixed(1, seed=4, scale=0.0)
+    history = known.history([0], seed=0)
+    options = {"n_chains": 200, "n_steps": 4, "burn_in": 20, "step_size": 1.0}
+    biased, fine = (moments(known, history, Langevin(**options, kernel=kernel), 2) for kernel in ("ula", "mala"))
+    np.testing.assert_allclose(biased.mean(axis=0), 2.0, atol=0.4)
+    np.testing.assert_allclose(fine.mean(axis=0), 1.0, atol=0.2)
+
+
+def test_ula_with_a_small_step_is_right_within_its_errors():
+    known, history = history_of("yes/no", 3)
+    found = estimates(known, Langevin(**FEW, kernel="ula", step_size=0.05), history, 8)
+    assert found.covered >= 0.8
+    assert abs(found.evidence.mean() - 1) < 0.1
+
+
+# ---- where chains begin ---------------------------------------------------------------------------------------------
+
+
+def nearest(own, bank):
+    """For each of some latents the one of others that it is closest to, and how close."""
+    distance, place = torch.cdist(own, bank).min(dim=1)
+    return place, distance
+
+
+@pytest.mark.parametrize("kernel", ["ula", "mala"])
+def test_warm_start(kernel):
+    """Chains that hardly move stay where they began: the paper's all over the draws of the prior and then at the last
+    places of the chains before them, the others at draws taken by their weights."""
+    known, history = history_of("yes/no", 1)
+    settings = Langevin(n_chains=40, n_steps=5, burn_in=0, step_size=1e-10, kernel=kernel)
+    posterior = settings.build(known.model, known.queries)
+    before = believe(posterior, history)
+    after = refreshed(posterior, history)
+    for c in range(3):
+        bank = posterior.cloud.latents[200 * c : 200 * (c + 1)]
+        own = after.own[0].cloud.latents[200 * c : 200 * (c + 1)]
+        place, distance = nearest(own, bank)
+        assert distance.max() < 1e-3
+        taken = place.reshape(5, 40)
+        assert (taken == taken[0]).all()
+        if kernel == "ula":
+            assert taken[0].tolist() == list(range(0, 200, 5))
+        else:
+            expected = 40 * before.shared.log_weights[0, 200 * c : 200 * (c + 1)].softmax(dim=0)
+            counts = torch.bincount(taken[0], minlength=200)
+            assert (counts - expected).abs().max() < 1  # systematic: up to rounding
+        # chains from one place are one family
+        family = after.own[0].cloud.family[200 * c : 200 * (c + 1)].reshape(5, 40)
+        assert torch.equal(family, taken)
+    # the second answer goes on from the chains of the first
+    longer = known.history(KNOWN["yes/no"][1][:2])
+    place, distance = nearest(refreshed(posterior, longer).own[0].cloud.latents[:200], after.own[0].cloud.latents[:200])
+    assert distance.max() < 1e-3
+    if kernel == "ula":
+        assert (place.reshape(5, 40) % 40).tolist() == [list(range(40))] * 5
+
+
+def test_the_first_answer_needs_no_chain():
+    """The prior can be drawn from; so can what a history knows that learnt nothing."""
+    known, history = history_of("mixed", 1)
+    posterior = Langevin(**FEW).build(known.model, known.queries)
+    assert refreshed(posterior, []).own == (None,)
+    assert refreshed(posterior, [(0, None)]).own == (None,)
+    assert believe(posterior, history).own == (None,)
+    assert refreshed(posterior, history).own[0].cloud.n_states == 3 * 32 * 4
+
+
+@pytest.mark.parametrize("kernel", ["ula", "mala", "preconditioned"])
+def test_chains_change_no_probability_and_no_error(kernel):
+    known, history = history_of("pixels", 2)
+    posterior = Langevin(**FEW, kernel=kernel).build(known.model, known.queries)
+    before, after = believe(posterior, history), refreshed(posterior, history)
+    np.testing.assert_allclose(posterior.log_joint(after), posterior.log_joint(before), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(posterior.class_errors(after), posterior.class_errors(before), rtol=1e-9)
+    again = refreshed(Langevin(**FEW, kernel=kernel).build(known.model, known.queries), history)
+    assert torch.equal(again.own[0].cloud.latents, after.own[0].cloud.latents)
+    key = [key_of(history, known.queries.width)]
+    assert posterior.refresh(after, key).own[0] is after.own[0]
+
+
+def test_a_chain_of_ula_that_runs_away_stays_where_it_was():
+    """A step so large that latents overflow: what cannot be decoded is not gone to, and nothing becomes NaN."""
+    known, history = history_of("yes/no", 2)
+    posterior = Langevin(n_chains=8, n_steps=4, burn_in=30, step_size=1e12, kernel="ula").build(
+        known.model, known.queries
+    )
+    after = refreshed(posterior, history)
+    assert after.own[0].cloud.latents.isfinite().all()
+    assert posterior.log_class(after).isfinite().all()
+
+
+# ---- settings and diagnostics ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["ula", "mala", "preconditioned"])
+@pytest.mark.parametrize("n_steps", [1, 4])
+def test_diagnostics(kernel, n_steps):
+    known, history = history_of("yes/no", 2)
+    settings = Langevin(n_chains=16, n_steps=n_steps, burn_in=4, kernel=kernel)
+    posterior = settings.build(known.model, known.queries)
+    info = posterior.info(refreshed(posterior, history))[0]
+    assert np.isnan(info.acceptance) == (kernel == "ula")
+    assert kernel == "ula" or 0.1 < info.acceptance <= 1
+    assert 1 <= info.ess <= 16 * n_steps * 3
+    assert np.isnan(info.r_hat) == (n_steps < 4)
+    assert n_steps < 4 or info.r_hat >= 0.9
+
+
+def test_what_is_wrong_is_said_once(caplog):
+    """Without a burn-in the step size is not adapted, and this one makes chains that hardly move."""
+    known, history = history_of("yes/no", 2)
+    posterior = Langevin(n_chains=16, n_steps=4, burn_in=0, step_size=1e-9).build(known.model, known.queries)
+    with caplog.at_level(logging.WARNING, logger="infopursuit"):
+        refreshed(posterior, history)
+        first = [record.getMessage() for record in caplog.records]
+        refreshed(posterior, history[::-1])
+    assert [record.getMessage() for record in caplog.records] == first
+    said = " ".join(first)
+    for word in ("use a larger step_size", "use a longer burn-in", "take more draws"):
+        assert said.count(word) == 1
+    assert all(line.startswith("langevin: ") for line in first)
+
+
+def test_nothing_is_said_of_good_chains(caplog):
+    known, history = history_of("mixed", 2)
+    posterior = Langevin(n_chains=64, n_steps=60, burn_in=10).build(known.model, known.queries)
+    with caplog.at_level(logging.WARNING, logger="infopursuit"):
+        refreshed(posterior, history)
+    assert not caplog.records
+
+
+def test_the_step_size_is_adapted_in_the_burn_in():
+    known, history = history_of("yes/no", 2)
+    for step_size in (1e-3, 30.0):
+        posterior = Langevin(n_chains=32, n_steps=2, burn_in=30, step_size=step_size).build(known.model, known.queries)
+        assert 0.3 < refreshed(posterior, history).own[0].info.acceptance < 0.85
+
+
+def test_the_papers_settings():
+    paper = Langevin.paper()
+    assert paper.n_chains * paper.n_steps == 256 * 47 == 12_032
+    assert (paper.burn_in, paper.kernel, paper.step_size) == (20, "ula", 0.1)
+    known = yes_no(1)
+    assert paper.build(known.model, known.queries).cloud.n_states == 3 * 12_032
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({"kernel": "nuts"}, "kernel='nuts'; expected one of ula, mala, preconditioned"),
+        ({"n_chains": 1}, "n_chains=1 must be a whole number, 2 or more"),
+        ({"n_steps": 0}, "n_steps=0"),
+        ({"burn_in": -1}, "burn_in=-1 must be a whole number, 0 or more"),
+        ({"step_size": -0.1}, "step_size=-0.1 must be positive"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(options, word):
+    with pytest.raises(ValueError, match=word):
+        Langevin(**options)

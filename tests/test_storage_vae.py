@@ -1,0 +1,652 @@
+"""Saved VAEs, in folders and in single files: the same traces, and nothing believed without a check."""
+
+import copy
+import hashlib
+import json
+import logging
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+import infopursuit as ip
+from infopursuit.models import Blur, ConvBody, MLPBody, PaperBody, Training, load_vae, save_vae
+from infopursuit.models.aggregate import aggregate
+from infopursuit.models.soften import soften
+from infopursuit.models.vae import log_evidence
+from infopursuit.posteriors import SMC, Langevin, storing
+from test_storage import (
+    SOURCES,
+    Crash,
+    assert_same,
+    attempt,
+    explain,
+    files_of,
+    marks,
+    read,
+    replace_one,
+    scramble,
+    table,
+    write,
+)
+
+NAMES = [f"mark {i}" for i in range(9)]
+SHORT = Training(epochs=2, batch_size=16)
+FEW = SMC(n_draws=40, n_own=8, n_moves=2)
+CHAINS = Langevin(n_chains=8, n_steps=4, burn_in=2, kernel="preconditioned")
+
+
+# ---- one of each ----------------------------------------------------------------------------------------------------
+
+
+def classifier(queries, body, posterior, **options):
+    learner = ip.models.vae(body, 2, SHORT)
+    options = {"stopping": ip.Confidence(0.05) | ip.MaxQueries(4), **options}
+    return lambda X, y: ip.InformationPursuitClassifier(queries, learner, posterior, **options).fit(X, y)
+
+
+def pictures(n=20):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=n)
+    X = np.zeros((n, 8, 9))
+    X[y == 0, :, :4], X[y == 1, :, 5:] = 1, 1
+    return np.abs(X - (rng.random(X.shape) < 0.05)), y
+
+
+def trained_by_hand(n_classes=3, sizes=(2,) * 9, body=None, latent_dim=2, seed=0):
+    """Weights that are not those of a new model, and statistics of batch norm that are not 0 and 1."""
+    rng = np.random.default_rng(seed)
+    model = ip.models.VAE(sizes, np.full(n_classes, 1 / n_classes), body or MLPBody((8, 4)), latent_dim, seed=seed)
+    values = np.stack([rng.integers(-1, size, 40) for size in sizes], axis=1)
+    return ip.models.train(model, values, np.arange(40) % n_classes, Training(epochs=1, batch_size=10))[0]
+
+
+def pursuit_alone(X, y):
+    rule = ip.Confidence(0.1, patience=2) | ip.MaxQueries(3)
+    options = {"n_states": 16, "n_screened": 3, "budget": 2**20, "exact_gains": False}
+    model, classes = trained_by_hand(), ["a", "b", "c"]
+    return ip.Pursuit(model, ip.queries.concepts(NAMES), CHAINS, rule, 1, 5, classes=classes, **options)
+
+
+def softened(X, y):
+    """The other two kinds of VAE, one inside of the other."""
+    queries = ip.queries.patches((8, 9), size=3)
+    vae = ip.models.VAE(queries.atoms.sizes, [0.5, 0.5], ConvBody((8, 9), (4, 4), 8), 2)
+    model = soften(aggregate(vae, queries.observe(X), y), Blur((0.4, 0.8), (0.01, 0.02), (0.02, 0.05)))
+    return ip.Pursuit(model, queries, SMC(n_draws=40, least_ess=0), ip.MaxQueries(3))
+
+
+CONCEPTS = ip.queries.concepts(NAMES)
+THINGS = {
+    "concepts": (marks, classifier(CONCEPTS, MLPBody((8, 4)), FEW, random_state=3)),
+    "columns": (table, classifier(None, MLPBody((8,), batch_norm=False), FEW, dtype="float64")),
+    "patches": (pictures, classifier(None, ConvBody((8, 9), (4, 4), 8), SMC(n_draws=20, least_ess=0.0))),
+    "pursuit": (marks, pursuit_alone),
+    "softened": (pictures, softened),
+}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Every thing fitted and saved once: name to (folder, thing, inputs)."""
+    root = tmp_path_factory.mktemp("vaes")
+    found = {}
+    for name, (make, fit) in THINGS.items():
+        X, y = make()
+        thing = fit(X, y)
+        ip.save(thing, root / name)
+        found[name] = (root / name, thing, X[:12])
+    return found
+
+
+def decoder_of(model):
+    return {name: weight for name, weight in model.networks.state_dict().items() if name.startswith("decoder.")}
+
+
+def assert_same_decoder(one, two):
+    one, two = decoder_of(one), decoder_of(two)
+    assert one.keys() == two.keys()
+    for name, weight in one.items():
+        assert torch.equal(weight, two[name]), name
+
+
+# ---- folders --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_what_comes_back_gives_the_same_trace_to_the_last_bit(name, saved):
+    folder, thing, X = saved[name]
+    again = ip.load(folder)
+    assert type(again) is type(thing)
+    trace = explain(thing, X)
+    assert trace.length.max() > 0
+    assert_same(trace, explain(again, X))
+    np.testing.assert_array_equal(trace.posterior_errors, explain(again, X).posterior_errors)
+    np.testing.assert_array_equal(trace.runners_up, explain(again, X).runners_up)
+
+
+def test_another_process_gives_the_same_posteriors(saved, tmp_path):
+    script = (
+        "import sys, torch, numpy as np; torch.set_num_threads(1)\n"
+        "import infopursuit as ip\n"
+        "for folder, inputs, out in zip(*[iter(sys.argv[1:])] * 3):\n"
+        "    np.save(out, ip.load(folder).explain(np.load(inputs)).posteriors)\n"
+    )
+    arguments, expected = [], {}
+    for name in ("concepts", "patches"):
+        folder, thing, X = saved[name]
+        np.save(tmp_path / f"{name}.npy", X)
+        arguments += [str(folder), str(tmp_path / f"{name}.npy"), str(tmp_path / f"{name}-out.npy")]
+        expected[name] = explain(thing, X).posteriors
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES.parent)}
+    run = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, env=environment, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    for name, posteriors in expected.items():
+        np.testing.assert_array_equal(np.load(tmp_path / f"{name}-out.npy"), posteriors)
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_saving_what_came_back_writes_the_same_files(name, saved, tmp_path):
+    folder = saved[name][0]
+    ip.save(ip.load(folder), tmp_path)
+    one, two = (json.loads((f / "manifest.json").read_text()) for f in (folder, tmp_path))
+    assert one["tensors"] == two["tensors"]
+    for part in ("classes", "queries", "model", "pursuit"):
+        assert one[part] == two[part]
+    assert (tmp_path / "CARD.md").read_text() == (folder / "CARD.md").read_text()
+    assert sorted(file.name for file in tmp_path.iterdir()) == files_of(tmp_path)
+
+
+def test_settings_come_back(saved):
+    again = ip.load(saved["pursuit"][0])
+    assert again.posterior_settings == CHAINS
+    assert again.chooser.on_all_draws is False
+    assert (again.chooser.n_states, again.chooser.n_screened, again.seed, again.patience) == (16, 3, 5, 1)
+    again = ip.load(saved["concepts"][0])
+    assert again.posterior == FEW
+    assert again.pursuit_.posterior_settings == FEW
+    assert again.pursuit_.chooser.on_all_draws is True
+    assert (again.random_state, again.pursuit_.seed) == (3, 3)
+    assert again.model_.body == MLPBody((8, 4))
+    assert ip.load(saved["columns"][0]).model_.dtype == torch.float64
+    soft = ip.load(saved["softened"][0]).model
+    assert (soft.kind, soft.base.kind) == ("soft-vae", "aggregate-vae")
+    assert soft.blur == saved["softened"][1].model.blur
+
+
+def test_a_classifier_that_came_back_is_a_classifier(saved):
+    folder, clf, X = saved["concepts"]
+    again = ip.load(folder, device="cpu")
+    prior = [0.8, 0.1, 0.1]
+    np.testing.assert_array_equal(again.predict_proba(X, class_prior=prior), clf.predict_proba(X, class_prior=prior))
+    session, other = clf.session([("mark 1", 1)]), again.session([("mark 1", 1)])
+    assert session.question == other.question
+    np.testing.assert_array_equal(session.gains, other.gains)
+    assert type(again.fit(*marks()).model_) is ip.models.VAE
+
+
+def test_names_of_models_and_posteriors_come_back(saved, tmp_path):
+    clf = copy.copy(saved["concepts"][1]).set_params(model="vae", posterior="langevin")
+    clf.save(tmp_path)
+    again = ip.load(tmp_path)
+    assert (again.model, again.posterior) == ("vae", "langevin")
+    assert again.pursuit_.posterior_settings == FEW  # what it was fitted with
+
+
+def test_a_class_that_was_ruled_out_stays_so(saved, tmp_path):
+    pursuit = saved["pursuit"][1]
+    model = pursuit.model.with_class_prior([0.0, 0.25, 0.75])
+    ip.save(ip.Pursuit(model, pursuit.queries, FEW), tmp_path)
+    assert ip.load(tmp_path).model.class_prior.tolist() == [0.0, 0.25, 0.75]
+
+
+def test_a_vae_contains_no_training_examples_and_says_so(saved, tmp_path, caplog):
+    folder, clf, _ = saved["concepts"]
+    with caplog.at_level(logging.WARNING, logger="infopursuit.storage"):
+        clf.save(tmp_path)
+    assert not caplog.records
+    manifest, payload = read(folder)
+    assert manifest["model"]["contains_training_data"] is False
+    card = (folder / "CARD.md").read_text()
+    for fact in ("vae, mlp body, 2 latent dimensions, 9 atoms", "SMC(n_draws=40", "not the training examples"):
+        assert fact in card
+    weights = safetensors.torch.load(payload)
+    assert {name.split(".")[0] for name in weights} == {"class_prior", "encoder", "decoder"}
+    assert not [name for name, weight in weights.items() if len(marks()[0]) in weight.shape]
+
+
+def test_an_aggregate_keeps_latents_of_its_examples_and_says_so(saved, tmp_path, caplog):
+    with caplog.at_level(logging.WARNING, logger="infopursuit.storage"):
+        ip.save(saved["softened"][1], tmp_path)
+    assert "contains the latents of the training examples" in caplog.text
+    assert read(tmp_path)[0]["model"]["contains_training_data"] is True
+    assert "contains its training data" in (tmp_path / "CARD.md").read_text()
+
+
+class Other(ip.models.VAE):
+    """A VAE with more to it than its parts."""
+
+
+def test_what_cannot_be_saved_is_refused_and_leaves_nothing_behind(saved, tmp_path, monkeypatch):
+    model, folder = saved["pursuit"][1].model, tmp_path / "new"
+    other = object.__new__(Other)
+    other.__dict__.update(model.__dict__)
+    with pytest.raises(TypeError, match="cannot save a model of type Other; only tables, empirical models and VAEs"):
+        ip.save(ip.Pursuit(other, CONCEPTS, FEW), folder)
+    with pytest.raises(TypeError, match="cannot save a model of type Other"):
+        save_vae(other, folder / "file")
+    monkeypatch.setattr(storing, "MOST_BYTES", 10_000)
+    with pytest.raises(ValueError, match=r"its draws would take .* GiB, .* choose a smaller n_draws and n_own"):
+        ip.save(ip.Pursuit(model, CONCEPTS, FEW), folder)
+    assert not folder.exists()
+
+
+# ---- single files ---------------------------------------------------------------------------------------------------
+
+MODELS = {
+    "mlp": lambda: trained_by_hand(sizes=(2, 3, 5)),
+    "mlp, float64": lambda: trained_by_hand().to(dtype=torch.float64),
+    "conv": lambda: trained_by_hand(sizes=(2,) * 72, body=ConvBody((8, 9), (4, 4), 8)),
+    "paper": lambda: ip.models.VAE((2,) * 784, [0.5, 0.5], PaperBody(), 3),
+    "aggregate": lambda: aggregate(trained_by_hand(), np.zeros((6, 9), dtype=int), [0, 1, 2, 2, 1, 2]),
+    "soft": lambda: soften(trained_by_hand(sizes=(2,) * 72, body=ConvBody((8, 9), (4, 4), 8)), Blur((0.5,), (0.01,))),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_vae_comes_back_from_its_file(name, tmp_path):
+    model = MODELS[name]()
+    before, file = torch.get_rng_state(), tmp_path / "new folder" / "vae.safetensors"
+    save_vae(model, file)
+    again = load_vae(str(file), device="cpu")
+    assert torch.equal(torch.get_rng_state(), before)
+    assert type(again) is type(model)
+    assert (again.atoms, again.body, again.latent_dim) == (model.atoms, model.body, model.latent_dim)
+    assert (again.dtype, again.device) == (model.dtype, model.device)
+    np.testing.assert_array_equal(again.class_prior, model.class_prior)
+    assert_same_decoder(model, again)
+    assert not any(module.training for module in again.networks.children())
+    labels = torch.arange(10) % model.n_classes
+    draws = [m.draw_prior(labels, torch.Generator().manual_seed(0)) for m in (model, again)]
+    assert torch.equal(*draws)
+    with torch.no_grad():
+        assert torch.equal(model.log_probs(draws[0], labels), again.log_probs(draws[0], labels))
+        assert torch.equal(model.log_prior(draws[0], labels), again.log_prior(draws[0], labels))
+
+
+@pytest.mark.parametrize("name", ["mlp", "mlp, float64", "conv"])
+def test_the_encoder_is_kept_in_half_precision(name, tmp_path):
+    model = MODELS[name]()
+    save_vae(model, tmp_path / "vae")
+    again = load_vae(tmp_path / "vae")
+    rows = torch.as_tensor(np.random.default_rng(0).integers(-1, 2, (20, len(model.atoms))))
+    with torch.no_grad():
+        one, two = (m.encode(rows, torch.arange(20) % 3) for m in (model, again))
+    for before, after in zip(one, two, strict=True):
+        torch.testing.assert_close(before, after, atol=0.01, rtol=0.01)
+    one, two = (log_evidence(m, rows[:5], n_draws=400) for m in (model, again))
+    np.testing.assert_allclose(one, two, atol=0.02)
+
+
+def test_an_encoder_with_large_weights_keeps_its_precision(tmp_path):
+    model = trained_by_hand()
+    with torch.no_grad():
+        model.encoder.mean.weight[0, 0] = 1e5
+    save_vae(model, tmp_path / "vae")
+    for name, weight in load_vae(tmp_path / "vae").encoder.state_dict().items():
+        assert torch.equal(weight, model.encoder.state_dict()[name])
+
+
+def test_the_weights_for_images_of_28_by_28_pixels_are_below_six_megabytes(tmp_path):
+    save_vae(ip.models.VAE((2,) * 784, [0.1] * 10, ConvBody((28, 28)), 20), tmp_path / "vae")
+    assert (tmp_path / "vae").stat().st_size < 6e6
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        save_vae(MODELS["mlp"](), tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    save_vae(load_vae(tmp_path / "one"), tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+@pytest.mark.parametrize("where", ["replace", "fsync"])
+def test_a_crash_while_saving_leaves_the_old_file(where, tmp_path, monkeypatch):
+    file = tmp_path / "vae.safetensors"
+    save_vae(trained_by_hand(), file)
+    before = file.read_bytes()
+
+    def crash(*arguments):
+        raise Crash
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, where, crash)
+        with pytest.raises(Crash):
+            save_vae(trained_by_hand(seed=1), file)
+    assert file.read_bytes() == before
+    assert [f.name for f in tmp_path.iterdir()] == ["vae.safetensors"]
+
+
+def test_a_model_stays_as_it_is_when_its_file_changes(tmp_path):
+    """The file is not mapped into memory once it has been read."""
+    file = tmp_path / "vae"
+    save_vae(trained_by_hand(), file)
+    model = load_vae(file)
+    before = {name: weight.clone() for name, weight in model.networks.state_dict().items()}
+    size = file.stat().st_size
+    with file.open("r+b") as stream:
+        stream.write(bytes(size))
+    for name, weight in model.networks.state_dict().items():
+        assert torch.equal(weight, before[name])
+
+
+def test_what_is_no_vae_is_refused(tmp_path):
+    with pytest.raises(TypeError, match=r"model is TableModel; expected an ip\.models\.VAE"):
+        save_vae(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), tmp_path / "x")
+    with pytest.raises(ValueError, match="is a folder; give the name of a file in it"):
+        save_vae(trained_by_hand(), tmp_path)
+    for path in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"is not there; give a file that save_vae\(\) wrote"):
+            load_vae(path)
+
+
+# ---- damage ---------------------------------------------------------------------------------------------------------
+
+
+def parts(file):
+    """What a file says of itself, and its tensors."""
+    payload = file.read_bytes()
+    length = int.from_bytes(payload[:8], "little")
+    about = json.loads(json.loads(payload[8 : 8 + length])["__metadata__"]["infopursuit"])
+    return about, safetensors.torch.load(payload)
+
+
+def put_together(file, about, tensors):
+    """Alter a file as somebody would who can compute checksums; written here a second time."""
+    found = hashlib.sha256(json.dumps(about["model"], sort_keys=True).encode())
+    for name in sorted(tensors):
+        found.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
+        found.update(tensors[name].numpy().tobytes())
+    about["sha256"] = found.hexdigest()
+    tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    file.write_bytes(safetensors.torch.save(tensors, metadata={"infopursuit": json.dumps(about)}))
+
+
+@pytest.fixture
+def file(tmp_path):
+    save_vae(trained_by_hand(), tmp_path / "vae.safetensors")
+    return tmp_path / "vae.safetensors"
+
+
+def test_the_checksum_is_computed_as_the_package_does(file):
+    """Else the tests below would only find that checksums differ."""
+    before = file.read_bytes()
+    put_together(file, *parts(file))
+    assert file.read_bytes() == before
+    assert_same_decoder(load_vae(file), trained_by_hand())
+
+
+def test_files_that_were_cut_off(file):
+    payload = file.read_bytes()
+    for length in [0, 1, 7, 8, 9, 100, len(payload) // 2, len(payload) - 1]:
+        file.write_bytes(payload[:length])
+        with pytest.raises(ip.DamagedModel, match="cannot be read, it may be cut off or altered"):
+            load_vae(file)
+    file.write_bytes(payload + b"x")
+    with pytest.raises(ip.DamagedModel, match="cannot be read"):
+        load_vae(file)
+
+
+def test_a_flipped_bit_anywhere_is_found(file):
+    payload = file.read_bytes()
+    for place in np.random.default_rng(0).integers(len(payload), size=60):
+        damaged = bytearray(payload)
+        damaged[place] ^= 1 << int(place % 8)
+        file.write_bytes(bytes(damaged))
+        with pytest.raises(
+            ip.DamagedModel, match=r"cannot be read|was altered|is no VAE|has format version|is damaged"
+        ):
+            load_vae(file)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        (None, "is no VAE of this package"),
+        ({"infopursuit": "[1]"}, "its metadata does not say format 'infopursuit.vae'"),
+        ({"infopursuit": "{"}, "cannot be read"),
+        ({"infopursuit": "[" * 100_000}, "cannot be read"),
+        ({"infopursuit": '{"format": "infopursuit.vae"}'}, "format version None; this infopursuit reads 1"),
+        ({"infopursuit": '{"format": "infopursuit.vae", "version": 2}'}, "format version 2"),
+        ({"infopursuit": '{"format": "infopursuit.vae", "version": 1}'}, "is damaged: KeyError"),
+        ({"infopursuit": '{"format": "infopursuit.vae", "version": 1, "model": 1, "sha256": 1}'}, "was altered"),
+    ],
+)
+def test_other_files_are_no_vaes(metadata, message, tmp_path):
+    file = tmp_path / "other.safetensors"
+    file.write_bytes(safetensors.torch.save({"x": torch.zeros(2)}, metadata=metadata))
+    with pytest.raises(ip.DamagedModel, match=message):
+        load_vae(file)
+
+
+def test_a_table_is_no_vae(tmp_path):
+    pursuit = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"]))
+    ip.save(pursuit, tmp_path)
+    manifest, payload = read(tmp_path)
+    about = {"format": "infopursuit.vae", "version": 1, "model": manifest["model"]}
+    put_together(tmp_path / "file", about, safetensors.torch.load(payload))
+    with pytest.raises(ip.DamagedModel, match="holds a model of kind 'table', which is no VAE"):
+        load_vae(tmp_path / "file")
+
+
+def _change(name, change):
+    return lambda tensors: {**tensors, name: change(tensors[name].clone())}
+
+
+def _put(value):
+    def put(tensor):
+        tensor.view(-1)[0] = value
+        return tensor
+
+    return put
+
+
+LAST = "decoder.network.1.weight"
+NORM = "decoder.network.0.2.running_var"
+TENSORS = [
+    (_change(LAST, _put(torch.nan)), "holds a number that is not finite"),
+    (_change(LAST, _put(torch.inf)), "holds a number that is not finite"),
+    (_change("encoder.mean.weight", _put(torch.nan)), "weight 'encoder.mean.weight' holds a number that is not finite"),
+    (_change(NORM, _put(-0.5)), "or a negative variance"),
+    (_change(LAST, lambda t: torch.full_like(t, 3e38)), "so large that what it says is not finite"),
+    (_change(LAST, lambda t: t.T.contiguous()), "has shape"),
+    (_change(LAST, lambda t: t[:-1].contiguous()), r"weight 'decoder.network.1.weight' has shape \(8, 8\); expected"),
+    (_change(LAST, lambda t: t.flatten()), "has shape"),
+    (_change(LAST, lambda t: t.double()), "is torch.float64; expected torch.float32"),
+    (_change(LAST, lambda t: t.half()), "is torch.float16; expected torch.float32"),
+    (_change("encoder.mean.weight", lambda t: t.float()), "is torch.float32; expected torch.float16"),
+    (_change("decoder.network.0.2.num_batches_tracked", lambda t: t.float()), "is torch.float32; expected torch.int64"),
+    (_change("class_prior", _put(-1.0)), "class_prior must be probabilities"),
+    (_change("class_prior", _put(torch.nan)), "class_prior must be probabilities"),
+    (_change("class_prior", lambda t: t[:2].contiguous()), "tensor 'class_prior' is"),
+    (_change("class_prior", lambda t: t.float()), "tensor 'class_prior' is torch.float32"),
+    (lambda t: {name: tensor for name, tensor in t.items() if name != LAST}, "is missing or too many"),
+    (lambda t: {name: tensor for name, tensor in t.items() if name != "class_prior"}, "class_prior"),
+    (lambda t: {**t, "decoder.more": torch.zeros(2)}, "'decoder.more' is missing or too many"),
+    (lambda t: {**t, "stowaway": torch.zeros(2)}, "'stowaway' is missing or too many"),
+    (lambda t: {"class_prior": t["class_prior"]}, "more layers than there are weights|is missing or too many"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), TENSORS)
+def test_weights_that_were_exchanged_in_a_file(change, message, file):
+    about, tensors = parts(file)
+    put_together(file, about, change(tensors))
+    with pytest.raises(ip.DamagedModel, match=message):
+        load_vae(file)
+
+
+@pytest.mark.parametrize(("change", "message"), TENSORS)
+def test_weights_that_were_exchanged_in_a_folder(change, message, saved, tmp_path):
+    manifest, payload = read(saved["concepts"][0])
+    write(tmp_path, manifest, safetensors.torch.save(change(safetensors.torch.load(payload))))
+    with pytest.raises(ip.DamagedModel, match=message):
+        ip.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_change("aggregate.mean", _put(torch.nan)), "latent of an example is not finite"),
+        (_change("aggregate.log_std", _put(50.0)), "its spread is not one that an encoder gives"),
+        (_change("aggregate.log_std", _put(torch.nan)), "its spread is not one that an encoder gives"),
+        (_change("aggregate.counts", _put(0)), "every class needs one example or more"),
+        (_change("aggregate.counts", _put(2**60)), "every class needs one example or more"),
+        (_change("aggregate.counts", _put(30)), "tensor 'aggregate.mean' is"),
+        (_change("aggregate.mean", lambda t: t.double()), "tensor 'aggregate.mean' is torch.float64"),
+        (lambda t: {name: tensor for name, tensor in t.items() if name != "aggregate.mean"}, "aggregate.mean"),
+    ],
+)
+def test_latents_of_examples_that_were_exchanged(change, message, saved, tmp_path):
+    manifest, payload = read(saved["softened"][0])
+    write(tmp_path, manifest, safetensors.torch.save(change(safetensors.torch.load(payload))))
+    with pytest.raises(ip.DamagedModel, match=message):
+        ip.load(tmp_path)
+
+
+def exchange(folder, path, value, to):
+    manifest, payload = read(folder)
+    inner = manifest
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    write(to, manifest, payload)
+
+
+def name_of(value):
+    return ".".join(value) if isinstance(value, tuple) else repr(value)[:30]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("model", "kind"), "table"),
+        (("model", "kind"), "aggregate-vae"),
+        (("model", "kind"), "soft-vae"),
+        (("model", "sizes"), [2] * 8),
+        (("model", "sizes"), [2**30] * 9),
+        (("model", "sizes"), []),
+        (("model", "n_classes"), 2),
+        (("model", "n_classes"), 2**30),
+        (("model", "dtype"), "float64"),
+        (("model", "latent_dim"), 3),
+        (("model", "latent_dim"), 2**30),
+        (("model", "latent_dim"), 0),
+        (("model", "latent_dim"), True),
+        (("model", "latent_dim"), None),
+        (("model", "encoder_dtype"), "float32"),
+        (("model", "encoder_dtype"), "int8"),
+        (("model", "body"), None),
+        (("model", "body"), []),
+        (("model", "body"), {}),
+        (("model", "body"), {"kind": "forest"}),
+        (("model", "body"), {"kind": []}),
+        (("model", "body"), {"kind": "conv", "shape": [3, 3]}),
+        (("model", "body"), {"kind": "conv", "shape": [2**20, 2**20]}),
+        (("model", "body"), {"kind": "paper", "shape": [3, 3]}),
+        (("model", "body", "widths"), [4, 8]),
+        (("model", "body", "widths"), [2**30, 2**30]),
+        (("model", "body", "widths"), [2**62, 2**62]),
+        (("model", "body", "widths"), [1] * 1_000_000),
+        (("model", "body", "widths"), []),
+        (("model", "body", "widths"), 8),
+        (("model", "body", "widths"), "88"),
+        (("model", "body", "widths"), [8.0, 4.0]),
+        (("model", "body", "batch_norm"), "yes"),
+        (("model", "body", "batch_norm"), False),
+        (("model", "body", "code"), "import os"),
+        (("pursuit", "posterior"), None),
+        (("pursuit", "posterior"), "smc"),
+        (("pursuit", "posterior"), {}),
+        (("pursuit", "posterior"), {"kind": "exact"}),
+        (("pursuit", "posterior"), {"kind": []}),
+        (("pursuit", "posterior", "kind"), "langevin"),
+        (("pursuit", "posterior", "code"), "import os"),
+        (("pursuit", "posterior", "n_draws"), 0),
+        (("pursuit", "posterior", "n_draws"), 10**12),
+        (("pursuit", "posterior", "n_draws"), 1.5),
+        (("pursuit", "posterior", "n_draws"), True),
+        (("pursuit", "posterior", "n_draws"), "40"),
+        (("pursuit", "posterior", "n_own"), 10**12),
+        (("pursuit", "posterior", "n_moves"), None),
+        (("pursuit", "posterior", "step_size"), -1),
+        (("pursuit", "posterior", "step_size"), float("nan")),
+        (("pursuit", "posterior", "step_size"), "0.1"),
+        (("pursuit", "posterior", "step_size"), []),
+        (("pursuit", "posterior", "least_ess"), float("nan")),
+        (("pursuit", "posterior", "least_ess"), "4"),
+        (("pursuit", "exact_gains"), None),
+        (("classifier", "posterior"), {"kind": "smc"}),
+        (("classifier", "posterior"), 7),
+    ],
+    ids=name_of,
+)
+def test_settings_that_were_exchanged(path, value, saved, tmp_path):
+    exchange(saved["concepts"][0], path, value, tmp_path)
+    with pytest.raises(ip.DamagedModel, match=r"."):
+        ip.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("model", "base"), "soft-vae"),
+        (("model", "base"), "table"),
+        (("model", "base"), []),
+        (("model", "blur"), None),
+        (("model", "blur"), {"kind": "flip", "rates": [0.1]}),
+        (("model", "blur", "widths"), [-1.0, 0.5]),
+        (("model", "blur", "floors"), [0.1]),
+        (("pursuit", "posterior", "n_draws"), 10**9),
+    ],
+    ids=name_of,
+)
+def test_settings_of_a_softened_vae_that_were_exchanged(path, value, saved, tmp_path):
+    exchange(saved["softened"][0], path, value, tmp_path)
+    with pytest.raises(ip.DamagedModel, match=r"."):
+        ip.load(tmp_path)
+
+
+def test_a_finite_model_with_a_sampler_is_damaged(tmp_path):
+    ip.save(ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])), tmp_path)
+    manifest, payload = read(tmp_path)
+    assert "posterior" not in manifest["pursuit"]  # as in the folders that were written before there were samplers
+    manifest["pursuit"]["posterior"] = {"kind": "smc"}
+    write(tmp_path, manifest, payload)
+    with pytest.raises(ip.DamagedModel, match="does not suit a finite model"):
+        ip.load(tmp_path)
+
+
+@pytest.mark.parametrize("case", range(60))
+def test_random_damage_with_right_checksums_is_found_or_leaves_a_model_that_works(case, saved, tmp_path):
+    rng = np.random.default_rng([3, case])
+    folder, _, X = saved[list(THINGS)[case % len(THINGS)]]
+    manifest, payload = read(folder)
+    if rng.random() < 0.6:
+        part = ("model", "pursuit")[int(rng.integers(2))]
+        manifest[part] = replace_one(rng, manifest[part])
+    else:
+        payload = scramble(rng, payload)
+    write(tmp_path, manifest, payload)
+    trace = attempt(tmp_path, X[:3])
+    if isinstance(trace, ip.Trace):
+        assert np.isfinite(trace.posteriors).all()
+        np.testing.assert_allclose(trace.posterior.sum(axis=1), 1, atol=1e-5)
+    else:
+        assert trace is None or len(str(trace)) > 20
