@@ -470,3 +470,24 @@ def test_a_class_that_cannot_be():
         assert (trace.posterior_errors[:, :, 0] == 0).all()
         assert np.isfinite(trace.posterior_errors).all()
         assert np.isfinite(trace.gain_errors).all()
+
+
+@pytest.mark.parametrize("settings", [SMC(n_draws=50, n_own=20), Langevin(n_chains=8, n_steps=3)])
+def test_a_smaller_budget_takes_fewer_histories_at_a_time_and_changes_nothing(settings):
+    known = yes_no()
+    values = np.random.default_rng(3).integers(0, 2, size=(12, len(known.queries.atoms)))
+    large = ip.Pursuit(known.model, known.queries, settings, stopping())
+    small = ip.Pursuit(known.model, known.queries, settings, stopping(), budget=3 * large.posterior.own_bytes)
+    assert small._rows_at_a_time() < 12 < large._rows_at_a_time()
+    one, two = large.run_values(values), small.run_values(values)
+    for i in range(12):
+        assert_same(one, i, two, i)
+
+
+def test_draws_of_their_own_are_counted():
+    known = yes_no()
+    plain = ip.Pursuit(known.model, known.queries, SMC(n_draws=50, least_ess=0))
+    paper = ip.Pursuit(known.model, known.queries, Langevin(n_chains=64, n_steps=8))
+    assert plain.posterior.own_bytes == 0
+    tables = 3 * 64 * 8 * 2 * paper.posterior.cloud.by_state.shape[1] * 4
+    assert tables < paper.posterior.own_bytes < 10 * tables

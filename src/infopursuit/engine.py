@@ -293,12 +293,16 @@ class Pursuit:
         """Like `run`, from the values of the atoms (B, A)."""
         values = self.queries.atoms.check(values)
         writer = TraceWriter(len(values), self.queries, self.classes, self.chooser.exact)
-        each = 24 * self.n_states + 16 * self.model.atoms.n_slots + 8 * len(self.queries)
-        rows = int(np.clip(self.budget // each, 1, 4096))
+        rows = self._rows_at_a_time()
         with Progress("asking", len(values), show=progress) as shown:
             for start in range(0, len(values), rows):
                 self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown)
         return writer.finish()
+
+    def _rows_at_a_time(self) -> int:
+        """How many histories fit the budget side by side, those with draws of their own included."""
+        each = 24 * self.n_states + 16 * self.model.atoms.n_slots + 8 * len(self.queries) + self.posterior.own_bytes
+        return int(np.clip(self.budget // each, 1, 4096))
 
     def _run_some(self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress) -> None:
         """Pursue some inputs together: inputs that share a history share its row, until their answers differ."""

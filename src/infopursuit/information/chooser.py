@@ -150,7 +150,9 @@ class Chooser:
     def _part_blocks(self, n_histories: int) -> list[tuple[int, int]]:
         """Runs of parts whose tables fit the budget together; an atom's parts stay together."""
         parts = self.queries.parts
-        most = max(1, int(self.budget // (48 * n_histories * self.model.n_classes)))
+        # for each slot its joint tables, and its probabilities in all states, once as they are and once in float64
+        each = 48 * n_histories * self.model.n_classes + 16 * self.model.n_states
+        most = max(1, int(self.budget // (2 * each)))
         blocks, begin = [], 0
         starts = np.flatnonzero(np.diff(parts.atom, prepend=-1))
         stops = np.append(starts[1:], len(parts.atom))

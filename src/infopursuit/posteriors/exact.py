@@ -45,6 +45,7 @@ class ExactPosterior:
 
     name: ClassVar[str] = "exact"
     exact: ClassVar[bool] = True
+    own_bytes = 0
 
     def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
         self.model, self.queries = model, queries

@@ -19,6 +19,8 @@ from infopursuit.posteriors.sampled import SampledPosterior, check_settings, sys
 from infopursuit.posteriors.target import target
 from infopursuit.queries.queryset import QuerySet
 
+ENOUGH = 20
+"""Steps from which R-hat says something; chains that begin at weighted draws differ for longer than they need to."""
 KERNELS = ("ula", "mala", "preconditioned")
 
 
@@ -68,6 +70,10 @@ class LangevinPosterior(SampledPosterior):
         self.settings = settings
         # the empty history needs no chain: the prior can be drawn from
         super().__init__(model, queries, settings.n_chains * settings.n_steps, seed)
+
+    @property
+    def n_own_draws(self) -> int:
+        return self.model.n_classes * self.settings.n_chains * self.settings.n_steps
 
     def _in_need(self, belief: SampledBelief, rows: list[int]) -> list[int]:
         """All of them: chains follow every answer; only the empty history, and those that taught nothing, need none."""
@@ -140,7 +146,7 @@ class LangevinPosterior(SampledPosterior):
         info = Diagnostics(
             float(np.mean(accepted)) if accepted else math.nan,
             float(chain_ess(draws).min()) if long else float(self.settings.n_chains),
-            float(r_hat(draws).max()) if long else math.nan,
+            float(r_hat(draws).max()) if self.settings.n_steps >= ENOUGH else math.nan,
         )
         return draws.flatten(0, 1), info
 

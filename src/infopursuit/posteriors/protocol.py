@@ -16,6 +16,10 @@ class Posterior(Protocol):
     name: ClassVar[str]
     exact: ClassVar[bool]
 
+    @property
+    def own_bytes(self) -> int:
+        """What a history may take beyond a weight for each state or shared draw."""
+
     def start(self) -> Any:
         """The belief of the one empty history."""
 

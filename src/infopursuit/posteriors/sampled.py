@@ -59,6 +59,17 @@ class SampledPosterior:
         self._shared = ExactPosterior(self.cloud, queries)
         self._warned: set[str] = set()
 
+    @property
+    def own_bytes(self) -> int:
+        """The draws that a history may have to itself: two tables of probabilities, latents, and weights."""
+        each = 2 * self.cloud.by_state.shape[1] + self.model.latent_dim
+        return self.n_own_draws * (each * self.cloud.by_state.element_size() + 24)
+
+    @property
+    def n_own_draws(self) -> int:
+        """How many draws a history may have to itself."""
+        raise NotImplementedError
+
     def start(self) -> SampledBelief:
         """The belief of the one empty history."""
         return SampledBelief(self._shared.start(), (None,), (False,))

@@ -56,6 +56,10 @@ class SMCPosterior(SampledPosterior):
         self.settings = settings
         super().__init__(model, queries, settings.n_draws, seed)
 
+    @property
+    def n_own_draws(self) -> int:
+        return self.model.n_classes * self.settings.n_own if self.settings.least_ess > 0 else 0
+
     def _in_need(self, belief: SampledBelief, rows: list[int]) -> list[int]:
         if not rows or self.settings.least_ess <= 0:
             return []
