@@ -620,7 +620,7 @@ def test_settings_that_were_exchanged(path, value, saved, tmp_path):
 )
 def test_settings_of_a_softened_vae_that_were_exchanged(path, value, saved, tmp_path):
     exchange(saved["softened"][0], path, value, tmp_path)
-    message = f"{value!r} cannot be softened" if path[-1] == "base" else "."
+    message = f"{value!r} cannot be softened" if path[-1] == "base" else "is damaged"
     with pytest.raises(ip.DamagedModel, match=re.escape(message)):
         ip.load(tmp_path)
 
