@@ -46,7 +46,7 @@ class VAELearner:
         rows = repeated(sample.weights, seed)
         body = self.choose_body(sample, shape)
         image = hasattr(body, "shape")
-        # half as many latents as atoms is plenty where each class has a decoder that knows what is usual in it
+        # half as many latents as atoms: with more, a latent could copy a row, and the label would hardly be used
         latent_dim = self.latent_dim or (20 if image else min(10, max(2, len(sample.atoms) // 2)))
         training = self.training or suitable(len(rows), sample.n_classes, getattr(body, "shape", None))
         model = VAE(sample.atoms.sizes, sample.class_prior, body, latent_dim, seed=seed)
