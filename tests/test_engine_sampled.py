@@ -41,7 +41,9 @@ def assert_same(one, i, two, j):
     for name in ("queries", "answers", "runners_up", "ties"):
         assert getattr(two, name)[j, :k].tolist() == getattr(one, name)[i, :k].tolist(), name
     for name, upto in (("posteriors", k + 1), ("posterior_errors", k + 1), ("gains", k), ("gain_errors", k)):
-        np.testing.assert_allclose(getattr(two, name)[j, :upto], getattr(one, name)[i, :upto], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(
+            getattr(two, name)[j, :upto], getattr(one, name)[i, :upto], rtol=0, atol=1e-9, err_msg=name
+        )
 
 
 # ---- the truth ------------------------------------------------------------------------------------------------------

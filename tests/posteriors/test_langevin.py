@@ -207,7 +207,7 @@ def test_diagnostics(kernel, n_steps):
 def test_what_is_wrong_is_said_once(caplog):
     """Without a burn-in the step size is not adapted, and this one makes chains that hardly move."""
     known, history = history_of("yes/no", 2)
-    posterior = Langevin(n_chains=16, n_steps=4, burn_in=0, step_size=1e-9).build(known.model, known.queries)
+    posterior = Langevin(n_chains=16, n_steps=20, burn_in=0, step_size=1e-9).build(known.model, known.queries)
     with caplog.at_level(logging.WARNING, logger="infopursuit"):
         refreshed(posterior, history)
         first = [record.getMessage() for record in caplog.records]

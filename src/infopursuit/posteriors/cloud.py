@@ -65,6 +65,14 @@ class Cloud(FiniteModel):
         # slot 2a is "no" and slot 2a + 1 is "yes": |p - 1| and |p - 0|
         return self.probs[slots // 2].sub_((slots % 2 == 0)[:, None].to(self.dtype)).abs_()
 
+    def block(self, slots: slice) -> Tensor:
+        """(l, S) the probability of a run of atom values in all states; "no" and "yes" add up to one in float64, so
+        that gains do not depend on which atoms are worked on together."""
+        if not self.binary or slots.start % 2 or slots.stop % 2:
+            return super().block(slots)
+        yes = self.probs[slots.start // 2 : slots.stop // 2].to(torch.float64)
+        return torch.stack([1 - yes, yes], dim=1).flatten(0, 1)
+
     def log_product(self, slots: Tensor) -> Tensor:
         """(n,) atom values -> (S,) log of the product of their probabilities; four to a logarithm, which is safe since
         none is below `LEAST`."""
