@@ -14,9 +14,6 @@ from infopursuit.models.bodies import Body, Features, initialise
 from infopursuit.models.finite import check_prior
 from infopursuit.types import Atoms, FloatArray
 
-DECODED = 2**26
-"""Bytes of hidden units that are decoded at a time."""
-
 
 class VAE:
     """Atoms independent given a label y and a latent z with a standard normal prior.
