@@ -122,7 +122,7 @@ def test_it_draws_anew_where_too_few_draws_carry_the_weight(name):
         settings = SMC(n_draws=64, least_ess=least_ess, n_own=10, n_moves=1)
         posterior = settings.build(known.model, known.queries)
         # one answer at a time without looking after the draws: all four on the bank
-        belief = SampledBelief(believe(posterior._shared, history), (None,), (False,))
+        belief = SampledBelief(believe(posterior.shared, history), (None,), (False,))
         after = posterior.refresh(belief, [key_of(history, known.queries.width)])
         assert (after.own[0] is not None) == renewed, least_ess
         if renewed:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
+from infopursuit.information.bank import BankChooser
 from infopursuit.information.chooser import Chooser, Proposal
 from infopursuit.posteriors.cloud import SampledBelief
 from infopursuit.posteriors.sampled import SampledPosterior
@@ -25,14 +25,19 @@ class SampledChooser:
         self._chooser = Chooser(posterior.cloud, queries, sampled=True, **settings)
         self.exact, self.on_all_draws = False, self._chooser.exact
         self.n_states, self.n_screened = self._chooser.n_states, self._chooser.n_screened
+        self._bank: BankChooser | None = None
+        if not self._chooser.exact and BankChooser.serves(posterior.shared):
+            self._bank = BankChooser(posterior.shared, self.n_states, self.n_screened, self._chooser.seed)
 
     def choose(self, belief: SampledBelief, asked: IntArray, keys: Sequence[bytes]) -> Proposal:
         """See `Chooser.choose`."""
         shared = [h for h, own in enumerate(belief.own) if own is None]
         groups = []
         if shared:
-            rows = belief.shared.take(torch.as_tensor(shared, device=belief.shared.evidence.device))
-            groups.append((shared, self._chooser.choose(rows, asked[shared], [keys[h] for h in shared])))
+            chooser: Any = self._bank or self._chooser
+            groups.append(
+                (shared, chooser.choose(belief.shared.take(shared), asked[shared], [keys[h] for h in shared]))
+            )
         for h, own in enumerate(belief.own):
             if own is not None:
                 groups.append(([h], self._chooser.choose(own.belief, asked[[h]], [keys[h]], own.cloud)))

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from infopursuit.models.finite import FiniteModel, segments
 from infopursuit.models.vae import VAE
+from infopursuit.posteriors.alike import alike
 from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance
 from infopursuit.posteriors.exact import Belief
 from infopursuit.types import FloatArray, IntArray
@@ -28,7 +29,7 @@ class Cloud(FiniteModel):
     latents: (S, D). offsets: (C + 1,) where the draws of each class begin. log_prior: (S,) log of their weights.
     family: (S,) draws of a class with the same number depend on each other: places of one chain, copies of one draw;
     None where all are independent. mass_variance: (C,) relative variance of each class's mass before any of these
-    draws was made; None where it was known.
+    draws was made; None where it was known. block: put draws in such an order that runs of this many are `alike`.
     """
 
     kind = "cloud"
@@ -41,8 +42,8 @@ class Cloud(FiniteModel):
         log_prior: Tensor,
         family: Tensor | None = None,
         mass_variance: FloatArray | None = None,
+        block: int | None = None,
     ) -> None:
-        self.latents = latents
         self.family = family
         self.mass_variance = np.zeros(model.n_classes) if mass_variance is None else mass_variance
         labels = torch.repeat_interleave(
@@ -50,6 +51,11 @@ class Cloud(FiniteModel):
             torch.as_tensor(np.diff(offsets), device=latents.device),
         )
         by_state = decode(model, latents, labels)  # (S, L), or (S, A) P(yes) where all atoms are yes/no
+        if block is not None:
+            order = torch.as_tensor(alike(by_state, offsets, block), device=latents.device)
+            by_state, latents, log_prior = by_state[order], latents[order], log_prior[order]
+            self.family = None if family is None else family[order]
+        self.latents = latents
         self.by_state = by_state
         self.binary = model.features.binary
         super().__init__(model.atoms, log_prior, offsets, by_state.T.contiguous())
@@ -124,12 +130,12 @@ class Own:
 class SampledBelief:
     """What H histories say, by draws.
 
-    shared: (H rows) weights of the draws that all histories share; what it says of a history with draws of its own is
-    out of date. own: those draws, None for histories that use the shared ones. fresh: (H,) whether the draws have
-    been looked after since the last answer.
+    shared: (H rows) weights of the draws that all histories share, a `Belief` or a `BankBelief`; what it says of a
+    history with draws of its own is out of date. own: those draws, None for histories that use the shared ones. fresh:
+    (H,) whether the draws have been looked after since the last answer.
     """
 
-    shared: Belief
+    shared: Any
     own: tuple[Own | None, ...]
     fresh: tuple[bool, ...]
 

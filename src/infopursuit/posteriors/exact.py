@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.finite import FiniteModel, class_log_sums
+from infopursuit.models.finite import FiniteModel, class_log_sums, segments
+from infopursuit.posteriors.diagnostics import weight_ess
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -95,6 +96,11 @@ class ExactPosterior:
         """(H, C) log p(y | history), eq. 17; NaN where the history is impossible."""
         joint = self.log_joint(belief)
         return joint - torch.logsumexp(joint, dim=1, keepdim=True)
+
+    def class_ess(self, belief: Belief) -> FloatArray:
+        """(H, C) effective number of states in each class, (sum w)^2 / sum w^2."""
+        parts = [weight_ess(belief.log_weights[:, a:b]) for a, b in segments(self.model.offsets)]
+        return np.asarray(torch.stack(parts, dim=1).cpu().numpy())
 
     def class_errors(self, belief: Belief) -> FloatArray:
         """(H, C) standard errors of p(y | history): none."""

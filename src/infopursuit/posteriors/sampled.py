@@ -19,6 +19,7 @@ from torch import Tensor
 
 from infopursuit.models.finite import class_log_sums, segments
 from infopursuit.models.vae import VAE
+from infopursuit.posteriors.bank import BLOCK, MANY, BankPosterior
 from infopursuit.posteriors.cloud import Cloud, Own, SampledBelief, stratified_prior
 from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance, weight_ess
 from infopursuit.posteriors.exact import Belief, ExactPosterior
@@ -55,8 +56,9 @@ class SampledPosterior:
     def __init__(self, model: VAE, queries: QuerySet, n_draws: int, seed: int) -> None:
         self.model, self.queries, self.n_draws, self.seed = model, queries, int(n_draws), int(seed)
         latents, offsets, log_prior = stratified_prior(model, self.n_draws, self.generator(b"prior"))
-        self.cloud = Cloud(model, latents, offsets, log_prior)
-        self._shared = ExactPosterior(self.cloud, queries)
+        self.cloud = Cloud(model, latents, offsets, log_prior, block=BLOCK if len(latents) > MANY else None)
+        fast = BankPosterior.serves(self.cloud, queries)
+        self.shared: Any = (BankPosterior if fast else ExactPosterior)(self.cloud, queries)
         self._warned: set[str] = set()
 
     @property
@@ -72,7 +74,7 @@ class SampledPosterior:
 
     def start(self) -> SampledBelief:
         """The belief of the one empty history."""
-        return SampledBelief(self._shared.start(), (None,), (False,))
+        return SampledBelief(self.shared.start(), (None,), (False,))
 
     def update(
         self, belief: SampledBelief, parents: IntArray, queries: IntArray, answers: IntArray, keys: Sequence[bytes]
@@ -81,7 +83,7 @@ class SampledPosterior:
         ``belief``."""
         before = self.refresh(belief, keys, np.unique(parents).tolist()).take(np.asarray(parents))
         rows = np.arange(len(before))
-        shared = self._shared.update(before.shared, rows, queries, answers)
+        shared = self.shared.update(before.shared, rows, queries, answers)
         own: list[Own | None] = []
         for h, mine in enumerate(before.own):
             if mine is not None:
@@ -108,7 +110,7 @@ class SampledPosterior:
 
     def log_joint(self, belief: SampledBelief) -> Tensor:
         """(H, C) log p(y, history)."""
-        joint = class_log_sums(belief.shared.log_weights, self.cloud.offsets)
+        joint: Tensor = self.shared.log_joint(belief.shared)
         for h, mine in enumerate(belief.own):
             if mine is not None:
                 joint[h] = class_log_sums(mine.belief.log_weights, mine.cloud.offsets)[0]
@@ -132,19 +134,21 @@ class SampledPosterior:
         It is a product of means over draws, one for each time that draws were made, so that relative variances add up;
         where moves are too few for draws to forget where they come from, to too little.
         """
-        weights = belief.shared.log_weights.reshape(len(belief), self.model.n_classes, -1)
-        found = sum_variance(torch.softmax(weights, dim=-1)).cpu().numpy()
+        n = self.n_draws
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = 1 / self.shared.class_ess(belief.shared)
+            found = np.maximum(found - 1 / n, 0) * n / (n - 1) if n > 1 else np.ones_like(found)
         for h, mine in enumerate(belief.own):
             if mine is not None:
                 for c, (a, b) in enumerate(segments(mine.cloud.offsets)):
                     share = torch.softmax(mine.belief.log_weights[0, a:b], dim=0)
                     family = None if mine.cloud.family is None else mine.cloud.family[a:b]
                     found[h, c] = mine.cloud.mass_variance[c] + float(sum_variance(share, family))
-        return np.asarray(np.nan_to_num(found, nan=1.0))  # of a class that cannot be
+        return np.asarray(np.nan_to_num(found, nan=1.0, posinf=1.0))  # of a class that cannot be
 
     def class_ess(self, belief: SampledBelief) -> FloatArray:
         """(H, C) effective number of draws in each class."""
-        found = weight_ess(belief.shared.log_weights.reshape(len(belief), self.model.n_classes, -1)).cpu().numpy()
+        found = self.shared.class_ess(belief.shared)
         for h, mine in enumerate(belief.own):
             if mine is not None:
                 weights = mine.belief.log_weights[0]

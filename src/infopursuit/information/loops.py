@@ -1,0 +1,495 @@
+"""The next query after one history, on draws of yes/no atoms: compiled loops for what `Chooser` does by products.
+
+The steps are those of `Chooser`: some states stand for all, single atoms are ranked, the most promising queries about
+several get their full gain, and the best two are compared. A history takes a fraction of a millisecond this way, which
+is less than the calls of as many small products.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from infopursuit.compiled import compiled
+from infopursuit.types import TIE, UNKNOWN
+
+LN2 = np.float32(np.log(2))
+ONE, TWO, ZERO = np.float32(1), np.float32(2), np.float32(0)
+THIRD, FIFTH, SEVENTH, NINTH, ELEVENTH = (np.float32(1 / k) for k in (3, 5, 7, 9, 11))
+NONE, ONE_ON, TWO_ON, THREE_ON, FOUR_ON = (np.uintp(k) for k in range(5))
+NEGLIGIBLE = 1e-12
+"""States that weigh less than this share of an average drawn one are never kept for their weight."""
+
+
+@compiled
+def draw(weights, scale, blocks, starts, sums, bounds, size, uniform, buffer, states, masses):
+    """`subset.resample`: fewer states with the same law. Returns how many.
+
+    weights: of all rows; scale * weights of the row sum to one. blocks, starts, sums: those of the row, see `Weights`.
+    """
+    if bounds[-1] <= size:
+        n = 0
+        for b in range(len(blocks)):
+            low = bounds[blocks[b]]
+            for s in range(bounds[blocks[b] + 1] - low):
+                if weights[starts[b] + s] > 0:
+                    states[n], masses[n] = low + s, weights[starts[b] + s] * scale
+                    n += 1
+        return n
+    step, n_heavy, heavy_mass = 1.0 / size, 0, 0.0
+    least = 0.05 * step
+    n = _heavier(weights, scale, blocks, starts, sums, bounds, least, buffer)
+    while True:
+        n_heavy, heavy_mass = 0, 0.0
+        for k in range(n):
+            if buffer[k] > step:
+                n_heavy += 1
+                heavy_mass += buffer[k]
+        if n_heavy >= size:
+            break
+        share = max(1.0 - heavy_mass, 0.0) / (size - n_heavy)
+        if share >= step * (1 - 1e-12) or share < NEGLIGIBLE / size:
+            break
+        step = share
+        if step < least:
+            least = step * 0.05
+            n = _heavier(weights, scale, blocks, starts, sums, bounds, least, buffer)
+    n_light = size - n_heavy
+    each = max(1.0 - heavy_mass, 0.0) / max(n_light, 1)
+    if each < NEGLIGIBLE / size:
+        n_light = 0
+    following, total, n_found, n_drawn, last = uniform * each, 0.0, 0, 0, 0
+    for b in range(len(sums)):
+        block = sums[b] * scale
+        if block <= step and (n_drawn == n_light or total + block <= following):
+            total += block
+            continue
+        low, first = bounds[blocks[b]], starts[b]
+        for i in range(bounds[blocks[b] + 1] - low):
+            w, s = weights[first + i] * scale, low + i
+            if w > step and n_found < size:
+                states[n_found], masses[n_found] = s, w
+                n_found += 1
+            elif w > 0:
+                total += w
+                last = s
+                while n_drawn < n_light and n_found < size and total > following:
+                    states[n_found], masses[n_found] = s, each
+                    n_found += 1
+                    n_drawn += 1
+                    following += each
+    if n_drawn + 1 == n_light and n_found < size:
+        states[n_found], masses[n_found] = last, each  # rounding has pushed the last point past the end
+        n_found += 1
+    return n_found
+
+
+@compiled
+def _heavier(weights, scale, blocks, starts, sums, bounds, least, buffer):
+    """The weights above some value, in the buffer; returns how many."""
+    n = 0
+    for b in range(len(sums)):
+        if sums[b] * scale > least:
+            for s in range(starts[b], starts[b] + bounds[blocks[b] + 1] - bounds[blocks[b]]):
+                w = weights[s] * scale
+                if w > least:
+                    buffer[n] = w
+                    n += 1
+    return n
+
+
+@compiled
+def sum_xlogx(values, bits):
+    """Sum of x log x; bits: the same array seen as whole numbers, from which the exponent is read."""
+    total = ZERO
+    for i in range(len(values)):
+        total += values[i] * _log(bits[i])
+    return total
+
+
+@compiled
+def add_xlogx(values, bits, sign, into):
+    """Add sign x log x, one by one."""
+    for i in range(len(values)):
+        into[i] += sign * values[i] * _log(bits[i])
+
+
+@compiled
+def _log(bits):
+    """log of the positive float32 with these bits, to about 1e-7; some finite number for 0."""
+    fraction = np.float32(bits & 0x7FFFFF) * np.float32(2.0**-23)
+    s = fraction / (TWO + fraction)
+    z = s * s
+    series = ONE + z * (THIRD + z * (FIFTH + z * (SEVENTH + z * (NINTH + z * ELEVENTH))))
+    return np.float32((bits >> 23) - 127) * LN2 + TWO * s * series
+
+
+@compiled
+def single_gains(by_state, states, masses, ends, sums, space, alone):
+    """The gain of each atom alone, on the drawn states; ends: (C + 1,) where each class's draws begin."""
+    n_atoms = len(alone)
+    bits = space.view(np.int32)
+    alone[:] = ZERO
+    whole, label = np.zeros(n_atoms, np.float32), ZERO
+    for c in range(len(ends) - 1):
+        if ends[c] == ends[c + 1]:
+            continue
+        mass = ZERO
+        sums[:] = ZERO
+        for i in range(ends[c], ends[c + 1]):
+            row, w = by_state[states[i]], masses[i]
+            mass += w
+            for a in range(n_atoms):
+                sums[a] += w * row[a]
+        label += mass * np.log(mass)
+        for a in range(n_atoms):
+            whole[a] += sums[a]
+            space[a] = sums[a]
+        add_xlogx(space, bits, ONE, alone)
+        for a in range(n_atoms):
+            space[a] = max(mass - sums[a], ZERO)
+        add_xlogx(space, bits, ONE, alone)
+    space[:] = whole
+    add_xlogx(space, bits, -ONE, alone)
+    for a in range(n_atoms):
+        space[a] = max(ONE - whole[a], ZERO)
+    add_xlogx(space, bits, -ONE, alone)
+    for a in range(n_atoms):
+        alone[a] = max(alone[a] - label, ZERO)
+
+
+@compiled
+def screen(promise, asked, widths, n, found):
+    """The n most promising queries about several atoms, ties to the lowest; returns how many."""
+    size = 0
+    for q in range(len(promise)):
+        if asked[q] or widths[q] < 2 or (size == n and promise[q] <= promise[found[size - 1]]):
+            continue
+        k = size if size < n else n - 1
+        size = min(size + 1, n)
+        while k > 0 and promise[found[k - 1]] < promise[q]:
+            found[k] = found[k - 1]
+            k -= 1
+        found[k] = q
+    return size
+
+
+@compiled
+def products(columns, which, start, masses, square, table):
+    """(2 ** n, M) the probability of each pattern of n atoms in each state, times its mass.
+
+    columns: (., M) P(yes), which: (W,) those of the query's atoms. table: where to write, patterns with the first atom
+    running fastest.
+    """
+    n_states = np.uintp(len(masses))
+    for i in range(n_states):
+        table[0, i] = masses[i]
+    size = ONE_ON
+    for k in range(start[0], start[1]):
+        column = np.uintp(which[k])
+        for s in range(size):
+            if square:
+                for i in range(n_states):
+                    v, p = table[s, i], columns[column, i]
+                    table[size + s, i] = v * (p * p)
+                    table[s, i] = v * ((ONE - p) * (ONE - p))
+            else:
+                for i in range(n_states):
+                    v = table[s, i]
+                    yes = v * columns[column, i]
+                    table[size + s, i] = yes
+                    table[s, i] = v - yes
+        size += size
+    return np.int64(size)
+
+
+@compiled
+def contract(left, right, n_left, n_right, begin, end, joint):
+    """(n_left * n_right,) sums over some states of left times right; both are multiples of four, so that each number
+    that is read is used four times."""
+    # indices without a sign are never taken from the end: only then do the loops use the width of the processor
+    first, last, stride = np.uintp(begin), np.uintp(end), np.uintp(n_right)
+    for s in range(NONE, np.uintp(n_left), FOUR_ON):
+        for t in range(NONE, stride, FOUR_ON):
+            ea, eb, ec, ed = ZERO, ZERO, ZERO, ZERO
+            fa, fb, fc, fd = ZERO, ZERO, ZERO, ZERO
+            ga, gb, gc, gd = ZERO, ZERO, ZERO, ZERO
+            ha, hb, hc, hd = ZERO, ZERO, ZERO, ZERO
+            for i in range(first, last):
+                e = left[s, i]
+                f = left[s + ONE_ON, i]
+                g = left[s + TWO_ON, i]
+                h = left[s + THREE_ON, i]
+                a = right[t, i]
+                b = right[t + ONE_ON, i]
+                c = right[t + TWO_ON, i]
+                d = right[t + THREE_ON, i]
+                ea += e * a
+                eb += e * b
+                ec += e * c
+                ed += e * d
+                fa += f * a
+                fb += f * b
+                fc += f * c
+                fd += f * d
+                ga += g * a
+                gb += g * b
+                gc += g * c
+                gd += g * d
+                ha += h * a
+                hb += h * b
+                hc += h * c
+                hd += h * d
+            at = s * stride + t
+            joint[at], joint[at + ONE_ON], joint[at + TWO_ON], joint[at + THREE_ON] = ea, eb, ec, ed
+            at += stride
+            joint[at], joint[at + ONE_ON], joint[at + TWO_ON], joint[at + THREE_ON] = fa, fb, fc, fd
+            at += stride
+            joint[at], joint[at + ONE_ON], joint[at + TWO_ON], joint[at + THREE_ON] = ga, gb, gc, gd
+            at += stride
+            joint[at], joint[at + ONE_ON], joint[at + TWO_ON], joint[at + THREE_ON] = ha, hb, hc, hd
+
+
+@compiled
+def halves(columns, which, n, masses, square, left, right):
+    """The partial products of n atoms, split in two; padded with patterns that cannot be. Returns both sizes."""
+    for half, table in enumerate((left, right)):
+        first, last = (0, n // 2) if half == 0 else (n // 2, n)
+        if half == 0:
+            size = products(columns, which, (first, last), masses, square, table)
+            n_left = max(size, 4)
+            table[size:n_left] = ZERO
+        else:
+            table[0] = ONE
+            size = products(columns, which, (first, last), table[0], square, table)
+            n_right = max(size, 4)
+            table[size:n_right] = ZERO
+    return n_left, n_right
+
+
+@compiled
+def pattern_gain(columns, which, n, masses, ends, left, right, joint, whole):
+    """The gain of one query about n atoms: P(yes) in each state in ``columns``, draws sorted by class."""
+    n_left, n_right = halves(columns, which, n, masses, False, left, right)
+    size = n_left * n_right
+    table, total = joint[:size], whole[:size]
+    total[:] = ZERO
+    terms, label = 0.0, 0.0
+    for c in range(len(ends) - 1):
+        if ends[c] == ends[c + 1]:
+            continue
+        contract(left, right, n_left, n_right, ends[c], ends[c + 1], table)
+        mass = ZERO
+        for k in range(size):
+            mass += table[k]
+            total[k] += table[k]
+        terms += sum_xlogx(table, table.view(np.int32))
+        label += mass * np.log(mass)
+    return max(terms - sum_xlogx(total, total.view(np.int32)) - label, 0.0)
+
+
+@compiled
+def influence(columns, which, n, masses, ends, left, right, tables, whole, each):
+    """What each draw adds to the gain of a query, its mass included; see `Chooser._influence`."""
+    n_left, n_right = halves(columns, which, n, masses, False, left, right)
+    size = n_left * n_right
+    total = whole[:size]
+    total[:] = ZERO
+    for c in range(len(ends) - 1):
+        if ends[c] < ends[c + 1]:
+            contract(left, right, n_left, n_right, ends[c], ends[c + 1], tables[c, :size])
+            total += tables[c, :size]
+    of_total = total.view(np.int32)
+    ratio, row = np.empty(size, np.float32), np.empty(len(each), np.float32)
+    for c in range(len(ends) - 1):
+        begin, end = ends[c], ends[c + 1]
+        if begin == end:
+            continue
+        table = tables[c, :size]
+        bits, label = table.view(np.int32), np.log(table.sum())
+        for k in range(size):
+            ratio[k] = _log(bits[k]) - _log(of_total[k]) - label if table[k] > ZERO else ZERO
+        each[begin:end] = ZERO
+        mine = each[begin:end]
+        for s in range(n_left):
+            sums = row[begin:end]
+            sums[:] = ZERO
+            for t in range(0, n_right, 4):
+                e, f, g, h = (
+                    right[t, begin:end],
+                    right[t + 1, begin:end],
+                    right[t + 2, begin:end],
+                    right[t + 3, begin:end],
+                )
+                at = s * n_right + t
+                p, q, r, u = ratio[at], ratio[at + 1], ratio[at + 2], ratio[at + 3]
+                for i in range(end - begin):
+                    sums[i] += p * e[i] + q * f[i] + r * g[i] + u * h[i]
+            other = left[s, begin:end]
+            for i in range(end - begin):
+                mine[i] += other[i] * sums[i]
+
+
+@compiled
+def excess(columns, which, n, masses, ends, left, right, tables, whole):
+    """How much too large the gain of a query is on average, after `influence` of the same; see `Chooser._bias`."""
+    n_left, n_right = halves(columns, which, n, masses * masses, True, left, right)
+    size = n_left * n_right
+    squares = np.zeros((len(ends) - 1, size), np.float32)
+    crossed = np.empty(size, np.float32)
+    for c in range(len(ends) - 1):
+        if ends[c] < ends[c + 1]:
+            contract(left, right, n_left, n_right, ends[c], ends[c + 1], squares[c])
+    halves(columns, which, n, masses * masses, False, left, right)
+    bias = 0.0
+    for c in range(len(ends) - 1):
+        begin, end = ends[c], ends[c + 1]
+        if begin == end:
+            continue
+        contract(left, right, n_left, n_right, begin, end, crossed)
+        count, mass, spread = end - begin, ZERO, ZERO
+        for i in range(begin, end):
+            mass += masses[i]
+            spread += masses[i] * masses[i]
+        table = tables[c]
+        for k in range(size):
+            if table[k] > ZERO:
+                mean = table[k] / mass
+                variance = max(squares[c, k] - TWO * mean * crossed[k] + mean * mean * spread, ZERO)
+                # a single draw has no spread of its own: its square stands for it
+                variance = variance * count / (count - 1) if count > 1 else squares[c, k]
+                bias += variance / table[k] - variance / whole[k]
+    return bias / 2
+
+
+@compiled
+def variance_of(terms, states, masses, ends, n_each):
+    """`Cloud.variance_of` what some draws add up to, their mean taken off; n_each: (C,) states of each class."""
+    centre = terms.sum() / masses.sum()
+    found = 0.0
+    for c in range(len(ends) - 1):
+        total, square, i = 0.0, 0.0, ends[c]
+        while i < ends[c + 1]:
+            mine, state = 0.0, states[i]
+            while i < ends[c + 1] and states[i] == state:
+                mine += terms[i] - masses[i] * centre
+                i += 1
+            total += mine
+            square += mine * mine
+        n = n_each[c]
+        found += (square - total * total / n) * n / (n - 1) if n > 1 else total * total
+    return max(found, 0.0)
+
+
+@compiled
+def gather(query, query_atoms, seen, by_state, states, n, place, columns, n_columns, which):
+    """The columns P(yes) of a query's atoms that are not known yet; each is copied once. Returns how many, and how many
+    columns there are now."""
+    width = 0
+    for w in range(query_atoms.shape[1]):
+        atom = query_atoms[query, w]
+        if atom < 0 or seen[atom] != UNKNOWN:
+            continue
+        if place[atom] < 0:
+            place[atom] = n_columns
+            n_columns += 1
+            mine = columns[place[atom]]
+            for i in range(n):
+                mine[i] = by_state[states[i], atom]
+        which[width] = place[atom]
+        width += 1
+    return width, n_columns
+
+
+@compiled
+def choose(
+    rows, weights, begin, end, blocks, starts, sums, totals, bounds, class_ends, by_state, seen, asked, query_atoms,
+    widths, n_states, n_screened, uniforms, query, gain, error, runner_up, tie, gains,
+):  # fmt: skip
+    """The best query after each of some histories: see `Proposal` for what is written.
+
+    rows: of each history in the weights, see `Weights` for those. class_ends: (C + 1,) states. by_state: (S, A) P(yes).
+    seen: (H, A). asked: (H, Q). query_atoms: (Q, W). uniforms: (H,) by which states are drawn.
+    """
+    n_queries, most_wide = query_atoms.shape
+    n_classes, n_atoms, n_all = len(class_ends) - 1, by_state.shape[1], class_ends[-1]
+    n_each = class_ends[1:] - class_ends[:-1]
+    n_wide = min(n_screened, n_queries)
+    buffer = np.empty(n_all, np.float64)
+    states, exact_masses = np.empty(n_states, np.int64), np.empty(n_states, np.float64)
+    all_masses = np.empty(n_states, np.float32)
+    summed, space, alone = np.empty(n_atoms, np.float32), np.empty(n_atoms, np.float32), np.empty(n_atoms, np.float32)
+    promise, found = np.empty(n_queries, np.float32), np.empty(n_wide, np.int64)
+    n_left, n_right = max(4, 1 << (most_wide // 2)), max(4, 1 << (most_wide - most_wide // 2))
+    left, right = np.empty((n_left, n_states), np.float32), np.empty((n_right, n_states), np.float32)
+    joint, whole = np.empty(n_left * n_right, np.float32), np.empty(n_left * n_right, np.float32)
+    tables = np.empty((n_classes, n_left * n_right), np.float32)
+    place = np.empty(n_atoms, np.int64)
+    columns = np.empty((min(n_atoms, (n_wide + 2) * most_wide), n_states), np.float32)
+    which = np.empty(most_wide, np.int64)
+    ends = np.empty(n_classes + 1, np.int64)
+    first, second = np.empty(n_states, np.float32), np.empty(n_states, np.float32)
+    for h in range(len(rows)):
+        row = rows[h]
+        mine = slice(begin[row], end[row])
+        n = draw(
+            weights, 1.0 / totals[row], blocks[mine], starts[mine], sums[mine], bounds, n_states, uniforms[h], buffer,
+            states, exact_masses,
+        )  # fmt: skip
+        masses = all_masses[:n]
+        ends[0], i = 0, 0
+        for c in range(n_classes):
+            while i < n and states[i] < class_ends[c + 1]:
+                all_masses[i] = np.float32(exact_masses[i])
+                i += 1
+            ends[c + 1] = i
+        single_gains(by_state, states, masses, ends, summed, space, alone)
+        for a in range(n_atoms):
+            if seen[h, a] != UNKNOWN:
+                alone[a] = ZERO
+        for q in range(n_queries):
+            promise[q] = ZERO
+            for w in range(widths[q]):
+                promise[q] += alone[query_atoms[q, w]]
+            gains[h, q] = promise[q] if widths[q] == 1 and not asked[h, q] else np.nan
+        n_found = screen(promise, asked[h], widths, n_wide, found)
+        place[:], n_columns = UNKNOWN, 0
+        for k in range(n_found):
+            width, n_columns = gather(
+                found[k], query_atoms, seen[h], by_state, states, n, place, columns, n_columns, which
+            )
+            gains[h, found[k]] = pattern_gain(columns, which, width, masses, ends, left, right, joint, whole)
+        best, runner = leaders(gains[h])
+        query[h], runner_up[h], gain[h], error[h], tie[h] = best, runner, 0.0, 0.0, False
+        if best == UNKNOWN:
+            continue
+        gain[h] = gains[h, best]
+        width, n_columns = gather(best, query_atoms, seen[h], by_state, states, n, place, columns, n_columns, which)
+        influence(columns, which, width, masses, ends, left, right, tables, whole, first)
+        bias = excess(columns, which, width, masses, ends, left, right, tables, whole)
+        error[h] = np.sqrt(variance_of(first[:n], states, masses, ends, n_each) + bias * bias)
+        if runner == UNKNOWN:
+            continue
+        width, n_columns = gather(runner, query_atoms, seen[h], by_state, states, n, place, columns, n_columns, which)
+        influence(columns, which, width, masses, ends, left, right, tables, whole, second)
+        apart = np.sqrt(variance_of(first[:n] - second[:n], states, masses, ends, n_each))
+        lead = gains[h, best] - gains[h, runner]
+        tie[h] = lead <= 2 * apart or lead <= TIE
+
+
+@compiled
+def leaders(gains):
+    """The best query and the second best, `UNKNOWN` where there is none; gains closer than `TIE` go to the lowest."""
+    best = _leader(gains, UNKNOWN)
+    return best, _leader(gains, best)
+
+
+@compiled
+def _leader(gains, but):
+    top = -1.0
+    for q in range(len(gains)):
+        if q != but and gains[q] > top:  # not-a-number is never larger
+            top = gains[q]
+    for q in range(len(gains)):
+        if q != but and gains[q] >= top - TIE:
+            return q
+    return UNKNOWN

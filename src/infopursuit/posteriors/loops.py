@@ -1,0 +1,122 @@
+"""Weights of draws after one more answer: a compiled loop for what `ExactPosterior` does by products."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from infopursuit.compiled import compiled
+from infopursuit.types import UNKNOWN
+
+LEAST = 1e-37
+"""Weights below this, of a total of one before the answer, are nothing: a float32 can hardly tell them from it."""
+SPAN = 16
+"""Blocks of states that are worked on for one history before the next one's turn."""
+FACTORS = 5
+"""Probabilities whose product a float32 holds, none of which is below 1e-6."""
+
+
+@compiled
+def reweigh(
+    rows, parents, before, before_begin, before_end, before_blocks, before_starts, totals, table, slots, bounds,
+    block_class, share, after, begin, end, blocks, starts, sums, class_sums, class_squares, lost,
+):  # fmt: skip
+    """Multiply the weights of each history by the probabilities of the values that it has seen last, and let go of
+    blocks of states that have next to no weight left.
+
+    rows: the histories to work on, best with those next to each other that have seen the same atoms. parents: (H,) rows
+    of the weights before. table: (A, S) P(yes). slots: (H, N) 2 a for "no" to atom a and 2 a + 1 for "yes", -1 where
+    there is none. bounds: (B + 1,) of the blocks. share: of the weight that may be let go. See `Weights` for the rest.
+    """
+    n_rows = len(rows)
+    at = np.empty(n_rows, np.int64)
+    for i in range(n_rows):
+        h = rows[i]
+        at[i] = before_begin[parents[h]]
+        class_sums[h] = 0.0
+        class_squares[h] = 0.0
+        end[h] = begin[h]
+    longest = _longest(bounds)
+    space, product = np.empty(longest, np.float32), np.empty(longest, np.float64)
+    for span in range(0, len(block_class), SPAN):
+        for i in range(n_rows):  # some states for all histories: what is read of the table stays in the cache
+            h = rows[i]
+            parent = parents[h]
+            scale = 1.0 / totals[parent]
+            while at[i] < before_end[parent] and before_blocks[at[i]] < span + SPAN:
+                block, start = before_blocks[at[i]], before_starts[at[i]]
+                low, high = bounds[block], bounds[block + 1]
+                n, place = high - low, end[h]
+                here, there = np.uintp(start), np.uintp(starts[place])
+                for j in range(np.uintp(n)):
+                    product[j] = scale * before[here + j]
+                _times(product, space, table, slots[h], low, high)
+                total, square = 0.0, 0.0
+                for j in range(np.uintp(n)):
+                    v = product[j] if product[j] > LEAST else 0.0
+                    after[there + j] = np.float32(v)
+                    total += v
+                    square += v * v
+                blocks[place], sums[place] = block, total
+                class_sums[h, block_class[block]] += total
+                class_squares[h, block_class[block]] += square
+                starts[place + 1] = starts[place] + n
+                end[h] = place + 1
+                at[i] += 1
+    if share > 0:
+        for h in rows:
+            _let_go(h, share, begin, end, blocks, starts, sums, block_class, class_sums, lost)
+
+
+@compiled
+def _times(product, space, table, slots, low, high):
+    """Multiply by the probabilities of some values."""
+    # indices without a sign are never taken from the end: only then do the loops use the width of the processor
+    first, n = np.uintp(low), np.uintp(high - low)
+    for k in range(len(slots)):
+        slot = slots[k]
+        # the factor is P(yes), 1 - P(yes), or 1 for nothing
+        base, sign = np.float32(1 - slot % 2), np.float32(2 * (slot % 2) - 1)
+        if slot == UNKNOWN:
+            base, sign, slot = np.float32(1), np.float32(0), 0
+        row = np.uintp(slot // 2)
+        if k % FACTORS == 0:
+            for j in range(n):
+                space[j] = base + sign * table[row, first + j]
+        else:
+            for j in range(n):
+                space[j] *= base + sign * table[row, first + j]
+        if k % FACTORS == FACTORS - 1 or k + 1 == len(slots):
+            for j in range(n):
+                product[j] *= space[j]
+
+
+@compiled
+def _let_go(h, share, begin, end, blocks, starts, sums, block_class, class_sums, lost):
+    """Drop the lightest blocks, which have at most some share of the weight together; it stays with their classes."""
+    total = class_sums[h].sum()
+    cut = 16 * share * total / max(end[h] - begin[h], 1)
+    while True:
+        gone = 0.0
+        for k in range(begin[h], end[h]):
+            if sums[k] < cut:
+                gone += sums[k]
+        if gone <= share * total:
+            break
+        cut /= 4
+    kept = begin[h]
+    for k in range(begin[h], end[h]):
+        if sums[k] < cut:
+            class_sums[h, block_class[blocks[k]]] -= sums[k]
+            lost[h, block_class[blocks[k]]] += sums[k] / total
+        else:
+            blocks[kept], starts[kept], sums[kept] = blocks[k], starts[k], sums[k]
+            kept += 1
+    end[h] = kept
+
+
+@compiled
+def _longest(bounds):
+    longest = 0
+    for b in range(len(bounds) - 1):
+        longest = max(longest, bounds[b + 1] - bounds[b])
+    return longest
