@@ -10,6 +10,13 @@ BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 @pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty data folder."""
+    monkeypatch.setenv("INFOPURSUIT_DATA", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
 def real_data(monkeypatch):
     """A function that points the package to a folder with that file, or skips the test."""
 

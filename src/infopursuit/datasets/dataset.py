@@ -12,9 +12,13 @@ import numpy as np
 class Dataset:
     """Inputs and labels in two parts that have nothing in common.
 
-    x_train, x_test: (B, ...) inputs, such as images (B, rows, columns). y_train, y_test: (B,) class indices 0 to C - 1.
-    class_names: (C,) what the classes are called. description: what it is and what to beware of. licence: its terms.
-    feature_names: what the columns are called, where there are columns.
+    x_train, x_test: (B, ...) inputs, such as images (B, rows, columns) or texts (B,). y_train, y_test: (B,) class
+    indices 0 to C - 1. class_names: (C,) what the classes are called. description: what it is and what to beware of.
+    licence: its terms. feature_names: what the columns are called, where there are columns.
+
+    groups_train, groups_test: (B,) numbers, the same for inputs that belong together, such as two copies of a headline;
+    a group is never in both parts. None: every input stands for itself. ids_train, ids_test: (B,) what each input is
+    called, where it has a name. simulated: True when the inputs were drawn from a law, not observed.
 
     >>> import numpy as np
     >>> Dataset("coins", np.zeros((3, 2)), np.array([0, 1, 0]), np.zeros((1, 2)), np.array([1]), ("heads", "tails"))
@@ -30,6 +34,11 @@ class Dataset:
     description: str = ""
     licence: str = ""
     feature_names: tuple[str, ...] | None = None
+    groups_train: Any = None
+    groups_test: Any = None
+    ids_train: Any = None
+    ids_test: Any = None
+    simulated: bool = False
 
     def __post_init__(self) -> None:
         for part in ("train", "test"):
@@ -45,10 +54,29 @@ class Dataset:
                 raise ValueError(
                     f"y_{part} has labels from {y.min()} to {y.max()}, but there are {len(self.class_names)} classes"
                 )
+            for what in ("groups", "ids"):
+                extra = getattr(self, f"{what}_{part}")
+                if extra is not None and np.shape(extra) != (len(x),):
+                    raise ValueError(f"{what}_{part} has shape {np.shape(extra)}; expected one for each of {len(x)}")
         if self.x_train.shape[1:] != self.x_test.shape[1:]:
             raise ValueError(
                 f"x_train holds inputs of shape {self.x_train.shape[1:]}, x_test of {self.x_test.shape[1:]}"
             )
+        if self.feature_names is not None and self.x_train.shape[1:] != (len(self.feature_names),):
+            raise ValueError(
+                f"feature_names names {len(self.feature_names)} columns, but inputs have shape {self.x_train.shape[1:]}"
+            )
+        self._check_pairs()
+
+    def _check_pairs(self) -> None:
+        for what in ("groups", "ids"):
+            train, test = getattr(self, f"{what}_train"), getattr(self, f"{what}_test")
+            if (train is None) != (test is None):
+                raise ValueError(f"{what}_train and {what}_test go together; give both or neither")
+        if self.groups_train is not None:
+            shared = np.intersect1d(self.groups_train, self.groups_test)
+            if len(shared):
+                raise ValueError(f"group {shared[0]} is in both parts; all of a group belongs into one")
 
     @property
     def n_classes(self) -> int:
@@ -60,7 +88,9 @@ class Dataset:
         what = "images" if len(shape) == 2 else "inputs"
         if shape:
             what += f" of {' x '.join(str(n) for n in shape)}"
+        elif self.x_train.dtype.kind in "OU":
+            what = "texts"
         return (
             f"<{self.name}: {len(self.x_train)} {what} to learn from, {len(self.x_test)} to test on, "
-            f"{self.n_classes} classes>"
+            f"{self.n_classes} classes{', simulated' if self.simulated else ''}>"
         )

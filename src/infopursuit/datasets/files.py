@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import sys
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +31,49 @@ def data_folder() -> Path:
     return Path(cache).expanduser() / "infopursuit"
 
 
-def find_file(name: str) -> Path:
-    """The path of a data file, or an error that says where it was looked for and what to do."""
+def find_file(name: str, places: Sequence[str] = ("",), endings: Sequence[str] = ("",)) -> Path | None:
+    """The first that exists of a file's places under the data folder; endings such as ".gz" are tried in each."""
+    for place in places:
+        for ending in endings:
+            path = data_folder() / place / f"{name}{ending}"
+            if path.is_file():
+                return path
+    return None
+
+
+def not_found(name: str, advice: str) -> FileNotFoundError:
+    """The error for a missing file: which one, where it was looked for, and where it can be had (``advice``)."""
     folder = data_folder()
-    path = folder / name
-    if path.is_file():
-        return path
     where = f"the folder that {VARIABLE} names" if os.environ.get(VARIABLE) else "the user's cache"
     missing = "" if folder.is_dir() else ", which does not exist"
-    raise FileNotFoundError(
+    return FileNotFoundError(
         f"{name} is not in {folder} ({where}{missing}). Put the file there, or set {VARIABLE} to the folder that "
-        f"holds it; the data set 'digits' needs no file"
+        f"holds it. {advice} The data sets 'digits' and 'breast_cancer' need no file"
     )
+
+
+def read_bytes(path: Path) -> bytes:
+    """All of a file, unpacked if its name ends in ``.gz``."""
+    if path.suffix != ".gz":
+        return path.read_bytes()
+    try:
+        with gzip.open(path, "rb") as file:
+            return file.read()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _bad_gzip(path, error) from None
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 text, with their ends; unpacked if its name ends in ``.gz``."""
+    try:
+        # utf-8-sig passes over the mark that some programs put in front; csv wants the line ends as they are
+        opener = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            yield from file
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _bad_gzip(path, error) from None
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not a text in UTF-8 ({error})") from None
 
 
 def read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
@@ -68,6 +100,23 @@ def read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str] = ())
         raise ValueError(f"{path} is not an npz file; fetch it again") from None
 
 
+def read_names(names: Any, what: str) -> tuple[str, ...]:
+    """The texts of an array, without blanks at their ends and double ones inside."""
+    if names.dtype.kind != "U" or names.ndim != 1:
+        raise ValueError(f"{what} has shape {names.shape} and dtype {names.dtype}; expected a list of texts")
+    return tuple(" ".join(str(name).split()) for name in names)
+
+
+def check_array(array: Any, shape: Sequence[int | None], kinds: str, what: str) -> Any:
+    """The array, or an error; None in the shape stands for any length, kinds are numpy's letters such as "iu"."""
+    fits = array.ndim == len(shape) and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
+    if not fits or array.dtype.kind not in kinds:
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        kind = {"iu": "whole numbers", "iub": "whole numbers", "iuf": "numbers"}[kinds]
+        raise ValueError(f"{what} has shape {array.shape} and dtype {array.dtype}; expected ({wanted}) of {kind}")
+    return array
+
+
 def _read(content: Any, key: str, path: Path) -> Any:
     try:
         return content[key]
@@ -75,3 +124,7 @@ def _read(content: Any, key: str, path: Path) -> Any:
         raise ValueError(f"{path} is damaged at {key!r} ({error}); fetch it again") from None
     except ValueError as error:
         raise ValueError(f"{path} holds {key!r} in a form that is not read ({error})") from None
+
+
+def _bad_gzip(path: Path, error: Exception) -> ValueError:
+    return ValueError(f"{path} is not a whole gzip file ({error}); fetch it again")

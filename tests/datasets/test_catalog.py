@@ -1,0 +1,47 @@
+"""All data sets by name."""
+
+import pytest
+
+from infopursuit import datasets
+from infopursuit.datasets.catalog import ALIASES, LOADERS
+
+PUBLIC = """NAMES Birds Dataset breast_cancer clean_headline cub data_folder digits diseases download fashion_mnist
+    fold_numbers folds huffpost kmnist load mnist zoo"""
+
+
+def test_the_public_names():
+    assert datasets.__all__ == PUBLIC.split()
+
+
+def test_every_loader_is_public_under_its_name():
+    assert sorted(LOADERS) == list(datasets.NAMES)
+    for name, loader in LOADERS.items():
+        assert getattr(datasets, name) is loader
+
+
+def test_other_names_lead_somewhere_and_hide_nothing():
+    assert set(ALIASES.values()) <= set(LOADERS)
+    assert not set(ALIASES) & set(LOADERS)
+
+
+@pytest.mark.parametrize("name", ["digits", "breast_cancer"])
+def test_what_comes_along_works_with_nothing_at_all(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("INFOPURSUIT_DATA", str(tmp_path / "nowhere"))
+    data = datasets.load(name)
+    assert data.name == name
+    assert not data.simulated
+    assert data.licence
+
+
+def test_options_go_to_the_loader():
+    with pytest.raises(TypeError, match="seed"):
+        datasets.load("digits", seed=1)
+
+
+@pytest.mark.parametrize("name", [name for name in datasets.NAMES if name not in ("digits", "breast_cancer")])
+def test_no_file_is_an_error_that_names_the_folder_and_a_page(name, folder):
+    with pytest.raises(FileNotFoundError) as caught:
+        datasets.load(name)
+    assert str(folder) in str(caught.value)
+    assert "http" in str(caught.value)
+    assert "INFOPURSUIT_DATA" in str(caught.value)

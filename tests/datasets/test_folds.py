@@ -1,0 +1,87 @@
+"""Folds: equal shares of the classes, nothing on two sides, and the same again for the same seed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infopursuit import datasets
+from infopursuit.datasets import Dataset, fold_numbers, folds
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30)), min_size=60, max_size=200),
+    st.integers(2, 6),
+    st.integers(0, 5),
+)
+def test_groups_stay_whole_and_nothing_is_lost(rows, n, seed):
+    labels, groups = np.array(rows).T
+    if len(set(groups.tolist())) < n:
+        return
+    numbers = fold_numbers(labels, groups, n=n, seed=seed)
+    assert set(numbers.tolist()) <= set(range(n))
+    for group in set(groups.tolist()):
+        assert len(set(numbers[groups == group].tolist())) == 1
+    np.testing.assert_array_equal(numbers, fold_numbers(labels, groups, n=n, seed=seed))
+
+
+@given(st.lists(st.integers(0, 4), min_size=10, max_size=200), st.integers(2, 7))
+def test_without_groups_shares_differ_by_one_at_most(labels, n):
+    labels = np.array(labels)
+    numbers = fold_numbers(labels, n=n)
+    counts = np.array([np.bincount(numbers[labels == label], minlength=n) for label in np.unique(labels)])
+    assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
+    totals = counts.sum(axis=0)
+    assert totals.max() - totals.min() <= 1
+
+
+def test_another_seed_gives_other_folds():
+    labels = np.arange(100) % 2
+    assert (fold_numbers(labels, seed=0) != fold_numbers(labels, seed=1)).any()
+
+
+def test_every_input_is_tested_once():
+    data = datasets.digits()
+    data = replace(data, ids_train=np.arange(1437).astype(str), ids_test=np.arange(1437, 1797).astype(str))
+    seen = []
+    for fold in folds(data, 3, seed=1):
+        assert len(fold.x_train) + len(fold.x_test) == 1797
+        assert not set(fold.ids_train) & set(fold.ids_test)
+        assert fold.description == data.description
+        seen.extend(fold.ids_test)
+    assert sorted(seen, key=int) == [str(i) for i in range(1797)]
+
+
+def test_folds_are_paired():
+    """Two methods that ask for the same folds get the same, however far each of them goes."""
+    data = datasets.breast_cancer()
+    first = list(folds(data))
+    for one, other in zip(first, folds(data), strict=True):
+        np.testing.assert_array_equal(one.x_test, other.x_test)
+        np.testing.assert_array_equal(one.y_train, other.y_train)
+
+
+@pytest.mark.parametrize("n", [1, 5, 2.5])
+def test_too_many_or_too_few_folds_are_refused(n):
+    with pytest.raises(ValueError, match=r"give a whole number from 2 to 4"):
+        fold_numbers([0, 0, 1, 1], n=n)
+
+
+def test_one_group_for_each_label():
+    with pytest.raises(ValueError, match=r"\(3,\) and groups \(2,\)"):
+        fold_numbers([0, 1, 1], [0, 1])
+
+
+def test_a_data_set_refuses_a_group_in_both_parts():
+    x, y, names = np.zeros((2, 1)), np.array([0, 1]), ("a", "b")
+    Dataset("made up", x, y, x, y, names, groups_train=np.array([0, 1]), groups_test=np.array([2, 3]))
+    with pytest.raises(ValueError, match="group 1 is in both parts"):
+        Dataset("made up", x, y, x, y, names, groups_train=np.array([0, 1]), groups_test=np.array([1, 3]))
+    with pytest.raises(ValueError, match="go together"):
+        Dataset("made up", x, y, x, y, names, groups_train=np.array([0, 1]))
+    with pytest.raises(ValueError, match="one for each of 2"):
+        Dataset("made up", x, y, x, y, names, ids_train=["a"], ids_test=["b", "c"])
+    with pytest.raises(ValueError, match="names 2 columns"):
+        Dataset("made up", x, y, x, y, names, feature_names=("p", "q"))
