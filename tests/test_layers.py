@@ -15,7 +15,7 @@ ROOT = Path(infopursuit.__file__).parent
 # From above to below. What stands in one line does not import each other. `files`, `progress`, `terminal` and
 # `explanation` are leaves that know nothing of the rest, so that everything below may use them.
 LAYERS = (
-    {"types", "files", "progress", "terminal", "threads"},
+    {"types", "compiled", "files", "progress", "terminal", "threads"},
     {"explanation"},
     {"queries", "models"},
     {"posteriors"},
@@ -35,7 +35,7 @@ LAYERS = (
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 PROGRAMS = {"demo", "report", "server", "cluster", "cli", "__main__"}  # these may ask the package for its version
 
-CORE = {"numpy", "torch", "sklearn", "safetensors"}
+CORE = {"numba", "numpy", "torch", "sklearn", "safetensors"}
 OPTIONAL = (
     "captum",
     "fastapi",

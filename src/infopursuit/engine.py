@@ -301,7 +301,7 @@ class Pursuit:
 
     def _rows_at_a_time(self) -> int:
         """How many histories fit the budget side by side, those with draws of their own included."""
-        each = 24 * self.n_states + 16 * self.model.atoms.n_slots + 8 * len(self.queries) + self.posterior.own_bytes
+        each = self.posterior.row_bytes + 16 * self.model.atoms.n_slots + 8 * len(self.queries)
         return int(np.clip(self.budget // each, 1, 4096))
 
     def _run_some(self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from infopursuit.evaluation.bench import bench
 from infopursuit.evaluation.reproduce import RECIPES, reproduce
+from infopursuit.evaluation.samplers import reproduce_samplers
 from infopursuit.evaluation.vae import reproduce_vae, train_mnist
 from infopursuit.terminal import Terminal
 
@@ -36,15 +39,16 @@ def run_bench(args: argparse.Namespace) -> int:
 
 def add_reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``reproduce``."""
-    parser.add_argument("experiment", choices=[*sorted(RECIPES), "mnist-vae"], help="which one")
+    parser.add_argument("experiment", choices=[*sorted(RECIPES), "mnist-vae", "mnist-samplers"], help="which one")
     _add_out(parser)
     parser.add_argument("--inputs", type=_positive, default=None, metavar="N", help="only the first N test inputs")
 
 
 def run_reproduce(args: argparse.Namespace) -> int:
     """Run one experiment."""
-    if args.experiment == "mnist-vae":
-        reproduce_vae(folder=args.out, n_inputs=args.inputs, say=Terminal().say, progress=True)
+    others: dict[str, Callable[..., Any]] = {"mnist-vae": reproduce_vae, "mnist-samplers": reproduce_samplers}
+    if args.experiment in others:
+        others[args.experiment](folder=args.out, n_inputs=args.inputs, say=Terminal().say, progress=True)
         return 0
     reproduce(args.experiment, folder=args.out, n_inputs=args.inputs, say=Terminal().say, progress=True)
     return 0

@@ -36,7 +36,7 @@ HELD_OUT, TRIED = 0.05, 1000
 EPSILONS = tuple(np.geomspace(0.2, 0.02, 40).round(4).tolist())
 PATIENCE, MOST_QUERIES, LENGTH = 1, 12, 5.15
 SCALES = Blur((0.4, 0.8, 1.4), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
-N_STATES = 512
+N_STATES, N_SCREENED = 256, 16
 SAMPLER = SMC(n_draws=18_000, least_ess=0.0)
 
 TRAINING = Training(epochs=30, learning_rate=2e-3, validation=HELD_OUT, moves=Moves(1.0, 8.0, 0.05))
@@ -73,7 +73,7 @@ def mnist_pursuit(epsilon: float) -> tuple[Pursuit, Any]:
 def _pursuit(vae: VAE, query_set: QuerySet, values: Any, labels: Any, epsilon: float) -> Pursuit:
     model = soften(aggregate(vae, values, labels), SCALES)
     stopping = Confidence(epsilon) | MaxQueries(MOST_QUERIES)
-    return Pursuit(model, query_set, SAMPLER, stopping, PATIENCE, n_states=N_STATES)
+    return Pursuit(model, query_set, SAMPLER, stopping, PATIENCE, n_states=N_STATES, n_screened=N_SCREENED)
 
 
 def reproduce_vae(

@@ -18,6 +18,8 @@ THIRD, FIFTH, SEVENTH, NINTH, ELEVENTH = (np.float32(1 / k) for k in (3, 5, 7, 9
 NONE, ONE_ON, TWO_ON, THREE_ON, FOUR_ON = (np.uintp(k) for k in range(5))
 NEGLIGIBLE = 1e-12
 """States that weigh less than this share of an average drawn one are never kept for their weight."""
+ROUNDED = 1 + 1e-6
+"""A weight may be this many times what it was before it was cut to a float32."""
 
 
 @compiled
@@ -36,20 +38,24 @@ def draw(weights, scale, blocks, starts, sums, bounds, size, uniform, buffer, st
                     n += 1
         return n
     step, n_heavy, heavy_mass = 1.0 / size, 0, 0.0
-    least = 0.05 * step
+    before, least = step, 0.05 * step
     n = _heavier(weights, scale, blocks, starts, sums, bounds, least, buffer)
     while True:
-        n_heavy, heavy_mass = 0, 0.0
+        count, mass = 0, 0.0
         for k in range(n):
             if buffer[k] > step:
-                n_heavy += 1
-                heavy_mass += buffer[k]
-        if n_heavy >= size:
+                count += 1
+                mass += buffer[k]
+        if count > size:  # what is left for light states is within rounding, and would make too many of them heavy
+            step = before
+            break
+        n_heavy, heavy_mass = count, mass
+        if n_heavy == size:
             break
         share = max(1.0 - heavy_mass, 0.0) / (size - n_heavy)
         if share >= step * (1 - 1e-12) or share < NEGLIGIBLE / size:
             break
-        step = share
+        before, step = step, share
         if step < least:
             least = step * 0.05
             n = _heavier(weights, scale, blocks, starts, sums, bounds, least, buffer)
@@ -60,7 +66,8 @@ def draw(weights, scale, blocks, starts, sums, bounds, size, uniform, buffer, st
     following, total, n_found, n_drawn, last = uniform * each, 0.0, 0, 0, 0
     for b in range(len(sums)):
         block = sums[b] * scale
-        if block <= step and (n_drawn == n_light or total + block <= following):
+        # weights are rounded, and sums are not: a block that weighs as much as a heavy state may hold one
+        if block * ROUNDED <= step and (n_drawn == n_light or total + block <= following):
             total += block
             continue
         low, first = bounds[blocks[b]], starts[b]
@@ -162,7 +169,7 @@ def screen(promise, asked, widths, n, found):
     """The n most promising queries about several atoms, ties to the lowest; returns how many."""
     size = 0
     for q in range(len(promise)):
-        if asked[q] or widths[q] < 2 or (size == n and promise[q] <= promise[found[size - 1]]):
+        if n < 1 or asked[q] or widths[q] < 2 or (size == n and promise[q] <= promise[found[size - 1]]):
             continue
         k = size if size < n else n - 1
         size = min(size + 1, n)

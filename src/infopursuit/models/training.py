@@ -200,7 +200,7 @@ def _finish_epoch(
     train_loss = state.running / per_epoch
     loss, accuracy = train_loss, math.nan
     if len(held_out):
-        loss, accuracy = validate(model, values, labels, held_out)
+        loss, accuracy = validate(model, values, labels, held_out, training.beta)
         _check_loss(loss, training, state)
     state.history.append(Epoch(epoch + 1, train_loss, loss, accuracy, seconds))
     state.running = 0.0
@@ -210,15 +210,18 @@ def _finish_epoch(
 
 
 @torch.no_grad()
-def validate(model: VAE, values: Any, labels: IntArray, rows: IntArray, most: int = 1000) -> tuple[float, float]:
-    """Mean negative ELBO on some rows, and MAP accuracy on at most ``most`` of them."""
+def validate(
+    model: VAE, values: Any, labels: IntArray, rows: IntArray, beta: float = 1.0, most: int = 1000
+) -> tuple[float, float]:
+    """Mean negative ELBO on some rows, its divergence weighted as in training, and MAP accuracy on at most ``most`` of
+    them."""
     total = 0.0
     for start in range(0, len(rows), 500):
         some = rows[start : start + 500]
         generator = torch.Generator().manual_seed(start)
         noise = torch.randn((len(some), model.latent_dim), generator=generator, dtype=model.dtype).to(model.device)
         x = torch.as_tensor(model.atoms.check(values[some], "a mini-batch of values"), device=model.device)
-        total += float(negative_elbo(model, x, torch.as_tensor(labels[some], device=model.device), noise).sum())
+        total += float(negative_elbo(model, x, torch.as_tensor(labels[some], device=model.device), noise, beta).sum())
     few = rows[:most] if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
     guessed = log_evidence(model, values[few], n_draws=2).argmax(axis=1)
     return total / len(rows), float((guessed == labels[few]).mean())

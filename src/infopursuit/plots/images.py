@@ -41,7 +41,7 @@ def image_trace(image: Any, explanation: Explanation, *, axes: Any = None, truth
 
     Returns the figure; ``figure.savefig("trace.png")`` writes it. No window is opened and pyplot is left alone.
     """
-    _need_matplotlib()
+    need_matplotlib()
     if explanation.shape is None:
         raise ValueError("this explanation is not about an image; image_trace draws explanations over patch queries")
     pixels = _pixels(image, explanation.shape)
@@ -64,7 +64,8 @@ def image_trace(image: Any, explanation: Explanation, *, axes: Any = None, truth
     return figure
 
 
-def _need_matplotlib() -> None:
+def need_matplotlib() -> None:
+    """Say how to get it where it is missing."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:

@@ -119,6 +119,11 @@ class BankPosterior:
         fits = cloud.binary and cloud.probs.dtype == torch.float32 and cloud.device.type == "cpu"
         return bool(fits and queries.parts.plain and cloud.n_states > MANY)
 
+    @property
+    def row_bytes(self) -> int:
+        """What one history may take: a float32 for each draw, and that of its parent."""
+        return 8 * self.cloud.n_states + 48 * len(self.block_class)
+
     def start(self) -> BankBelief:
         """The belief of the one empty history: the prior."""
         seen = np.full((1, len(self.cloud.atoms)), UNKNOWN, dtype=np.int8)
@@ -152,6 +157,7 @@ class BankPosterior:
         starts = np.zeros(begin[-1], dtype=np.int64)
         starts[begin[:-1]] = firsts[:-1]
         end, blocks, sums = np.empty(n, dtype=np.int64), np.empty(begin[-1], dtype=np.int64), np.empty(begin[-1])
+        squares = np.empty(begin[-1])
         values = np.empty(firsts[-1], dtype=np.float32)
         class_sums, class_squares = np.empty((2, n, n_classes))
         lost = before.lost[parents]
@@ -160,7 +166,7 @@ class BankPosterior:
             loops.reweigh(
                 order[i * AT_A_TIME : (i + 1) * AT_A_TIME], parents, before.values, before.begin, before.end,
                 before.blocks, before.starts, before.totals, self._table, slots, self.bounds, self.block_class,
-                SHARE, values, begin, end, blocks, starts, sums, class_sums, class_squares, lost,
+                SHARE, values, begin, end, blocks, starts, sums, squares, class_sums, class_squares, lost,
             )  # fmt: skip
 
         side_by_side(some, -(-n // AT_A_TIME))
@@ -192,6 +198,10 @@ class BankPosterior:
             joined[name] = getattr(weights, name).copy()
             joined[name][rows] = getattr(whole, name)
         return Weights(begin=begin, end=end, **joined)
+
+    def whole(self, belief: BankBelief) -> BankBelief:
+        """The same histories with the weights of all draws, those that were let go among them."""
+        return BankBelief(np.arange(len(belief)), self._whole(belief.seen), belief.seen, self.bounds)
 
     def _whole(self, seen: Any) -> Weights:
         """The weights of some histories from nothing but what was seen; no block is let go."""

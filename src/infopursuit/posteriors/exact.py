@@ -46,7 +46,6 @@ class ExactPosterior:
 
     name: ClassVar[str] = "exact"
     exact: ClassVar[bool] = True
-    own_bytes = 0
 
     def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
         self.model, self.queries = model, queries
@@ -54,6 +53,11 @@ class ExactPosterior:
         self._slots = torch.as_tensor(model.atoms.slots, device=device)
         self._query_atoms = torch.as_tensor(queries.query_atoms, device=device)
         self._query_cells = torch.as_tensor(queries.query_cells, device=device)
+
+    @property
+    def row_bytes(self) -> int:
+        """What one history may take: a weight for each state, that of its parent, and one to work on."""
+        return 24 * self.model.n_states
 
     def start(self) -> Belief:
         """The belief of the one empty history: the prior."""

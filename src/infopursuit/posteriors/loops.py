@@ -18,7 +18,7 @@ FACTORS = 5
 @compiled
 def reweigh(
     rows, parents, before, before_begin, before_end, before_blocks, before_starts, totals, table, slots, bounds,
-    block_class, share, after, begin, end, blocks, starts, sums, class_sums, class_squares, lost,
+    block_class, share, after, begin, end, blocks, starts, sums, squares, class_sums, class_squares, lost,
 ):  # fmt: skip
     """Multiply the weights of each history by the probabilities of the values that it has seen last, and let go of
     blocks of states that have next to no weight left.
@@ -56,7 +56,7 @@ def reweigh(
                     after[there + j] = np.float32(v)
                     total += v
                     square += v * v
-                blocks[place], sums[place] = block, total
+                blocks[place], sums[place], squares[place] = block, total, square
                 class_sums[h, block_class[block]] += total
                 class_squares[h, block_class[block]] += square
                 starts[place + 1] = starts[place] + n
@@ -64,7 +64,7 @@ def reweigh(
                 at[i] += 1
     if share > 0:
         for h in rows:
-            _let_go(h, share, begin, end, blocks, starts, sums, block_class, class_sums, lost)
+            _let_go(h, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, lost)
 
 
 @compiled
@@ -91,7 +91,7 @@ def _times(product, space, table, slots, low, high):
 
 
 @compiled
-def _let_go(h, share, begin, end, blocks, starts, sums, block_class, class_sums, lost):
+def _let_go(h, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, lost):
     """Drop the lightest blocks, which have at most some share of the weight together; it stays with their classes."""
     total = class_sums[h].sum()
     cut = 16 * share * total / max(end[h] - begin[h], 1)
@@ -104,11 +104,14 @@ def _let_go(h, share, begin, end, blocks, starts, sums, block_class, class_sums,
             break
         cut /= 4
     kept = begin[h]
+    class_sums[h], class_squares[h] = 0.0, 0.0  # added up anew: what rounding leaves of a difference is no weight
     for k in range(begin[h], end[h]):
+        c = block_class[blocks[k]]
         if sums[k] < cut:
-            class_sums[h, block_class[blocks[k]]] -= sums[k]
-            lost[h, block_class[blocks[k]]] += sums[k] / total
+            lost[h, c] += sums[k] / total
         else:
+            class_sums[h, c] += sums[k]
+            class_squares[h, c] += squares[k]
             blocks[kept], starts[kept], sums[kept] = blocks[k], starts[k], sums[k]
             kept += 1
     end[h] = kept

@@ -17,8 +17,8 @@ class Posterior(Protocol):
     exact: ClassVar[bool]
 
     @property
-    def own_bytes(self) -> int:
-        """What a history may take beyond a weight for each state or shared draw."""
+    def row_bytes(self) -> int:
+        """What one history may take, its parent included."""
 
     def start(self) -> Any:
         """The belief of the one empty history."""

@@ -62,6 +62,11 @@ class SampledPosterior:
         self._warned: set[str] = set()
 
     @property
+    def row_bytes(self) -> int:
+        """What one history may take: weights of the shared draws, and draws to itself."""
+        return int(self.shared.row_bytes) + self.own_bytes
+
+    @property
     def own_bytes(self) -> int:
         """The draws that a history may have to itself: two tables of probabilities, latents, and weights."""
         each = 2 * self.cloud.by_state.shape[1] + self.model.latent_dim
@@ -168,10 +173,14 @@ class SampledPosterior:
                 found.append(replace(mine.info, ess=float(mine.info.ess * left)))
         return found
 
-    def source(self, belief: SampledBelief, h: int) -> tuple[Cloud, Belief]:
+    def source(self, belief: SampledBelief, h: int) -> tuple[Cloud, Any]:
         """The draws that history h uses, and its belief on them."""
         mine = belief.own[h]
-        return (self.cloud, belief.shared.take(slice(h, h + 1))) if mine is None else (mine.cloud, mine.belief)
+        if mine is not None:
+            return mine.cloud, mine.belief
+        shared = belief.shared.take(slice(h, h + 1))
+        # new draws begin from these, also those of a class whose blocks were all let go
+        return self.cloud, self.shared.whole(shared) if isinstance(self.shared, BankPosterior) else shared
 
     def generator(self, key: bytes) -> torch.Generator:
         """A generator that depends on the seed and the history only."""

@@ -1,0 +1,93 @@
+"""Small banks of yes/no draws, believed twice: by the compiled loops, and by the exact posterior."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+
+import infopursuit as ip
+from infopursuit.posteriors import ExactPosterior
+from infopursuit.posteriors.bank import BankPosterior
+from infopursuit.posteriors.cloud import Cloud
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import UNKNOWN
+from quadrature import cells_of, key_of, small_vae
+from worlds import Given
+
+SIZES = (150, 260, 97)
+"""Draws of each class: neither equal nor whole blocks."""
+ALONE = [[a] for a in range(16)]
+PATCHES = ip.queries.patches((4, 4), size=2).query_atoms.tolist()
+NINES = ip.queries.patches((4, 4), size=3).query_atoms.tolist()
+OF_ALL_WIDTHS = [[5], [0, 1], [2, 7, 3], [4, 5, 8, 9], [6], NINES[3], [15, 0], [14], NINES[0], [13, 12, 11]]
+
+
+def asking(atoms):
+    """Queries about some of 16 yes/no atoms, padded."""
+    width = max(len(query) for query in atoms)
+    padded = [[*query, *[UNKNOWN] * (width - len(query))] for query in atoms]
+    return Given([f"q{i}" for i in range(len(atoms))], [2] * 16, padded)
+
+
+QUERIES = {name: asking(a) for name, a in
+           {"alone": ALONE, "patches": PATCHES, "nines": NINES, "all widths": OF_ALL_WIDTHS}.items()}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Banked:
+    """A cloud and queries about it."""
+
+    cloud: Cloud
+    queries: QuerySet
+
+    @cached_property
+    def bank(self):
+        return BankPosterior(self.cloud, self.queries)
+
+    @cached_property
+    def exact(self):
+        return ExactPosterior(self.cloud, self.queries)
+
+    def inputs(self, rng, n, *, unknown=0.0):
+        """(n, A) values: most drawn from the model, every fourth from anywhere; some of them not known."""
+        states = rng.choice(self.cloud.n_states, size=n, p=self.cloud.log_prior.exp().numpy())
+        values = (rng.random((n, 16)) < self.cloud.by_state[states].numpy()).astype(np.int64)
+        values[::4] = rng.integers(2, size=values[::4].shape)
+        return np.where(rng.random(values.shape) < unknown, UNKNOWN, values)
+
+    def history(self, x, queries):
+        """What one input (A,) answers."""
+        answers = self.queries.answers_of(np.tile(x, (len(queries), 1)), np.asarray(queries, dtype=np.int64))
+        return [(int(q), tuple(row.tolist())) for q, row in zip(queries, answers, strict=True)]
+
+    def key(self, history):
+        """What the engine calls a history."""
+        return key_of(history, self.queries.width)
+
+
+def banked(kind="patches", sizes=SIZES, seed=1, scale=6.0, block=None, prior=None):
+    """Draws of a small VAE; ``scale`` says how steep its decoder is."""
+    model = small_vae((2,) * 16, 2, seed=seed, scale=scale)
+    if prior is not None:
+        model = model.with_class_prior(prior)
+    labels = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
+    latents = model.draw_prior(labels, torch.Generator().manual_seed(seed))
+    with np.errstate(divide="ignore"):
+        log_prior = torch.as_tensor(np.log(model.class_prior) - np.log(sizes))[labels]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    return Banked(Cloud(model, latents, offsets, log_prior, block=block), QUERIES[kind])
+
+
+def longer(posterior, belief, history):
+    """One history that is longer by some answers."""
+    for query, answer in history:
+        cells = np.array([cells_of(answer, posterior.queries.width)])
+        belief = posterior.update(belief, np.zeros(1, dtype=np.int64), np.array([query]), cells)
+    return belief
+
+
+def posteriors_of(posterior, belief):
+    """(H, C) p(y | history)."""
+    joint = posterior.log_joint(belief)
+    return (joint - torch.logsumexp(joint, dim=1, keepdim=True)).exp().numpy()

@@ -1,0 +1,303 @@
+"""The next query on a bank of yes/no draws: `Chooser` says the same of the same belief."""
+
+import numpy as np
+import pytest
+import torch
+
+import infopursuit as ip
+from banks import QUERIES, asking, banked, longer
+from infopursuit.information.bank import BankChooser
+from infopursuit.information.chooser import Chooser
+from infopursuit.information.sampled import SampledChooser
+from infopursuit.posteriors import SMC, bank
+from infopursuit.posteriors.bank import BankPosterior
+from infopursuit.types import UNKNOWN
+from quadrature import Known, small_vae
+
+ALL = pytest.mark.parametrize("kind", QUERIES)
+ROUNDING = 5e-6
+"""Of sums of some hundred float32."""
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(bank, "BLOCK", 24)
+
+
+def both(world, n_states=100, n_screened=5, seed=3):
+    """The chooser, and the one that it stands for."""
+    settings = {"n_states": n_states, "n_screened": n_screened, "seed": seed}
+    truth = Chooser(world.cloud, world.queries, sampled=True, exact_gains=False, **settings)
+    return BankChooser(world.bank, **settings), truth
+
+
+def histories_of(world, rng, n=6, n_answers=4, unknown=0.1):
+    """Histories of some inputs, from none to all of these answers; every one in a row of its own."""
+    return [
+        world.history(x, rng.permutation(len(world.queries))[: min(n_answers, len(world.queries) - 1)])[:k]
+        for k, x in enumerate(world.inputs(rng, n, unknown=unknown))
+    ]
+
+
+def asked_of(world, history):
+    asked = np.zeros((1, len(world.queries)), dtype=bool)
+    asked[0, [query for query, _ in history]] = True
+    return asked
+
+
+def choose(chooser, world, history, asked=None):
+    """The proposal after one history."""
+    belief = longer(world.bank, world.bank.start(), history)
+    return chooser.choose(belief, asked_of(world, history) if asked is None else asked, [world.key(history)])
+
+
+def assert_agree(found, truth):
+    """Where gains differ by no more than float32 rounds off, either may be screened, and chosen."""
+    for name in ("query", "gain", "error", "runner_up", "tie", "gains"):
+        assert getattr(found, name).dtype == getattr(truth, name).dtype
+    np.testing.assert_allclose(found.gain, truth.gain, rtol=0, atol=ROUNDING)
+    for h in range(len(found.query)):
+        if truth.query[h] != UNKNOWN and truth.gain[h] < ROUNDING:  # nothing is left to learn
+            continue
+        np.testing.assert_allclose(found.gains[h], truth.gains[h], rtol=0, atol=ROUNDING)
+        first, second, third = (*-np.sort(-truth.gains[h]), np.nan, np.nan)[:3]  # not-a-number last
+        if not first - second < 2 * ROUNDING:
+            assert found.query[h] == truth.query[h]
+            assert found.error[h] == pytest.approx(truth.error[h], rel=1e-3, abs=2e-6)
+            if not second - third < 2 * ROUNDING:
+                assert found.runner_up[h] == truth.runner_up[h]
+                assert found.tie[h] == truth.tie[h]
+
+
+# ---- against the other chooser --------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n_states", [40, 200, 507, 1000])
+@ALL
+def test_the_same_choice_after_every_history(kind, n_states):
+    """Of all widths, of one atom too; on some draws, and on all that are left; where pixels are known from patches
+    that overlap, and where parts of answers are not known."""
+    world, rng = banked(kind, block=24), np.random.default_rng(0)
+    fast, slow = both(world, n_states)
+    ties = []
+    for history in histories_of(world, rng):
+        found, truth = choose(fast, world, history), choose(slow, world, history)
+        assert_agree(found, truth)
+        assert found.query[0] not in [query for query, _ in history]
+        assert found.error[0] > 0
+        ties.append(truth.tie[0])
+    assert set(ties) == {True, False}
+
+
+@pytest.mark.parametrize("n_screened", [1, 3, 9, 64])
+def test_the_same_queries_are_left_out(n_screened):
+    """Those about one atom never are."""
+    world, rng = banked("all widths"), np.random.default_rng(1)
+    fast, slow = both(world, n_screened=n_screened)
+    narrow = (world.queries.query_atoms >= 0).sum(axis=1) == 1
+    for history in histories_of(world, rng):
+        found = choose(fast, world, history)
+        assert_agree(found, choose(slow, world, history))
+        known, asked = ~np.isnan(found.gains[0]), asked_of(world, history)[0]
+        assert known[narrow & ~asked].all()
+        assert known[~narrow].sum() == min(n_screened, (~asked & ~narrow).sum())
+        assert not known[asked].any()
+
+
+def test_screening_that_leaves_nothing_out_of_several_atoms():
+    """Nothing is left where nothing may be looked at, and nothing is written where there is no room."""
+    world = banked("patches")
+    fast, slow = both(world, n_screened=0)
+    found = choose(fast, world, [])
+    assert_agree(found, choose(slow, world, []))
+    assert found.query[0] == UNKNOWN
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 9])
+def test_patches_of_which_some_pixels_are_known(width):
+    """From none to all of them, in a history of single answers; a query of which all is known gains nothing."""
+    rng = np.random.default_rng(width)
+    atoms = rng.permutation(16)[:width].tolist()
+    world = banked("alone", seed=2)
+    queries = asking([*[[a] for a in range(16)], atoms, [(atoms[0] + 1) % 16, 3]])
+    world = type(world)(world.cloud, queries)
+    fast, slow = both(world, n_states=150)
+    x = world.inputs(rng, 2)[1]
+    for k in range(width + 1):
+        history = world.history(x, atoms[:k])
+        found = choose(fast, world, history)
+        assert_agree(found, choose(slow, world, history))
+        if k < width:
+            assert found.gains[0, 16] > 1e-4
+    assert found.gains[0, 16] == pytest.approx(0, abs=2e-6)
+
+
+def test_draws_of_next_to_no_weight():
+    """On all draws, where some classes weigh as little as a float32 can hold."""
+    world, rng = banked("nines", scale=40.0), np.random.default_rng(4)
+    fast, slow = both(world, n_states=507)
+    for history in histories_of(world, rng, 8, 3, unknown=0.0):
+        found = choose(fast, world, history)
+        assert np.isfinite([found.gain[0], found.error[0]]).all()
+        assert_agree(found, choose(slow, world, history))
+
+
+def test_gains_are_those_of_all_draws_within_their_error():
+    """Control: another seed draws otherwise, within the error that is told; and more draws have less of it."""
+    world = banked("patches", sizes=(500, 500, 500))
+    history = world.history(world.inputs(np.random.default_rng(5), 2)[1], [4])
+    every = choose(both(world, n_states=2000, n_screened=9)[0], world, history)
+    off, errors = [], []
+    for seed in range(20):
+        found = choose(both(world, n_states=150, n_screened=9, seed=seed)[0], world, history)
+        off.append((found.gain[0] - every.gains[0, found.query[0]]) / found.error[0])
+        errors.append(found.error[0])
+    assert len(set(off)) > 15
+    assert np.abs(off).max() < 4
+    assert np.mean(errors) > every.error[0] > 0
+
+
+# ---- ties and ends --------------------------------------------------------------------------------------------------
+
+
+def test_nothing_left_to_ask():
+    for kind in ("alone", "patches"):
+        world = banked(kind)
+        found = choose(both(world)[0], world, [], np.ones((1, len(world.queries)), dtype=bool))
+        assert (found.query[0], found.runner_up[0]) == (UNKNOWN, UNKNOWN)
+        assert (found.gain[0], found.error[0], found.tie[0]) == (0, 0, False)
+        assert np.isnan(found.gains).all()
+        assert_agree(found, choose(both(world)[1], world, [], np.ones((1, len(world.queries)), dtype=bool)))
+
+
+def test_the_last_query_has_no_second():
+    world = banked("patches")
+    asked = np.ones((1, 9), dtype=bool)
+    asked[0, 4] = False
+    found = choose(both(world)[0], world, [], asked)
+    assert (found.query[0], found.runner_up[0], found.tie[0]) == (4, UNKNOWN, False)
+    assert found.gain[0] > 0
+    assert found.error[0] > 0
+    assert_agree(found, choose(both(world)[1], world, [], asked))
+
+
+def test_a_copy_is_a_tie_that_the_lowest_wins_and_a_clear_lead_is_none():
+    world = banked("alone")
+    gains = choose(both(world, 1000)[0], world, []).gains[0]
+    order = np.argsort(-gains).tolist()
+    for atoms, tie in (([order[0], order[0], order[-1]], True), ([order[-1], order[0], order[-2]], False)):
+        for wider in ([], [order[1]]):
+            other = type(world)(world.cloud, asking([*[[a, *wider] for a in atoms], *[[a] for a in range(16)]]))
+            asked = np.zeros((1, 19), dtype=bool)
+            asked[0, 3:] = True
+            found = choose(both(other, 1000)[0], other, [], asked)
+            assert found.query[0] == (0 if tie else 1)
+            if tie:
+                assert found.runner_up[0] == 1
+            if tie or not wider:
+                assert bool(found.tie[0]) == tie
+            assert_agree(found, choose(both(other, 1000)[1], other, [], asked))
+
+
+# ---- one at a time and together -------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_many_histories_together_are_each_alone(n_threads):
+    """To the last bit, whatever rows are beside it and in whatever order."""
+    world, rng = banked("all widths", block=24), np.random.default_rng(6)
+    fast, _ = both(world)
+    n = 37
+    queries = rng.integers(10, size=n)
+    answers = world.queries.answers_of(world.inputs(rng, n, unknown=0.1), queries)
+    belief = world.bank.update(world.bank.start(), np.zeros(n, dtype=np.int64), queries, answers)
+    asked = np.arange(10) == queries[:, None]
+    keys = [bytes([q, i]) for i, q in enumerate(queries)]
+    order = rng.permutation(n)[:23]
+    torch.set_num_threads(n_threads)
+    try:
+        together = fast.choose(belief, asked, keys)
+        turned = fast.choose(belief.take(order), asked[order], [keys[h] for h in order])
+    finally:
+        torch.set_num_threads(1)
+    for name in ("query", "gain", "error", "runner_up", "tie", "gains"):
+        np.testing.assert_array_equal(getattr(turned, name), getattr(together, name)[order])
+    for h in range(n):
+        one = slice(h, h + 1)
+        alone = fast.choose(belief.take(one), asked[one], keys[one])
+        for name in ("query", "gain", "error", "runner_up", "tie", "gains"):
+            np.testing.assert_array_equal(getattr(alone, name)[0], getattr(together, name)[h])
+    assert len(set(together.gain.tolist())) > 20
+
+
+# ---- a whole pursuit ------------------------------------------------------------------------------------------------
+
+KNOWN = Known(small_vae((2,) * 16, 2, seed=1, scale=6.0), ip.queries.patches((4, 4), size=2), 21)
+SETTINGS = SMC(n_draws=5600, least_ess=0)
+ON_SOME = {"exact_gains": False, "n_states": 256, "n_screened": 5}
+
+
+@pytest.fixture(scope="module")
+def pursuit():
+    """On a bank of draws that is large enough."""
+    return KNOWN.pursuit(SETTINGS, ip.Confidence(0.05) | ip.MaxQueries(5), **ON_SOME)
+
+
+def test_a_large_bank_is_served_and_a_small_one_is_not(pursuit):
+    assert pursuit.posterior.cloud.n_states > bank.MANY
+    assert isinstance(pursuit.posterior.shared, BankPosterior)
+    assert isinstance(pursuit.chooser._bank, BankChooser)
+    small = KNOWN.pursuit(SMC(n_draws=50), **ON_SOME)
+    assert not isinstance(small.posterior.shared, BankPosterior)
+    assert small.chooser._bank is None
+    # gains on all draws are the other chooser's
+    assert SampledChooser(pursuit.posterior, KNOWN.queries, exact_gains=True)._bank is None
+    assert not BankChooser.serves(small.posterior.shared)
+
+
+def test_a_batch_and_one_by_one_are_the_same_pursuit(pursuit):
+    values = KNOWN.inputs(12, seed=1, unknown=0.05)
+    batch = pursuit.run_values(values)
+    fresh = KNOWN.pursuit(SETTINGS, ip.Confidence(0.05) | ip.MaxQueries(5), budget=3_000_000, **ON_SOME)
+    turned = fresh.run_values(values[::-1])
+    names = ("queries", "answers", "posteriors", "posterior_errors", "gains", "gain_errors", "runners_up", "ties")
+    for i, x in enumerate(values):
+        alone = fresh.run_values(x[None])
+        k = int(batch.length[i])
+        for other, j in ((alone, 0), (turned, len(values) - 1 - i)):
+            assert other.length[j] == k
+            assert other.stopped_because[j] == batch.stopped_because[i]
+            for name in names:
+                upto = k + 1 if name.startswith("posterior") else k
+                np.testing.assert_array_equal(getattr(other, name)[j, :upto], getattr(batch, name)[i, :upto], name)
+    assert batch.length.max() > 2
+    assert (batch.posterior_errors < 0.1).all()
+
+
+def test_the_posteriors_of_a_pursuit_are_those_of_the_exact_weights(pursuit, monkeypatch):
+    """Along the same histories, of inputs that the model expects; and where both are asked, the next query has about
+    the same gain."""
+    monkeypatch.setattr(BankPosterior, "serves", staticmethod(lambda cloud, queries: False))
+    truth = KNOWN.pursuit(SETTINGS, ip.Confidence(0.05) | ip.MaxQueries(5), **ON_SOME)
+    assert not isinstance(truth.posterior.shared, BankPosterior)
+    values = KNOWN.inputs(12, seed=2)
+    trace, off = pursuit.run_values(values), []
+    for i in range(len(values)):
+        history = trace.history(i)
+        for k in range(len(history) + 1):
+            off.append(np.abs(truth.believe(history[:k]) - trace.posteriors[i, k]).max())
+    assert 0 < max(off) < 3e-3
+    assert np.mean(off) < 5e-4
+    other = truth.run_values(values)
+    np.testing.assert_array_equal(other.queries[:, 0], trace.queries[:, 0])
+    np.testing.assert_allclose(other.gains[:, 0], trace.gains[:, 0], rtol=0, atol=2e-6)
+    assert (other.predictions == trace.predictions).mean() > 0.8
+
+
+def test_a_contradiction_is_refused(pursuit):
+    """Patches 0 and 1 share two pixels."""
+    assert pursuit.session([(0, (1, 1, 1, 1)), (1, (1, 0, 1, 0))]).question is not None
+    with pytest.raises(ip.ImpossibleAnswer):
+        pursuit.session([(0, (1, 1, 1, 1)), (1, (0, 0, 0, 0))])
