@@ -26,8 +26,9 @@ def trade_off(
 ) -> Figure:
     """Accuracy against the mean number of questions, one line for each curve.
 
-    curves: for each name its points, as `evaluation.curve` has them; a band shows one standard error to both sides. marks: single points, name ->
-    (questions, accuracy as a share), drawn as stars. axes: what to draw on; a new figure if None.
+    curves: for each name its points, as `evaluation.curve` has them; a band shows one standard error to both sides.
+    marks: single points, name -> (questions, accuracy as a share), drawn as stars. axes: what to draw on; a new figure
+    if None.
 
     Returns the figure. No window is opened and pyplot is left alone.
     """
