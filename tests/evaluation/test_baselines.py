@@ -1,0 +1,414 @@
+"""Baselines: worlds in which the best tree is known, choices made on held-out rows only, and nothing global."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_digits
+
+from infopursuit.evaluation.baselines import (
+    NetworkSettings,
+    black_box,
+    decision_tree,
+    fit_network,
+    fit_tree,
+    fit_tuned,
+    load_network,
+    save_network,
+    score,
+)
+from infopursuit.evaluation.baselines import rows as rows_module
+from infopursuit.evaluation.baselines.inputs import Inputs
+from infopursuit.evaluation.baselines.network import build_network
+from infopursuit.evaluation.baselines.rows import hold_out
+from infopursuit.evaluation.baselines.trees import _questions, answer_matrix, feature_queries
+from infopursuit.models.augmentation import Moves
+from infopursuit.queries import concepts, patches
+from infopursuit.types import DamagedModel
+from worlds import Given, world_of
+
+QUICK = NetworkSettings(channels=4, hidden=16, widths=(16,), epochs=4, batch_size=16, learning_rate=1e-2, patience=2)
+
+
+def digits(n_train=300, n_test=200):
+    images, labels = load_digits(return_X_y=True)
+    query_set = patches((8, 8), size=3, threshold=7.5)
+    values = query_set.observe(images.reshape(-1, 8, 8))
+    last = n_train + n_test
+    return query_set, values[:n_train], labels[:n_train], values[n_train:last], labels[n_train:last]
+
+
+def xor_rows(n=400, seed=0):
+    """Two of four yes/no answers decide, neither alone."""
+    values = np.random.default_rng(seed).integers(0, 2, size=(n, 4))
+    return concepts(["a", "b", "c", "d"]), values, np.where(values[:, 0] ^ values[:, 2], "odd", "even")
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_share_of_each_class_is_held_out():
+    targets = np.random.default_rng(0).permutation(np.repeat([0, 1, 2], [100, 40, 1]))
+    learn, choose = hold_out(targets, 0.25, seed=3)
+    assert sorted([*learn, *choose]) == list(range(141))
+    assert np.bincount(targets[choose], minlength=3).tolist() == [25, 10, 0]
+    again = hold_out(targets, 0.25, seed=3)
+    assert np.array_equal(learn, again[0])
+    assert np.array_equal(choose, again[1])
+    assert not np.array_equal(choose, hold_out(targets, 0.25, seed=4)[1])
+
+
+def test_no_more_rows_are_held_out_than_tell_anything(monkeypatch):
+    monkeypatch.setattr(rows_module, "MOST_HELD_OUT", 20)
+    assert len(hold_out(np.repeat([0, 1], 500), 0.5, seed=0)[1]) == 20
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1])
+def test_a_share_that_cannot_be(share):
+    with pytest.raises(ValueError, match="validation="):
+        hold_out(np.repeat([0, 1], 5), share, seed=0)
+
+
+@pytest.mark.parametrize("baseline", [decision_tree, black_box])
+def test_rows_that_do_not_fit_are_refused(baseline):
+    query_set, values, labels = xor_rows(20)
+    with pytest.raises(ValueError, match="labels_train"):
+        baseline(query_set, values, labels[:-1], values, labels)
+    with pytest.raises(ValueError, match="values_test has no rows"):
+        baseline(query_set, values, labels, values[:0], labels[:0])
+    with pytest.raises(ValueError, match=r"values_test\[0, 1\] is 2"):
+        baseline(query_set, values, labels, [[0, 2, 0, 0]] * 20, labels)
+    with pytest.raises(ValueError, match="one class 'odd'"):
+        baseline(query_set, values, np.full(20, "odd"), values, labels)
+
+
+# ---- what learners see ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["yes_no", "patches", "thresholds", "categorical", "mixed"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tree_reads_every_answer_and_nothing_else(kind, seed):
+    world, rng = world_of(seed, kind=kind)
+    values = world.inputs(rng, 30, unknown=0.2)
+    matrix, owner = answer_matrix(world.queries, values), feature_queries(world.queries)
+    for i, query in product(range(len(values)), range(len(world.queries))):
+        answer = world.truth.answer(query, values[i])
+        limits = world.queries.n_cells[query][: len(answer)]
+        columns = matrix[i, owner == query]
+        if -1 in answer:
+            assert np.isnan(columns).all()
+        elif len(answer) == 1 and limits[0] > 2:
+            assert columns.tolist() == [float(cell == answer[0]) for cell in range(limits[0])]
+        else:
+            assert columns.tolist() == [np.ravel_multi_index(answer, limits)]
+
+
+@pytest.mark.parametrize("kind", ["yes_no", "patches", "thresholds", "categorical", "mixed"])
+@pytest.mark.parametrize("seed", range(4))
+def test_learners_tell_inputs_apart_exactly_where_answers_do(kind, seed):
+    world, _ = world_of(seed, kind=kind)
+    every = world.every_input()
+    told = Inputs(world.queries).encode(every).numpy()
+    answers = world.queries.answers_of(every).reshape(len(every), -1)
+    same = lambda rows: (rows[:, None] == rows[None]).all(axis=2)  # noqa: E731
+    assert np.array_equal(same(told), same(answers))
+
+
+def test_a_pixel_under_no_patch_is_not_seen():
+    query_set = patches((4, 7), size=(4, 3), stride=4)  # columns 0 to 2 and 4 to 6
+    values = np.random.default_rng(0).integers(0, 2, size=(5, 28))
+    other = values.reshape(5, 4, 7).copy()
+    other[:, :, 3] = 1 - other[:, :, 3]
+    told = Inputs(query_set).encode(values)
+    assert torch.equal(told, Inputs(query_set).encode(other.reshape(5, 28)))
+    assert (told.reshape(5, 4, 7)[:, :, 3] == 0).all()
+
+
+def test_scores_of_numbers_come_back_to_their_atoms():
+    query_set = Given(["a", "b", "b is 0"], [2, 3], [[0], [1], [1]], [[[0, 1, -1]], [[0, 1, 2]], [[0, 1, 1]]])
+    inputs = Inputs(query_set)
+    assert inputs.size == 5
+    assert inputs.to_atoms([[1.0, 2.0, 3.0, 4.0, 10.0]]).tolist() == [[1.0, 19.0]]
+    assert inputs.nothing.tolist() == [[-1.0, 0.0, 0.0, 0.0, -1.0]]
+    assert inputs.matrix(np.array([[1, 2], [-1, -1]])).tolist() == [[1, 0, 0, 1, 1], [0.5, 0, 0, 0, 0.5]]
+
+
+# ---- trees ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_best_depth_is_found_and_questions_are_counted():
+    # no a: label 0; a: label 1 or 2 by b, wrong in one case of ten, which a deeper tree learns by heart
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 2, size=(3000, 8))
+    clean = np.where(values[:, 0] == 0, 0, 1 + values[:, 1])
+    noisy = np.where((clean > 0) & (rng.random(3000) < 0.1), 3 - clean, clean)
+    test = np.array(list(product((0, 1), repeat=8)))
+    truth = np.where(test[:, 0] == 0, 0, 1 + test[:, 1])
+    result = decision_tree(concepts(list("abcdefgh")), values, noisy, test, truth)
+    assert result.accuracy == 1.0
+    assert result.accuracy_error == 0.0
+    assert result.n_inputs == 256
+    assert result.details["depth"] == 2
+    assert result.details["leaves"] == 3
+    assert result.details["questions"] == result.details["splits"] == 1.5
+    by_depth = {point["depth"]: point for point in result.details["by_depth"]}
+    assert set(by_depth) == {0, 1, 2}
+    assert by_depth[0] == {"depth": 0, "accuracy": 0.5, "questions": 0.0}
+    assert by_depth[1] == {"depth": 1, "accuracy": 0.75, "questions": 1.0}
+
+
+def test_an_answer_with_several_choices_is_asked_for_once():
+    query_set = Given(["shape"], [4], [[0]])
+    values = np.tile(np.arange(4), 25)[:, None]
+    result = decision_tree(query_set, values, values[:, 0], values, values[:, 0])
+    assert result.accuracy == 1.0
+    assert result.details["splits"] > 1
+    assert result.details["questions"] == 1.0
+
+
+def test_a_patch_whose_pixels_were_seen_is_no_question():
+    query_set = patches((1, 4), size=(1, 2))  # pixels 0 1, 1 2, 2 3
+    chain = SimpleNamespace(
+        node_count=11,
+        feature=np.array([0, -2, 2, -2, 1, -2, 0, -2, 2, -2, -2]),
+        children_left=np.array([1, -1, 3, -1, 5, -1, 7, -1, 9, -1, -1]),
+        children_right=np.array([2, -1, 4, -1, 6, -1, 8, -1, 10, -1, -1]),
+    )
+    asked = _questions(SimpleNamespace(tree_=chain), feature_queries(query_set), query_set)
+    assert asked.tolist() == [0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]
+
+
+def test_the_paths_of_a_tree_are_those_that_its_inputs_take():
+    query_set, values, labels, test, _ = digits()
+    tree = fit_tree(query_set, values, labels)
+    nodes, fitted = tree.nodes(test), tree.estimator.tree_
+    matrix = answer_matrix(query_set, test)
+    for i in range(0, len(test), 20):
+        node, asked = 0, set()
+        for step in range(nodes.shape[1]):
+            assert nodes[i, step] == node
+            assert len(asked) >= tree.questions[node]  # less where a patch was seen under others
+            if fitted.children_left[node] >= 0:
+                asked.add(int(fitted.feature[node]))
+                goes_left = matrix[i, fitted.feature[node]] <= fitted.threshold[node]
+                node = (fitted.children_left if goes_left else fitted.children_right)[node]
+        assert tree.questions[node] > 0
+    assert np.array_equal(tree.predict(test), tree.estimator.predict(matrix))
+
+
+def test_a_tree_takes_unknown_answers():
+    query_set, values, labels, test, truth = digits()
+    hidden = np.where(np.random.default_rng(0).random(values.shape) < 0.02, -1, values)
+    for train in (values, hidden):  # also answers that were never unknown in training
+        result = decision_tree(query_set, train, labels, np.where(test == 1, -1, test)[:50], truth[:50])
+        assert 0 <= result.accuracy < 0.6
+    assert decision_tree(query_set, hidden, labels, test, truth).accuracy > 0.4
+
+
+def test_a_tree_depends_on_rows_and_seed_alone():
+    query_set, values, labels, test, truth = digits()
+    first, second = (decision_tree(query_set, values.astype(kind), labels, test, truth) for kind in ("int8", "int64"))
+    assert replace(first, seconds=0) == replace(second, seconds=0)
+    json.dumps(asdict(first))
+
+
+# ---- the network ----------------------------------------------------------------------------------------------------
+
+
+def test_the_network_learns_pictures():
+    query_set, values, labels, test, truth = digits(600, 400)
+    settings = replace(QUICK, channels=8, hidden=64, epochs=10, patience=4)
+    said = []
+    network = fit_network(query_set, values, labels, settings, say=said.append)
+    assert network.name == "convolutional network"
+    assert any("held-out" in line for line in said)
+    result = score(network, test, truth)
+    assert result.accuracy > 0.85
+    assert result.details["validation_accuracy"] == max(epoch.validation_accuracy for epoch in network.history)
+    json.dumps(asdict(result))
+    assert np.array_equal(network.predict(test), network.classes[network.logits(test).argmax(axis=1)])
+    alone = np.concatenate([network.logits(test[i : i + 1]) for i in range(5)])
+    np.testing.assert_allclose(alone, network.logits(test[:5]), atol=1e-4)  # batch norm goes by training only
+
+
+def test_the_network_of_plain_layers_learns_what_no_linear_model_does():
+    query_set, values, labels = xor_rows()
+    network = fit_network(query_set, values, labels, replace(QUICK, epochs=20, patience=20))
+    assert network.name == "network of plain layers"
+    assert score(network, values, labels).accuracy == 1.0
+
+
+def test_without_refit_the_weights_of_the_best_epoch_are_kept():
+    rng = np.random.default_rng(0)
+    values, labels = rng.integers(0, 2, size=(120, 6)), rng.integers(0, 2, 120)  # nothing to learn: it gets worse
+    settings = replace(QUICK, epochs=20, refit=False)
+    network = fit_network(concepts(list("abcdef")), values, labels, settings)
+    _, choose = hold_out(labels, settings.validation, settings.seed)
+    logits = torch.as_tensor(network.logits(values[choose]))
+    loss = float(torch.nn.functional.cross_entropy(logits, torch.as_tensor(labels[choose])))
+    best = max(network.history, key=lambda epoch: (epoch.validation_accuracy, -epoch.validation_loss))
+    assert loss == pytest.approx(best.validation_loss)
+    assert loss != pytest.approx(network.history[-1].validation_loss)
+    assert network.validation_accuracy == float((network.predict(values[choose]) == labels[choose]).mean())
+
+
+def test_refit_trains_on_all_rows():
+    # b is only known in rows that are held out, so that only a training on all rows moves its weights
+    labels = np.repeat([0, 1], 20)
+    values = np.stack([labels, np.full(40, -1)], axis=1)
+    _, choose = hold_out(labels, QUICK.validation, QUICK.seed)
+    values[choose, 1] = labels[choose]
+    settings = replace(QUICK, widths=(), weight_decay=0.0)
+    first = build_network(Inputs(concepts(["a", "b"])), 2, settings).state_dict()["0.weight"]
+    for refit in (True, False):
+        network = fit_network(concepts(["a", "b"]), values, labels, replace(settings, refit=refit))
+        weight = network.module.state_dict()["0.weight"]
+        assert torch.equal(weight[:, 1], first[:, 1]) is not refit
+        assert not torch.equal(weight[:, 0], first[:, 0])
+
+
+def test_training_stops_when_it_gets_no_better():
+    rng = np.random.default_rng(0)
+    values, labels = rng.integers(0, 2, size=(120, 6)), rng.integers(0, 2, 120)  # nothing to learn
+    settings = replace(QUICK, epochs=50, patience=3)
+    network = fit_network(concepts(list("abcdef")), values, labels, settings)
+    best = max(network.history, key=lambda epoch: (epoch.validation_accuracy, -epoch.validation_loss)).epoch
+    assert len(network.history) == best + 3 < 50
+    assert network.details["epochs"] == best
+
+
+@pytest.mark.parametrize("moves", [None, Moves(1.0, 10.0, 0.0)])
+def test_the_same_seed_gives_the_same_network_and_nothing_global_is_touched(moves):
+    query_set, values, labels, test, _ = digits(120)
+    settings = replace(QUICK, epochs=2, moves=moves)
+    before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    first = fit_network(query_set, values, labels, settings)
+    torch.rand(7)
+    second = fit_network(query_set, values.astype(np.int8), labels, settings)
+    assert np.array_equal(first.logits(test), second.logits(test))
+    other = fit_network(query_set, values, labels, replace(settings, seed=1))
+    assert not np.array_equal(first.logits(test), other.logits(test))
+    torch.random.set_rng_state(before[0])
+    fit_network(query_set, values, labels, settings)
+    assert torch.equal(torch.random.get_rng_state(), before[0])
+    assert np.array_equal(np.random.get_state()[1], before[1])  # noqa: NPY002
+
+
+def test_a_single_row_in_the_last_batch():
+    query_set, values, labels, _, _ = digits(100)
+    for n in range(33, 38):  # with 16 in a batch one of these leaves one over, in either training
+        fit_network(query_set, values[:n], labels[:n] % 2, replace(QUICK, epochs=1))
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [
+        ({"epochs": 0}, "epochs=0"),
+        ({"batch_size": 1.5}, "batch_size=1.5"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0"),
+        ({"widths": (10, 0)}, r"widths=\(10, 0\)"),
+        ({"seed": -1}, "seed=-1"),
+    ],
+)
+def test_settings_that_cannot_be(setting, named):
+    with pytest.raises(ValueError, match=named):
+        NetworkSettings(**setting)
+
+
+def test_only_pictures_can_be_moved():
+    query_set, values, labels = xor_rows(40)
+    with pytest.raises(ValueError, match=r"moves=.* need pictures"):
+        fit_network(query_set, values, labels, replace(QUICK, moves=Moves()))
+
+
+def test_a_network_comes_back_from_its_file(tmp_path):
+    query_set, values, labels, test, _ = digits(120)
+    settings = replace(QUICK, epochs=2, moves=Moves(1.0, 0.0, 0.0))
+    network = fit_network(query_set, values, labels, settings)
+    file = tmp_path / "new" / "box.safetensors"
+    save_network(network, file)
+    back = load_network(file, query_set)
+    assert np.array_equal(back.logits(test), network.logits(test))
+    assert np.array_equal(back.predict(test), network.predict(test))
+    assert (back.settings, back.history, back.seconds) == (network.settings, network.history, network.seconds)
+    with pytest.raises(DamagedModel, match="no black box for these 4 queries"):
+        load_network(file, concepts(["a", "b", "c", "d"]))
+    with pytest.raises(FileNotFoundError, match="save_network"):
+        load_network(tmp_path / "nothing", query_set)
+    file.write_bytes(file.read_bytes()[:-10])
+    with pytest.raises(DamagedModel, match="damaged"):
+        load_network(file, query_set)
+
+
+# ---- the tuned model, and the better of the two ---------------------------------------------------------------------
+
+
+def test_the_tuned_model_suits_the_data():
+    query_set, values, labels = xor_rows()
+    tuned = fit_tuned(query_set, values, labels)
+    assert tuned.name == "gradient boosting"  # no linear model knows
+    assert score(tuned, values, labels).accuracy == 1.0
+    assert max(acc for name, acc in tuned.tried.items() if "boosting" not in name) < 0.8
+    again = fit_tuned(query_set, values, labels)
+    assert (again.name, again.tried, again.validation_accuracy) == (tuned.name, tuned.tried, tuned.validation_accuracy)
+
+
+def test_with_many_classes_nothing_slow_is_tried():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(25), 8)
+    values = (rng.random((25, 30)) < 0.5)[labels] ^ (rng.random((200, 30)) < 0.05)
+    tuned = fit_tuned(concepts([f"q{i}" for i in range(30)]), values.astype(int), labels)
+    assert not [name for name in tuned.tried if "boosting" in name]
+    assert score(tuned, values.astype(int), labels).accuracy > 0.9
+
+
+def test_few_rows_are_searched_and_all_are_learnt():
+    query_set, values, labels = xor_rows()
+    tuned = fit_tuned(query_set, values, labels, most_rows=4)  # too few to see anything
+    assert max(tuned.tried.values()) < 0.95
+    with pytest.raises(ValueError, match="most_rows=0"):
+        fit_tuned(query_set, values, labels, most_rows=0)
+
+
+@dataclass(frozen=True)
+class Always:
+    """A baseline that says one thing."""
+
+    name: str
+    says: str
+    validation_accuracy: float
+    seconds: float = 1.0
+
+    @property
+    def details(self):
+        return {"validation_accuracy": self.validation_accuracy}
+
+    def predict(self, values):
+        return np.full(len(values), self.says)
+
+
+@pytest.mark.parametrize(("network", "tuned", "chosen"), [(0.9, 0.8, "odd"), (0.8, 0.9, "even"), (0.9, 0.9, "odd")])
+def test_the_better_is_the_one_that_was_better_on_held_out_rows(network, tuned, chosen):
+    query_set, values, labels = xor_rows()
+    pair = {"network": Always("network", "odd", network), "tuned": Always("tuned", "even", tuned)}
+    result = black_box(query_set, values, labels, values, labels, **pair)
+    share = {says: float((labels == says).mean()) for says in ("odd", "even")}
+    assert result.accuracy == share[chosen]  # whatever the test inputs say
+    assert result.accuracy_error == pytest.approx(np.sqrt(share["odd"] * share["even"] / 400))
+    assert result.details["chosen"] == ("network" if chosen == "odd" else "tuned")
+    assert result.details["other"]["accuracy"] == share["even" if chosen == "odd" else "odd"]
+    assert result.seconds == 2.0
+
+
+def test_the_black_box_as_a_whole():
+    query_set, values, labels = xor_rows()
+    lazy = replace(QUICK, epochs=1, learning_rate=1e-6)
+    result = black_box(query_set, values[:300], labels[:300], values[300:], labels[300:], settings=lazy)
+    assert result.details["chosen"] == "gradient boosting"
+    assert result.accuracy == 1.0
+    assert result.details["other"]["name"] == "network of plain layers"
+    assert json.loads(json.dumps(asdict(result)))["name"] == "black box using Q"
