@@ -42,7 +42,7 @@ SAMPLER = SMC(n_draws=18_000, least_ess=0.0)
 TRAINING = Training(epochs=30, learning_rate=2e-3, validation=HELD_OUT, moves=Moves(1.0, 8.0, 0.05))
 LOOSENING = replace(TRAINING, epochs=7, learning_rate=1e-3, beta=4.0, patience=99)
 """A second training of the same network, with the divergence weighing four times as much: one latent then stands for
-many like images, and what is decoded from it is as soft as that. It is worse with all pixels seen, and better with few."""
+many like images, and what is decoded from it is as soft as that. Worse with all pixels seen, better with few."""
 
 
 def weights_file(name: str = "mnist-vae-loose") -> Path:
