@@ -63,8 +63,8 @@ def reproduce_samplers(
     blur = Blur(SMOOTHING.widths, SMOOTHING.floors, SMOOTHING.gaps, query_set.shape)
     ways: dict[str, tuple[Callable[[], Any], Any, int]] = {
         "smc, one bank": (lambda: soft, SAMPLER, 10_000),
-        "smc, draws renewed": (lambda: soft, RENEWED, 300),
-        "langevin (mala)": (lambda: soft, CHAINS, 300),
+        "smc, draws renewed": (lambda: soft, RENEWED, 100),
+        "langevin (mala)": (lambda: soft, CHAINS, 100),
         "examples, exact": (lambda: EmpiricalModel.of(examples, blur), "exact", 2_000),
     }
     curves: dict[str, list[Point]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +11,9 @@ from infopursuit.information import loops
 from infopursuit.information.chooser import Proposal
 from infopursuit.information.subset import uniform_of
 from infopursuit.posteriors.bank import BankBelief, BankPosterior
+from infopursuit.progress import Progress
 from infopursuit.threads import side_by_side
-from infopursuit.types import IntArray
+from infopursuit.types import UNKNOWN
 
 AT_A_TIME = 16
 """Histories that one thread works on at a time."""
@@ -27,13 +29,23 @@ class BankChooser:
         self.n_states, self.n_screened, self.seed = n_states, n_screened, seed
         self._widths = (self.queries.query_atoms >= 0).sum(axis=1)
         self._by_state = self.cloud.by_state.numpy()
+        self._compile()
+
+    def _compile(self) -> None:
+        """Take one step, so that nobody wonders later what takes so long the first time."""
+        with Progress("compiling loops, the first time only", 2) as shown:
+            nothing, zero = np.full((1, self.queries.width), UNKNOWN), np.zeros(1, dtype=np.int64)
+            belief = self.posterior.update(self.posterior.start(), zero, zero, nothing)
+            shown.advance()
+            self.choose(belief, np.zeros((1, len(self.queries)), dtype=bool), [b""])
+            shown.advance()
 
     @staticmethod
     def serves(posterior: object) -> bool:
         """Whether it can choose for this posterior."""
         return isinstance(posterior, BankPosterior) and posterior.queries.width <= WIDEST
 
-    def choose(self, belief: BankBelief, asked: IntArray, keys: Sequence[bytes]) -> Proposal:
+    def choose(self, belief: BankBelief, asked: Any, keys: Sequence[bytes]) -> Proposal:
         """See `Chooser.choose`."""
         n, w = len(belief), belief.weights
         query, runner_up = np.empty((2, n), dtype=np.int64)

@@ -14,6 +14,7 @@ from infopursuit.models.vae import VAE
 from infopursuit.posteriors.alike import alike
 from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance
 from infopursuit.posteriors.exact import Belief
+from infopursuit.progress import Progress
 from infopursuit.types import FloatArray, IntArray
 
 DECODED = 512
@@ -109,11 +110,13 @@ def decode(model: VAE, latents: Tensor, labels: Tensor) -> Tensor:
     table = torch.empty(
         (len(latents), len(model.atoms) if binary else model.atoms.n_slots), dtype=model.dtype, device=model.device
     )
-    for start in range(0, len(latents), DECODED):
-        some = slice(start, start + DECODED)
-        logits = model.logits(latents[some], labels[some])
-        probs = logits.sigmoid() if binary else model.features.slot_log_probs(logits).exp()
-        table[some] = LEAST + rest * probs
+    with Progress("decoding draws", len(latents)) as shown:
+        for start in range(0, len(latents), DECODED):
+            some = slice(start, start + DECODED)
+            logits = model.logits(latents[some], labels[some])
+            probs = logits.sigmoid() if binary else model.features.slot_log_probs(logits).exp()
+            table[some] = LEAST + rest * probs
+            shown.advance(len(probs))
     return table
 
 
