@@ -40,19 +40,19 @@ N_STATES, N_SCREENED = 256, 16
 SAMPLER = SMC(n_draws=18_000, least_ess=0.0)
 
 TRAINING = Training(epochs=30, learning_rate=2e-3, validation=HELD_OUT, moves=Moves(1.0, 8.0, 0.05))
-LOOSENING = replace(TRAINING, epochs=7, learning_rate=1e-3, beta=4.0, patience=99)
-"""A second training of the same network, with the divergence weighing four times as much: one latent then stands for
-many like images, and what is decoded from it is as soft as that. Worse with all pixels seen, better with few."""
+LOOSENING = tuple(replace(TRAINING, epochs=epochs, learning_rate=1e-3, beta=4.0, patience=99) for epochs in (7, 10))
+"""Two more rounds with the same network, the divergence weighing four times as much: one latent then stands for many
+like images, and what is decoded from it is as soft as that. Worse with all pixels seen, better with few."""
 
 
 def weights_file(name: str = "mnist-vae-loose") -> Path:
-    """Where the trained weights lie that come with the package: "mnist-vae" as first trained, "mnist-vae-loose" after
-    the second training."""
+    """Where the trained weights lie that come with the package: "mnist-vae" of the first round of training,
+    "mnist-vae-loose" of the last."""
     return Path(str(files("infopursuit").joinpath("weights", f"{name}.safetensors")))
 
 
 def train_mnist(out: Path, *, say: Callable[[str], None] = logger.info, progress: bool | None = None) -> VAE:
-    """Train the VAE of the MNIST experiments in two rounds and write it to a file, with that of the first round beside
+    """Train the VAE of the MNIST experiments in three rounds and write it to a file, with those of the first two beside
     it; killed and called again, it goes on."""
     data = datasets.load("mnist")
     query_set = queries.patches(data.x_train.shape[1:], size=SIZE, threshold=THRESHOLD)
@@ -60,7 +60,8 @@ def train_mnist(out: Path, *, say: Callable[[str], None] = logger.info, progress
     labels = np.asarray(data.y_train, dtype=np.int64)
     counts = np.bincount(labels) + 0.5
     model = VAE(query_set.atoms.sizes, counts / counts.sum(), ConvBody((28, 28)), latent_dim=20)
-    for training, file in ((TRAINING, out.with_stem(f"{out.stem}-first")), (LOOSENING, out)):
+    names = (out.with_stem(f"{out.stem}-first"), out.with_stem(f"{out.stem}-second"), out)
+    for training, file in zip((TRAINING, *LOOSENING), names, strict=True):
         checkpoint = file.with_suffix(".checkpoint")
         model, _ = train(model, values, labels, training, checkpoint=checkpoint, progress=progress, say=say)
         save_vae(model, file)
