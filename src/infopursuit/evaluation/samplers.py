@@ -38,10 +38,10 @@ from infopursuit.stopping import Confidence, MaxQueries
 
 logger = logging.getLogger(__name__)
 
-EPSILONS = tuple(np.geomspace(0.5, 0.02, 24).round(4).tolist())
+EPSILONS = tuple(np.geomspace(0.5, 0.01, 28).round(4).tolist())
 PAPER = (5.2, 0.9678)
-RENEWED = SMC(n_draws=6_000, least_ess=20.0, n_own=32, n_moves=4)
-CHAINS = Langevin(n_chains=16, n_steps=8, burn_in=8)
+RENEWED = SMC(n_draws=18_000, least_ess=8.0, n_own=24, n_moves=3)
+CHAINS = Langevin(n_chains=16, n_steps=6, burn_in=4)
 """Chains for every history are what costs: settings that run on two cores, far from the paper's 256 chains."""
 
 
@@ -63,9 +63,9 @@ def reproduce_samplers(
     blur = Blur(SMOOTHING.widths, SMOOTHING.floors, SMOOTHING.gaps, query_set.shape)
     ways: dict[str, tuple[Callable[[], Any], Any, int]] = {
         "smc, one bank": (lambda: soft, SAMPLER, 10_000),
-        "smc, draws renewed": (lambda: soft, RENEWED, 100),
-        "langevin (mala)": (lambda: soft, CHAINS, 100),
-        "examples, exact": (lambda: EmpiricalModel.of(examples, blur), "exact", 2_000),
+        "smc, draws renewed": (lambda: soft, RENEWED, 60),
+        "langevin (mala)": (lambda: soft, CHAINS, 60),
+        "examples, exact": (lambda: EmpiricalModel.of(examples, blur), "exact", 1_000),
     }
     curves: dict[str, list[Point]] = {}
     seconds = {}
