@@ -63,9 +63,9 @@ def reproduce_samplers(
     blur = Blur(SMOOTHING.widths, SMOOTHING.floors, SMOOTHING.gaps, query_set.shape)
     ways: dict[str, tuple[Callable[[], Any], Any, int]] = {
         "smc, one bank": (lambda: soft, SAMPLER, 10_000),
-        "smc, draws renewed": (lambda: soft, RENEWED, 60),
-        "langevin (mala)": (lambda: soft, CHAINS, 60),
-        "examples, exact": (lambda: EmpiricalModel.of(examples, blur), "exact", 1_000),
+        "smc, draws renewed": (lambda: soft, RENEWED, 40),
+        "langevin (mala)": (lambda: soft, CHAINS, 16),
+        "examples, exact": (lambda: EmpiricalModel.of(examples, blur), "exact", 500),
     }
     curves: dict[str, list[Point]] = {}
     seconds = {}
