@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ from infopursuit.evaluation.vae import (
 from infopursuit.models.aggregate import aggregate
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Blur
 from infopursuit.models.soften import soften
 from infopursuit.models.weights import load_vae
 from infopursuit.plots.curves import trade_off
@@ -60,7 +59,7 @@ def reproduce_samplers(
     x_test, y_test = query_set.observe(data.x_test), np.asarray(data.y_test)
     soft = soften(aggregate(load_vae(weights_file()), values, labels), SCALES)
     examples = Sample.of(query_set.atoms, values, labels, n_classes=soft.n_classes)
-    blur = Blur(SMOOTHING.widths, SMOOTHING.floors, SMOOTHING.gaps, query_set.shape)
+    blur = replace(SMOOTHING, shape=query_set.shape)
     ways: dict[str, tuple[Callable[[], Any], Any, int]] = {
         "smc, one bank": (lambda: soft, SAMPLER, 10_000),
         "smc, draws renewed": (lambda: soft, RENEWED, 40),
@@ -72,9 +71,8 @@ def reproduce_samplers(
     for name, (make, posterior, most) in ways.items():
         n = min(most, n_inputs or most)
         stopping = Confidence(min(EPSILONS)) | MaxQueries(12)
-        pursuit = Pursuit(
-            make(), query_set, posterior, stopping, PATIENCE, n_states=N_STATES, n_screened=N_SCREENED
-        )  # fmt: skip
+        model = make()
+        pursuit = Pursuit(model, query_set, posterior, stopping, PATIENCE, n_states=N_STATES, n_screened=N_SCREENED)
         start = time.perf_counter()
         trace = pursuit.run_values(x_test[:n], progress=progress)
         seconds[name] = (time.perf_counter() - start) / max(int(trace.length.sum()), 1)

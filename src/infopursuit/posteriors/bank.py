@@ -7,7 +7,7 @@ stays with its class, as its share, which is what it is expected to keep. After 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -100,8 +100,6 @@ class BankBelief:
 
 class BankPosterior:
     """p(z, y | history) on the draws of a cloud whose atoms are yes/no, for queries that reveal atoms whole."""
-
-    exact: ClassVar[bool] = True
 
     def __init__(self, cloud: Cloud, queries: QuerySet) -> None:
         self.cloud, self.queries = cloud, queries

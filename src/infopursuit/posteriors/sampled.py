@@ -56,7 +56,8 @@ class SampledPosterior:
     def __init__(self, model: VAE, queries: QuerySet, n_draws: int, seed: int) -> None:
         self.model, self.queries, self.n_draws, self.seed = model, queries, int(n_draws), int(seed)
         latents, offsets, log_prior = stratified_prior(model, self.n_draws, self.generator(b"prior"))
-        self.cloud = Cloud(model, latents, offsets, log_prior, block=BLOCK if len(latents) > MANY else None)
+        large = model.features.binary and len(latents) > MANY
+        self.cloud = Cloud(model, latents, offsets, log_prior, block=BLOCK if large else None)
         fast = BankPosterior.serves(self.cloud, queries)
         self.shared: Any = (BankPosterior if fast else ExactPosterior)(self.cloud, queries)
         self._warned: set[str] = set()
