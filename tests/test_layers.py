@@ -35,7 +35,7 @@ LAYERS = (
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 PROGRAMS = {"demo", "report", "server", "cluster", "cli", "__main__"}  # these may ask the package for its version
 
-CORE = {"numba", "numpy", "torch", "sklearn", "safetensors"}
+CORE = {"numba", "numpy", "torch", "scipy", "sklearn", "safetensors"}
 OPTIONAL = (
     "captum",
     "fastapi",

@@ -1,0 +1,73 @@
+"""RESULTS.md: what is measured stands between two marks, and is written there from the files of results."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from infopursuit.evaluation.table import markdown, markdown_differences
+from infopursuit.files import write_atomically
+
+_SECTION = re.compile(r"<!-- measured: (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def update_page(page: Path, folder: Path) -> list[str]:
+    """Write every measured section of a page anew from ``folder``; returns the names of the experiments.
+
+    A section stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``; one whose file is missing is left.
+    """
+    names: list[str] = []
+
+    def anew(match: re.Match[str]) -> str:
+        file = folder / f"{match['name']}.json"
+        if not file.is_file():
+            return match[0]
+        names.append(match["name"])
+        return f"<!-- measured: {match['name']} -->\n{section(json.loads(file.read_text()), folder)}\n<!-- end -->"
+
+    before = page.read_text()
+    after = _SECTION.sub(anew, before)
+    if after != before:
+        write_atomically(page, after.encode())
+    return names
+
+
+def section(result: Mapping[str, Any], folder: Path) -> str:
+    """One experiment: the command and the machine, its tables, its pictures."""
+    machine = result["machine"]
+    where = f"{machine['processor']}, {machine['cores']} cores"
+    head = (
+        f"`INFOPURSUIT_DATA=... {result['command']}` ({machine['when']}, commit {machine['commit']}, {where}, "
+        f"seed {result['seed']}, {_duration(result['seconds'])})"
+    )
+    parts = [head]
+    if result.get("rows"):
+        parts.append(markdown(result["rows"]))
+    if result.get("differences"):
+        parts.append(markdown_differences(result["differences"]))
+    for title, table in (result.get("tables") or {}).items():
+        parts.append(f"{title}\n\n{plain_table(table)}")
+    for figure in result.get("figures") or []:
+        parts.append(f"![{figure['about']}]({folder.name if folder.is_absolute() else folder}/{figure['file']})")
+    return "\n\n".join(parts)
+
+
+def plain_table(table: list[Mapping[str, Any]]) -> str:
+    """Rows with the same keys as a table of a Markdown page; numbers as they are."""
+    names = list(table[0])
+    lines = [f"| {' | '.join(names)} |", f"| {' | '.join('---' for _ in names)} |"]
+    lines += [f"| {' | '.join(_cell(row[name]) for name in names)} |" for row in table]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else f"{value}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

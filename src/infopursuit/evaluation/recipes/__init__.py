@@ -1,0 +1,1 @@
+"""Recipes: each experiment of the paper in one command, from the data to a file of results."""

@@ -1,0 +1,148 @@
+"""Table 1 of an experiment: who was how often right, after how many questions, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest, t
+
+from infopursuit.evaluation.baselines.result import BaselineResult
+from infopursuit.evaluation.curve import Point
+
+LEVEL = 0.95
+"""Of all intervals."""
+Z = 1.959964
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; ``dataclasses.asdict`` of it is JSON data.
+
+    accuracy: with the interval from low to high. length: mean number of questions, None where all are asked;
+    length_error its standard error. n_inputs: test inputs, None for what is quoted. seconds: what it took. note: what
+    else a reader must know.
+    """
+
+    name: str
+    accuracy: float
+    low: float | None = None
+    high: float | None = None
+    length: float | None = None
+    length_error: float | None = None
+    n_inputs: int | None = None
+    seconds: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much more often one is right than another on the same inputs, with an interval; shares, not points."""
+
+    what: str
+    mean: float
+    low: float
+    high: float
+    n_inputs: int
+
+
+def counted(name: str, right: Any, *, length: Any = None, seconds: float | None = None, note: str = "") -> Row:
+    """A row from which inputs were classified rightly (B,), and after how many questions (B,).
+
+    The interval is Wilson's.
+
+    >>> row = counted("guess", np.array([True, True, False, True]))
+    >>> row.accuracy, round(row.low, 3), round(row.high, 3)
+    (0.75, 0.301, 0.954)
+    """
+    right = np.asarray(right, dtype=bool)
+    low, high = accuracy_interval(int(right.sum()), len(right))
+    lengths = None if length is None else np.asarray(length, dtype=np.float64)
+    return Row(
+        name,
+        float(right.mean()),
+        low,
+        high,
+        None if lengths is None else float(lengths.mean()),
+        None if lengths is None else float(lengths.std() / np.sqrt(len(lengths))),
+        len(right),
+        None if seconds is None else round(seconds, 1),
+        note,
+    )
+
+
+def row_of(name: str, found: Point | BaselineResult, *, seconds: float | None = None, note: str = "") -> Row:
+    """A row from a point of a curve or from a baseline's result."""
+    low, high = accuracy_interval(round(found.accuracy * found.n_inputs), found.n_inputs)
+    point = found if isinstance(found, Point) else None
+    return Row(
+        name,
+        found.accuracy,
+        low,
+        high,
+        point.length if point else None,
+        point.length_error if point else None,
+        found.n_inputs,
+        seconds if isinstance(found, Point) else found.seconds,
+        note,
+    )
+
+
+def quoted(name: str, accuracy: float, length: float | None = None, note: str = "as the paper has it") -> Row:
+    """A row that was not measured here."""
+    return Row(name, accuracy, length=length, note=note)
+
+
+def accuracy_interval(n_right: int, n: int) -> tuple[float, float]:
+    """Wilson's interval of a share."""
+    found = binomtest(n_right, n).proportion_ci(LEVEL, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def paired(what: str, ours: Any, theirs: Any, fold: Any = None) -> Difference:
+    """The mean of ours - theirs (B,), right or not, on the same inputs, with a normal interval.
+
+    fold: (B,) which part each input was tested in; then the spread between parts counts too: the larger of the
+    interval from inputs and the t interval from the means of the parts.
+
+    >>> paired("a - b", [1, 1, 0, 1], [1, 0, 0, 1]).mean
+    0.25
+    """
+    each = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
+    half = Z * float(each.std(ddof=1)) / np.sqrt(len(each)) if len(each) > 1 else np.inf
+    if fold is not None:
+        means = np.array([each[np.asarray(fold) == f].mean() for f in np.unique(fold)])
+        spread = float(means.std(ddof=1)) / np.sqrt(len(means))
+        half = max(half, float(t.ppf((1 + LEVEL) / 2, len(means) - 1)) * spread)
+    mean = float(each.mean())
+    return Difference(what, mean, mean - half, mean + half, len(each))
+
+
+def markdown(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows, as JSON has them, as a table of a Markdown page."""
+    lines = ["| | right, % (95 % interval) | questions | inputs | |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        length = "all" if row["n_inputs"] is not None else ""
+        if row["length"] is not None:
+            error = row.get("length_error")
+            length = f"{row['length']:.2f}" + (f" ± {Z * error:.2f}" if error is not None else "")
+        n = "" if row["n_inputs"] is None else f"{row['n_inputs']:,}"
+        lines.append(f"| {row['name']} | {share(row)} | {length} | {n} | {row['note']} |")
+    return "\n".join(lines)
+
+
+def markdown_differences(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Differences, as JSON has them, as a table of a Markdown page."""
+    lines = ["| difference on the same inputs | points (95 % interval) | inputs |", "| --- | --- | --- |"]
+    for row in rows:
+        interval = f"{100 * row['mean']:+.2f} ({100 * row['low']:+.2f} to {100 * row['high']:+.2f})"
+        lines.append(f"| {row['what']} | {interval} | {row['n_inputs']:,} |")
+    return "\n".join(lines)
+
+
+def share(row: Mapping[str, Any]) -> str:
+    """An accuracy with its interval, in per cent."""
+    text = f"{100 * row['accuracy']:.2f}"
+    return text if row["low"] is None else f"{text} ({100 * row['low']:.2f} to {100 * row['high']:.2f})"
