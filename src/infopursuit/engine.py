@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from infopursuit.information.bank import BankChooser
 from infopursuit.information.chooser import Chooser, Proposal
 from infopursuit.information.sampled import SampledChooser
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.vae import VAE
-from infopursuit.posteriors import SMC, ExactPosterior, Langevin
+from infopursuit.posteriors import SMC, Bank, ExactPosterior, Langevin
 from infopursuit.posteriors.protocol import Posterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
@@ -96,8 +97,9 @@ class Pursuit:
     ----------
     model: a model of the atoms that the queries reveal: finite, or a `VAE`.
     queries: what may be asked.
-    posterior: "auto" is "exact" for a finite model and "smc" for a VAE, which may also have "langevin"; or the settings
-        of one, such as ``ip.posteriors.SMC(n_draws=4000)``.
+    posterior: "auto" is "exact" for a finite model, which may also have "bank" (many states, yes/no atoms: not exact,
+        but many times faster), and "smc" for a VAE, which may also have "langevin"; or the settings of one, such as
+        ``ip.posteriors.SMC(n_draws=4000)``.
     stopping: when to stop; `Confidence(0.01)` where nothing is given.
     patience: the paper's T: a rule must hold at T + 1 checks in a row.
     seed: for what is drawn where gains are not exact; the draw depends on the seed and the history alone.
@@ -158,15 +160,27 @@ class Pursuit:
             "seed": self.seed,
         }
         self.posterior: Posterior
-        self.chooser: Chooser | SampledChooser
+        self.chooser: Chooser | SampledChooser | BankChooser
         if isinstance(model, FiniteModel):
-            self.posterior, self.chooser = ExactPosterior(model, queries), Chooser(model, queries, **settings)
+            self._use_finite(model, settings)
             self.n_states = model.n_states
         else:
-            sampled = (self.posterior_settings or SMC()).build(model, queries, self.seed)
+            drawn = self.posterior_settings
+            sampled = (drawn if isinstance(drawn, (SMC, Langevin)) else SMC()).build(model, queries, self.seed)
             self.posterior, self.chooser = sampled, SampledChooser(sampled, queries, **settings)
             self.n_states = sampled.cloud.n_states
         self._remembered: dict[bytes, tuple[int, float, float, int, bool]] = {}
+
+    def _use_finite(self, model: FiniteModel, settings: dict[str, Any]) -> None:
+        """The exact posterior of a finite model, or the fast one where it was asked for."""
+        chooser = Chooser(model, self.queries, **settings)
+        if not isinstance(self.posterior_settings, Bank):
+            self.posterior, self.chooser = ExactPosterior(model, self.queries), chooser
+            return
+        if settings["exact_gains"]:
+            raise ValueError("exact_gains=True does not suit posterior='bank', which is not exact; use 'exact'")
+        self.posterior = self.posterior_settings.build(model, self.queries)
+        self.chooser = BankChooser(self.posterior.bank, chooser.n_states, chooser.n_screened, chooser.seed)
 
     # ---- the loop -------------------------------------------------------------------------------------------------
 
@@ -349,11 +363,13 @@ class Pursuit:
         return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells)
 
 
-def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langevin | None:
-    """The settings of the sampler that a model needs; None for a finite model, whose posterior is exact."""
+def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langevin | Bank | None:
+    """The settings of the posterior that a model needs; None for the exact one of a finite model."""
     if isinstance(model, FiniteModel):
+        if isinstance(posterior, Bank) or (isinstance(posterior, str) and posterior == Bank.kind):
+            return Bank()
         if posterior not in ("auto", "exact", None):
-            raise ValueError(f"posterior={posterior!r} does not suit a finite model; use 'exact'")
+            raise ValueError(f"posterior={posterior!r} does not suit a finite model; use 'exact' or 'bank'")
         return None
     named: dict[Any, SMC | Langevin] = {"auto": SMC(), "smc": SMC(), "langevin": Langevin()}
     if isinstance(posterior, (SMC, Langevin)):

@@ -19,7 +19,7 @@ from infopursuit.models.finite import check_prior
 from infopursuit.models.learning import Empirical, LatentClasses, NaiveBayes
 from infopursuit.models.storing import DTYPES
 from infopursuit.models.vae_learner import VAELearner
-from infopursuit.posteriors import SMC, Langevin
+from infopursuit.posteriors import SMC, Bank, Langevin
 from infopursuit.queries import QuerySet
 from infopursuit.queries.missing import is_missing
 from infopursuit.queries.tables import read_table
@@ -46,8 +46,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     "empirical" takes the
         training examples themselves; "vae" trains the paper's autoencoder, which "auto" never does, for it takes long;
         or a learner such as ``ip.models.naive_bayes()`` or ``ip.models.vae(latent_dim=5)``, or a model that is ready.
-    posterior: "auto" is "exact" for finite models, which have no other, and "smc" for a VAE, which may have "langevin"
-        instead; or settings such as ``ip.posteriors.SMC(n_draws=4000)``.
+    posterior: "auto" is "exact" for finite models, which may have "bank" instead where atoms are yes/no (not exact, but
+        many times faster with tens of thousands of examples), and "smc" for a VAE, which may have "langevin" instead;
+        or settings such as ``ip.posteriors.SMC(n_draws=4000)``.
     stopping: when to stop asking; ``ip.Confidence(0.01)`` where nothing is given.
     patience: a stopping rule must hold this many more times in a row.
     random_state: seed of the few things that are drawn; None is 0, so that fitting twice gives the same classifier.
@@ -261,21 +262,22 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def _check_posterior(self, learners: Sequence[Learner] | FiniteModel | VAE) -> None:
         """Refuse a posterior that does not suit the model before a long training; `Pursuit` looks again."""
         posterior: Any = self.posterior
-        named = isinstance(posterior, str) and posterior in ("auto", "exact", "smc", "langevin")
-        if not named and not isinstance(posterior, (SMC, Langevin)):
+        named = isinstance(posterior, str) and posterior in ("auto", "exact", "bank", "smc", "langevin")
+        if not named and not isinstance(posterior, (Bank, SMC, Langevin)):
             raise ValueError(
-                f"posterior={posterior!r}; expected 'auto', 'exact', 'smc', 'langevin', or settings such as "
+                f"posterior={posterior!r}; expected 'auto', 'exact', 'bank', 'smc', 'langevin', or settings such as "
                 f"ip.posteriors.SMC(n_draws=4000)"
             )
         kinds = learners if isinstance(learners, Sequence) else (learners,)
-        if posterior == "exact" and any(isinstance(kind, (VAE, VAELearner)) for kind in kinds):
+        finite = _finite_name(posterior)
+        if finite is not None and any(isinstance(kind, (VAE, VAELearner)) for kind in kinds):
             raise ValueError(
-                "posterior='exact' does not suit a VAE, whose latent is continuous; use 'auto', 'smc' or 'langevin', "
-                "or a finite model such as model='auto'"
+                f"posterior={finite!r} does not suit a VAE, whose latent is continuous; use 'auto', 'smc' or "
+                f"'langevin', or a finite model such as model='auto'"
             )
-        if posterior not in ("auto", "exact") and all(isinstance(kind, FINITE) for kind in kinds):
+        if finite is None and posterior != "auto" and all(isinstance(kind, FINITE) for kind in kinds):
             raise ValueError(
-                f"posterior={posterior!r} does not suit finite models; use 'auto' or 'exact', or model='vae'"
+                f"posterior={posterior!r} does not suit finite models; use 'auto', 'exact' or 'bank', or model='vae'"
             )
 
     def _builder(self, X: Any) -> Any:
@@ -344,6 +346,12 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             return self.pursuit_
         model = self.model_.with_class_prior(self._prior(class_prior))
         return self._pursuit(model, self.pursuit_.seed, self.pursuit_.posterior_settings)
+
+
+def _finite_name(posterior: Any) -> str | None:
+    """The name of a posterior that finite models have, None for any other."""
+    name = posterior.kind if isinstance(posterior, Bank) else posterior
+    return name if isinstance(name, str) and name in ("exact", Bank.kind) else None
 
 
 class _Rows:

@@ -28,6 +28,7 @@ from infopursuit.information.sampled import SampledChooser
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.models.vae import VAE
+from infopursuit.posteriors import Bank
 from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
 from infopursuit.stopping import rule_from_spec
 from infopursuit.types import DamagedModel
@@ -243,6 +244,8 @@ def _exact_gains(pursuit: Pursuit) -> bool:
 
 def _posterior_spec(pursuit: Pursuit) -> dict[str, Any]:
     model, settings = pursuit.model, pursuit.posterior_settings
+    if isinstance(settings, Bank):
+        return {"posterior": Bank.kind}
     return {"posterior": posterior_to_spec(settings, model)} if isinstance(model, VAE) and settings is not None else {}
 
 

@@ -184,7 +184,7 @@ def test_the_exact_posterior_of_a_vae_is_refused_before_training(model, fitted, 
     ids=["auto", "table", "empirical", "learner", "model"],
 )
 def test_a_sampler_of_a_finite_model_is_refused(model, posterior):
-    message = "does not suit finite models; use 'auto' or 'exact', or model='vae'"
+    message = "does not suit finite models; use 'auto', 'exact' or 'bank', or model='vae'"
     with pytest.raises(ValueError, match=message) as refused:
         classifier(model, posterior).fit(*marks())
     assert f"posterior={posterior!r}" in str(refused.value)

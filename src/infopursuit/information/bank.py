@@ -22,7 +22,12 @@ WIDEST = 16
 
 
 class BankChooser:
-    """See `Chooser`, whose settings it takes; gains on some draws and some queries only."""
+    """See `Chooser`, whose settings it takes; gains on some draws and some queries only.
+
+    Standard errors are those of draws; for a finite model, whose states are given, they are larger than need be.
+    """
+
+    exact = False
 
     def __init__(self, posterior: BankPosterior, n_states: int, n_screened: int, seed: int) -> None:
         self.posterior, self.cloud, self.queries = posterior, posterior.cloud, posterior.queries

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.posteriors import loops
-from infopursuit.posteriors.cloud import Cloud
+from infopursuit.posteriors.states import States
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -101,7 +101,7 @@ class BankBelief:
 class BankPosterior:
     """p(z, y | history) on the draws of a cloud whose atoms are yes/no, for queries that reveal atoms whole."""
 
-    def __init__(self, cloud: Cloud, queries: QuerySet) -> None:
+    def __init__(self, cloud: States, queries: QuerySet) -> None:
         self.cloud, self.queries = cloud, queries
         bounds, classes = [np.zeros(1, dtype=np.int64)], []
         for c, (begin, end) in enumerate(zip(cloud.offsets[:-1], cloud.offsets[1:], strict=True)):
@@ -112,7 +112,7 @@ class BankPosterior:
         self._table = cloud.probs.numpy()
 
     @staticmethod
-    def serves(cloud: Cloud, queries: QuerySet) -> bool:
+    def serves(cloud: States, queries: QuerySet) -> bool:
         """Whether it can stand for `ExactPosterior`, and is worth its rounding."""
         fits = cloud.binary and cloud.probs.dtype == torch.float32 and cloud.device.type == "cpu"
         return bool(fits and queries.parts.plain and cloud.n_states > MANY)

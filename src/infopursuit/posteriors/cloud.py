@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.finite import FiniteModel, segments
+from infopursuit.models.finite import segments
 from infopursuit.models.vae import VAE
 from infopursuit.posteriors.alike import alike
 from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance
 from infopursuit.posteriors.exact import Belief
+from infopursuit.posteriors.states import States
 from infopursuit.progress import Progress
 from infopursuit.types import FloatArray, IntArray
 
@@ -24,7 +25,7 @@ LEAST = 1e-6
 the others give way to it. It is more than the least that a float32 can tell from 0 and 1."""
 
 
-class Cloud(FiniteModel):
+class Cloud(States):
     """Draws of (y, z), sorted by class, as the states of a finite model.
 
     latents: (S, D). offsets: (C + 1,) where the draws of each class begin. log_prior: (S,) log of their weights.
@@ -57,39 +58,7 @@ class Cloud(FiniteModel):
             by_state, latents, log_prior = by_state[order], latents[order], log_prior[order]
             self.family = None if family is None else family[order]
         self.latents = latents
-        self.by_state = by_state
-        self.binary = model.features.binary
-        super().__init__(model.atoms, log_prior, offsets, by_state.T.contiguous())
-
-    def _by_slot(self, by_state: Tensor) -> Tensor:
-        columns = by_state.T.contiguous()
-        return torch.stack([1 - columns, columns], dim=1).flatten(0, 1) if self.binary else columns
-
-    def rows(self, slots: Tensor) -> Tensor:
-        """(n, S) the probability of some atom values in all states."""
-        if not self.binary:
-            return self.probs[slots]
-        # slot 2a is "no" and slot 2a + 1 is "yes": |p - 1| and |p - 0|
-        return self.probs[slots // 2].sub_((slots % 2 == 0)[:, None].to(self.dtype)).abs_()
-
-    def block(self, slots: slice) -> Tensor:
-        """(l, S) the probability of a run of atom values in all states; "no" and "yes" add up to one in float64, so
-        that gains do not depend on which atoms are worked on together."""
-        if not self.binary or slots.start % 2 or slots.stop % 2:
-            return super().block(slots)
-        yes = self.probs[slots.start // 2 : slots.stop // 2].to(torch.float64)
-        return torch.stack([1 - yes, yes], dim=1).flatten(0, 1)
-
-    def log_product(self, slots: Tensor) -> Tensor:
-        """(n,) atom values -> (S,) log of the product of their probabilities; four to a logarithm, which is safe since
-        none is below `LEAST`."""
-        table = self.rows(slots)
-        factors = [table[start : start + 4].prod(0).log_() for start in range(0, len(table), 4)]
-        return torch.stack(factors).sum(0)
-
-    def state_probs(self, states: Tensor) -> Tensor:
-        """(L, M) the probability of all atom values in some states; rows lie together, so that few bytes are read."""
-        return self._by_slot(self.by_state[states])
+        super().__init__(model.atoms, log_prior, offsets, by_state)
 
     def variance_of(self, states: Tensor, terms: Tensor) -> float:
         """How much the sum of terms (M,), one for each of some draws, would vary from one cloud to another."""
