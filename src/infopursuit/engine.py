@@ -6,6 +6,7 @@ the strategy cannot be anything but a function of the history, alone or in a bat
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
@@ -181,6 +182,16 @@ class Pursuit:
             raise ValueError("exact_gains=True does not suit posterior='bank', which is not exact; use 'exact'")
         self.posterior = self.posterior_settings.build(model, self.queries)
         self.chooser = BankChooser(self.posterior.bank, chooser.n_states, chooser.n_screened, chooser.seed)
+
+    def with_stopping(self, stopping: Rule, patience: int = 0) -> Pursuit:
+        """The same pursuit with another stopping rule; what was computed for this one is used by both."""
+        if not isinstance(stopping, Rule):
+            raise TypeError(f"stopping is {stopping!r}; expected a rule such as ip.Confidence(0.01)")
+        if patience < 0 or int(patience) != patience:
+            raise ValueError(f"patience={patience} must be a whole number, 0 or more")
+        other = copy.copy(self)
+        other.stopping, other.patience = stopping, int(patience)
+        return other
 
     # ---- the loop -------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from infopursuit import datasets
 from infopursuit.engine import Pursuit, State
 from infopursuit.evaluation.growth import growth
 from infopursuit.evaluation.machine import write_result
-from infopursuit.evaluation.vae import mnist_pursuit
+from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask
 from infopursuit.evaluation.yardstick import compare
 from infopursuit.information.chooser import Chooser
 from infopursuit.information.gain import gain
@@ -56,7 +56,8 @@ def bench(*, folder: Path, say: Callable[[str], None] = print, n_histories: int 
 def _yardstick(say: Callable[[str], None]) -> dict[str, Any] | None:
     """Steps with the trained VAE on 1,000 MNIST test images, where they are at hand."""
     try:
-        pursuit, values = mnist_pursuit(epsilon=0.05)
+        task = ImageTask(IMAGE_SETS["mnist"])
+        pursuit, values = task.with_vae(slice(None), 0.05), task.x_test
     except FileNotFoundError:
         say("the yardstick needs MNIST, which is not here")
         return None

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from infopursuit.evaluation.bench import bench
-from infopursuit.evaluation.reproduce import RECIPES, reproduce
-from infopursuit.evaluation.samplers import reproduce_samplers
-from infopursuit.evaluation.vae import reproduce_vae, train_mnist
+from infopursuit.evaluation.experiment import Experiment
+from infopursuit.evaluation.pages import update_page
+from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, train_images
+from infopursuit.evaluation.recipes.registry import RECIPES
+from infopursuit.evaluation.table import markdown, markdown_differences
 from infopursuit.terminal import Terminal
 
 FOLDER = Path("benchmarks/results")
+ALL = "all"
 
 BENCH_SUMMARY = "measure speed, and how often the short cuts miss the best query"
 BENCH_EXAMPLES = ("infopursuit bench", "infopursuit bench --histories 20 --out results")
 TRAIN_SUMMARY = "train the generative model of an experiment; stopped and called again, it goes on"
-TRAIN_EXAMPLES = ("infopursuit train mnist --out mnist-vae.safetensors",)
+TRAIN_EXAMPLES = ("infopursuit train fashion --out fashion-vae.safetensors",)
 REPRODUCE_SUMMARY = "run one of the paper's experiments, from the data to a table of results"
-REPRODUCE_EXAMPLES = ("infopursuit reproduce mnist", "INFOPURSUIT_DATA=data infopursuit reproduce fashion --inputs 500")
+REPRODUCE_EXAMPLES = (
+    "infopursuit reproduce mnist",
+    "INFOPURSUIT_DATA=data infopursuit reproduce fashion --inputs 500",
+    "infopursuit reproduce all --page RESULTS.md",
+)
 
 
 def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,30 +44,47 @@ def run_bench(args: argparse.Namespace) -> int:
 
 def add_reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``reproduce``."""
-    parser.add_argument("experiment", choices=[*sorted(RECIPES), "mnist-vae", "mnist-samplers"], help="which one")
+    parser.add_argument("experiment", choices=[*RECIPES, ALL], metavar="EXPERIMENT", help=f"one of the list, or {ALL}")
     _add_out(parser)
     parser.add_argument("--inputs", type=_positive, default=None, metavar="N", help="only the first N test inputs")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of everything that is drawn (default: 0)")
+    parser.add_argument("--page", type=Path, default=None, metavar="FILE", help="a page whose tables are written anew")
+    parser.epilog = "\n".join(
+        [
+            "experiments:",
+            *(f"  {name:<15} {recipe.summary}" for name, recipe in RECIPES.items()),
+            "",
+            parser.epilog or "",
+        ]
+    )
 
 
 def run_reproduce(args: argparse.Namespace) -> int:
-    """Run one experiment."""
-    others: dict[str, Callable[..., Any]] = {"mnist-vae": reproduce_vae, "mnist-samplers": reproduce_samplers}
-    if args.experiment in others:
-        others[args.experiment](folder=args.out, n_inputs=args.inputs, say=Terminal().say, progress=True)
-        return 0
-    reproduce(args.experiment, folder=args.out, n_inputs=args.inputs, say=Terminal().say, progress=True)
+    """Run one experiment, or all; what an earlier run has finished is kept."""
+    terminal = Terminal()
+    args.out.mkdir(parents=True, exist_ok=True)
+    for name in RECIPES if args.experiment == ALL else [args.experiment]:
+        terminal.head(f"{name}: {RECIPES[name].summary}")
+        result = RECIPES[name].run(Experiment(name, args.out, args.inputs, args.seed, terminal.say, True))
+        if result.get("rows"):
+            terminal.say("", *markdown(result["rows"]).splitlines())
+        if result.get("differences"):
+            terminal.say("", *markdown_differences(result["differences"]).splitlines())
+    if args.page is not None:
+        written = update_page(args.page, args.out)
+        terminal.say(f"{args.page}: {', '.join(written) or 'nothing to write'}")
     return 0
 
 
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``train``."""
-    parser.add_argument("experiment", choices=["mnist"], help="whose model to train")
+    parser.add_argument("experiment", choices=list(IMAGE_SETS), help="whose model to train")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="where the weights go")
 
 
 def run_train(args: argparse.Namespace) -> int:
     """Train, or go on with a training that was stopped."""
-    train_mnist(args.out, say=Terminal().say, progress=True)
+    train_images(args.experiment, args.out, say=Terminal().say, progress=True)
     return 0
 
 

@@ -1,0 +1,234 @@
+"""Table 1 for a set of images: Information Pursuit with two models, and everything that it is compared with."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from infopursuit.engine import Pursuit
+from infopursuit.evaluation.baselines import (
+    Network,
+    decision_tree,
+    fit_network,
+    fit_tuned,
+    load_network,
+    save_network,
+    score,
+)
+from infopursuit.evaluation.baselines.result import Fitted
+from infopursuit.evaluation.choice import choose_stopping
+from infopursuit.evaluation.curve import Point, confidence_curve, stops_at, told
+from infopursuit.evaluation.experiment import Experiment
+from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask
+from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
+from infopursuit.evaluation.whole import map_classes
+from infopursuit.models.vae import log_evidence
+from infopursuit.plots.curves import trade_off
+from infopursuit.plots.images import image_trace
+from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.trace import Trace
+from infopursuit.types import DamagedModel, IntArray
+
+EPSILONS = (0.95, 0.8, 0.6, 0.4, 0.3, *np.geomspace(0.2, 0.003, 60).round(4).tolist())
+N_DRAWS = 16
+"""Draws of the encoder for each class in MAP using Q."""
+N_EXAMPLES = 4
+"""Pictures of single pursuits."""
+
+Make = Callable[[Any, float, int], Pursuit]
+
+
+def images(name: str, experiment: Experiment) -> dict[str, Any]:
+    """Run the experiment of one set of images."""
+    recipe = IMAGE_SETS[name]
+    task = ImageTask(recipe, experiment.n_inputs)
+    say = experiment.say
+    say(f"{len(task.values)} training images, {len(task.x_test)} test images, {len(task.query_set)} queries")
+    with_vae = experiment.part("pursuit with the VAE", recipe, lambda: _pursue(task, task.with_vae, experiment, True))
+    examples = experiment.part("pursuit with examples", recipe, lambda: _pursue(task, task.with_examples, experiment))
+    whole = experiment.part("MAP using Q", recipe, lambda: _map(task, experiment))
+    tree = experiment.part("decision tree", recipe, lambda: _tree(task, say))
+    box = experiment.part("black box", recipe, lambda: _black_box(task, experiment))
+    rows = [
+        _pursuit_row("Information Pursuit, VAE", with_vae),
+        _pursuit_row("Information Pursuit, training images as the model", examples),
+        _row("decision tree on Q (CART)", tree, note=f"depth {tree['details']['depth']}"),
+        _row("MAP using Q, VAE", whole["vae"]),
+        _row("MAP using Q, training images as the model", whole["examples"]),
+        _row(f"black box using Q: {box['chosen']}", box[box["chosen"]]),
+        *(asdict(row) for row in recipe.paper),
+    ]
+    curves = {
+        "VAE": [Point(**p) for p in with_vae["test_curve"]],
+        "training images as the model": [Point(**p) for p in examples["test_curve"]],
+    }
+    marks = {"the paper": (recipe.paper[0].length or 0.0, recipe.paper[0].accuracy)}
+    figure = trade_off(curves, marks=marks, title=f"{recipe.name}, patches of {recipe.size} x {recipe.size}")
+    picture = experiment.folder / f"{recipe.name}.png"
+    figure.savefig(picture)
+    drawn = [{"file": picture.name, "about": f"accuracy against questions on {recipe.name}"}, *with_vae["figures"]]
+    return experiment.finish(
+        {
+            "data": {
+                "name": task.data.name,
+                "n_train": len(task.values),
+                "n_test": len(task.x_test),
+                "n_queries": len(task.query_set),
+                "query": f"pixels of a patch of {recipe.size} x {recipe.size}",
+            },
+            "rows": rows,
+            "parts": {"vae": with_vae, "examples": examples, "map": whole, "tree": tree, "black_box": box},
+            "tables": {"How the stopping rule was chosen": [_told("VAE", with_vae), _told("examples", examples)]},
+            "figures": drawn,
+        }
+    )
+
+
+def network_of(task: ImageTask, experiment: Experiment) -> Network:
+    """The black box network of a set, as trained before or now."""
+    file = experiment.file(f"{task.images.name}-network.safetensors")
+    if file.is_file():
+        try:
+            network = load_network(file, task.query_set)
+            if network.settings == task.images.network:
+                return network
+        except DamagedModel as error:
+            experiment.say(f"trained anew: {error}")
+    network = fit_network(
+        task.query_set, task.values, task.labels, task.images.network, progress=experiment.progress, say=experiment.say
+    )
+    save_network(network, file)
+    return network
+
+
+def _pursue(task: ImageTask, make: Make, experiment: Experiment, draw: bool = False) -> dict[str, Any]:
+    """Choose epsilon and patience on held-out training images with the other images as the model's; then the test."""
+    recipe, say = task.images, experiment.say
+    trial = make(task.rest, min(EPSILONS), max(recipe.patiences))
+    trace = trial.run_values(task.values[task.held_out], progress=experiment.progress)
+    del trial
+    choice = choose_stopping(trace, task.labels[task.held_out], EPSILONS, recipe.patiences, recipe.length)
+    say(
+        f"on {len(task.held_out)} held-out training images, epsilon {choice.epsilon:g} and patience {choice.patience}: "
+        f"{told(choice.point)}; elbow: {told(choice.elbow)}"
+    )
+    final = make(slice(None), min(EPSILONS), choice.patience)
+    # one run to the smallest epsilon has the whole curve in it: one that stops earlier asks the same questions first
+    start = time.perf_counter()
+    longest = final.run_values(task.x_test, progress=experiment.progress)
+    seconds = time.perf_counter() - start
+    curve = confidence_curve(longest, task.y_test, EPSILONS, choice.patience)
+    point = next(p for p in curve if p.epsilon == choice.epsilon)
+    each = seconds / max(int(longest.length.sum()), 1)
+    say(f"{len(longest)} test images: {told(point)}, {1000 * each:.2f} ms for each question")
+    pixels = pixels_seen(longest, stops_at(longest, choice.epsilon, choice.patience))
+    stopped = final.with_stopping(Confidence(choice.epsilon) | MaxQueries(recipe.most_queries), choice.patience)
+    return {
+        "chosen": {"epsilon": choice.epsilon, "patience": choice.patience},
+        "held_out": asdict(choice.point),
+        "held_out_elbow": asdict(choice.elbow),
+        "held_out_curves": {str(p): [asdict(point) for point in points] for p, points in choice.curves.items()},
+        "test": asdict(point),
+        "test_curve": [asdict(p) for p in curve],
+        "seconds_per_question": each,
+        "pixels_seen": float(pixels.mean()),
+        "figures": _draw(task, stopped, experiment) if draw else [],
+    }
+
+
+def pixels_seen(trace: Trace, stop: IntArray) -> IntArray:
+    """(B,) how many different atoms the first ``stop`` (B,) queries of each input reveal."""
+    atoms = trace.query_set.query_atoms
+    seen = np.zeros((len(trace), len(trace.query_set.atoms) + 1), dtype=bool)
+    for k in range(int(stop.max(initial=0))):
+        going = np.flatnonzero(stop > k)
+        seen[going[:, None], atoms[trace.queries[going, k]]] = True  # -1, no atom, is the last column
+    return np.asarray(seen[:, :-1].sum(axis=1))
+
+
+def _draw(task: ImageTask, pursuit: Pursuit, experiment: Experiment) -> list[dict[str, str]]:
+    """Pictures of the first images of different classes that are classified rightly, and of the first that is not."""
+    trace = pursuit.run_values(task.x_test[:300])
+    right = trace.predictions == task.y_test[:300]
+    shown: list[int] = []
+    for i in np.flatnonzero(right).tolist():
+        if task.y_test[i] not in task.y_test[shown] and len(shown) < N_EXAMPLES - 1:
+            shown.append(i)
+    shown += np.flatnonzero(~right).tolist()[:1]
+    names = task.data.class_names
+    found = []
+    for k, i in enumerate(shown, start=1):
+        explanation = dataclasses.replace(trace[i], classes=tuple(names))
+        figure = image_trace(task.data.x_test[i], explanation, truth=names[int(task.y_test[i])])
+        file = experiment.folder / f"{task.images.name}-example-{k}.png"
+        figure.savefig(file, dpi=80)
+        found.append({"file": file.name, "about": f"a pursuit on test image {i} of {task.images.name}"})
+    return found
+
+
+def _map(task: ImageTask, experiment: Experiment) -> dict[str, Any]:
+    """All pixels seen: both models."""
+    start = time.perf_counter()
+    evidence = log_evidence(task.vae, task.x_test, n_draws=N_DRAWS, seed=experiment.seed)
+    vae = counted("vae", evidence.argmax(axis=1) == task.y_test, seconds=time.perf_counter() - start)
+    experiment.say(f"MAP using Q with the VAE: {100 * vae.accuracy:.2f} %")
+    start = time.perf_counter()
+    guess = map_classes(task.examples(slice(None)), task.x_test, progress=experiment.progress)
+    examples = counted("examples", guess == task.y_test, seconds=time.perf_counter() - start)
+    experiment.say(f"MAP using Q with the training images: {100 * examples.accuracy:.2f} %")
+    return {"vae": asdict(vae), "examples": asdict(examples)}
+
+
+def _tree(task: ImageTask, say: Callable[[str], None]) -> dict[str, Any]:
+    found = decision_tree(task.query_set, task.values, task.labels, task.x_test, task.y_test)
+    say(f"decision tree of depth {found.details['depth']}: {100 * found.accuracy:.2f} %")
+    return asdict(found)
+
+
+def _black_box(task: ImageTask, experiment: Experiment) -> dict[str, Any]:
+    """The better of the network and a tuned model, by their accuracy on held-out training images."""
+    network = network_of(task, experiment)
+    tuned = fit_tuned(
+        task.query_set,
+        task.values,
+        task.labels,
+        validation=task.images.network.validation,
+        refit=task.images.network.refit,
+        progress=experiment.progress,
+        say=experiment.say,
+    )
+    fitted: list[Fitted] = [network, tuned]
+    chosen = max(fitted, key=lambda each: each.validation_accuracy)
+    both = {each.name: asdict(score(each, task.x_test, task.y_test)) for each in fitted}
+    experiment.say(", ".join(f"{name}: {100 * found['accuracy']:.2f} %" for name, found in both.items()))
+    return {"chosen": chosen.name, **both}
+
+
+def _row(name: str, found: dict[str, Any], note: str = "") -> dict[str, Any]:
+    n = found["n_inputs"]
+    low, high = accuracy_interval(round(found["accuracy"] * n), n)
+    return asdict(Row(name, found["accuracy"], low, high, n_inputs=n, seconds=found["seconds"], note=note))
+
+
+def _pursuit_row(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    ms = f"{1000 * found['seconds_per_question']:.2f} ms a question, {found['pixels_seen']:.1f} pixels"
+    return asdict(row_of(name, Point(**found["test"]), note=ms))
+
+
+def _told(name: str, found: dict[str, Any]) -> dict[str, Any]:
+    """How the stopping rule of a pursuit was chosen, for people."""
+    held_out, bend = found["held_out"], found["held_out_elbow"]
+    return {
+        "model": name,
+        "epsilon": found["chosen"]["epsilon"],
+        "patience": found["chosen"]["patience"],
+        "held-out images": held_out["n_inputs"],
+        "right there, %": round(100 * held_out["accuracy"], 2),
+        "questions there": round(held_out["length"], 2),
+        "elbow of the curve there": f"{100 * bend['accuracy']:.1f} % at {bend['length']:.1f} questions",
+    }
