@@ -9,7 +9,7 @@ import pytest
 from infopursuit.cli import main
 from infopursuit.datasets import Dataset
 from infopursuit.evaluation.baselines import NetworkSettings
-from infopursuit.evaluation.recipes import image_sets, patch_sizes
+from infopursuit.evaluation.recipes import image_sets, images, patch_sizes
 from infopursuit.evaluation.recipes.image_sets import ImageSet, ImageTask, train_images
 from infopursuit.evaluation.recipes.images import pixels_seen
 from infopursuit.models.smoothing import Blur
@@ -73,6 +73,7 @@ def small(monkeypatch, data, weights):
     """All image experiments are the small one."""
     monkeypatch.setattr(image_sets.datasets, "load", lambda name: data)
     monkeypatch.setattr(image_sets, "weights_file", lambda name: weights)
+    monkeypatch.setattr(images, "weights_file", lambda name: weights)
     for name in list(image_sets.IMAGE_SETS):
         monkeypatch.setitem(image_sets.IMAGE_SETS, name, replace(SMALL, name=name))
 

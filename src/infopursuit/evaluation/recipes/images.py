@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -24,7 +25,7 @@ from infopursuit.evaluation.baselines.result import Fitted
 from infopursuit.evaluation.choice import choose_stopping
 from infopursuit.evaluation.curve import Point, confidence_curve, stops_at, told
 from infopursuit.evaluation.experiment import Experiment
-from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask
+from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask, weights_file
 from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
 from infopursuit.evaluation.whole import map_classes
 from infopursuit.models.vae import log_evidence
@@ -49,11 +50,24 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     task = ImageTask(recipe, experiment.n_inputs)
     say = experiment.say
     say(f"{len(task.values)} training images, {len(task.x_test)} test images, {len(task.query_set)} queries")
-    with_vae = experiment.part("pursuit with the VAE", recipe, lambda: _pursue(task, task.with_vae, experiment, True))
-    examples = experiment.part("pursuit with examples", recipe, lambda: _pursue(task, task.with_examples, experiment))
-    whole = experiment.part("MAP using Q", recipe, lambda: _map(task, experiment))
-    tree = experiment.part("decision tree", recipe, lambda: _tree(task, say))
-    box = experiment.part("black box", recipe, lambda: _black_box(task, experiment))
+    # a part is done again when what it depends on has changed: the trained weights, or some of the settings
+    asked = [recipe.data, recipe.threshold, recipe.size]
+    stops = [*asked, recipe.length, recipe.most_queries, recipe.patiences, recipe.tried, EPSILONS]
+    gains = [recipe.n_states, recipe.n_screened]
+    weights = hashlib.sha256(weights_file(name).read_bytes()).hexdigest()
+    with_vae = experiment.part(
+        "pursuit with the VAE",
+        [*stops, *gains, weights, recipe.decoded, recipe.sampler],
+        lambda: _pursue(task, task.with_vae, experiment, True),
+    )
+    examples = experiment.part(
+        "pursuit with examples",
+        [*stops, *gains, recipe.examples],
+        lambda: _pursue(task, task.with_examples, experiment),
+    )
+    whole = experiment.part("MAP using Q", [*asked, weights, recipe.examples], lambda: _map(task, experiment))
+    tree = experiment.part("decision tree", asked, lambda: _tree(task, say))
+    box = experiment.part("black box", [*asked, recipe.network], lambda: _black_box(task, experiment))
     rows = [
         _pursuit_row("Information Pursuit, VAE", with_vae),
         _pursuit_row("Information Pursuit, training images as the model", examples),
