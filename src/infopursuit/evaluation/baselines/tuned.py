@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,12 +77,14 @@ def fit_tuned(
     validation: float = 0.1,
     most_rows: int = 10_000,
     refit: bool = True,
+    without: Collection[str] = (),
     seed: int = 0,
     progress: bool | None = None,
     say: Callable[[str], None] = logger.info,
 ) -> Tuned:
     """Try the candidates on at most ``most_rows`` rows; the best on the held-out rows is fitted on all others, which
-    gives its validation accuracy, and with ``refit`` once more on all rows."""
+    gives its validation accuracy, and with ``refit`` once more on all rows. without: names of candidates that are
+    not tried."""
     if most_rows < 1:
         raise ValueError(f"most_rows={most_rows} must be 1 or more")
     begin = time.perf_counter()
@@ -93,7 +95,7 @@ def fit_tuned(
     few = np.sort(np.random.default_rng((seed, 3)).permutation(learn)[:most_rows])
     tried: dict[str, float] = {}
     fitted: dict[str, Any] = {}
-    options = candidates(len(classes), seed)
+    options = {name: option for name, option in candidates(len(classes), seed).items() if name not in without}
     with Progress("tuning", len(options) + 1 + refit, show=progress) as shown:
         for name, option in options.items():
             fitted[name] = _fit(option, matrix[few], targets[few])
