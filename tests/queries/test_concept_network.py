@@ -60,12 +60,11 @@ def test_a_pursuit_asks_the_network_and_classifies(taught):
 
 
 def test_errors_of_the_network_are_in_the_generative_model():
-    """Of red pictures a third was taught to be not red. The network errs, and the model has what the network says, not
-    what is true."""
+    """The network was taught that large red squares are not red. The model has what the network says, not what is
+    true."""
     images, attributes, labels = pictures(400, seed=4)
     wrong = attributes.copy()
-    flipped = np.isin(labels, [0])
-    wrong[flipped, 0] = 0  # the network learns that large red squares are not red
+    wrong[labels == 0, 0] = 0
     network = train_concept_network(images, wrong, NAMES, QUICK)
     fresh, _, fresh_labels = pictures(400, seed=5)
     said = network.answers(fresh)

@@ -8,6 +8,7 @@ each loader says which. A file that is missing is an error that says where it ca
 <digits: 1437 images of 8 x 8 to learn from, 360 to test on, 10 classes>
 """
 
+from infopursuit.datasets.bird_images import cub_images
 from infopursuit.datasets.birds import Birds, cub
 from infopursuit.datasets.catalog import NAMES, download, load
 from infopursuit.datasets.dataset import Dataset
@@ -24,6 +25,7 @@ __all__ = [
     "breast_cancer",
     "clean_headline",
     "cub",
+    "cub_images",
     "data_folder",
     "digits",
     "diseases",
