@@ -1,0 +1,167 @@
+"""A reliability diagram: how often a classifier is right when it says how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from infopursuit.plots.curves import COLOURS
+from infopursuit.plots.images import EMPTY, FAINT, INK, OTHERS, need_matplotlib
+from infopursuit.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SLACK = 1e-9
+"""Of a confidence: rounding must not put 90 % below 90 %."""
+LEVEL = 0.95
+"""Of the intervals."""
+SMALL, SIZE, TITLE, LINE = 7.5, 8.5, 11.0, 9.0
+"""Points: size of the counts, of other words and of the title, and from one line of counts to the next."""
+
+
+def calibration(
+    confidence: Any, right: Any, *, bins: int | Sequence[float] = 10, axes: Any = None, title: str | None = None
+) -> Figure:
+    """Draw the share of right predictions against the confidence in them, bin by bin, and above it how many there are.
+
+    A bin on the dashed line is as often right as it was sure; one below it was too sure. Upright bars are Wilson's 95 %
+    intervals. The expected calibration error is the mean over inputs of |confidence - share that was right| in their
+    bin. Both scales begin where the data do.
+
+    Parameters
+    ----------
+    confidence: (B,) the posterior of each prediction.
+    right: (B,) whether it was right.
+    bins: how many of equal width, or their edges, which rise from 0 to 1; a bin has its lower edge, not its upper one.
+    axes: one axes to draw on; counts and words go above it. A new figure if None.
+    title: above all.
+
+    Returns the figure. No window is opened and pyplot is left alone.
+    """
+    need_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    confidence, right = _checked(confidence, right)
+    edges = _edges(bins)
+    if axes is not None and not hasattr(axes, "inset_axes"):
+        raise TypeError(f"axes is of type {type(axes).__name__}; give one matplotlib axes, or None for a new figure")
+    if axes is None:
+        axes = Figure(figsize=(4.6, 5.2), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1), dpi=150).add_subplot()
+    place = np.clip(np.searchsorted(edges, confidence + SLACK, side="right") - 1, 0, len(edges) - 2)
+    counts = np.bincount(place, minlength=len(edges) - 1)
+    filled = np.flatnonzero(counts)
+    n = counts[filled]
+    sure, share = (np.bincount(place, values)[filled] / n for values in (confidence, right))
+    error = float((np.abs(sure - share) * n).sum() / n.sum())
+    _draw_points(axes, sure, share, n, lowest=edges[filled[0]])
+    words = (
+        f"expected calibration error {100 * error:.1f} % over {len(right):,} input{'' if len(right) == 1 else 's'}",
+        f"right {100 * right.mean():.1f} %, sure {100 * confidence.mean():.1f} % on average",
+    )
+    _draw_counts(axes, edges, counts, "\n".join(words), title)
+    figure: Figure = axes.figure
+    return figure
+
+
+def _checked(confidence: Any, right: Any) -> tuple[FloatArray, FloatArray]:
+    """Both as numbers (B,)."""
+    sure, hit = np.asarray(confidence, dtype=np.float64), np.asarray(right)
+    if sure.ndim != 1 or hit.shape != sure.shape or not len(sure):
+        raise ValueError(f"confidence has shape {sure.shape} and right {hit.shape}; give (B,) and (B,), B from 1 on")
+    for i in np.flatnonzero(~((sure >= 0) & (sure <= 1 + SLACK)))[:1]:
+        raise ValueError(f"confidence[{i}] is {sure[i]:g}; a confidence is a probability, from 0 to 1")
+    for i in np.flatnonzero(~np.isin(hit, (0, 1)))[:1]:
+        raise ValueError(f"right[{i}] is {hit[i]}; give True and False, such as predictions == labels")
+    return sure, hit.astype(np.float64)
+
+
+def _edges(bins: int | Sequence[float]) -> FloatArray:
+    """Of the bins, from 0 to 1."""
+    if isinstance(bins, int | np.integer):
+        if bins < 1:
+            raise ValueError(f"bins={bins} must be at least 1, or the edges of bins, from 0 to 1")
+        return np.linspace(0, 1, int(bins) + 1)
+    edges = np.asarray(bins, dtype=np.float64)
+    if edges.ndim != 1 or len(edges) < 2 or edges[0] != 0 or edges[-1] != 1 or not (np.diff(edges) > 0).all():
+        raise ValueError(f"bins={bins!r} is neither a whole number nor edges; give numbers that rise from 0 to 1")
+    return edges
+
+
+def _draw_points(axes: Axes, sure: FloatArray, share: FloatArray, n: IntArray, lowest: float) -> None:
+    """A point with its interval for each bin that has inputs, and the line on which all should lie."""
+    from matplotlib.ticker import PercentFormatter
+
+    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle="--")
+    tests = [binomtest(round(part * many), int(many)) for part, many in zip(share, n, strict=True)]
+    ends = np.array([test.proportion_ci(LEVEL, method="wilson") for test in tests])  # (bins, 2)
+    axes.errorbar(
+        sure,
+        share,
+        yerr=np.abs(ends.T - share),
+        color=COLOURS[0],
+        marker="o",
+        markersize=5,
+        linewidth=1.4,
+        elinewidth=1,
+        capsize=2.5,
+    )
+    axes.text(0.97, 0.04, "too sure", transform=axes.transAxes, ha="right", fontsize=SIZE, color=FAINT, style="italic")
+    low = np.floor(10 * min(lowest, ends.min())) / 10
+    limits = (low - 0.02 * (1 - low), 1 + 0.02 * (1 - low))
+    axes.set(xlim=limits, ylim=limits)
+    axes.set_xlabel("confidence", color=INK)
+    axes.set_ylabel("right", color=INK)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(PercentFormatter(1.0))
+    axes.grid(color=EMPTY, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=FAINT, labelsize=9)
+    for spine in axes.spines.values():
+        spine.set_color("#C6CBD1")
+
+
+def _draw_counts(axes: Axes, edges: FloatArray, counts: IntArray, words: str, title: str | None) -> None:
+    """How many inputs each bin has: bars in a strip above, the numbers above those, and words above all."""
+    strip = axes.inset_axes((0, 1.02, 1, 0.12))
+    strip.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=OTHERS, edgecolor="white", linewidth=0.8)
+    strip.set(xlim=axes.get_xlim(), ylim=(0, counts.max()))
+    strip.set_axis_off()
+    high = 8 + LINE * _write_counts(strip, edges, counts, 72 * axes.bbox.width / axes.figure.dpi)
+    place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
+    strip.annotate(words, (0, 1), xytext=(0, high), fontsize=SIZE, color=FAINT, linespacing=1.3, **place)
+    if title:
+        style: dict[str, Any] = {"fontsize": TITLE, "fontweight": "bold", "color": INK, "parse_math": False}
+        strip.annotate(title, (0, 1), xytext=(0, high + 3 * SIZE + 3), **style, **place)
+
+
+def _write_counts(strip: Axes, edges: FloatArray, counts: IntArray, width: float) -> int:
+    """A number above each bar, a line higher where it would touch the one before; returns how many lines.
+
+    width: of the strip, in points.
+    """
+    low, high = strip.get_xlim()
+    ends: list[float] = []  # of the last number of each line, in points
+    for b in np.flatnonzero(counts).tolist():
+        text = f"{counts[b]:,}"
+        centre = (edges[b] + edges[b + 1]) / 2
+        at, half = width * (centre - low) / (high - low), 0.32 * SMALL * len(text)
+        line = next((i for i, end in enumerate(ends) if at - half > end + 2), len(ends))
+        ends[line : line + 1] = [at + half]
+        strip.annotate(
+            text,
+            (centre, 1),
+            xytext=(0, 3 + line * LINE),
+            xycoords=strip.get_xaxis_transform(),
+            textcoords="offset points",
+            ha="center",
+            fontsize=SMALL,
+            color=FAINT,
+            annotation_clip=False,
+        )
+    return len(ends)
