@@ -73,7 +73,7 @@ def choose_limits(trace: Trace, whole: FloatArray, options: Iterable[Limits], mo
 def elbow(length: Any, accuracy: Any) -> int:
     """Index of the point that lies highest above the line from the shortest to the longest, both axes from 0 to 1.
 
-    >>> elbow([0, 10, 20, 100], [0.1, 0.8, 0.9, 1.0])
+    >>> elbow([0, 10, 20, 100], [0.1, 0.8, 0.85, 1.0])
     1
     """
     x, y = np.asarray(length, dtype=np.float64), np.asarray(accuracy, dtype=np.float64)

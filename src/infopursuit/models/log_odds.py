@@ -25,7 +25,7 @@ def fit_log_odds(sample: Sample, spread: float, conditional: float = 0.0, *, rou
     >>> from infopursuit.types import Atoms
     >>> sample = Sample.of(Atoms((2, 2)), [[1, 0], [1, 1], [0, 0], [0, 1]], [0, 0, 1, 1])
     >>> fit_log_odds(sample, spread=1.0).tables()[2][:, 0, 1].round(2).tolist()
-    [0.69, 0.31]
+    [0.66, 0.34]
     """
     _check(sample, spread, conditional)
     n_classes, n_atoms = sample.n_classes, len(sample.atoms)

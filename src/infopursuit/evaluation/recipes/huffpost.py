@@ -20,12 +20,11 @@ from infopursuit.datasets.news import MERGED
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import fit_tree, fit_tuned
 from infopursuit.evaluation.baselines.rows import hold_out
-from infopursuit.evaluation.curve import Point
 from infopursuit.evaluation.experiment import Experiment
-from infopursuit.evaluation.gain_stops import Limits, choose_limits, elbow, guesses_at, stops_at
+from infopursuit.evaluation.gain_stops import Limits, choose_limits, guesses_at, stops_at
+from infopursuit.evaluation.recipes.huffpost_tables import PAPER_GAIN, differences, draw, read_outcomes, rows, tables
 from infopursuit.evaluation.recipes.presence_network import fit_presence_network
 from infopursuit.evaluation.recipes.word_models import FAMILIES, LOG_ODDS, Family, all_answers, in_memory
-from infopursuit.evaluation.table import counted, paired, quoted
 from infopursuit.evaluation.yes_no import yes_no_pursuit
 from infopursuit.models.sample import Sample
 from infopursuit.stopping import MaxQueries
@@ -61,11 +60,8 @@ class Settings:
         return [Limits(gain, doubt) for gain in self.gains for doubt in self.doubts]
 
 
-PAPER_GAIN = 1e-3
-"""Where the paper stops on texts, nats."""
 N_PICTURED = 60
 """Test headlines of the first fold among which two are picked to be drawn."""
-OTHER_DATA = "the paper's, on ten times as many headlines with descriptions: not comparable"
 
 
 @dataclass(frozen=True)
@@ -98,7 +94,23 @@ def huffpost(experiment: Experiment, settings: Settings | None = None) -> dict[s
         found.append(_fold_results(experiment, settings, fold))
         if fold.number == 1:
             figures = _examples(experiment, fold, found[0])
-    return experiment.finish(_result(experiment, settings, data, found, figures))
+    outcomes = read_outcomes(found, settings.options())
+    main = draw(outcomes, settings.n_words, experiment.folder / f"{experiment.name}.png")
+    about = {"headlines": len(outcomes.labels), "n_queries": settings.n_words, "folds": len(found)}
+    classes = dict(zip(data.class_names, np.bincount(outcomes.labels).tolist(), strict=True))
+    about |= {"classes": classes, "merged": dict(MERGED), "description": data.description}
+    return experiment.finish(
+        {
+            "data": about,
+            "settings": asdict(settings),
+            "rows": [asdict(row) for row in rows(outcomes, settings.most_questions)],
+            "differences": [asdict(difference) for difference in differences(outcomes)],
+            "curves": {"Information Pursuit": [asdict(point) for point in outcomes.points]},
+            "elbow": asdict(outcomes.elbow),
+            "tables": tables(outcomes),
+            "figures": [main, *figures],
+        }
+    )
 
 
 def _folds(data: Dataset, settings: Settings, experiment: Experiment) -> Iterator[Fold]:
@@ -251,156 +263,3 @@ def _examples(experiment: Experiment, fold: Fold, found: Any) -> list[dict[str, 
         about = f"The pursuit of a headline, which is {name} in the end: {fold.texts[i]}"
         figures.append({"file": file, "about": about})
     return figures
-
-
-def _result(
-    experiment: Experiment, settings: Settings, data: Dataset, found: list[Any], figures: list[dict[str, str]]
-) -> dict[str, Any]:
-    """The tables, differences and curves over the test rows of all folds."""
-    labels = np.concatenate([one["labels"] for one in found])
-    fold = np.repeat(np.arange(1, len(found) + 1), [len(one["labels"]) for one in found])
-    length, right = _pursued(settings, found, labels)
-    short = np.concatenate([one["asked"]["short"] for one in found])  # (B, 2) length and guess
-    options = settings.options()
-
-    def at(limits: Limits) -> tuple[Any, Any]:
-        return length[:, options.index(limits)], right[:, options.index(limits)]
-
-    chosen = [options.index(Limits(**one["trial"]["limits"])) for one in found]
-    column = np.asarray(chosen)[fold - 1]
-    ip_length, ip = (each[np.arange(len(labels)), column] for each in (length, right))
-    maps = {f.name: np.concatenate([one["models"][f.name]["guess"] for one in found]) == labels for f in FAMILIES}
-    tree, box = (np.concatenate([one[name]["guess"] for one in found]) == labels for name in ("tree", "black_box"))
-    few, few_guess, few_length = (
-        np.concatenate([np.asarray(one["examples"][name]) for one in found]) for name in ("rows", "guess", "length")
-    )
-    few = few + np.repeat(np.flatnonzero(np.diff(fold, prepend=0)), [len(one["examples"]["rows"]) for one in found])
-    points = [_point(limits.gain, *at(limits)) for limits in options if not limits.doubt]
-    best = points[elbow([p.length for p in points], [p.accuracy for p in points])]
-    rows = [
-        counted(
-            "Information Pursuit",
-            ip,
-            length=ip_length,
-            seconds=sum(sum(one["asked"]["seconds"]) for one in found),
-            note="naive Bayes by log-odds; when to stop chosen on held-out training rows",
-        ),
-        counted(
-            "Information Pursuit, no gain above 0.001",
-            at(Limits(PAPER_GAIN))[1],
-            length=at(Limits(PAPER_GAIN))[0],
-            note="stopped where the paper stops",
-        ),
-        counted(
-            "Information Pursuit, examples as states",
-            few_guess == labels[few],
-            length=few_length,
-            seconds=sum(one["examples"]["seconds"] for one in found),
-            note=f"stopped where the paper stops, at {settings.most_questions} questions at the latest",
-        ),
-        counted(
-            "Information Pursuit, log-odds on the same inputs",
-            short[few, 1] == labels[few],
-            length=short[few, 0],
-            note="stopped in the same way",
-        ),
-        counted("MAP using Q", maps[LOG_ODDS.name], note="the model of the pursuit"),
-        *(counted(f"MAP using Q, {f.name}", maps[f.name]) for f in FAMILIES if f is not LOG_ODDS),
-        counted("decision tree on Q", tree, length=np.concatenate([one["tree"]["length"] for one in found])),
-        counted("black box using Q", box, note="chosen: " + _listed(one["black_box"]["chosen"] for one in found)),
-        quoted("Information Pursuit, paper", 0.7121, note=OTHER_DATA),
-        quoted("decision tree, paper", 0.63, note=OTHER_DATA),
-        quoted("MAP using Q, paper", 0.7172, note=OTHER_DATA),
-        quoted("black box using Q, paper", 0.7148, note=OTHER_DATA),
-        quoted("black box, paper", 0.8645, note=OTHER_DATA),
-    ]
-    alone = FAMILIES[1].name
-    differences = [
-        paired("Information Pursuit - MAP using Q", ip, maps[LOG_ODDS.name], fold),
-        paired("MAP using Q - black box using Q", maps[LOG_ODDS.name], box, fold),
-        paired("Information Pursuit - decision tree", ip, tree, fold),
-        paired("MAP using Q, log-odds, generative alone - black box using Q", maps[alone], box, fold),
-        paired(
-            "Information Pursuit, examples as states - log-odds", few_guess == labels[few], short[few, 1] == labels[few]
-        ),
-    ]
-    experiment.folder.mkdir(parents=True, exist_ok=True)
-    marks = {
-        "stopped as chosen": (float(ip_length.mean()), float(ip.mean())),
-        "MAP using Q": (float(settings.n_words), float(maps[LOG_ODDS.name].mean())),
-    }
-    picture = plots.trade_off({"Information Pursuit": points}, marks=marks, title="HuffPost headlines, five folds")
-    picture.savefig(experiment.folder / f"{experiment.name}.png", dpi=100)
-    about = "Accuracy against the mean number of questions, as the gain that stops a pursuit varies"
-    return {
-        "data": {
-            "headlines": len(labels),
-            "classes": dict(zip(data.class_names, np.bincount(labels).tolist(), strict=True)),
-            "merged": dict(MERGED),
-            "n_queries": settings.n_words,
-            "folds": len(found),
-            "description": data.description,
-        },
-        "settings": asdict(settings),
-        "rows": [asdict(row) for row in rows],
-        "differences": [asdict(difference) for difference in differences],
-        "curves": {"Information Pursuit": [asdict(point) for point in points]},
-        "elbow": asdict(best),
-        "tables": {
-            "The five folds, right in %": [
-                {
-                    "fold": k,
-                    "headlines": int((fold == k).sum()),
-                    "Information Pursuit": _percent(ip[fold == k]),
-                    "questions": round(float(ip_length[fold == k].mean()), 1),
-                    "MAP using Q": _percent(maps[LOG_ODDS.name][fold == k]),
-                    "tree": _percent(tree[fold == k]),
-                    "black box": _percent(box[fold == k]),
-                    "stop: gain": one["trial"]["limits"]["gain"],
-                    "stop: 1 - confidence": one["trial"]["limits"]["doubt"],
-                    "black box is": one["black_box"]["chosen"],
-                }
-                for k, one in enumerate(found, start=1)
-            ],
-            "Models, what was chosen by log loss on held-out training rows": [
-                {
-                    "model": f.name,
-                    "settings": _listed(str(one["models"][f.name]["best"]["option"]) for one in found),
-                    "log loss": round(float(np.mean([one["models"][f.name]["best"]["loss"] for one in found])), 4),
-                    "right, %": _percent(np.array([one["models"][f.name]["best"]["right"] for one in found])),
-                }
-                for f in FAMILIES
-            ],
-            "Accuracy against length, all folds": [
-                {"gain": p.epsilon, "questions": round(p.length, 1), "right, %": _percent(np.array(p.accuracy))}
-                | {"elbow": "elbow" if p is best else ""}
-                for p in points
-            ],
-        },
-        "figures": [{"file": f"{experiment.name}.png", "about": about}, *figures],
-    }
-
-
-def _pursued(settings: Settings, found: list[Any], labels: IntArray) -> tuple[Any, Any]:
-    """(B, options) how many questions were asked, and whether the guess was right, at all limits."""
-    length = np.concatenate([np.asarray(one["asked"]["length"]) for one in found])
-    guess = np.concatenate([np.asarray(one["asked"]["guess"]) for one in found])
-    return length, guess == labels[:, None]
-
-
-def _point(gain: float, length: Any, right: Any) -> Point:
-    accuracy, n = float(right.mean()), len(right)
-    error, spread = float(np.sqrt(accuracy * (1 - accuracy) / n)), float(length.std() / np.sqrt(n))
-    return Point(gain, accuracy, error, float(length.mean()), spread, n)
-
-
-def _percent(share: Any) -> float:
-    return round(100 * float(np.mean(share)), 2)
-
-
-def _listed(names: Any) -> str:
-    """Each name once, with how often it occurs."""
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return ", ".join(f"{name} ({n} of {sum(counts.values())})" for name, n in counts.items())
