@@ -96,7 +96,7 @@ def huffpost(experiment: Experiment, settings: Settings | None = None) -> dict[s
             figures = _examples(experiment, fold, found[0])
     outcomes = read_outcomes(found, settings.options())
     main = draw(outcomes, settings.n_words, experiment.folder / f"{experiment.name}.png")
-    about = {"headlines": len(outcomes.labels), "n_queries": settings.n_words, "folds": len(found)}
+    about: dict[str, Any] = {"headlines": len(outcomes.labels), "n_queries": settings.n_words, "folds": len(found)}
     classes = dict(zip(data.class_names, np.bincount(outcomes.labels).tolist(), strict=True))
     about |= {"classes": classes, "merged": dict(MERGED), "description": data.description}
     return experiment.finish(
