@@ -35,6 +35,8 @@ class Experiment:
     say: Callable[[str], None] = logger.info
     progress: bool | None = None
     _begin: float = field(default_factory=time.perf_counter, compare=False)
+    _earlier: dict[Path, float] = field(default_factory=dict, compare=False)
+    """Seconds that parts took which an earlier run has made."""
 
     def part(self, name: str, settings: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` returns, JSON data, or what it returned in an earlier run with the same settings.
@@ -48,6 +50,7 @@ class Experiment:
         kept = _read(file)
         if kept is not None and kept.get("key") == key:
             self.say(f"{name}: kept from {kept['when']}")
+            self._earlier.setdefault(file, kept["seconds"])
             return kept["result"]
         begin = time.perf_counter()
         result = json.loads(json.dumps(make(), default=_plain))
@@ -56,6 +59,7 @@ class Experiment:
         content = {"key": key, "settings": json.loads(told), "when": when, "seconds": took, "result": result}
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, f"{json.dumps(content, indent=1)}\n".encode())
+        self._earlier[file] = 0.0
         return result
 
     def file(self, name: str) -> Path:
@@ -63,15 +67,17 @@ class Experiment:
         return self.folder / PARTS / self.name / name
 
     def finish(self, result: dict[str, Any]) -> dict[str, Any]:
-        """Write the result, with what is needed to take it again."""
+        """Write the result, with what is needed to take it again, and what it took, parts that were kept included."""
+        took = time.perf_counter() - self._begin + sum(self._earlier.values())
         whole = {
             "experiment": self.name,
             "seed": self.seed,
-            "seconds": round(time.perf_counter() - self._begin, 1),
+            "seconds": round(took, 1),
             **result,
         }
         only = f" --inputs {self.n_inputs}" if self.n_inputs is not None else ""
-        file = write_result(self.folder, self.name, f"infopursuit reproduce {self.name}{only}", whole)
+        seed = f" --seed {self.seed}" if self.seed else ""
+        file = write_result(self.folder, self.name, f"infopursuit reproduce {self.name}{only}{seed}", whole)
         self.say(f"written to {file}")
         return whole
 
@@ -93,4 +99,5 @@ def _read(file: Path) -> dict[str, Any] | None:
         content = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
-    return content if isinstance(content, dict) and "result" in content else None
+    whole = isinstance(content, dict) and content.keys() >= {"key", "when", "seconds", "result"}
+    return content if whole else None

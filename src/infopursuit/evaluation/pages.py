@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 from infopursuit.evaluation.table import markdown, markdown_differences
 from infopursuit.files import write_atomically
 
-_SECTION = re.compile(r"<!-- measured: (?P<name>[\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
+# one that is not closed ends nowhere: it must not take the text up to the end of the next one with it
+_SECTION = re.compile(r"<!-- measured: (?P<name>[\w-]+) -->\r?\n(?:(?!<!-- measured: ).)*?<!-- end -->", re.DOTALL)
 
 
 def update_page(page: Path, folder: Path) -> list[str]:
@@ -20,23 +22,27 @@ def update_page(page: Path, folder: Path) -> list[str]:
     A section stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``; one whose file is missing is left.
     """
     names: list[str] = []
+    pictures = Path(os.path.relpath(folder, page.parent)).as_posix()
 
     def anew(match: re.Match[str]) -> str:
         file = folder / f"{match['name']}.json"
         if not file.is_file():
             return match[0]
         names.append(match["name"])
-        return f"<!-- measured: {match['name']} -->\n{section(json.loads(file.read_text()), folder)}\n<!-- end -->"
+        return f"<!-- measured: {match['name']} -->\n{section(json.loads(file.read_text()), pictures)}\n<!-- end -->"
 
-    before = page.read_text()
+    before = page.read_bytes().decode()  # as it is: reading text would change ends of lines
     after = _SECTION.sub(anew, before)
     if after != before:
         write_atomically(page, after.encode())
     return names
 
 
-def section(result: Mapping[str, Any], folder: Path) -> str:
-    """One experiment: the command and the machine, its tables, its pictures."""
+def section(result: Mapping[str, Any], pictures: str) -> str:
+    """One experiment: the command and the machine, its tables, its pictures.
+
+    pictures: their folder as the page has to name it.
+    """
     machine = result["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores"
     head = (
@@ -51,7 +57,7 @@ def section(result: Mapping[str, Any], folder: Path) -> str:
     for title, table in (result.get("tables") or {}).items():
         parts.append(f"{title}\n\n{plain_table(table)}")
     for figure in result.get("figures") or []:
-        parts.append(f"![{figure['about']}]({folder.name if folder.is_absolute() else folder}/{figure['file']})")
+        parts.append(f"![{figure['about']}]({pictures}/{figure['file']})")
     return "\n\n".join(parts)
 
 

@@ -110,9 +110,12 @@ def paired(what: str, ours: Any, theirs: Any, fold: Any = None) -> Difference:
     >>> paired("a - b", [1, 1, 0, 1], [1, 0, 0, 1]).mean
     0.25
     """
+    shapes = [np.shape(a) for a in (ours, theirs, ours if fold is None else fold)]
+    if len(set(shapes)) > 1:
+        raise ValueError(f"ours, theirs and fold have shapes {shapes}; they must be about the same inputs")
     each = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
     half = Z * float(each.std(ddof=1)) / np.sqrt(len(each)) if len(each) > 1 else np.inf
-    if fold is not None:
+    if fold is not None and len(np.unique(fold)) > 1:
         means = np.array([each[np.asarray(fold) == f].mean() for f in np.unique(fold)])
         spread = float(means.std(ddof=1)) / np.sqrt(len(means))
         half = max(half, float(t.ppf((1 + LEVEL) / 2, len(means) - 1)) * spread)
