@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md", "docs/evaluate.md"])
 def test_the_examples_run_from_top_to_bottom(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -33,6 +33,14 @@ def test_the_explanation_at_the_top_of_the_readme_is_the_one_that_comes_out(tmp_
     assert shown.group(1) in capsys.readouterr().out
 
 
+def test_the_evaluation_that_a_page_shows_is_the_one_that_comes_out(capsys):
+    text = (ROOT / "docs/evaluate.md").read_text()
+    exec(compile(BLOCK.findall(text)[0], "docs/evaluate.md", "exec"), {})
+    shown = re.search(r"```\n(── How often.*?)\n```", text, re.DOTALL)
+    assert shown is not None
+    assert shown.group(1) == capsys.readouterr().out.strip("\n")
+
+
 def test_the_tests_that_the_paper_page_names_exist():
     page = (ROOT / "docs/paper.md").read_text()
     named = re.findall(r"`(?:([\w/]+\.py)::)?(test_\w+)`", page)
@@ -44,7 +52,15 @@ def test_the_tests_that_the_paper_page_names_exist():
         assert found, f"docs/paper.md names {file}::{test}, which does not exist"
 
 
-PAGES = ["README.md", "docs/index.md", "docs/design.md", "docs/paper.md", "RESULTS.md", "CONTRIBUTING.md"]
+PAGES = [
+    "README.md",
+    "docs/index.md",
+    "docs/design.md",
+    "docs/evaluate.md",
+    "docs/paper.md",
+    "RESULTS.md",
+    "CONTRIBUTING.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

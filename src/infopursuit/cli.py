@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from infopursuit import __version__, demo
 from infopursuit.evaluation import commands as measure
+from infopursuit.evaluation import evaluate_command
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)
 """What a user can cause: said in one line, without a traceback."""
@@ -35,6 +36,13 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     # in the order of the help text
     Command("demo", demo.SUMMARY, demo.add_arguments, demo.run, demo.EXAMPLES),
+    Command(
+        "evaluate",
+        evaluate_command.SUMMARY,
+        evaluate_command.add_arguments,
+        evaluate_command.run,
+        evaluate_command.EXAMPLES,
+    ),
     Command(
         "reproduce",
         measure.REPRODUCE_SUMMARY,

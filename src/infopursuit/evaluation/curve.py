@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.stopping import SLACK
 from infopursuit.trace import Trace
+from infopursuit.types import UNKNOWN, IntArray
 
 
 @dataclass(frozen=True)
@@ -30,19 +32,24 @@ def confidence_curve(trace: Trace, y: Any, epsilons: Sequence[float], patience: 
     The trace must come from a smaller epsilon than any asked for: a pursuit that stops earlier asks the same
     questions first.
     """
-    confidence = trace.posteriors.max(axis=2)  # (B, K + 1)
     points = []
     for epsilon in epsilons:
-        # sure[:, k]: the rule holds at check k and at the `patience` checks before it
-        sure = confidence >= 1 - epsilon
-        for _ in range(patience):
-            sure[:, 1:] &= sure[:, :-1].copy()
-            sure[:, 0] = False
-        stop = np.where(sure.any(axis=1), sure.argmax(axis=1), trace.length)
-        stop = np.minimum(stop, trace.length)
+        stop = stops_at(trace, epsilon, patience)
         guess = trace.classes[trace.posteriors[np.arange(len(trace)), stop].argmax(axis=1)]
         points.append(_point(epsilon, guess == np.asarray(y), stop))
     return points
+
+
+def stops_at(trace: Trace, epsilon: float, patience: int = 0) -> IntArray:
+    """(B,) after how many questions a pursuit with this epsilon stops; where it is never so sure, as the trace does."""
+    holds = trace.posteriors.max(axis=2) >= 1 - epsilon - SLACK  # (B, K + 1)
+    skipped = np.zeros_like(holds)  # after a question without an answer, runs neither grow nor end
+    skipped[:, 1:] = (trace.answers == UNKNOWN).all(axis=2)
+    stop, run = trace.length.copy(), np.zeros(len(trace), dtype=np.int64)
+    for k in range(holds.shape[1]):
+        run = np.where(skipped[:, k], run, np.where(holds[:, k], run + 1, 0))
+        stop = np.where(run > patience, np.minimum(stop, k), stop)
+    return stop
 
 
 def summary(trace: Trace, y: Any, epsilon: float) -> Point:

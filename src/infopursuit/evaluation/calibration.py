@@ -1,0 +1,80 @@
+"""How far a confidence can be trusted: of the inputs that were given 99 %, how many were right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from infopursuit.evaluation.sufficiency import LEAST
+from infopursuit.evaluation.table import accuracy_interval
+from infopursuit.stopping import SLACK
+
+EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
+"""Of the bins. A pursuit asks until it is sure, so that most confidences lie close to one: bins are narrow there."""
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The inputs with a confidence from low to high, high left out: its mean, the share that was right with the 95 %
+    interval from right_low to right_high, how many they are."""
+
+    low: float
+    high: float
+    confidence: float
+    accuracy: float
+    right_low: float
+    right_high: float
+    n_inputs: int
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How well confidences agree with what was right; ``dataclasses.asdict`` of it is JSON data.
+
+    bins: those that have inputs. expected_error: mean over inputs of |confidence - accuracy| of their bin. confidence:
+    mean of the largest posterior. accuracy: share that was right. brier: mean over inputs of the sum over classes of
+    (posterior - 1[right class])^2, from 0 to 2. log_loss: mean of -log p(right class), nats.
+    """
+
+    bins: tuple[Bin, ...]
+    expected_error: float
+    confidence: float
+    accuracy: float
+    brier: float
+    log_loss: float
+
+
+def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = EDGES) -> Calibration:
+    """Compare posteriors (B, C) with the right classes (B,), given as numbers 0 to C - 1.
+
+    >>> found = calibration([[0.8, 0.2], [0.25, 0.75], [0.25, 0.75]], [0, 1, 0])
+    >>> [(bin.low, bin.n_inputs, bin.confidence, bin.accuracy) for bin in found.bins]
+    [(0.7, 2, 0.75, 0.5), (0.8, 1, 0.8, 1.0)]
+    >>> round(found.expected_error, 6), round(found.brier, 4)
+    (0.233333, 0.4433)
+    """
+    posterior, labels = np.asarray(posterior, dtype=np.float64), np.asarray(labels, dtype=np.int64)
+    if posterior.ndim != 2 or labels.shape != posterior.shape[:1] or not len(labels):
+        raise ValueError(
+            f"posterior has shape {posterior.shape} and labels {labels.shape}; give (B, C) and (B,), B from 1 on"
+        )
+    confidence, right = posterior.max(axis=1), posterior.argmax(axis=1) == labels
+    # rounding must not put 90 % below 90 %
+    place = np.clip(np.searchsorted(edges, confidence + SLACK, side="right") - 1, 0, len(edges) - 2)
+    bins = tuple(_bin(edges[b], edges[b + 1], confidence[place == b], right[place == b]) for b in np.unique(place))
+    truth = np.arange(posterior.shape[1]) == labels[:, None]  # (B, C)
+    return Calibration(
+        bins=bins,
+        expected_error=float(sum(abs(b.confidence - b.accuracy) * b.n_inputs for b in bins) / len(labels)),
+        confidence=float(confidence.mean()),
+        accuracy=float(right.mean()),
+        brier=float(((posterior - truth) ** 2).sum(axis=1).mean()),
+        log_loss=float(-np.log(np.maximum(posterior[truth], LEAST)).mean()),
+    )
+
+
+def _bin(low: float, high: float, confidence: Any, right: Any) -> Bin:
+    interval = accuracy_interval(int(right.sum()), len(right))
+    return Bin(float(low), float(high), float(confidence.mean()), float(right.mean()), *interval, len(right))

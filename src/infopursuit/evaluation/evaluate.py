@@ -1,0 +1,278 @@
+"""The paper's evaluation for any classifier and any data: how often right, after how many questions, how far its
+confidence can be trusted, and what others make of the answers to the same queries."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from infopursuit.engine import Pursuit
+from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.evaluation.baselines import BaselineResult, black_box, decision_tree
+from infopursuit.evaluation.baselines.network import NetworkSettings
+from infopursuit.evaluation.calibration import Calibration, calibration
+from infopursuit.evaluation.curve import Point, confidence_curve
+from infopursuit.evaluation.map_using_q import map_using_q
+from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
+from infopursuit.stopping import AnyOf, Confidence
+from infopursuit.trace import Trace
+from infopursuit.types import IntArray
+
+logger = logging.getLogger(__name__)
+
+PURSUIT, MAP, TREE, BLACK_BOX = "Information Pursuit", "MAP using Q", "decision tree on Q", "black box using Q"
+N_POINTS, LEAST_EPSILON = 10, 0.001
+"""Points of the curve; and where it ends if the pursuit does not stop by confidence, or only when it is certain."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How many questions were asked. error: standard error of the mean. low, high: the quartiles. tenth: at most one
+    input in ten needs more. counts: (length, inputs) of every length that occurs."""
+
+    mean: float
+    error: float
+    low: int
+    median: int
+    high: int
+    tenth: int
+    least: int
+    most: int
+    counts: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The inputs that stopped for one reason: how many, the share that was right with its interval, mean length."""
+
+    reason: str
+    n_inputs: int
+    accuracy: float
+    low: float
+    high: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `evaluate` found; ``dataclasses.asdict`` of it is JSON data, ``print`` of it a table.
+
+    rows: Information Pursuit first, then what it is compared with. curve: accuracy against length, from an epsilon at
+    which nothing is asked to the pursuit's own, or to the one that was asked for. calibration: of the confidence at the
+    stop. baselines: details of those that were fitted. stopping: the rules as JSON data.
+    """
+
+    n_inputs: int
+    n_queries: int
+    n_classes: int
+    stopping: dict[str, Any]
+    patience: int
+    exact_gains: bool
+    rows: tuple[Row, ...]
+    lengths: Lengths
+    stops: tuple[Stop, ...]
+    curve: tuple[Point, ...]
+    calibration: Calibration
+    baselines: tuple[BaselineResult, ...]
+    seconds: float
+
+    def __str__(self) -> str:
+        from infopursuit.evaluation.evaluation_text import to_text
+
+        return to_text(self)
+
+
+def evaluate(
+    classifier: InformationPursuitClassifier | Pursuit,
+    X: Any,
+    y: Any,
+    *,
+    X_train: Any = None,
+    y_train: Any = None,
+    baselines: bool = True,
+    least_epsilon: float | None = None,
+    settings: NetworkSettings | None = None,
+    progress: bool | None = None,
+    say: Callable[[str], None] = logger.info,
+) -> Evaluation:
+    """Evaluate a fitted classifier on inputs that it has not seen.
+
+    Parameters
+    ----------
+    classifier: fitted, or a pursuit; what ``ip.load`` returns.
+    X, y: inputs and their labels.
+    X_train, y_train: what the baselines learn from; without them none is fitted. Give what the classifier was fitted
+        on, and the comparison is fair.
+    baselines: False fits none, which may take much longer than all else.
+    least_epsilon: how far the curve goes. Below the pursuit's own epsilon it is pursued again, without a limit on the
+        number of questions; None ends the curve at its own.
+    settings: of the black box.
+
+    >>> import infopursuit as ip
+    >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
+    >>> pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]), stopping=ip.Confidence(0.1))
+    >>> result = evaluate(pursuit, [[1, 0], [0, 0], [0, 1], [1, 1]], [0, 1, 1, 1])
+    >>> result.rows[0].accuracy, result.rows[0].length, round(result.calibration.expected_error, 6)
+    (0.75, 1.0, 0.15)
+    """
+    begin = time.perf_counter()
+    pursuit = _pursuit(classifier)
+    values, labels = _observed(pursuit, X, y, "")
+    if (X_train is None) != (y_train is None):
+        raise ValueError("X_train and y_train go together; give both or neither")
+    training = None if X_train is None or not baselines else _observed(pursuit, X_train, y_train, "_train")
+    say(f"asking about {len(labels):,} inputs")
+    trace = pursuit.run_values(values, progress=progress)
+    right = trace.predictions == labels
+    rows = [counted(PURSUIT, right, length=trace.length, seconds=time.perf_counter() - begin)]
+    say(f"{100 * rows[0].accuracy:.2f} % right after {trace.length.mean():.2f} questions")
+    curve = trade_off_curve(pursuit, trace, values, labels, least_epsilon, progress=progress)
+    rows.append(_map_row(pursuit, values, labels, progress))
+    say(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
+    fitted = () if training is None else _baselines(pursuit, training, (values, labels), settings, progress, say)
+    for name, result in zip((TREE, BLACK_BOX), fitted, strict=False):
+        rows.append(replace(row_of(name, result), length=result.details.get("questions")))
+    return Evaluation(
+        n_inputs=len(labels),
+        n_queries=len(pursuit.queries),
+        n_classes=len(pursuit.classes),
+        stopping=pursuit.stopping.to_spec(),
+        patience=pursuit.patience,
+        exact_gains=bool(trace.exact_gains),
+        rows=tuple(rows),
+        lengths=lengths_of(trace.length),
+        stops=stops_of(trace, right),
+        curve=curve,
+        calibration=calibration(trace.posterior, np.argmax(labels[:, None] == pursuit.classes, axis=1)),
+        baselines=fitted,
+        seconds=round(time.perf_counter() - begin, 1),
+    )
+
+
+def trade_off_curve(
+    pursuit: Pursuit,
+    trace: Trace,
+    values: Any,
+    labels: Any,
+    least_epsilon: float | None = None,
+    *,
+    progress: bool | None = None,
+) -> tuple[Point, ...]:
+    """Accuracy and length as epsilon falls, all other rules as they are; see `evaluate` for ``least_epsilon``."""
+    if least_epsilon is not None and not 0 <= least_epsilon < 1:
+        raise ValueError(f"least_epsilon={least_epsilon} must be at least 0 and below 1, such as 0.001")
+    own = next((rule for rule in pursuit.stopping.rules if isinstance(rule, Confidence)), None)
+    patience = pursuit.patience if own is None or own.patience is None else own.patience
+    last = least_epsilon if least_epsilon is not None else LEAST_EPSILON if own is None else own.epsilon
+    if own is not None and last < own.epsilon:
+        longer = copy.copy(pursuit)  # shares what is remembered of the first steps
+        others = tuple(rule for rule in pursuit.stopping.rules if rule is not own and not rule.budget)
+        longer.stopping = AnyOf((Confidence(last, own.patience), *others))
+        trace = longer.run_values(values, progress=progress)
+    grid = set(epsilons(last, len(pursuit.classes))) | (
+        {own.epsilon} if own is not None and own.epsilon > last else set()
+    )
+    return tuple(confidence_curve(trace, labels, sorted(grid, reverse=True), patience))
+
+
+def epsilons(last: float, n_classes: int) -> list[float]:
+    """From one at which nothing is asked, since some class always has 1 / C, down to the last, evenly in logarithms.
+
+    >>> epsilons(0.01, 2)
+    [0.5, 0.32, 0.21, 0.14, 0.088, 0.057, 0.037, 0.024, 0.015, 0.01]
+    """
+    first, end = 1 - 1 / n_classes, last if last > 0 else LEAST_EPSILON
+    if last >= first:
+        return [last]
+    inner = [float(f"{epsilon:.2g}") for epsilon in np.geomspace(first, end, N_POINTS)[1 : -1 if last else None]]
+    return [first, *(epsilon for epsilon in dict.fromkeys(inner) if last < epsilon < first), last]
+
+
+def lengths_of(length: IntArray) -> Lengths:
+    """(B,) lengths in numbers that a reader wants."""
+    # lengths that occur, not something between two
+    low, median, high, tenth = (int(q) for q in np.quantile(length, (0.25, 0.5, 0.75, 0.9), method="inverted_cdf"))
+    found, counts = np.unique(length, return_counts=True)
+    return Lengths(
+        mean=float(length.mean()),
+        error=float(length.std() / np.sqrt(len(length))),
+        low=low,
+        median=median,
+        high=high,
+        tenth=tenth,
+        least=int(length.min()),
+        most=int(length.max()),
+        counts=tuple(zip(found.tolist(), counts.tolist(), strict=True)),
+    )
+
+
+def stops_of(trace: Trace, right: Any) -> tuple[Stop, ...]:
+    """Why inputs stopped, the most frequent reason first."""
+    found = []
+    for reason in np.unique(trace.stopped_because):
+        here = trace.stopped_because == reason
+        low, high = accuracy_interval(int(right[here].sum()), int(here.sum()))
+        share, length = float(right[here].mean()), float(trace.length[here].mean())
+        found.append(Stop(str(reason), int(here.sum()), share, low, high, length))
+    return tuple(sorted(found, key=lambda stop: (-stop.n_inputs, stop.reason)))
+
+
+def _pursuit(classifier: Any) -> Pursuit:
+    if isinstance(classifier, Pursuit):
+        return classifier
+    if not isinstance(classifier, InformationPursuitClassifier):
+        raise TypeError(f"classifier is {type(classifier).__name__}; expected an InformationPursuitClassifier")
+    if not hasattr(classifier, "pursuit_"):
+        raise ValueError("the classifier is not fitted yet; call fit before evaluate")
+    return classifier.pursuit_
+
+
+def _observed(pursuit: Pursuit, X: Any, y: Any, which: str) -> tuple[IntArray, Any]:
+    """Atom values (B, A) and labels (B,), refused where they do not fit the classifier or each other."""
+    values, labels = pursuit.queries.observe(X), np.asarray(y)
+    if labels.shape != (len(values),):
+        raise ValueError(
+            f"y{which} has shape {labels.shape}; expected ({len(values)},), one label for each row of X{which}"
+        )
+    if not len(labels):
+        raise ValueError(f"X{which} has no rows; give at least one input")
+    strange = ~np.isin(labels, pursuit.classes)
+    if strange.any():
+        raise ValueError(
+            f"y{which}[{int(strange.argmax())}] is {labels[strange].tolist()[0]!r}, which is no class of the "
+            f"classifier; its classes are {', '.join(repr(c) for c in pursuit.classes.tolist()[:10])}"
+        )
+    return values, labels
+
+
+def _map_row(pursuit: Pursuit, values: IntArray, labels: Any, progress: bool | None) -> Row:
+    begin = time.perf_counter()
+    posterior = map_using_q(pursuit, values, progress=progress)
+    few = len(posterior)
+    note = "" if few == len(labels) else f"on the first {few:,} inputs"
+    right = pursuit.classes[posterior.argmax(axis=1)] == labels[:few]
+    return counted(MAP, right, seconds=time.perf_counter() - begin, note=note)
+
+
+def _baselines(
+    pursuit: Pursuit,
+    training: tuple[IntArray, Any],
+    test: tuple[IntArray, Any],
+    settings: NetworkSettings | None,
+    progress: bool | None,
+    say: Callable[[str], None],
+) -> tuple[BaselineResult, ...]:
+    """The tree and the black box, in this order."""
+    settings = settings or NetworkSettings(seed=pursuit.seed)
+    say(f"fitting a decision tree to the answers of {len(training[1]):,} training inputs")
+    tree = decision_tree(pursuit.queries, *training, *test, seed=settings.seed)
+    say(f"{TREE}: {100 * tree.accuracy:.2f} % right; fitting the black box")
+    box = black_box(pursuit.queries, *training, *test, settings=settings, progress=progress)
+    say(f"{BLACK_BOX}: {100 * box.accuracy:.2f} % right ({box.details['chosen']})")
+    return tree, box

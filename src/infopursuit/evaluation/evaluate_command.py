@@ -1,0 +1,152 @@
+"""``infopursuit evaluate``: a saved model on labelled data, as a page in the terminal and as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from infopursuit.engine import Pursuit
+from infopursuit.evaluation.curve import Point
+from infopursuit.evaluation.data_files import Examples, has_training_part, read_examples
+from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
+from infopursuit.evaluation.evaluation_text import stopping_in_words, tell
+from infopursuit.evaluation.machine import write_result
+from infopursuit.plots import trade_off
+from infopursuit.plots.images import need_matplotlib
+from infopursuit.storage import load
+from infopursuit.terminal import Terminal
+
+SUMMARY = "evaluate a saved model: accuracy, lengths, calibration, baselines"
+EXAMPLES = (
+    "infopursuit evaluate my-model test.csv --label species --train train.csv",
+    "infopursuit evaluate my-model digits --out digits.json --curve digits.png",
+)
+NAME = "evaluation"
+"""Of the file of results where --out names a folder."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``evaluate``."""
+    add = parser.add_argument
+    add("model", type=Path, metavar="MODEL", help="folder of a saved model")
+    add("data", metavar="DATA", help=".csv, .tsv, .parquet or .npz file, or the name of a data set")
+    add("--label", metavar="COLUMN", help="the column of a table that holds the labels")
+    add("--train", metavar="DATA", help="what the model was fitted on; the baselines learn from it")
+    add("--no-baselines", action="store_true", help="do not fit a decision tree and a black box")
+    add("--inputs", type=_positive, metavar="N", help="only the first N inputs")
+    add("--least-epsilon", type=_share, metavar="E", help="let the curve go on to a confidence of 1 - E")
+    add("--out", type=Path, metavar="PATH", help="write the results as JSON: FILE.json, or a folder")
+    add("--curve", type=Path, metavar="PNG", help="draw accuracy against questions")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, evaluate, tell."""
+    terminal = Terminal()
+    if args.curve is not None:
+        need_matplotlib()  # rather now than after the work
+    pursuit = _load(args.model)
+    data = read_examples(args.data, pursuit, label=args.label).first(args.inputs)
+    train = None if args.no_baselines else _training(args, pursuit)
+    _introduce(args.model, pursuit, data, train, terminal)
+    result = evaluate(
+        pursuit,
+        data.X,
+        data.y,
+        X_train=None if train is None else train.X,
+        y_train=None if train is None else train.y,
+        least_epsilon=args.least_epsilon,
+    )
+    tell(result, terminal)
+    if train is None and not args.no_baselines:
+        terminal.say("", "--train DATA adds a decision tree and a black box on the same queries.")
+    _write(args, result, data, train, terminal)
+    return 0
+
+
+def draw(result: Evaluation) -> Any:
+    """The trade-off of an evaluation as a figure: the pursuit's curve and the tree's, and where the pursuit stops."""
+    curves: dict[str, Any] = {PURSUIT: result.curve}
+    for found in result.baselines:
+        if "by_depth" in found.details:
+            n = found.n_inputs
+            curves[TREE] = [
+                Point(0.0, p["accuracy"], (p["accuracy"] * (1 - p["accuracy"]) / n) ** 0.5, p["questions"], 0.0, n)
+                for p in found.details["by_depth"]
+            ]
+    own = result.rows[0]
+    return trade_off(curves, marks={"as it stops now": (own.length or 0.0, own.accuracy)})
+
+
+def _load(folder: Path) -> Pursuit:
+    try:
+        thing = load(folder)
+    except ValueError as error:
+        if "functions is missing" not in str(error):
+            raise
+        raise ValueError(
+            f"the queries of {folder} are functions, which are code and not saved with it; evaluate it from Python: "
+            f"evaluate(ip.load({str(folder)!r}, functions=...), X, y)"
+        ) from None
+    return thing if isinstance(thing, Pursuit) else thing.pursuit_
+
+
+def _training(args: argparse.Namespace, pursuit: Pursuit) -> Examples | None:
+    if args.train is not None:
+        return read_examples(args.train, pursuit, label=args.label, part="train")
+    return read_examples(args.data, pursuit, part="train") if has_training_part(args.data) else None
+
+
+def _introduce(folder: Path, pursuit: Pursuit, data: Examples, train: Examples | None, terminal: Terminal) -> None:
+    queries = pursuit.queries
+    patience = f" (patience {pursuit.patience})" if pursuit.patience else ""
+    terminal.tell(
+        f"{folder}: {len(pursuit.classes)} classes, {len(queries):,} queries ({queries.kind}), {pursuit.model.kind} "
+        f"model. It stops when {stopping_in_words(pursuit.stopping.to_spec())}{patience}."
+    )
+    terminal.tell(f"Evaluated on {len(data.y):,} inputs: {data.source}.")
+    if train is not None:
+        terminal.tell(f"Baselines learn from {len(train.y):,} inputs: {train.source}.")
+
+
+def _write(
+    args: argparse.Namespace, result: Evaluation, data: Examples, train: Examples | None, terminal: Terminal
+) -> None:
+    written = []
+    if args.out is not None:
+        file = args.out if args.out.suffix == ".json" else args.out / f"{NAME}.json"
+        about = {"model": str(args.model), "data": data.source, "train": None if train is None else train.source}
+        written.append(write_result(file.parent, file.stem, _command(args), {**about, **asdict(result)}))
+    if args.curve is not None:
+        args.curve.parent.mkdir(parents=True, exist_ok=True)
+        draw(result).savefig(args.curve)
+        written.append(args.curve)
+    if written:
+        terminal.say("", *(f"written to {file}" for file in written))
+
+
+def _command(args: argparse.Namespace) -> str:
+    """The command that does it again."""
+    words = ["infopursuit", "evaluate", str(args.model), args.data]
+    for option in ("label", "train", "inputs", "least_epsilon"):
+        if getattr(args, option) is not None:
+            words += [f"--{option.replace('_', '-')}", str(getattr(args, option))]
+    return shlex.join([*words, *(["--no-baselines"] if args.no_baselines else [])])
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1, such as 0.001")
+    return value
