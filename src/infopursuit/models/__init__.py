@@ -11,6 +11,7 @@ from infopursuit.models.smoothing import Blur, Flip
 from infopursuit.models.soften import SoftVAE, soften
 from infopursuit.models.table import TableModel
 from infopursuit.models.training import Training, train
+from infopursuit.models.union import UnionModel
 from infopursuit.models.vae import VAE
 from infopursuit.models.vae_learner import vae
 from infopursuit.models.weights import load_vae, save_vae
@@ -31,6 +32,7 @@ __all__ = [
     "SoftVAE",
     "TableModel",
     "Training",
+    "UnionModel",
     "aggregate",
     "empirical",
     "latent_classes",

@@ -122,6 +122,12 @@ class SampledBelief:
         )
 
 
+def drawn(model: VAE, n_draws: int, seed: int = 0) -> Cloud:
+    """``n_draws`` states of each class from the prior of a VAE, decoded: a finite model, for those who want one."""
+    latents, offsets, log_prior = stratified_prior(model, n_draws, torch.Generator().manual_seed(seed))
+    return Cloud(model, latents, offsets, log_prior)
+
+
 def stratified_prior(model: Any, n_draws: int, generator: torch.Generator) -> tuple[Tensor, IntArray, Tensor]:
     """``n_draws`` latents of each class from p(z), the offsets of the classes, and the log weights log p(y) / n."""
     labels = torch.arange(model.n_classes, device=model.device).repeat_interleave(n_draws)

@@ -23,9 +23,11 @@ from infopursuit.models.sample import Sample
 from infopursuit.models.smoothing import Blur
 from infopursuit.models.soften import soften
 from infopursuit.models.training import Training, train
+from infopursuit.models.union import UnionModel
 from infopursuit.models.vae import VAE
 from infopursuit.models.weights import load_vae, save_vae
 from infopursuit.posteriors import SMC
+from infopursuit.posteriors.cloud import drawn
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import IntArray
 
@@ -151,6 +153,12 @@ class ImageTask:
     def with_examples(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit:
         """Pursuits with some training images themselves as the model."""
         return self._pursuit(self.examples(rows), "bank", epsilon, patience)
+
+    def with_both(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit:
+        """Pursuits with what the VAE decodes and the training images together, half and half."""
+        soft = soften(aggregate(self.vae, self.values[rows], self.labels[rows]), self.images.decoded)
+        both = UnionModel([drawn(soft, self.images.sampler.n_draws), self.examples(rows)])
+        return self._pursuit(both, "bank", epsilon, patience)
 
     def examples(self, rows: Any) -> EmpiricalModel:
         """Some training images, blurred, as the model."""

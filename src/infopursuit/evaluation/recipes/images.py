@@ -35,7 +35,7 @@ from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.trace import Trace
 from infopursuit.types import DamagedModel, IntArray
 
-EPSILONS = (0.95, 0.8, 0.6, 0.4, 0.3, *np.geomspace(0.2, 0.003, 60).round(4).tolist())
+EPSILONS = (0.95, 0.8, 0.6, 0.4, 0.3, *np.geomspace(0.2, 3e-4, 80).round(5).tolist())
 N_DRAWS = 16
 """Draws of the encoder for each class in MAP using Q."""
 N_EXAMPLES = 4

@@ -1,0 +1,37 @@
+"""All recipes by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from infopursuit.evaluation.experiment import Experiment
+from infopursuit.evaluation.recipes.attribution import attribution
+from infopursuit.evaluation.recipes.cub import cub
+from infopursuit.evaluation.recipes.huffpost import huffpost
+from infopursuit.evaluation.recipes.images import images
+from infopursuit.evaluation.recipes.patch_sizes import patch_sizes
+from infopursuit.evaluation.recipes.samplers import samplers
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An experiment: what it shows, and what runs it."""
+
+    summary: str
+    run: Callable[[Experiment], dict[str, Any]]
+
+
+RECIPES = {
+    # in the order in which `all` runs them
+    "mnist": Recipe("Table 1, digits: 676 patches of 3 x 3 pixels", partial(images, "mnist")),
+    "kmnist": Recipe("Table 1, Japanese characters: 676 patches of 3 x 3 pixels", partial(images, "kmnist")),
+    "fashion": Recipe("Table 1, clothes: 676 patches of 3 x 3 pixels", partial(images, "fashion")),
+    "huffpost": Recipe("Table 1, headlines: 1,000 words, five folds", huffpost),
+    "cub": Recipe("Table 1, birds: 312 attributes, answers simulated", cub),
+    "attribution": Recipe("Table 2: explanations by attribution maps of a black box", attribution),
+    "patch-sizes": Recipe("the table of patch sizes, 1 x 1 to 4 x 4", patch_sizes),
+    "mnist-samplers": Recipe("every way to a posterior, on the same images", samplers),
+}
