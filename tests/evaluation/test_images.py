@@ -82,26 +82,27 @@ def test_table_1_has_every_row_and_is_not_measured_twice(small, tmp_path, capsys
     assert main(["reproduce", "mnist", "--out", str(tmp_path), "--inputs", "40"]) == 0
     result = json.loads((tmp_path / "mnist.json").read_text())
     names = [row["name"] for row in result["rows"]]
-    assert names[:5] == [
+    assert names[:6] == [
         "Information Pursuit, VAE",
         "Information Pursuit, training images as the model",
+        "Information Pursuit, both together",
         "decision tree on Q (CART)",
         "MAP using Q, VAE",
         "MAP using Q, training images as the model",
     ]
-    assert names[5].startswith("black box using Q: ")
+    assert names[6].startswith("black box using Q: ")
     ours, examples = result["rows"][:2]
     assert ours["n_inputs"] == 40
     assert examples["accuracy"] > 0.9
     assert ours["accuracy"] > 0.8
     assert result["command"] == "infopursuit reproduce mnist --inputs 40"
-    chosen = result["parts"]["vae"]["chosen"]
+    chosen = result["parts"]["pursuits"]["VAE"]["chosen"]
     assert chosen["patience"] in (0, 1, 2)
-    held_out = result["parts"]["vae"]["held_out"]
+    held_out = result["parts"]["pursuits"]["VAE"]["held_out"]
     assert held_out["n_inputs"] == 60  # chosen on training images
     assert held_out["length"] <= 5.0
-    curve = result["parts"]["vae"]["test_curve"]
-    assert next(p for p in curve if p["epsilon"] == chosen["epsilon"]) == result["parts"]["vae"]["test"]
+    curve = result["parts"]["pursuits"]["VAE"]["test_curve"]
+    assert next(p for p in curve if p["epsilon"] == chosen["epsilon"]) == result["parts"]["pursuits"]["VAE"]["test"]
     assert curve[0]["length"] == chosen["patience"]  # epsilon 0.95 holds at once
     for figure in result["figures"]:
         assert (tmp_path / figure["file"]).read_bytes()[:4] == b"\x89PNG"
@@ -109,7 +110,7 @@ def test_table_1_has_every_row_and_is_not_measured_twice(small, tmp_path, capsys
     assert "| Information Pursuit, VAE |" in first
     assert "kept from" not in first
     assert main(["reproduce", "mnist", "--out", str(tmp_path), "--inputs", "40"]) == 0
-    assert capsys.readouterr().out.count("kept from") == 5
+    assert capsys.readouterr().out.count("kept from") == 6
     again = json.loads((tmp_path / "mnist.json").read_text())
     assert again["rows"] == result["rows"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from infopursuit.evaluation.attribution import OURS, explain_by_attribution
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask
-from infopursuit.evaluation.recipes.images import images, network_of
+from infopursuit.evaluation.recipes.images import VAE, images, network_of
 from infopursuit.evaluation.sufficiency import posteriors_after
 from infopursuit.evaluation.table import counted, paired
 from infopursuit.stopping import Confidence, MaxQueries
@@ -68,7 +68,7 @@ def _one(name: str, experiment: Experiment) -> dict[str, Any]:
     )
 
     def make() -> dict[str, Any]:
-        chosen = images(name, first)["parts"]["vae"]["chosen"]
+        chosen = images(name, first)["parts"]["pursuits"][VAE]["chosen"]
         task = ImageTask(recipe, experiment.n_inputs)
         network = network_of(task, first)
         stopping = Confidence(chosen["epsilon"]) | MaxQueries(recipe.most_queries)

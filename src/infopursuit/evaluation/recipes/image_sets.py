@@ -96,6 +96,7 @@ IMAGE_SETS = {
     "kmnist": ImageSet(
         "kmnist",
         "kmnist",
+        patiences=(0, 1, 2, 4),
         threshold=127.5,
         length=12.9,
         most_queries=40,
@@ -103,12 +104,13 @@ IMAGE_SETS = {
             replace(TRAINING, epochs=120, validation=0.1, patience=40, moves=Moves(1.5, 10.0, 0.1)), 40, 40
         ),
         tried=701,
-        network=NetworkSettings(epochs=40, patience=10, validation=0.1),
+        network=NetworkSettings(epochs=24, patience=8, validation=0.1),
         paper=_paper(0.9102, 12.9, 0.7800, 0.9425, 0.9510, 0.9883),
     ),
     "fashion": ImageSet(
         "fashion",
         "fashion_mnist",
+        patiences=(0, 1, 2, 4),
         threshold=25.5,
         length=12.0,
         most_queries=40,

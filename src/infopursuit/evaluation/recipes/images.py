@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,9 @@ N_DRAWS = 16
 N_EXAMPLES = 4
 """Pictures of single pursuits."""
 
+VAE, EXAMPLES, BOTH = "VAE", "training images as the model", "both together"
+"""The three models."""
+
 Make = Callable[[Any, float, int], Pursuit]
 
 
@@ -55,37 +59,35 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     stops = [*asked, recipe.length, recipe.most_queries, recipe.patiences, recipe.tried, EPSILONS]
     gains = [recipe.n_states, recipe.n_screened]
     weights = hashlib.sha256(weights_file(name).read_bytes()).hexdigest()
-    with_vae = experiment.part(
-        "pursuit with the VAE",
-        [*stops, *gains, weights, recipe.decoded, recipe.sampler],
-        lambda: _pursue(task, task.with_vae, experiment, True),
-    )
-    examples = experiment.part(
-        "pursuit with examples",
-        [*stops, *gains, recipe.examples],
-        lambda: _pursue(task, task.with_examples, experiment),
-    )
+    decoded = [weights, recipe.decoded, recipe.sampler]
+    ways: dict[str, tuple[list[Any], Make]] = {
+        VAE: (decoded, task.with_vae),
+        EXAMPLES: ([recipe.examples], task.with_examples),
+        BOTH: ([*decoded, recipe.examples], task.with_both),
+    }
+    pursuits = {
+        way: experiment.part(
+            f"pursuit {way}", [*stops, *gains, *settings], partial(_pursue, task, make, experiment, way)
+        )
+        for way, (settings, make) in ways.items()
+    }
     whole = experiment.part("MAP using Q", [*asked, weights, recipe.examples], lambda: _map(task, experiment))
     tree = experiment.part("decision tree", asked, lambda: _tree(task, say))
     box = experiment.part("black box", [*asked, recipe.network], lambda: _black_box(task, experiment))
     rows = [
-        _pursuit_row("Information Pursuit, VAE", with_vae),
-        _pursuit_row("Information Pursuit, training images as the model", examples),
+        *(_pursuit_row(f"Information Pursuit, {way}", found) for way, found in pursuits.items()),
         _row("decision tree on Q (CART)", tree, note=f"depth {tree['details']['depth']}"),
-        _row("MAP using Q, VAE", whole["vae"]),
-        _row("MAP using Q, training images as the model", whole["examples"]),
+        _row(f"MAP using Q, {VAE}", whole["vae"]),
+        _row(f"MAP using Q, {EXAMPLES}", whole["examples"]),
         _row(f"black box using Q: {box['chosen']}", box[box["chosen"]]),
         *(asdict(row) for row in recipe.paper),
     ]
-    curves = {
-        "VAE": [Point(**p) for p in with_vae["test_curve"]],
-        "training images as the model": [Point(**p) for p in examples["test_curve"]],
-    }
+    curves = {way: [Point(**p) for p in found["test_curve"]] for way, found in pursuits.items()}
     marks = {"the paper": (recipe.paper[0].length or 0.0, recipe.paper[0].accuracy)}
     figure = trade_off(curves, marks=marks, title=f"{recipe.name}, patches of {recipe.size} x {recipe.size}")
     picture = experiment.folder / f"{recipe.name}.png"
     figure.savefig(picture)
-    drawn = [{"file": picture.name, "about": f"accuracy against questions on {recipe.name}"}, *with_vae["figures"]]
+    drawn = [{"file": picture.name, "about": f"accuracy against questions on {recipe.name}"}, *pursuits[VAE]["figures"]]
     return experiment.finish(
         {
             "data": {
@@ -96,8 +98,8 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
                 "query": f"pixels of a patch of {recipe.size} x {recipe.size}",
             },
             "rows": rows,
-            "parts": {"vae": with_vae, "examples": examples, "map": whole, "tree": tree, "black_box": box},
-            "tables": {"How the stopping rule was chosen": [_told("VAE", with_vae), _told("examples", examples)]},
+            "parts": {"pursuits": pursuits, "map": whole, "tree": tree, "black_box": box},
+            "tables": {"How the stopping rule was chosen": [_told(way, found) for way, found in pursuits.items()]},
             "figures": drawn,
         }
     )
@@ -120,7 +122,7 @@ def network_of(task: ImageTask, experiment: Experiment) -> Network:
     return network
 
 
-def _pursue(task: ImageTask, make: Make, experiment: Experiment, draw: bool = False) -> dict[str, Any]:
+def _pursue(task: ImageTask, make: Make, experiment: Experiment, way: str) -> dict[str, Any]:
     """Choose epsilon and patience on held-out training images with the other images as the model's; then the test."""
     recipe, say = task.images, experiment.say
     trial = make(task.rest, min(EPSILONS), max(recipe.patiences))
@@ -128,8 +130,8 @@ def _pursue(task: ImageTask, make: Make, experiment: Experiment, draw: bool = Fa
     del trial
     choice = choose_stopping(trace, task.labels[task.held_out], EPSILONS, recipe.patiences, recipe.length)
     say(
-        f"on {len(task.held_out)} held-out training images, epsilon {choice.epsilon:g} and patience {choice.patience}: "
-        f"{told(choice.point)}; elbow: {told(choice.elbow)}"
+        f"{way}: on {len(task.held_out)} held-out training images, epsilon {choice.epsilon:g} and patience "
+        f"{choice.patience}: {told(choice.point)}; elbow: {told(choice.elbow)}"
     )
     final = make(slice(None), min(EPSILONS), choice.patience)
     # one run to the smallest epsilon has the whole curve in it: one that stops earlier asks the same questions first
@@ -139,7 +141,7 @@ def _pursue(task: ImageTask, make: Make, experiment: Experiment, draw: bool = Fa
     curve = confidence_curve(longest, task.y_test, EPSILONS, choice.patience)
     point = next(p for p in curve if p.epsilon == choice.epsilon)
     each = seconds / max(int(longest.length.sum()), 1)
-    say(f"{len(longest)} test images: {told(point)}, {1000 * each:.2f} ms for each question")
+    say(f"{way}: {len(longest)} test images: {told(point)}, {1000 * each:.2f} ms for each question")
     pixels = pixels_seen(longest, stops_at(longest, choice.epsilon, choice.patience))
     stopped = final.with_stopping(Confidence(choice.epsilon) | MaxQueries(recipe.most_queries), choice.patience)
     return {
@@ -151,7 +153,7 @@ def _pursue(task: ImageTask, make: Make, experiment: Experiment, draw: bool = Fa
         "test_curve": [asdict(p) for p in curve],
         "seconds_per_question": each,
         "pixels_seen": float(pixels.mean()),
-        "figures": _draw(task, stopped, experiment) if draw else [],
+        "figures": _draw(task, stopped, experiment) if way == VAE else [],
     }
 
 
