@@ -181,7 +181,7 @@ def test_the_experiment(few_birds, tmp_path):
     assert by_name["Information Pursuit (paper)"]["accuracy"] == 0.7673
     assert by_name["Information Pursuit (paper)"]["n_inputs"] is None
     assert {"decision tree on Q", "black box using Q"} <= set(names)
-    assert len(result["differences"]) == 4  # three lengths, and the model that takes long
+    assert len(result["differences"]) == 4  # three at its own length, and the model that takes long
     more = next(table for title, table in result["tables"].items() if title.startswith("What more"))
     assert more[-2]["all questions"] == pytest.approx(more[-1]["all questions"], abs=5)
     written = json.loads((tmp_path / "cub.json").read_text())

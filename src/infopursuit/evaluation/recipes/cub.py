@@ -53,7 +53,11 @@ MORE_INPUTS, MORE_IMAGES = 1000, (30, 60, 120, 300, 600, 1200)
 """Test images, and images of each species to learn from, of the table that says what more of them would bring."""
 NETWORK = NetworkSettings(widths=(512,), epochs=40, patience=8)
 
+MANY_IMAGES = 1200
+"""Images of each species, 40 times what there are, with which the number of images is no longer what limits it."""
+
 TRUE, LEARNT, NAIVE = "true percentages", "learnt", "learnt, naive Bayes"
+MANY = f"learnt from {MANY_IMAGES:,} a species"
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def cub(experiment: Experiment) -> dict[str, Any]:
     stopping = experiment.part("stopping", [chosen, MOST, COST], lambda: _choose_rule(experiment, answers, chosen))
     experiment.say(f"stop by {stopping['rule']}, epsilon {stopping['epsilon']:.3g}")
     main = experiment.part(
-        "pursuits", [chosen, stopping, LENGTHS], lambda: _pursue(experiment, answers, chosen, stopping)
+        "pursuits", [chosen, stopping, LENGTHS, MANY_IMAGES], lambda: _pursue(experiment, answers, chosen, stopping)
     )
     more = experiment.part(
         "more images", [chosen, MORE_IMAGES], lambda: _more_images(experiment, answers, chosen, stopping)
@@ -215,6 +219,7 @@ def _pursue(
     models = {
         LEARNT: Borrowing(chosen["borrowing"]).fit(sample),
         NAIVE: naive_bayes(chosen["naive"]).fit(sample),
+        MANY: _learnt_from(experiment, answers, chosen, MANY_IMAGES),
         TRUE: answers.true_model,
     }
     walks, rows = {}, []
@@ -224,13 +229,13 @@ def _pursue(
         walks[name] = _walk(experiment, model, answers, answers.test, answers.test_labels)
         seconds = time.perf_counter() - begin
         point = walks[name].point(rule, epsilon)
-        experiment.say(f"percentages {name}: {told(point)}")
+        experiment.say(f"{name}: {told(point)}")
         note = f"stops by {rule}, epsilon {epsilon:.3g}"
         rows.append(row_of(f"Information Pursuit, {name}", point, seconds=seconds, note=note))
     paper = walks[LEARNT].point("gain", PAPER_EPSILON)
     note = f"stops by gain, epsilon {PAPER_EPSILON:g}, or after {MOST} questions"
     rows.insert(1, row_of("Information Pursuit, learnt, the paper's rule", paper, note=note))
-    for name in (LEARNT, TRUE):
+    for name in (LEARNT, MANY, TRUE):
         right = _log_joint(models[name], answers.test).argmax(axis=1) == answers.test_labels
         rows.append(counted(f"MAP using Q, {name}", right))
     differences, table = [], []
@@ -238,11 +243,15 @@ def _pursue(
     lengths = [length for length in LENGTHS if length < min(each.length.mean() for each in walks.values())]
     for length in [own, *lengths]:
         right = {name: each.right_at(rule, length) for name, each in walks.items()}
-        difference = paired(f"{LEARNT} - {TRUE}, {length:.3g} questions", right[LEARNT], right[TRUE])
-        differences.append(difference)
         share = {f"{name}": round(100 * float(each.mean()), 2) for name, each in right.items()}
-        interval = f"{100 * difference.mean:+.2f} ({100 * difference.low:+.2f} to {100 * difference.high:+.2f})"
-        table.append({"questions": round(length, 2), **share, f"{LEARNT} - {TRUE}": interval})
+        intervals = {}
+        for ours, theirs in ((LEARNT, NAIVE), (LEARNT, TRUE), (MANY, TRUE)):
+            difference = paired(f"{ours} - {theirs}, {length:.3g} questions", right[ours], right[theirs])
+            told_as = f"{100 * difference.mean:+.2f} ({100 * difference.low:+.2f} to {100 * difference.high:+.2f})"
+            intervals[f"{ours} - {theirs}"] = told_as
+            if length == own:
+                differences.append(difference)
+        table.append({"questions": round(length, 2), **share, **intervals})
     curves = {name: [each.point(rule, e) for e in EPSILONS[rule]] for name, each in walks.items()}
     return {
         "rows": [asdict(row) for row in rows],
@@ -258,16 +267,11 @@ def _more_images(
     """The same learner on ever more images, their answers drawn anew: is it the learning that is short of images?"""
     some = _some(experiment, answers, MORE_INPUTS)
     values, labels, rule = answers.test[some], answers.test_labels[some], stopping["rule"]
-    percentages = answers.data.class_percentages
     true = _walk(experiment, answers.true_model, answers, values, labels)
     lengths = [length for length in (20, 30, 40) if length < true.length.mean()]
     table = []
     for n in MORE_IMAGES:
-        # of answers that are independent only their number counts
-        yes = np.random.default_rng((experiment.seed, 3, n)).binomial(n, percentages / 100).astype(np.float64)
-        total = np.full_like(yes, n)
-        frequencies = drawn_towards(yes, total, expected(yes, total, chosen["borrowing"]))
-        model = TableModel(np.full(len(yes), 1 / len(yes)), None, frequencies)
+        model = _learnt_from(experiment, answers, chosen, n)
         walks = _walk(experiment, model, answers, values, labels)
         whole = float((_log_joint(model, values).argmax(axis=1) == labels).mean())
         row = {f"{length} questions": walks.right_at(rule, length).mean() for length in lengths}
@@ -277,6 +281,16 @@ def _more_images(
     whole = float((_log_joint(answers.true_model, values).argmax(axis=1) == labels).mean())
     table.append({"images of each species": "true percentages", **_percent({**row, "all questions": whole})})
     return {"n_inputs": len(some), "table": table}
+
+
+def _learnt_from(experiment: Experiment, answers: Answers, chosen: dict[str, Any], n: int) -> TableModel:
+    """What is learnt from n images of each species, their answers drawn anew."""
+    percentages = answers.data.class_percentages / 100
+    # of answers that are independent only their number counts
+    yes = np.random.default_rng((experiment.seed, 3, n)).binomial(n, percentages).astype(np.float64)
+    total = np.full_like(yes, n)
+    frequencies = drawn_towards(yes, total, expected(yes, total, chosen["borrowing"]))
+    return TableModel(np.full(len(yes), 1 / len(yes)), None, frequencies)
 
 
 def _percent(shares: dict[str, Any]) -> dict[str, float]:
@@ -337,7 +351,7 @@ def _paper() -> list[Row]:
 
 
 def _curve_figure(experiment: Experiment, curves: dict[str, Any]) -> list[dict[str, str]]:
-    named = {f"percentages {name}": [Point(**point) for point in points] for name, points in curves.items()}
+    named = {name: [Point(**point) for point in points] for name, points in curves.items()}
     figure = plots.trade_off(named, title="CUB, simulated answers")
     experiment.folder.mkdir(parents=True, exist_ok=True)
     file = f"{experiment.name}.png"

@@ -52,7 +52,8 @@ class ImageSet:
     threshold: a pixel above it is lit. length: mean number of questions, at the most. most_queries: of any image.
     rounds: how the VAE is trained. decoded, examples: smoothing of what the VAE decodes, and of the training images.
     sampler: `smc` on the VAE. n_states, n_screened: draws and queries that gains are computed on. tried: held-out
-    images that epsilon and patience are chosen on. network: the black box. paper: its Table 1.
+    images that epsilon and patience are chosen on. least: the smallest epsilon of a curve. network: the black box.
+    paper: its Table 1.
     """
 
     name: str
@@ -70,7 +71,13 @@ class ImageSet:
     n_screened: int = 16
     patiences: tuple[int, ...] = (0, 1, 2)
     tried: int = 3000
+    least: float = 0.003
     network: NetworkSettings = BLACK_BOX
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """What is tried: from no question at all to the least."""
+        return (0.95, 0.8, 0.6, 0.4, 0.3, *np.geomspace(0.2, self.least, 80).round(5).tolist())
 
 
 def _paper(pursuit: float, length: float, tree: float, whole: float, box: float, best: float) -> tuple[Row, ...]:
@@ -97,6 +104,7 @@ IMAGE_SETS = {
         "kmnist",
         "kmnist",
         patiences=(0, 1, 2, 4),
+        least=3e-4,
         threshold=127.5,
         length=12.9,
         most_queries=40,
@@ -110,10 +118,9 @@ IMAGE_SETS = {
     "fashion": ImageSet(
         "fashion",
         "fashion_mnist",
-        patiences=(0, 1, 2, 4),
         threshold=25.5,
         length=12.0,
-        most_queries=40,
+        most_queries=30,
         rounds=loosened(replace(TRAINING, epochs=16, moves=Moves(1.0, 4.0, 0.05)), 8, 8),
         paper=_paper(0.8560, 14.5, 0.8080, 0.8756, 0.8843, 0.9670),
     ),

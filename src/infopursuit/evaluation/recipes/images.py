@@ -36,7 +36,6 @@ from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.trace import Trace
 from infopursuit.types import DamagedModel, IntArray
 
-EPSILONS = (0.95, 0.8, 0.6, 0.4, 0.3, *np.geomspace(0.2, 3e-4, 80).round(5).tolist())
 N_DRAWS = 16
 """Draws of the encoder for each class in MAP using Q."""
 N_EXAMPLES = 4
@@ -56,7 +55,7 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     say(f"{len(task.values)} training images, {len(task.x_test)} test images, {len(task.query_set)} queries")
     # a part is done again when what it depends on has changed: the trained weights, or some of the settings
     asked = [recipe.data, recipe.threshold, recipe.size]
-    stops = [*asked, recipe.length, recipe.most_queries, recipe.patiences, recipe.tried, EPSILONS]
+    stops = [*asked, recipe.length, recipe.most_queries, recipe.patiences, recipe.tried, recipe.epsilons]
     gains = [recipe.n_states, recipe.n_screened]
     weights = hashlib.sha256(weights_file(name).read_bytes()).hexdigest()
     decoded = [weights, recipe.decoded, recipe.sampler]
@@ -125,20 +124,20 @@ def network_of(task: ImageTask, experiment: Experiment) -> Network:
 def _pursue(task: ImageTask, make: Make, experiment: Experiment, way: str) -> dict[str, Any]:
     """Choose epsilon and patience on held-out training images with the other images as the model's; then the test."""
     recipe, say = task.images, experiment.say
-    trial = make(task.rest, min(EPSILONS), max(recipe.patiences))
+    trial = make(task.rest, min(recipe.epsilons), max(recipe.patiences))
     trace = trial.run_values(task.values[task.held_out], progress=experiment.progress)
     del trial
-    choice = choose_stopping(trace, task.labels[task.held_out], EPSILONS, recipe.patiences, recipe.length)
+    choice = choose_stopping(trace, task.labels[task.held_out], recipe.epsilons, recipe.patiences, recipe.length)
     say(
         f"{way}: on {len(task.held_out)} held-out training images, epsilon {choice.epsilon:g} and patience "
         f"{choice.patience}: {told(choice.point)}; elbow: {told(choice.elbow)}"
     )
-    final = make(slice(None), min(EPSILONS), choice.patience)
+    final = make(slice(None), min(recipe.epsilons), choice.patience)
     # one run to the smallest epsilon has the whole curve in it: one that stops earlier asks the same questions first
     start = time.perf_counter()
     longest = final.run_values(task.x_test, progress=experiment.progress)
     seconds = time.perf_counter() - start
-    curve = confidence_curve(longest, task.y_test, EPSILONS, choice.patience)
+    curve = confidence_curve(longest, task.y_test, recipe.epsilons, choice.patience)
     point = next(p for p in curve if p.epsilon == choice.epsilon)
     each = seconds / max(int(longest.length.sum()), 1)
     say(f"{way}: {len(longest)} test images: {told(point)}, {1000 * each:.2f} ms for each question")

@@ -12,7 +12,7 @@ import numpy as np
 from infopursuit.evaluation.curve import Point, confidence_curve, stops_at, told
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask
-from infopursuit.evaluation.recipes.images import EPSILONS, pixels_seen
+from infopursuit.evaluation.recipes.images import pixels_seen
 from infopursuit.plots.curves import trade_off
 from infopursuit.stopping import Confidence, MaxQueries
 
@@ -81,7 +81,7 @@ def _one(size: Size, experiment: Experiment) -> dict[str, Any]:
     start = time.perf_counter()
     trace = pursuit.run_values(task.x_test, progress=experiment.progress)
     each = (time.perf_counter() - start) / max(int(trace.length.sum()), 1)
-    curve = confidence_curve(trace, task.y_test, [e for e in EPSILONS if e >= EPSILON] + [EPSILON])
+    curve = confidence_curve(trace, task.y_test, [e for e in task.images.epsilons if e > EPSILON] + [EPSILON])
     experiment.say(f"patches of {size.size} x {size.size}: {told(curve[-1])}, {1000 * each:.1f} ms a question")
     return {
         "test": asdict(curve[-1]),
