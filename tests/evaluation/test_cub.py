@@ -12,9 +12,8 @@ from infopursuit.evaluation.baselines import NetworkSettings
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.pages import section
 from infopursuit.evaluation.recipes import cub as recipe
-from infopursuit.evaluation.recipes.one_state import OneStateChooser, one_state_pursuit
 from infopursuit.evaluation.recipes.walks import walk
-from infopursuit.models import Sample, TableModel, latent_classes, naive_bayes
+from infopursuit.models import Sample, TableModel, naive_bayes
 from infopursuit.models.borrowing import Borrowing, drawn_towards, expected
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 
@@ -82,7 +81,7 @@ def test_borrowing_refuses_what_it_cannot_do():
         Borrowing(0).fit(wide)
 
 
-# ---- fast gains, and walks ------------------------------------------------------------------------------------------
+# ---- walks ------------------------------------------------------------------------------------------
 
 
 def made_up(n_inputs=80):
@@ -91,23 +90,6 @@ def made_up(n_inputs=80):
     labels = np.arange(n_inputs) % 12
     values = qs.observe(draw_answers(100 * truth, labels, 5))
     return TableModel(np.full(12, 1 / 12), None, truth), qs, values, labels
-
-
-def test_the_fast_chooser_asks_what_the_plain_one_asks():
-    model, qs, values, _ = made_up()
-    options = {"stopping": InformationGain(0.01) | MaxQueries(12)}
-    plain = Pursuit(model, qs, **options).run_values(values)
-    fast = one_state_pursuit(model, qs, **options).run_values(values)
-    np.testing.assert_array_equal(fast.queries, plain.queries)
-    np.testing.assert_allclose(fast.gains, plain.gains, atol=1e-12)
-    np.testing.assert_allclose(fast.posteriors, plain.posteriors, atol=1e-12)
-
-
-def test_the_fast_chooser_refuses_several_states_a_class():
-    _, qs, values, labels = made_up()
-    model = latent_classes(2).fit(Sample.of(qs.atoms, values, labels))
-    with pytest.raises(ValueError, match="one latent state for each class"):
-        OneStateChooser(Pursuit(model, qs))
 
 
 @pytest.mark.parametrize(("rule", "stop"), [("confidence", Confidence), ("gain", InformationGain)])

@@ -16,8 +16,7 @@ from infopursuit.evaluation.gain_stops import Limits, choose_limits, elbow, gues
 from infopursuit.evaluation.recipes import huffpost as recipe
 from infopursuit.evaluation.recipes.presence_network import fit_presence_network
 from infopursuit.evaluation.recipes.word_models import FAMILIES, LOG_ODDS, all_answers, in_memory
-from infopursuit.evaluation.yes_no import YesNoChooser, yes_no_pursuit
-from infopursuit.models import Sample, TableModel, naive_bayes
+from infopursuit.models import Sample, naive_bayes
 from infopursuit.models.log_odds import fit_log_odds
 from infopursuit.stopping import MaxQueries
 from infopursuit.types import Atoms
@@ -118,21 +117,6 @@ def test_log_odds_refuse_what_they_cannot_learn(sizes, value, settings, words):
         fit_log_odds(sample, **settings)
 
 
-def test_quick_gains_are_the_gains_of_the_chooser(fitted):
-    qs, values, model = fitted
-    quick = yes_no_pursuit(model, qs, stopping=MaxQueries(12)).run_values(values[:40])
-    slow = Pursuit(model, qs, stopping=MaxQueries(12), exact_gains=True).run_values(values[:40])
-    np.testing.assert_array_equal(quick.queries, slow.queries)
-    np.testing.assert_allclose(quick.gains, slow.gains, atol=1e-12)
-    np.testing.assert_allclose(quick.posteriors, slow.posteriors, atol=1e-12)
-
-
-def test_quick_gains_want_one_state_a_class():
-    model = TableModel([0.5, 0.5], [[0.5, 0.5]] * 2, [[[0.1, 0.2]] * 2] * 2)
-    with pytest.raises(ValueError, match="4 states for 2 classes"):
-        YesNoChooser(model, ip.queries.concepts(["a", "b"]))
-
-
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_all_answers_at_once_are_all_answers_one_by_one(fitted, family):
     qs, values, _ = fitted
@@ -146,8 +130,8 @@ def test_all_answers_at_once_are_all_answers_one_by_one(fitted, family):
 @pytest.mark.parametrize("limits", [Limits(0.05), Limits(0.01), Limits(0.01, 0.1), Limits(0.002, 0.3)])
 def test_stops_read_off_a_longer_trace_are_those_of_a_pursuit(fitted, limits):
     qs, values, model = fitted
-    trace = yes_no_pursuit(model, qs, stopping=Limits(1e-3).rule()).run_values(values[:60])
-    own = yes_no_pursuit(model, qs, stopping=limits.rule()).run_values(values[:60])
+    trace = Pursuit(model, qs, stopping=Limits(1e-3).rule()).run_values(values[:60])
+    own = Pursuit(model, qs, stopping=limits.rule()).run_values(values[:60])
     stops = stops_at(trace, limits)
     np.testing.assert_array_equal(stops, own.length)
     np.testing.assert_array_equal(guesses_at(trace, stops), own.predictions)
@@ -156,7 +140,7 @@ def test_stops_read_off_a_longer_trace_are_those_of_a_pursuit(fitted, limits):
 
 def test_the_shortest_limits_that_cost_little_are_chosen(fitted):
     qs, values, model = fitted
-    trace = yes_no_pursuit(model, qs, stopping=Limits(1e-6).rule()).run_values(values[:100])
+    trace = Pursuit(model, qs, stopping=Limits(1e-6).rule()).run_values(values[:100])
     whole = np.exp(all_answers(model, values[:100]))
     options = [Limits(gain) for gain in (0.2, 0.05, 0.01, 1e-3, 1e-5)]
     dear, cheap = (choose_limits(trace, whole, options, loss) for loss in (0.0, 1.0))

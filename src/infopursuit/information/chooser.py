@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.information.gain import gain
+from infopursuit.information.one_state import OneState
 from infopursuit.information.patterns import partial_products, pattern_joint
 from infopursuit.information.singles import cell_joint, condition, part_gains, see_evidence, value_joint
 from infopursuit.information.subset import resample, uniform_of
@@ -103,6 +104,11 @@ class Chooser:
         which[self._wide] = [found[key] for key in keys]
         return list(found), which
 
+    @cached_property
+    def _one_state(self) -> OneState | None:
+        """The short way to gains, where there is one."""
+        return OneState(self.model) if OneState.serves(self.model, self.queries) else None
+
     def choose(
         self, belief: Belief, asked: IntArray, keys: Sequence[bytes], model: FiniteModel | None = None
     ) -> Proposal:
@@ -136,6 +142,9 @@ class Chooser:
     def part_gains(self, belief: Belief, model: FiniteModel) -> FloatArray:
         """(H, P) the gain of each part alone, on all states."""
         parts = self.queries.parts
+        if model is self.model and self._one_state is not None:
+            weights = torch.softmax(belief.log_weights, dim=1)
+            return np.asarray(self._one_state.gains(weights, belief.evidence).cpu().numpy()[:, parts.atom])
         rows = max(1, int(self.budget // (16 * model.n_states)))
         gains = np.empty((len(belief), len(parts.atom)))
         for start in range(0, len(belief), rows):

@@ -207,12 +207,11 @@ class BankPosterior:
         values, sums = np.empty((n, n_states), dtype=np.float32), np.empty((n, n_blocks))
         class_sums, class_squares = np.zeros((2, n, self.cloud.n_classes))
         log_total = np.empty(n)
-        for h, known in enumerate(seen):
+
+        def one(h: int) -> None:
             log_weights = self.cloud.log_prior.clone()
-            atoms = np.flatnonzero(known != UNKNOWN)
-            for start in range(0, len(atoms), 64):
-                some = atoms[start : start + 64]
-                log_weights += self.cloud.log_product(torch.as_tensor(2 * some + known[some]))
+            atoms = np.flatnonzero(seen[h] != UNKNOWN)
+            loops.add_log_likelihood(self._table, 2 * atoms + seen[h, atoms], log_weights.numpy())
             log_total[h] = float(torch.logsumexp(log_weights, dim=0))
             weights = (log_weights - log_total[h]).exp_().numpy()
             weights[weights <= loops.LEAST] = 0.0
@@ -220,6 +219,8 @@ class BankPosterior:
             sums[h] = np.add.reduceat(weights, self.bounds[:-1])
             np.add.at(class_sums[h], self.block_class, sums[h])
             np.add.at(class_squares[h], self.block_class, np.add.reduceat(weights**2, self.bounds[:-1]))
+
+        side_by_side(one, n)
         begin = np.arange(n) * n_blocks
         starts = (np.arange(n)[:, None] * n_states + self.bounds[:-1]).ravel()
         return Weights(

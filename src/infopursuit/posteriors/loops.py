@@ -13,6 +13,9 @@ SPAN = 16
 """Blocks of states that are worked on for one history before the next one's turn."""
 FACTORS = 5
 """Probabilities whose product a float32 holds, none of which is below 1e-6."""
+DOUBLES, TOGETHER = 40, 2048
+"""The same for a float64; and states whose products stay in the cache."""
+ONE = np.float32(1)
 
 
 @compiled
@@ -123,3 +126,27 @@ def _longest(bounds):
     for b in range(len(bounds) - 1):
         longest = max(longest, bounds[b + 1] - bounds[b])
     return longest
+
+
+@compiled
+def add_log_likelihood(table, slots, into):
+    """Add to (S,) log-weights the logarithms of the probabilities of some values, 2 a for "no" to atom a and 2 a + 1
+    for "yes"; many to a logarithm, which a float64 holds since none is below 1e-6."""
+    n_states = np.uintp(len(into))
+    space = np.empty(TOGETHER, np.float64)
+    for start in range(np.uintp(0), n_states, np.uintp(TOGETHER)):
+        n = min(np.uintp(TOGETHER), n_states - start)
+        for i in range(n):
+            space[i] = 1.0
+        for k in range(len(slots)):
+            atom, yes = np.uintp(slots[k] // 2), slots[k] % 2 == 1
+            if yes:
+                for i in range(n):
+                    space[i] *= table[atom, start + i]
+            else:
+                for i in range(n):
+                    space[i] *= ONE - table[atom, start + i]
+            if (k + 1) % DOUBLES == 0 or k + 1 == len(slots):
+                for i in range(n):
+                    into[start + i] += np.log(space[i])
+                    space[i] = 1.0

@@ -20,7 +20,6 @@ from infopursuit.evaluation.baselines import NetworkSettings, black_box, decisio
 from infopursuit.evaluation.baselines.rows import hold_out
 from infopursuit.evaluation.curve import Point, told
 from infopursuit.evaluation.experiment import Experiment
-from infopursuit.evaluation.recipes.one_state import one_state_pursuit
 from infopursuit.evaluation.recipes.walks import RULES, Walks, walk
 from infopursuit.evaluation.table import Row, counted, paired, quoted, row_of
 from infopursuit.models.borrowing import RANKS, Borrowing, drawn_towards, expected
@@ -207,7 +206,7 @@ def _choose_rule(experiment: Experiment, answers: Answers, chosen: dict[str, Any
 
 def _walk(experiment: Experiment, model: TableModel, answers: Answers, values: IntArray, labels: IntArray) -> Walks:
     stopping = Confidence(SUREST) | MaxQueries(MOST)
-    pursuit = one_state_pursuit(model, answers.query_set, stopping=stopping, seed=experiment.seed)
+    pursuit = Pursuit(model, answers.query_set, stopping=stopping, seed=experiment.seed)
     return walk(pursuit, values, labels, MOST, progress=experiment.progress)
 
 
@@ -367,7 +366,7 @@ def _examples(
     model = Borrowing(chosen["borrowing"]).fit(answers.sample())
     some = _some(experiment, answers, 40)
     rule = Confidence(min(stopping["epsilon"], 0.5)) | MaxQueries(MOST)
-    pursuit = one_state_pursuit(model, answers.query_set, stopping=rule, classes=names)
+    pursuit = Pursuit(model, answers.query_set, stopping=rule, classes=names)
     trace, truth = pursuit.run_values(answers.test[some]), names[answers.test_labels[some]]
     figures = []
     for word, wanted in (("right", True), ("wrong", False)):
