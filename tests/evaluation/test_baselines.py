@@ -257,16 +257,16 @@ def test_without_refit_the_weights_of_the_best_epoch_are_kept():
 
 
 def test_refit_trains_on_all_rows():
-    # b is only known in rows that are held out, so that only a training on all rows moves its weights
+    # b is only ever yes in rows that are held out, so that only a training on all rows moves its weights
     labels = np.repeat([0, 1], 20)
-    values = np.stack([labels, np.full(40, -1)], axis=1)
+    values = np.stack([labels, np.zeros(40, dtype=np.int64)], axis=1)
     _, choose = hold_out(labels, QUICK.validation, QUICK.seed)
     values[choose, 1] = labels[choose]
     settings = replace(QUICK, widths=(), weight_decay=0.0)
-    first = build_network(Inputs(concepts(["a", "b"])), 2, settings).state_dict()["0.weight"]
+    first = build_network(Inputs(concepts(["a", "b"])), 2, settings).state_dict()["1.weight"]
     for refit in (True, False):
         network = fit_network(concepts(["a", "b"]), values, labels, replace(settings, refit=refit))
-        weight = network.module.state_dict()["0.weight"]
+        weight = network.module.state_dict()["1.weight"]
         assert torch.equal(weight[:, 1], first[:, 1]) is not refit
         assert not torch.equal(weight[:, 0], first[:, 0])
 
@@ -412,3 +412,15 @@ def test_the_black_box_as_a_whole():
     assert result.accuracy == 1.0
     assert result.details["other"]["name"] == "network of plain layers"
     assert json.loads(json.dumps(asdict(result)))["name"] == "black box using Q"
+
+
+def test_the_network_learns_from_a_few_words_of_many():
+    """Of 400 words each row has three, one of which tells the class."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 1500)
+    values = np.zeros((1500, 400), dtype=np.int64)
+    values[np.arange(1500), 10 * labels + rng.integers(0, 10, 1500)] = 1
+    values[np.arange(1500)[:, None], rng.integers(40, 400, (1500, 2))] = 1
+    words = concepts([f"w{i}" for i in range(400)])
+    network = fit_network(words, values[:1200], labels[:1200], NetworkSettings(epochs=6, refit=False))
+    assert (network.predict(values[1200:]) == labels[1200:]).mean() > 0.9

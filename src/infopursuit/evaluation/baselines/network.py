@@ -140,6 +140,23 @@ class Pool(nn.Module):
         return torch.as_tensor(below + self.down(above - below))
 
 
+class FromNothing(nn.Module):
+    """Inputs told from 0 (what is in an input in which nothing is) to 1.
+
+    Of a thousand words a headline has four; 996 times -1 would be a push so large that the first steps switch all
+    neurons off, and nothing would be learnt.
+    """
+
+    nothing: Tensor
+
+    def __init__(self, nothing: Tensor) -> None:
+        super().__init__()
+        self.register_buffer("nothing", nothing)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return (inputs - self.nothing) / (1 - self.nothing)
+
+
 def build_network(inputs: Inputs, n_classes: int, settings: NetworkSettings) -> nn.Module:
     """The network for these inputs, its first weights drawn from the seed.
 
@@ -181,7 +198,7 @@ def _convolutions(inputs: Inputs, n_classes: int, settings: NetworkSettings) -> 
 
 
 def _plain(inputs: Inputs, n_classes: int, settings: NetworkSettings) -> list[nn.Module]:
-    layers: list[nn.Module] = []
+    layers: list[nn.Module] = [FromNothing(inputs.nothing)]
     for before, after in pairwise([inputs.size, *settings.widths]):
         layers += [nn.Linear(before, after), nn.ReLU()]
     return [*layers, nn.Linear([inputs.size, *settings.widths][-1], n_classes)]
