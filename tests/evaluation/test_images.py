@@ -80,7 +80,7 @@ def small(monkeypatch, data, weights):
 
 def test_table_1_has_every_row_and_is_not_measured_twice(small, tmp_path, capsys):
     assert main(["reproduce", "mnist", "--out", str(tmp_path), "--inputs", "40"]) == 0
-    result = json.loads((tmp_path / "mnist.json").read_text())
+    result = json.loads((tmp_path / "first-40" / "mnist.json").read_text())
     names = [row["name"] for row in result["rows"]]
     assert names[:6] == [
         "Information Pursuit, VAE",
@@ -105,19 +105,19 @@ def test_table_1_has_every_row_and_is_not_measured_twice(small, tmp_path, capsys
     assert next(p for p in curve if p["epsilon"] == chosen["epsilon"]) == result["parts"]["pursuits"]["VAE"]["test"]
     assert curve[0]["length"] == chosen["patience"]  # epsilon 0.95 holds at once
     for figure in result["figures"]:
-        assert (tmp_path / figure["file"]).read_bytes()[:4] == b"\x89PNG"
+        assert (tmp_path / "first-40" / figure["file"]).read_bytes()[:4] == b"\x89PNG"
     first = capsys.readouterr().out
     assert "| Information Pursuit, VAE |" in first
     assert "kept from" not in first
     assert main(["reproduce", "mnist", "--out", str(tmp_path), "--inputs", "40"]) == 0
     assert capsys.readouterr().out.count("kept from") == 6
-    again = json.loads((tmp_path / "mnist.json").read_text())
+    again = json.loads((tmp_path / "first-40" / "mnist.json").read_text())
     assert again["rows"] == result["rows"]
 
 
 def test_attribution_judges_explanations_of_the_same_length(small, tmp_path, monkeypatch):
     assert main(["reproduce", "attribution", "--out", str(tmp_path), "--inputs", "12"]) == 0
-    result = json.loads((tmp_path / "attribution.json").read_text())
+    result = json.loads((tmp_path / "first-12" / "attribution.json").read_text())
     for rows in (part["rows"] for part in result["parts"].values()):
         assert [row["name"] for row in rows] == [
             "Information Pursuit",
@@ -128,7 +128,7 @@ def test_attribution_judges_explanations_of_the_same_length(small, tmp_path, mon
         ]
         assert len({row["length"] for row in rows}) == 1
         # the pursuit's own explanation gives its own prediction again
-        table = json.loads((tmp_path / "mnist.json").read_text())["rows"][0]
+        table = json.loads((tmp_path / "first-12" / "mnist.json").read_text())["rows"][0]
         assert rows[0]["accuracy"] == table["accuracy"]
         assert rows[0]["length"] == table["length"]
 

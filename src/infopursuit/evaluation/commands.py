@@ -62,10 +62,13 @@ def add_reproduce_arguments(parser: argparse.ArgumentParser) -> None:
 def run_reproduce(args: argparse.Namespace) -> int:
     """Run one experiment, or all; what an earlier run has finished is kept."""
     terminal = Terminal()
-    args.out.mkdir(parents=True, exist_ok=True)
+    # what is tried on a few inputs, or with another seed, must not take the place of the whole
+    folder = args.out if args.inputs is None else args.out / f"first-{args.inputs}"
+    folder = folder if args.seed == 0 else folder / f"seed-{args.seed}"
+    folder.mkdir(parents=True, exist_ok=True)
     for name in RECIPES if args.experiment == ALL else [args.experiment]:
         terminal.head(f"{name}: {RECIPES[name].summary}")
-        result = RECIPES[name].run(Experiment(name, args.out, args.inputs, args.seed, terminal.say, True))
+        result = RECIPES[name].run(Experiment(name, folder, args.inputs, args.seed, terminal.say, True))
         if result.get("rows"):
             terminal.say("", *markdown(result["rows"]).splitlines())
         if result.get("differences"):
