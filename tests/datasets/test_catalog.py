@@ -5,8 +5,8 @@ import pytest
 from infopursuit import datasets
 from infopursuit.datasets.catalog import ALIASES, LOADERS
 
-PUBLIC = """NAMES Birds Dataset breast_cancer clean_headline cub data_folder digits diseases download fashion_mnist
-    fold_numbers folds huffpost kmnist load mnist zoo"""
+PUBLIC = """NAMES Birds Dataset breast_cancer clean_headline cub cub_images data_folder digits diseases download
+    fashion_mnist fold_numbers folds huffpost kmnist load mnist zoo"""
 
 
 def test_the_public_names():

@@ -208,7 +208,7 @@ def test_a_learner_from_elsewhere_is_refused_when_its_model_is_known():
 
 @pytest.mark.parametrize("posterior", ["gibbs", None, 3, SMC, [], np.zeros(2)], ids=str)
 def test_what_is_no_posterior_is_refused(posterior, trainings):
-    message = r"expected 'auto', 'exact', 'smc', 'langevin', or settings such as ip.posteriors.SMC\(n_draws=4000\)"
+    message = r"expected 'auto', 'exact', 'bank', 'smc', 'langevin', or settings such as ip.posteriors.SMC\(n_draws"
     with pytest.raises(ValueError, match=message):
         classifier(QUICK, posterior).fit(*marks())
     assert not trainings
