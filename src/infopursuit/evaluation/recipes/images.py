@@ -75,7 +75,7 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     box = experiment.part("black box", [*asked, recipe.network], lambda: _black_box(task, experiment))
     rows = [
         *(_pursuit_row(f"Information Pursuit, {way}", found) for way, found in pursuits.items()),
-        _row("decision tree on Q (CART)", tree, note=f"depth {tree['details']['depth']}"),
+        _row("decision tree on Q (CART)", tree, f"depth {tree['details']['depth']}", tree["details"]["questions"]),
         _row(f"MAP using Q, {VAE}", whole["vae"]),
         _row(f"MAP using Q, {EXAMPLES}", whole["examples"]),
         _row(f"black box using Q: {box['chosen']}", box[box["chosen"]]),
@@ -224,10 +224,10 @@ def _black_box(task: ImageTask, experiment: Experiment) -> dict[str, Any]:
     return {"chosen": chosen.name, **both}
 
 
-def _row(name: str, found: dict[str, Any], note: str = "") -> dict[str, Any]:
+def _row(name: str, found: dict[str, Any], note: str = "", length: float | None = None) -> dict[str, Any]:
     n = found["n_inputs"]
     low, high = accuracy_interval(round(found["accuracy"] * n), n)
-    return asdict(Row(name, found["accuracy"], low, high, n_inputs=n, seconds=found["seconds"], note=note))
+    return asdict(Row(name, found["accuracy"], low, high, length, n_inputs=n, seconds=found["seconds"], note=note))
 
 
 def _pursuit_row(name: str, found: dict[str, Any]) -> dict[str, Any]:
