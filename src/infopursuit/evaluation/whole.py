@@ -9,10 +9,12 @@ import torch
 
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.progress import Progress
-from infopursuit.types import UNKNOWN, FloatArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
-STATES, ROWS = 4096, 1024
-"""States and inputs that are worked on at a time."""
+MOST, BYTES = 4096, 2**28
+"""States and inputs that are worked on at a time, and what the values of either may take."""
+NEVER = 1e30
+"""Stands for the infinite cost of a value that cannot be."""
 
 
 def whole_log_joint(model: FiniteModel, values: Any, *, progress: bool | None = None) -> FloatArray:
@@ -24,23 +26,29 @@ def whole_log_joint(model: FiniteModel, values: Any, *, progress: bool | None = 
     [[0.225, 0.025], [0.05, 0.45]]
     """
     values = model.atoms.check(values)
+    found = [np.empty((0, model.n_classes))]
+    size = max(1, min(MOST, BYTES // (8 * model.atoms.n_slots)))
+    with Progress("all answers known", len(values), show=progress) as shown:
+        for start in range(0, len(values), size):
+            found.append(_some(model, values[start : start + size], size))
+            shown.advance(len(found[-1]))
+    return np.concatenate(found)
+
+
+def _some(model: FiniteModel, values: IntArray, size: int) -> FloatArray:
+    """The same for some inputs, ``size`` states at a time, in the number type of the model's tables."""
     total = np.full((len(values), model.n_classes), -np.inf)
-    # one: (B, L) 1 for the value that each atom has, in float32, which is exact for it
     rows, columns = np.nonzero(values != UNKNOWN)
-    one = torch.zeros((len(values), model.atoms.n_slots), dtype=torch.float32)
-    one[rows, model.atoms.offsets[columns] + values[rows, columns]] = 1.0
-    n_states = model.n_states
-    with Progress("all answers known", n_states, show=progress) as shown:
-        for start in range(0, n_states, STATES):
-            some = torch.arange(start, min(start + STATES, n_states), device=model.device)
-            table = model.state_probs(some).to(torch.float32).log().clamp_(min=-1e30)  # (L, M); 0 * -inf is no number
-            offsets = np.clip(model.offsets - start, 0, len(some))
-            for low in range(0, len(values), ROWS):
-                here = slice(low, low + ROWS)
-                joint = (one[here] @ table.cpu()).to(torch.float64) + model.log_prior[some].cpu()
-                joint[joint < -1e29] = -torch.inf
-                total[here] = np.logaddexp(total[here], class_log_sums(joint, offsets).numpy())
-            shown.advance(len(some))
+    # has: (B, L) 1 for the value that each atom has
+    has = torch.zeros((len(values), model.atoms.n_slots), dtype=model.dtype)
+    has[rows, model.atoms.offsets[columns] + values[rows, columns]] = 1.0
+    for start in range(0, model.n_states, size):
+        some = torch.arange(start, min(start + size, model.n_states), device=model.device)
+        table = model.state_probs(some).to(model.dtype).log().clamp_(min=-NEVER).cpu()  # 0 * -inf is no number
+        joint = (has @ table).to(torch.float64) + model.log_prior[some].cpu()
+        joint[joint < -NEVER / 2] = -torch.inf
+        offsets = np.clip(model.offsets - start, 0, len(some))
+        total = np.logaddexp(total, class_log_sums(joint, offsets).numpy())
     return total
 
 

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from infopursuit import datasets, plots, queries
 from infopursuit.datasets.birds import Birds
@@ -22,16 +21,15 @@ from infopursuit.evaluation.curve import Point, told
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.walks import RULES, Walks, walk
 from infopursuit.evaluation.table import Row, counted, paired, quoted, row_of
+from infopursuit.evaluation.whole import whole_log_joint
 from infopursuit.models.borrowing import RANKS, Borrowing, drawn_towards, expected
-from infopursuit.models.finite import FiniteModel, class_log_sums
-from infopursuit.models.latent_classes import one_hot
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes
 from infopursuit.models.sample import Sample
 from infopursuit.models.smoothing import Flip
 from infopursuit.models.table import TableModel
 from infopursuit.queries import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.types import IntArray
 
 HELD_OUT = 0.2
 """Share of the training images on which everything is chosen: 6 of the 30 of a species."""
@@ -171,16 +169,8 @@ def _told(learner: Any) -> str:
 
 def _loss(model: Any, values: IntArray, labels: IntArray) -> float:
     """Mean of -log p(answers | species), in nats an image."""
-    joint = _log_joint(model, values) - np.log(model.class_prior)
+    joint = whole_log_joint(model, values) - np.log(model.class_prior)
     return float(-joint[np.arange(len(labels)), labels].mean())
-
-
-def _log_joint(model: FiniteModel, values: IntArray) -> FloatArray:
-    """(B, C) log p(y, all answers) of yes/no atoms."""
-    everything = model.block(slice(0, model.atoms.n_slots)).to(torch.float64).log().clamp(min=-1e4)  # (L, S)
-    shown = one_hot(Sample(model.atoms, values, np.zeros(len(values), dtype=np.int64), np.ones(len(values)), 1))
-    parts = [shown[start : start + 500] @ everything + model.log_prior for start in range(0, len(shown), 500)]
-    return np.asarray(torch.cat([class_log_sums(part, model.offsets) for part in parts]).numpy())
 
 
 def _choose_rule(experiment: Experiment, answers: Answers, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -235,7 +225,7 @@ def _pursue(
     note = f"stops by gain, epsilon {PAPER_EPSILON:g}, or after {MOST} questions"
     rows.insert(1, row_of("Information Pursuit, learnt, the paper's rule", paper, note=note))
     for name in (LEARNT, MANY, TRUE):
-        right = _log_joint(models[name], answers.test).argmax(axis=1) == answers.test_labels
+        right = whole_log_joint(models[name], answers.test).argmax(axis=1) == answers.test_labels
         rows.append(counted(f"MAP using Q, {name}", right))
     differences, table = [], []
     own = walks[LEARNT].point(rule, epsilon).length
@@ -272,12 +262,12 @@ def _more_images(
     for n in MORE_IMAGES:
         model = _learnt_from(experiment, answers, chosen, n)
         walks = _walk(experiment, model, answers, values, labels)
-        whole = float((_log_joint(model, values).argmax(axis=1) == labels).mean())
+        whole = float((whole_log_joint(model, values).argmax(axis=1) == labels).mean())
         row = {f"{length} questions": walks.right_at(rule, length).mean() for length in lengths}
         table.append({"images of each species": f"{n:,}", **_percent({**row, "all questions": whole})})
         experiment.say(f"{n} images of each species: {100 * whole:.2f} % with all answers")
     row = {f"{length} questions": true.right_at(rule, length).mean() for length in lengths}
-    whole = float((_log_joint(answers.true_model, values).argmax(axis=1) == labels).mean())
+    whole = float((whole_log_joint(answers.true_model, values).argmax(axis=1) == labels).mean())
     table.append({"images of each species": "true percentages", **_percent({**row, "all questions": whole})})
     return {"n_inputs": len(some), "table": table}
 
