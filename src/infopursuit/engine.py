@@ -377,7 +377,9 @@ class Pursuit:
 def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langevin | Bank | None:
     """The settings of the posterior that a model needs; None for the exact one of a finite model."""
     if isinstance(model, FiniteModel):
-        if isinstance(posterior, Bank) or (isinstance(posterior, str) and posterior == Bank.kind):
+        if isinstance(posterior, Bank):
+            return posterior
+        if isinstance(posterior, str) and posterior == Bank.kind:
             return Bank()
         if posterior not in ("auto", "exact", None):
             raise ValueError(f"posterior={posterior!r} does not suit a finite model; use 'exact' or 'bank'")

@@ -82,15 +82,16 @@ def test_table_1_has_every_row_and_is_not_measured_twice(small, tmp_path, capsys
     assert main(["reproduce", "mnist", "--out", str(tmp_path), "--inputs", "40"]) == 0
     result = json.loads((tmp_path / "first-40" / "mnist.json").read_text())
     names = [row["name"] for row in result["rows"]]
-    assert names[:6] == [
+    assert names[:7] == [
         "Information Pursuit, VAE",
         "Information Pursuit, training images as the model",
-        "Information Pursuit, both together",
+        "Information Pursuit, both, pooled",
         "decision tree on Q (CART)",
         "MAP using Q, VAE",
         "MAP using Q, training images as the model",
+        "MAP using Q, both, pooled",
     ]
-    assert names[6].startswith("black box using Q: ")
+    assert names[7].startswith("black box using Q: ")
     ours, examples = result["rows"][:2]
     assert result["rows"][3]["length"] > 1  # a tree asks too
     assert ours["n_inputs"] == 40

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.models.finite import FiniteModel, check_prior
+from infopursuit.types import IntArray
 
 
 class UnionModel(FiniteModel):
@@ -62,6 +63,12 @@ class UnionModel(FiniteModel):
             logs = [model.log_prior + float(np.log(w)) for model, w in zip(models, weights, strict=True)]
         nothing = torch.empty((0, 0), dtype=first.dtype, device=first.device)  # the tables stay with the models
         super().__init__(first.atoms, torch.cat(logs)[self._order], offsets, nothing)
+
+    def runs(self) -> tuple[IntArray, IntArray]:
+        """(R + 1,) where the states of one class and one model begin, and (R,) which model that is."""
+        sizes = np.array([np.diff(model.offsets) for model in self.models])  # (M, C)
+        ends = np.cumsum(sizes.T.ravel())
+        return np.concatenate([[0], ends]), np.tile(np.arange(len(self.models)), self.n_classes)
 
     def rows(self, slots: Tensor) -> Tensor:
         """(n, S) the probability of some atom values in all states."""

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infopursuit.models.finite import segments
 from infopursuit.posteriors import loops
 from infopursuit.posteriors.states import States
 from infopursuit.queries.queryset import QuerySet
@@ -58,6 +59,24 @@ class Weights:
 
 
 @dataclass(frozen=True)
+class Pool:
+    """Draws from several models, each of which keeps its share of the weight whatever is answered.
+
+    shares: (M,) of the models. runs: (R + 1,) where the draws of one class and one model begin. member: (R,) the model
+    of each run.
+    """
+
+    shares: FloatArray
+    runs: IntArray
+    member: IntArray
+
+    @classmethod
+    def single(cls, offsets: IntArray) -> Pool:
+        """One model, whose classes begin there."""
+        return cls(np.ones(1), np.asarray(offsets), np.zeros(len(offsets) - 1, dtype=np.int64))
+
+
+@dataclass(frozen=True)
 class BankBelief:
     """What H histories say of the draws: ``row`` (H,) says which row of the weights is theirs.
 
@@ -99,16 +118,21 @@ class BankBelief:
 
 
 class BankPosterior:
-    """p(z, y | history) on the draws of a cloud whose atoms are yes/no, for queries that reveal atoms whole."""
+    """p(z, y | history) on the draws of a cloud whose atoms are yes/no, for queries that reveal atoms whole.
 
-    def __init__(self, cloud: States, queries: QuerySet) -> None:
+    With a `Pool` it is the mean of what its models believe, each by itself.
+    """
+
+    def __init__(self, cloud: States, queries: QuerySet, pool: Pool | None = None) -> None:
         self.cloud, self.queries = cloud, queries
-        bounds, classes = [np.zeros(1, dtype=np.int64)], []
-        for c, (begin, end) in enumerate(zip(cloud.offsets[:-1], cloud.offsets[1:], strict=True)):
+        self.pool = pool = pool if pool is not None else Pool.single(cloud.offsets)
+        bounds, members = [np.zeros(1, dtype=np.int64)], []
+        for (begin, end), member in zip(segments(pool.runs), pool.member, strict=True):
             ends = np.append(np.arange(begin + BLOCK, end, BLOCK), end) if end > begin else np.zeros(0, dtype=np.int64)
             bounds.append(ends)
-            classes.append(np.full(len(ends), c))
-        self.bounds, self.block_class = np.concatenate(bounds), np.concatenate(classes)
+            members.append(np.full(len(ends), member))
+        self.bounds, self.block_member = np.concatenate(bounds), np.concatenate(members)
+        self.block_class = np.searchsorted(cloud.offsets, self.bounds[:-1], side="right") - 1
         self._table = cloud.probs.numpy()
 
     @staticmethod
@@ -158,20 +182,23 @@ class BankPosterior:
         squares = np.empty(begin[-1])
         values = np.empty(firsts[-1], dtype=np.float32)
         class_sums, class_squares = np.empty((2, n, n_classes))
-        lost = before.lost[parents]
+        lost, fell = before.lost[parents], np.empty(n)
 
         def some(i: int) -> None:
             loops.reweigh(
                 order[i * AT_A_TIME : (i + 1) * AT_A_TIME], parents, before.values, before.begin, before.end,
                 before.blocks, before.starts, before.totals, self._table, slots, self.bounds, self.block_class,
-                SHARE, values, begin, end, blocks, starts, sums, squares, class_sums, class_squares, lost,
+                self.block_member, self.pool.shares, SHARE, values, begin, end, blocks, starts, sums, squares,
+                class_sums, class_squares, lost, fell,
             )  # fmt: skip
 
         side_by_side(some, -(-n // AT_A_TIME))
         totals = class_sums.sum(axis=1)
         with np.errstate(divide="ignore"):
             log_total = before.log_total[parents] + np.log(totals)
-        whole = before.log_whole[parents]
+            # what a model's own probability fell by may be more than what that of all together did
+            below = (before.log_whole - before.log_total)[parents] + fell
+        whole = before.log_whole[parents] if len(self.pool.shares) == 1 else log_total + below
         return Weights(
             values, begin[:-1], end, blocks, starts, sums, totals, class_sums, class_squares, lost, log_total, whole
         )
@@ -213,6 +240,7 @@ class BankPosterior:
             atoms = np.flatnonzero(seen[h] != UNKNOWN)
             loops.add_log_likelihood(self._table, 2 * atoms + seen[h, atoms], log_weights.numpy())
             log_total[h] = float(torch.logsumexp(log_weights, dim=0))
+            self._hold_shares(log_weights, log_total[h])
             weights = (log_weights - log_total[h]).exp_().numpy()
             weights[weights <= loops.LEAST] = 0.0
             values[h] = weights
@@ -227,6 +255,14 @@ class BankPosterior:
             values.ravel(), begin, begin + n_blocks, np.tile(np.arange(n_blocks), n), starts, sums.ravel(),
             class_sums.sum(axis=1), class_sums, class_squares, np.zeros_like(class_sums), log_total, log_total.copy(),
         )  # fmt: skip
+
+    def _hold_shares(self, log_weights: Tensor, log_total: float) -> None:
+        """Give each model of the pool its share of the whole again, in place."""
+        if len(self.pool.shares) == 1:
+            return
+        of = torch.as_tensor(np.repeat(self.pool.member, np.diff(self.pool.runs)))
+        for m, share in enumerate(self.pool.shares):
+            log_weights[of == m] += float(np.log(share)) + log_total - torch.logsumexp(log_weights[of == m], dim=0)
 
     def log_joint(self, belief: BankBelief) -> Tensor:
         """(H, C) log p(y, history)."""

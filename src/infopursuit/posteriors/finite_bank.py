@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from infopursuit.models.finite import FiniteModel
-from infopursuit.posteriors.bank import BLOCK, BankBelief, BankPosterior
+from infopursuit.models.union import UnionModel
+from infopursuit.posteriors.bank import BLOCK, BankBelief, BankPosterior, Pool
 from infopursuit.posteriors.states import States, all_yes_no
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray
@@ -22,13 +23,20 @@ LEAST, MOST_BYTES = 1e-6, 8 * 2**30
 
 @dataclass(frozen=True)
 class Bank:
-    """Settings of `bank`, of which there are none."""
+    """Settings of `bank`.
 
+    pooled: whether the models of a `UnionModel` keep their shares whatever is answered. What is believed is then the
+    mean of what they believe, each by itself (a linear opinion pool), and not Bayes' rule for all of them together, by
+    which the one that has made the answers likeliest soon is the only one that counts. Models that are sure of too much
+    are less so together.
+    """
+
+    pooled: bool = False
     kind: ClassVar[str] = "bank"
 
     def build(self, model: FiniteModel, queries: QuerySet) -> FiniteBank:
         """The posterior with these settings."""
-        return FiniteBank(model, queries)
+        return FiniteBank(model, queries, pooled=self.pooled)
 
 
 class FiniteBank:
@@ -38,7 +46,7 @@ class FiniteBank:
     name: ClassVar[str] = "bank"
     exact: ClassVar[bool] = False
 
-    def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
+    def __init__(self, model: FiniteModel, queries: QuerySet, *, pooled: bool = False) -> None:
         if not all_yes_no(model) or not queries.parts.plain:
             raise ValueError("posterior='bank' needs yes/no atoms and queries that reveal them; use 'exact'")
         if model.device.type != "cpu":
@@ -49,15 +57,18 @@ class FiniteBank:
                 f"posterior='bank' would take {size / 2**30:.3g} GiB for {model.n_states} states of "
                 f"{len(model.atoms)} atoms, more than {MOST_BYTES / 2**30:g}; use 'exact', or fewer examples"
             )
+        if pooled and not isinstance(model, UnionModel):
+            raise ValueError(f"pooled=True needs a UnionModel, and the model is {type(model).__name__}")
         self.model, self.queries = model, queries
-        states = States.alike(model, BLOCK)
+        pool = Pool(model.shares, *model.runs()) if pooled and isinstance(model, UnionModel) else None
+        states = States.alike(model, BLOCK, None if pool is None else pool.runs)
         low, high = float(states.by_state.min()), float(states.by_state.max())
         if low < LEAST / 2 or high > 1 - LEAST / 2:
             raise ValueError(
                 f"posterior='bank' needs probabilities from {LEAST:g} to 1 - {LEAST:g}, and the model has "
                 f"{min(low, 1 - high):.1g}; use 'exact', or more smoothing"
             )
-        self.bank = BankPosterior(states, queries)
+        self.bank = BankPosterior(states, queries, pool)
 
     @property
     def row_bytes(self) -> int:

@@ -21,14 +21,17 @@ ONE = np.float32(1)
 @compiled
 def reweigh(
     rows, parents, before, before_begin, before_end, before_blocks, before_starts, totals, table, slots, bounds,
-    block_class, share, after, begin, end, blocks, starts, sums, squares, class_sums, class_squares, lost,
+    block_class, block_member, shares, share, after, begin, end, blocks, starts, sums, squares, class_sums,
+    class_squares, lost, fell,
 ):  # fmt: skip
     """Multiply the weights of each history by the probabilities of the values that it has seen last, and let go of
     blocks of states that have next to no weight left.
 
     rows: the histories to work on, best with those next to each other that have seen the same atoms. parents: (H,) rows
     of the weights before. table: (A, S) P(yes). slots: (H, N) 2 a for "no" to atom a and 2 a + 1 for "yes", -1 where
-    there is none. bounds: (B + 1,) of the blocks. share: of the weight that may be let go. See `Weights` for the rest.
+    there is none. bounds: (B + 1,) of the blocks. shares: (M,) that the models of a pool keep. share: of the weight
+    that may be let go. fell: (H,) nats by which the probability of the history fell, in the model where it fell most.
+    See `Weights` for the rest.
     """
     n_rows = len(rows)
     at = np.empty(n_rows, np.int64)
@@ -65,6 +68,11 @@ def reweigh(
                 starts[place + 1] = starts[place] + n
                 end[h] = place + 1
                 at[i] += 1
+    for h in rows:
+        fell[h] = _hold_shares(
+            h, after, begin, end, blocks, starts, sums, squares, bounds, block_class, block_member, shares, class_sums,
+            class_squares,
+        )  # fmt: skip
     if share > 0:
         for h in rows:
             _let_go(h, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, lost)
@@ -91,6 +99,40 @@ def _times(product, space, table, slots, low, high):
         if k % FACTORS == FACTORS - 1 or k + 1 == len(slots):
             for j in range(n):
                 product[j] *= space[j]
+
+
+@compiled
+def _hold_shares(
+    h, after, begin, end, blocks, starts, sums, squares, bounds, block_class, block_member, shares, class_sums,
+    class_squares,
+):  # fmt: skip
+    """Give each model of a pool its share of the weight again; returns by how many nats the answer's probability is
+    below one, in the model where it is least."""
+    total = class_sums[h].sum()
+    if len(shares) == 1 or total == 0.0:
+        return -np.log(total) if total > 0.0 else np.inf
+    weight = np.zeros(len(shares))
+    for k in range(begin[h], end[h]):
+        weight[block_member[blocks[k]]] += sums[k]
+    alive, worst = 0.0, 0.0
+    for m in range(len(shares)):
+        if weight[m] > 0.0:
+            alive += shares[m]
+            worst = max(worst, np.log(shares[m] / weight[m]))
+        elif shares[m] > 0.0:
+            worst = np.inf  # less than a float32 holds: its weights are computed anew
+    class_sums[h], class_squares[h] = 0.0, 0.0
+    for k in range(begin[h], end[h]):
+        m, c = block_member[blocks[k]], block_class[blocks[k]]
+        factor = shares[m] / alive * total / weight[m] if weight[m] > 0.0 else 0.0
+        first, n = np.uintp(starts[k]), bounds[blocks[k] + 1] - bounds[blocks[k]]
+        for j in range(np.uintp(n)):
+            after[first + j] *= np.float32(factor)
+        sums[k] *= factor
+        squares[k] *= factor * factor
+        class_sums[h, c] += sums[k]
+        class_squares[h, c] += squares[k]
+    return worst
 
 
 @compiled

@@ -28,13 +28,14 @@ class States(FiniteModel):
         super().__init__(atoms, log_prior, offsets, by_state.T.contiguous())
 
     @classmethod
-    def alike(cls, model: FiniteModel, size: int) -> States:
-        """The states of a model with yes/no atoms, in such an order that runs of ``size`` are `alike`."""
+    def alike(cls, model: FiniteModel, size: int, runs: IntArray | None = None) -> States:
+        """The states of a model with yes/no atoms, in such an order that runs of ``size`` are `alike`; each class, or
+        each of the given runs of states, stays where it is."""
         by_state = torch.empty((model.n_states, len(model.atoms)), dtype=torch.float32)
         for start in range(0, model.n_states, DECODED):
             some = torch.arange(start, min(start + DECODED, model.n_states))
             by_state[some] = model.state_probs(some)[1::2].T.to(torch.float32)
-        order = torch.as_tensor(alike(by_state, model.offsets, size))
+        order = torch.as_tensor(alike(by_state, model.offsets if runs is None else runs, size))
         return cls(model.atoms, model.log_prior[order], model.offsets, by_state[order])
 
     def _by_slot(self, by_state: Tensor) -> Tensor:

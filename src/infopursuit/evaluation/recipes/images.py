@@ -1,4 +1,4 @@
-"""Table 1 for a set of images: Information Pursuit with two models, and everything that it is compared with."""
+"""Table 1 for a set of images: Information Pursuit with two models and both, and what it is compared with."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import (
@@ -28,7 +29,7 @@ from infopursuit.evaluation.curve import Point, confidence_curve, stops_at, told
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask, weights_file
 from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
-from infopursuit.evaluation.whole import map_classes
+from infopursuit.evaluation.whole import map_classes, whole_log_joint
 from infopursuit.models.vae import log_evidence
 from infopursuit.plots.curves import trade_off
 from infopursuit.plots.images import image_trace
@@ -41,7 +42,7 @@ N_DRAWS = 16
 N_EXAMPLES = 4
 """Pictures of single pursuits."""
 
-VAE, EXAMPLES, BOTH = "VAE", "training images as the model", "both together"
+VAE, EXAMPLES, POOL = "VAE", "training images as the model", "both, pooled"
 """The three models."""
 
 Make = Callable[[Any, float, int], Pursuit]
@@ -59,10 +60,11 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     gains = [recipe.n_states, recipe.n_screened]
     weights = hashlib.sha256(weights_file(name).read_bytes()).hexdigest()
     decoded = [weights, recipe.decoded, recipe.sampler]
+    pooled = [recipe.pooled, recipe.n_pooled]
     ways: dict[str, tuple[list[Any], Make]] = {
         VAE: (decoded, task.with_vae),
         EXAMPLES: ([recipe.examples], task.with_examples),
-        BOTH: ([*decoded, recipe.examples], task.with_both),
+        POOL: ([*decoded, *pooled], task.with_pool),
     }
     pursuits = {
         way: experiment.part(
@@ -70,7 +72,11 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
         )
         for way, (settings, make) in ways.items()
     }
-    whole = experiment.part("MAP using Q", [*asked, weights, recipe.examples], lambda: _map(task, experiment))
+    whole = experiment.part(
+        "MAP using Q",
+        [*asked, weights, recipe.examples, recipe.pooled, recipe.n_pooled],
+        lambda: _map(task, experiment),
+    )
     tree = experiment.part("decision tree", asked, lambda: _tree(task, say))
     box = experiment.part("black box", [*asked, recipe.network], lambda: _black_box(task, experiment))
     rows = [
@@ -78,6 +84,7 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
         _row("decision tree on Q (CART)", tree, f"depth {tree['details']['depth']}", tree["details"]["questions"]),
         _row(f"MAP using Q, {VAE}", whole["vae"]),
         _row(f"MAP using Q, {EXAMPLES}", whole["examples"]),
+        _row(f"MAP using Q, {POOL}", whole["pool"]),
         _row(f"black box using Q: {box['chosen']}", box[box["chosen"]]),
         *(asdict(row) for row in recipe.paper),
     ]
@@ -187,7 +194,7 @@ def _draw(task: ImageTask, pursuit: Pursuit, experiment: Experiment) -> list[dic
 
 
 def _map(task: ImageTask, experiment: Experiment) -> dict[str, Any]:
-    """All pixels seen: both models."""
+    """All pixels seen: both models, and the mean of what those of the pool believe."""
     start = time.perf_counter()
     evidence = log_evidence(task.vae, task.x_test, n_draws=N_DRAWS, seed=experiment.seed)
     vae = counted("vae", evidence.argmax(axis=1) == task.y_test, seconds=time.perf_counter() - start)
@@ -196,7 +203,13 @@ def _map(task: ImageTask, experiment: Experiment) -> dict[str, Any]:
     guess = map_classes(task.examples(slice(None)), task.x_test, progress=experiment.progress)
     examples = counted("examples", guess == task.y_test, seconds=time.perf_counter() - start)
     experiment.say(f"MAP using Q with the training images: {100 * examples.accuracy:.2f} %")
-    return {"vae": asdict(vae), "examples": asdict(examples)}
+    start = time.perf_counter()
+    pool = task.pool(slice(None))
+    joints = [whole_log_joint(model, task.x_test, progress=experiment.progress) for model in pool]
+    mean = np.mean([np.exp(joint - logsumexp(joint, axis=1, keepdims=True)) for joint in joints], axis=0)
+    pooled = counted("pool", mean.argmax(axis=1) == task.y_test, seconds=time.perf_counter() - start)
+    experiment.say(f"MAP using Q with both, pooled: {100 * pooled.accuracy:.2f} %")
+    return {"vae": asdict(vae), "examples": asdict(examples), "pool": asdict(pooled)}
 
 
 def _tree(task: ImageTask, say: Callable[[str], None]) -> dict[str, Any]:
