@@ -69,7 +69,7 @@ class ImageSet:
     decoded: Blur = NARROW
     examples: Blur = WIDE
     pooled: tuple[Blur, ...] = POOLED
-    n_pooled: int = 6000
+    n_pooled: int = 18_000
     sampler: SMC = SAMPLER
     n_states: int = 256
     n_screened: int = 16
