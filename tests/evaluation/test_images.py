@@ -43,6 +43,8 @@ SMALL = ImageSet(
     decoded=Blur((0.0, 0.5), (0.01, 0.05), (0.01, 0.05)),
     examples=Blur((0.4, 0.8), (0.01, 0.05), (0.01, 0.05)),
     sampler=SMC(n_draws=300, least_ess=0.0),
+    n_pooled=300,
+    n_mixture=5,
     tried=60,
     network=NetworkSettings(epochs=3, channels=4, hidden=16, validation=0.2, refit=False),
 )
@@ -85,11 +87,11 @@ def test_table_1_has_every_row_and_is_not_measured_twice(small, tmp_path, capsys
     assert names[:7] == [
         "Information Pursuit, VAE",
         "Information Pursuit, training images as the model",
-        "Information Pursuit, both, pooled",
+        "Information Pursuit, all pooled",
         "decision tree on Q (CART)",
         "MAP using Q, VAE",
         "MAP using Q, training images as the model",
-        "MAP using Q, both, pooled",
+        "MAP using Q, all pooled",
     ]
     assert names[7].startswith("black box using Q: ")
     ours, examples = result["rows"][:2]

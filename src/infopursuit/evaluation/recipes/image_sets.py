@@ -20,9 +20,11 @@ from infopursuit.models.augmentation import Moves
 from infopursuit.models.bodies import ConvBody
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.finite import FiniteModel
+from infopursuit.models.latent_classes import fit_latent_classes
 from infopursuit.models.sample import Sample
 from infopursuit.models.smoothing import Blur
 from infopursuit.models.soften import soften
+from infopursuit.models.table import TableModel
 from infopursuit.models.training import Training, train
 from infopursuit.models.union import UnionModel
 from infopursuit.models.vae import VAE
@@ -35,6 +37,8 @@ from infopursuit.types import IntArray
 NARROW = Blur((0.0, 0.35, 0.7), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
 WIDE = Blur((0.5, 0.9, 1.5), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
 POOLED = (Blur((0.7,), (0.02,), (0.02,)), Blur((1.2,), (0.02,), (0.02,)))
+LEAST = 1e-4
+"""What a mixture never says less than of a pixel: nothing is impossible that was not seen."""
 SAMPLER = SMC(n_draws=18_000, least_ess=0.0)
 BLACK_BOX = NetworkSettings(epochs=8, patience=8, validation=0.05, refit=False)
 TRAINING = Training(epochs=30, learning_rate=2e-3, moves=Moves(1.0, 8.0, 0.05))
@@ -70,6 +74,8 @@ class ImageSet:
     examples: Blur = WIDE
     pooled: tuple[Blur, ...] = POOLED
     n_pooled: int = 18_000
+    n_mixture: int = 400
+    rounds_mixture: int = 20
     sampler: SMC = SAMPLER
     n_states: int = 256
     n_screened: int = 16
@@ -172,15 +178,21 @@ class ImageTask:
         return self._pursuit(UnionModel(self.pool(rows)), Bank(pooled=True), epsilon, patience, more=2)
 
     def pool(self, rows: Any) -> list[FiniteModel]:
-        """The models of the pool: what the VAE decodes, and the training images at each blur."""
-        soft = soften(aggregate(self.vae, self.values[rows], self.labels[rows]), self.images.decoded)
-        return [drawn(soft, self.images.n_pooled), *(self.examples(rows, blur) for blur in self.images.pooled)]
+        """The models of the pool: what the VAE decodes, the training images at each blur, a mixture in each class."""
+        images = self.images
+        soft = soften(aggregate(self.vae, self.values[rows], self.labels[rows]), images.decoded)
+        examples = [self.examples(rows, blur) for blur in images.pooled]
+        latent, tables = fit_latent_classes(self._sample(rows), images.n_mixture, rounds=images.rounds_mixture)
+        yes = tables[:, :, 1::2].clip(LEAST, 1 - LEAST)
+        return [drawn(soft, images.n_pooled), *examples, TableModel(self._sample(rows).class_prior, latent, yes)]
 
     def examples(self, rows: Any, blur: Blur | None = None) -> EmpiricalModel:
         """Some training images, blurred, as the model."""
         blur = replace(blur or self.images.examples, shape=self.query_set.shape)
-        sample = Sample.of(self.query_set.atoms, self.values[rows], self.labels[rows], n_classes=self.n_classes)
-        return EmpiricalModel.of(sample, blur)
+        return EmpiricalModel.of(self._sample(rows), blur)
+
+    def _sample(self, rows: Any) -> Sample:
+        return Sample.of(self.query_set.atoms, self.values[rows], self.labels[rows], n_classes=self.n_classes)
 
     def _pursuit(self, model: Any, posterior: Any, epsilon: float, patience: int, more: int = 1) -> Pursuit:
         images = self.images

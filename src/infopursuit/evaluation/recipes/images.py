@@ -42,7 +42,7 @@ N_DRAWS = 16
 N_EXAMPLES = 4
 """Pictures of single pursuits."""
 
-VAE, EXAMPLES, POOL = "VAE", "training images as the model", "both, pooled"
+VAE, EXAMPLES, POOL = "VAE", "training images as the model", "all pooled"
 """The three models."""
 
 Make = Callable[[Any, float, int], Pursuit]
@@ -60,7 +60,7 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     gains = [recipe.n_states, recipe.n_screened]
     weights = hashlib.sha256(weights_file(name).read_bytes()).hexdigest()
     decoded = [weights, recipe.decoded, recipe.sampler]
-    pooled = [recipe.pooled, recipe.n_pooled]
+    pooled = [recipe.pooled, recipe.n_pooled, recipe.n_mixture, recipe.rounds_mixture]
     ways: dict[str, tuple[list[Any], Make]] = {
         VAE: (decoded, task.with_vae),
         EXAMPLES: ([recipe.examples], task.with_examples),
@@ -208,7 +208,7 @@ def _map(task: ImageTask, experiment: Experiment) -> dict[str, Any]:
     joints = [whole_log_joint(model, task.x_test, progress=experiment.progress) for model in pool]
     mean = np.mean([np.exp(joint - logsumexp(joint, axis=1, keepdims=True)) for joint in joints], axis=0)
     pooled = counted("pool", mean.argmax(axis=1) == task.y_test, seconds=time.perf_counter() - start)
-    experiment.say(f"MAP using Q with both, pooled: {100 * pooled.accuracy:.2f} %")
+    experiment.say(f"MAP using Q with all pooled: {100 * pooled.accuracy:.2f} %")
     return {"vae": asdict(vae), "examples": asdict(examples), "pool": asdict(pooled)}
 
 
