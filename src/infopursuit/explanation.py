@@ -36,6 +36,13 @@ class ExplanationStep:
     gain_error: float
     posterior: tuple[float, ...]
     atoms: tuple[int, ...]
+    worded: bool = False
+    """Whether the sentence is somebody's own wording, which then stands for the name."""
+
+    @property
+    def phrase(self) -> str:
+        """Question and answer as one phrase: the name and the answer, or the sentence where it is somebody's own."""
+        return f"{self.sentence} {self.said}" if self.worded else f"{self.name}: {self.said}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class Explanation:
         if len(self) > most:
             lines.append(f"The {most} answers that moved the belief most:")
         posteriors = self.posteriors
-        said = {k: f"{self.steps[k].name}: {self.steps[k].said}" for k in shown}
+        said = {k: self.steps[k].phrase for k in shown}
         believed = {k: self._top(posteriors[k + 1], top) for k in shown}
         room = width - 8 - max((len(words) for words in believed.values()), default=0)
         beside = max((len(words) for words in said.values() if len(words) <= room), default=0)
@@ -166,6 +173,8 @@ class Explanation:
         data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
         for step in data["steps"]:  # JSON has no NaN, the gain of a question that the pursuit did not choose
             step["gain"] = None if np.isnan(step["gain"]) else step["gain"]
+            if not step["worded"]:
+                del step["worded"]
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod

@@ -85,6 +85,7 @@ class Trace:
                 gain_error=float(self.gain_errors[i, k]),
                 posterior=tuple(self.posteriors[i, k + 1].tolist()),
                 atoms=tuple(a for a in qs.query_atoms[q].tolist() if a != UNKNOWN),
+                worded=q in qs.worded,
             )
             for k, (q, answer) in enumerate(self.history(i))
         )
