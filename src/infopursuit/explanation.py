@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from infopursuit.files import write_atomically
 from infopursuit.progress import bar
 from infopursuit.types import UNKNOWN, Answer, FloatArray
 
@@ -167,6 +169,18 @@ class Explanation:
                 for atom, value in known:
                     pixels[atom] = value
         return pixels.reshape(self.shape)
+
+    def to_html(self, path: Any = None, *, image: Any = None, truth: Any = None, title: str | None = None) -> str:
+        """The explanation as one HTML file that needs nothing else, step by step; written to ``path`` if given.
+
+        ``image``: what was asked about, for patch queries. ``truth``: the true class.
+        """
+        from infopursuit.report.page import explanation_page
+
+        page = explanation_page(self, image=image, truth=truth, title=title)
+        if path is not None:
+            write_atomically(Path(path), page.encode())
+        return page
 
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""

@@ -193,7 +193,8 @@ def _go_on(args: argparse.Namespace, clf: InformationPursuitClassifier, seconds:
     terminal.say(
         f"  infopursuit ask {folder}",
         f"  infopursuit serve {folder}",
-        f"  infopursuit explain {data} --model {folder} --label {label} --html explained.html",
+        f"  infopursuit explain {data} --model {folder} --label {label} \\",
+        "      --html explained.html",
     )
 
 
