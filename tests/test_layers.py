@@ -28,6 +28,7 @@ LAYERS = (
     {"storage"},
     {"datasets", "plots"},
     {"evaluation"},
+    {"fitting"},
     {"demo", "report", "server", "cluster"},
     {"cli"},
     {"__main__"},
@@ -47,6 +48,7 @@ OPTIONAL = (
     "ray",
     "snowballstemmer",
     "uvicorn",
+    "yaml",
 )
 
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
