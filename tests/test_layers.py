@@ -27,6 +27,7 @@ LAYERS = (
     {"estimator"},
     {"storage"},
     {"datasets", "plots"},
+    {"shipped"},
     {"evaluation"},
     {"demo", "report", "server", "cluster"},
     {"cli"},
