@@ -28,8 +28,10 @@ OPTIONAL = {
     "polars",
     "pooch",
     "pyarrow",
+    "pydantic",
     "ray",
     "snowballstemmer",
+    "starlette",
     "uvicorn",
 }
 
