@@ -117,10 +117,10 @@ def test_going_through_the_steps_of_a_digit(visit):
     last = int(slider.get_attribute("max"))
     end = believed(page, "draw")
     for _ in range(last):
-        page.get_by_role("button", name="Back").click()
+        page.get_by_role("button", name="Back", exact=True).click()
     assert slider.input_value() == "0"
     assert set(believed(page, "draw").values()) == {"10\u00a0%"}
-    assert page.get_by_role("button", name="Back").is_disabled()
+    assert page.get_by_role("button", name="Back", exact=True).is_disabled()
     for _ in range(last):
         page.get_by_role("button", name="Step", exact=True).click()
     assert believed(page, "draw") == end
@@ -290,7 +290,8 @@ def test_the_policy_forbids_other_hosts(visit):
     page = visit()
     page.wait_for_selector("#draw .bars li")
     script = """async () => {
-        const broken = new Promise((done) => document.addEventListener("securitypolicyviolation", (e) => done(e.violatedDirective)));
+        const broken = new Promise((done) =>
+            document.addEventListener("securitypolicyviolation", (event) => done(event.violatedDirective)));
         const reached = await fetch("http://127.0.0.2:9/").then(() => true, () => false);
         return [reached, await broken];
     }"""

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from infopursuit.evaluation.bench import bench
+from infopursuit.evaluation.bench_serve import bench_serve
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.pages import update_page
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, train_images
@@ -17,7 +18,11 @@ FOLDER = Path("benchmarks/results")
 ALL = "all"
 
 BENCH_SUMMARY = "measure speed, and how often the short cuts miss the best query"
-BENCH_EXAMPLES = ("infopursuit bench", "infopursuit bench --histories 20 --out results")
+BENCH_EXAMPLES = (
+    "infopursuit bench",
+    "infopursuit bench --histories 20 --out results",
+    "infopursuit bench --serve animals --people 200 --seconds 60",
+)
 TRAIN_SUMMARY = "train the generative model of an experiment; stopped and called again, it goes on"
 TRAIN_EXAMPLES = ("infopursuit train fashion --out fashion-vae.safetensors",)
 REPRODUCE_SUMMARY = "run one of the paper's experiments, from the data to a table of results"
@@ -34,11 +39,18 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--histories", type=_positive, default=120, metavar="N", help="histories to compare on (default: 120)"
     )
+    add = parser.add_argument
+    add("--serve", metavar="MODEL", help="measure a server with this model under load, and nothing else")
+    add("--people", type=_positive, default=200, metavar="N", help="with --serve: who answer (default: 200)")
+    add("--seconds", type=_positive, default=60, metavar="N", help="with --serve: how long (default: 60)")
 
 
 def run_bench(args: argparse.Namespace) -> int:
     """Measure and tell."""
-    bench(folder=args.out, say=Terminal().say, n_histories=args.histories)
+    if args.serve is not None:
+        bench_serve(args.serve, people=args.people, seconds=args.seconds, folder=args.out, say=Terminal().say)
+    else:
+        bench(folder=args.out, say=Terminal().say, n_histories=args.histories)
     return 0
 
 
