@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from infopursuit.evaluation.animal_game import bench_animals
 from infopursuit.evaluation.bench import bench
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.pages import update_page
@@ -17,7 +18,12 @@ FOLDER = Path("benchmarks/results")
 ALL = "all"
 
 BENCH_SUMMARY = "measure speed, and how often the short cuts miss the best query"
-BENCH_EXAMPLES = ("infopursuit bench", "infopursuit bench --histories 20 --out results")
+BENCH_EXAMPLES = (
+    "infopursuit bench",
+    "infopursuit bench --histories 20 --out results",
+    "infopursuit bench animals",
+)
+SPEED, ANIMALS = "speed", "animals"
 TRAIN_SUMMARY = "train the generative model of an experiment; stopped and called again, it goes on"
 TRAIN_EXAMPLES = ("infopursuit train fashion --out fashion-vae.safetensors",)
 REPRODUCE_SUMMARY = "run one of the paper's experiments, from the data to a table of results"
@@ -30,6 +36,14 @@ REPRODUCE_EXAMPLES = (
 
 def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``bench``."""
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=[SPEED, ANIMALS],
+        default=SPEED,
+        metavar="WHAT",
+        help=f"{SPEED} (the default), or {ANIMALS}: how often the animals that come along are found",
+    )
     _add_out(parser)
     parser.add_argument(
         "--histories", type=_positive, default=120, metavar="N", help="histories to compare on (default: 120)"
@@ -38,6 +52,9 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_bench(args: argparse.Namespace) -> int:
     """Measure and tell."""
+    if args.what == ANIMALS:
+        bench_animals(folder=args.out, say=Terminal().say)
+        return 0
     bench(folder=args.out, say=Terminal().say, n_histories=args.histories)
     return 0
 
