@@ -62,7 +62,7 @@ def bench_serve(
     result = _summary(tally, people, took, spent, served)
     for line in _lines(result):
         say(line)
-    command_line = f"infopursuit bench --serve {model} --people {people} --seconds {seconds:g}"
+    command_line = f"infopursuit bench serve --model {model} --people {people} --seconds {seconds:g}"
     say(f"written to {write_result(folder, f'serve-{name}', command_line, {'model': model, **result})}")
     return result
 

@@ -2,7 +2,7 @@
 
 >>> from infopursuit import shipped
 >>> shipped.names()
-('digits', 'mnist')
+('animals', 'digits', 'mnist')
 """
 
 from infopursuit.shipped.catalog import is_shipped, load, names, open_model, summary

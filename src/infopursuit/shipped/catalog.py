@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit import storage
+from infopursuit.shipped.animals import load_animals
 from infopursuit.shipped.mnist import load_mnist
 
 FOLDER = Path(__file__).parent
-"""Where they lie: in folders that `storage.save` wrote, and what `python -m infopursuit.shipped.make` made of it."""
+"""Where they lie: the animals as a table, the others as ``python -m infopursuit.shipped.make`` writes them."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,10 @@ class Shipped:
 
 
 MODELS = {
+    "animals": Shipped(
+        "Think of an animal and answer yes or no: about a hundred animals, told apart by questions anybody can answer.",
+        lambda: load_animals(FOLDER),
+    ),
     "digits": Shipped(
         "Handwritten digits of 8 x 8 pixels, told apart by asking what is in 3 x 3 patches of the image.",
         lambda: storage.load(FOLDER / "digits"),

@@ -1,7 +1,8 @@
 """Make the models that come along: ``python -m infopursuit.shipped.make [NAME ...]``.
 
-They are written into the package. The same versions of the libraries give the same files. ``mnist`` needs the data set,
-in the folder that ``INFOPURSUIT_DATA`` names, to encode its training images; only what the VAE draws is kept.
+The animals need no making: their table is the model. The others are written into the package, and the same versions of
+the libraries give the same files. ``mnist`` needs the data set, in the folder that ``INFOPURSUIT_DATA`` names, to
+encode its training images; only what the VAE draws is kept.
 """
 
 from __future__ import annotations
