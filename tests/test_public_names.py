@@ -30,8 +30,10 @@ OPTIONAL = {
     "polars",
     "pooch",
     "pyarrow",
+    "pydantic",
     "ray",
     "snowballstemmer",
+    "starlette",
     "uvicorn",
 }
 

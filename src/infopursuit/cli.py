@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from infopursuit import __version__, demo
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
+from infopursuit.server import command as serve
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)
 """What a user can cause: said in one line, without a traceback."""
@@ -43,6 +44,7 @@ COMMANDS: tuple[Command, ...] = (
         evaluate_command.run,
         evaluate_command.EXAMPLES,
     ),
+    Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),
     Command(
         "reproduce",
         measure.REPRODUCE_SUMMARY,
