@@ -29,6 +29,7 @@ LAYERS = (
     {"datasets", "plots"},
     {"shipped"},
     {"evaluation"},
+    {"fitting"},
     {"demo", "report", "server", "cluster"},
     {"cli"},
     {"__main__"},
@@ -53,6 +54,7 @@ OPTIONAL = (
     "snowballstemmer",
     "starlette",
     "uvicorn",
+    "yaml",
 )
 
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -9,6 +9,7 @@ from infopursuit import models, posteriors, queries
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
+from infopursuit.fitting.fit_table import fit_table
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 from infopursuit.storage import load, save
@@ -28,6 +29,7 @@ __all__ = [
     "Pursuit",
     "Session",
     "Trace",
+    "fit_table",
     "load",
     "models",
     "posteriors",

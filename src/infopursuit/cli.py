@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from infopursuit import __version__, demo
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
+from infopursuit.fitting import fit_command
+from infopursuit.report import explain_command
 from infopursuit.server import command as serve
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)
@@ -37,6 +39,10 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     # in the order of the help text
     Command("demo", demo.SUMMARY, demo.add_arguments, demo.run, demo.EXAMPLES),
+    Command("fit", fit_command.SUMMARY, fit_command.add_arguments, fit_command.run, fit_command.EXAMPLES),
+    Command(
+        "explain", explain_command.SUMMARY, explain_command.add_arguments, explain_command.run, explain_command.EXAMPLES
+    ),
     Command(
         "evaluate",
         evaluate_command.SUMMARY,

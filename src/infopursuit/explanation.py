@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from infopursuit.files import write_atomically
 from infopursuit.progress import bar
 from infopursuit.types import UNKNOWN, Answer, FloatArray
 
@@ -36,6 +38,13 @@ class ExplanationStep:
     gain_error: float
     posterior: tuple[float, ...]
     atoms: tuple[int, ...]
+    worded: bool = False
+    """Whether the sentence is somebody's own wording, which then stands for the name."""
+
+    @property
+    def phrase(self) -> str:
+        """Question and answer as one phrase: the name and the answer, or the sentence where it is somebody's own."""
+        return f"{self.sentence} {self.said}" if self.worded else f"{self.name}: {self.said}"
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class Explanation:
         if len(self) > most:
             lines.append(f"The {most} answers that moved the belief most:")
         posteriors = self.posteriors
-        said = {k: f"{self.steps[k].name}: {self.steps[k].said}" for k in shown}
+        said = {k: self.steps[k].phrase for k in shown}
         believed = {k: self._top(posteriors[k + 1], top) for k in shown}
         room = width - 8 - max((len(words) for words in believed.values()), default=0)
         beside = max((len(words) for words in said.values() if len(words) <= room), default=0)
@@ -161,11 +170,25 @@ class Explanation:
                     pixels[atom] = value
         return pixels.reshape(self.shape)
 
+    def to_html(self, path: Any = None, *, image: Any = None, truth: Any = None, title: str | None = None) -> str:
+        """The explanation as one HTML file that needs nothing else, step by step; written to ``path`` if given.
+
+        ``image``: what was asked about, for patch queries. ``truth``: the true class.
+        """
+        from infopursuit.report.page import explanation_page
+
+        page = explanation_page(self, image=image, truth=truth, title=title)
+        if path is not None:
+            write_atomically(Path(path), page.encode())
+        return page
+
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""
         data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
         for step in data["steps"]:  # JSON has no NaN, the gain of a question that the pursuit did not choose
             step["gain"] = None if np.isnan(step["gain"]) else step["gain"]
+            if not step["worded"]:
+                del step["worded"]
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from infopursuit.explanation import Explanation, ExplanationStep
+from infopursuit.files import write_atomically
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, History, IntArray
 
@@ -85,6 +87,7 @@ class Trace:
                 gain_error=float(self.gain_errors[i, k]),
                 posterior=tuple(self.posteriors[i, k + 1].tolist()),
                 atoms=tuple(a for a in qs.query_atoms[q].tolist() if a != UNKNOWN),
+                worded=q in qs.worded,
             )
             for k, (q, answer) in enumerate(self.history(i))
         )
@@ -97,6 +100,28 @@ class Trace:
             exact_gains=self.exact_gains,
             shape=getattr(qs, "shape", None),
         )
+
+    def to_html(
+        self,
+        path: Any = None,
+        *,
+        images: Any = None,
+        truth: Any = None,
+        names: Sequence[Any] | None = None,
+        most: int = 50,
+        title: str | None = None,
+    ) -> str:
+        """One HTML file that needs nothing else: a summary, and the first ``most`` explanations step by step.
+
+        Written to ``path`` if that is given; returned in any case. ``images``: what was asked about, for patch
+        queries. ``truth``: the true classes. ``names``: what the inputs are called.
+        """
+        from infopursuit.report.page import trace_page
+
+        page = trace_page(self, images=images, truth=truth, names=names, most=most, title=title)
+        if path is not None:
+            write_atomically(Path(path), page.encode())
+        return page
 
 
 class TraceWriter:

@@ -13,6 +13,7 @@ import numpy as np
 from infopursuit import datasets
 from infopursuit.datasets.catalog import ALIASES, NAMES
 from infopursuit.datasets.files import read_arrays
+from infopursuit.datasets.table_files import MOST_BYTES, check_size, is_table_file, read_frame
 from infopursuit.engine import Pursuit
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.missing import is_missing
@@ -21,16 +22,14 @@ from infopursuit.queries.words import Words
 
 Part = Literal["test", "train"]
 
-MOST_BYTES = 8 * 2**30
-"""Files that would take more than this in memory are refused before they are read."""
-CSV, PARQUET, NPZ = (".csv", ".csv.gz", ".tsv", ".tsv.gz"), (".parquet", ".pq"), (".npz",)
+NPZ = (".npz",)
 LABELS, TEXTS = ("label", "y", "target", "class"), ("text", "texts", "headline", "x")
 """What the column of labels, and that of texts, is called where nobody says."""
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Inputs with labels. source: where they come from, in a few words."""
+    """Inputs with labels, y, or None where there are none. source: where they come from, in a few words."""
 
     X: Any
     y: Any
@@ -38,22 +37,24 @@ class Examples:
 
     def first(self, n: int | None) -> Examples:
         """The first n of them, all where n is None."""
-        return self if n is None else Examples(self.X[:n], self.y[:n], self.source)
+        return self if n is None else Examples(self.X[:n], None if self.y is None else self.y[:n], self.source)
 
 
-def read_examples(source: str, pursuit: Pursuit, *, label: str | None = None, part: Part = "test") -> Examples:
+def read_examples(
+    source: str, pursuit: Pursuit, *, label: str | None = None, part: Part = "test", labelled: bool = True
+) -> Examples:
     """The inputs and labels of a table (csv, tsv, parquet), of an npz file, or of a data set by its name.
 
     A table has a column of labels, ``label``, and is matched with the model by the names of its columns, or by their
     order where the model knows no names. An npz file has ``x`` and ``y``, or ``x_test`` and ``y_test`` beside
-    ``x_train`` and ``y_train``.
+    ``x_train`` and ``y_train``. ``labelled=False`` also takes files without labels; y is then None.
     """
     path = Path(source).expanduser()
     if path.is_file():
         if path.name.lower().endswith(NPZ):
-            return _from_npz(path, pursuit, part)
-        if path.name.lower().endswith((*CSV, *PARQUET)):
-            return _from_table(path, pursuit, label)
+            return _from_npz(path, pursuit, part, labelled)
+        if is_table_file(path):
+            return _from_table(path, pursuit, label, labelled)
         raise ValueError(f"{path} ends in {path.suffix!r}; give a .csv, .tsv, .parquet or .npz file")
     if is_dataset(source):
         return _from_dataset(source, pursuit, part)
@@ -89,10 +90,13 @@ def _from_dataset(name: str, pursuit: Pursuit, part: Part) -> Examples:
     return Examples(getattr(data, f"x_{part}"), as_classes(y, pursuit.classes, source), source)
 
 
-def _from_npz(path: Path, pursuit: Pursuit, part: Part) -> Examples:
+def _from_npz(path: Path, pursuit: Pursuit, part: Part, labelled: bool) -> Examples:
     names = _npz_names(path)
     pairs = ((f"x_{part}", f"y_{part}"), ("x", "y"), ("X", "y"))
     found = next((pair for pair in pairs if set(pair) <= set(names)), None)
+    alone = next((x for x, _ in pairs if x in names), None)
+    if found is None and alone is not None and not labelled:
+        return Examples(read_arrays(path, (alone,))[alone], None, str(path))
     if found is None:
         raise ValueError(
             f"{path} has {', '.join(names) or 'nothing'}; expected the arrays x_{part} and y_{part}, or x and y"
@@ -106,30 +110,14 @@ def _from_npz(path: Path, pursuit: Pursuit, part: Part) -> Examples:
     return Examples(x, as_classes(y, pursuit.classes, f"{found[1]} of {path}"), str(path))
 
 
-def _from_table(path: Path, pursuit: Pursuit, label: str | None) -> Examples:
-    _check_size(path, path.stat().st_size)
-    frame = _read_frame(path)
-    frame.columns = [str(name) for name in frame.columns]
+def _from_table(path: Path, pursuit: Pursuit, label: str | None, labelled: bool) -> Examples:
+    frame = read_frame(path)
     names: list[str] = frame.columns.tolist()
+    if label is None and not labelled and not _likely_labels(names, pursuit):
+        return Examples(_as_inputs(frame, pursuit, path), None, str(path))
     label = _label_column(names, label, pursuit, path)
     y = as_classes(frame[label].to_numpy(dtype=object), pursuit.classes, f"column {label!r} of {path}")
     return Examples(_as_inputs(frame.drop(columns=label), pursuit, path), y, str(path))
-
-
-def _read_frame(path: Path) -> Any:
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(f"reading {path} needs pandas; pip install pandas pyarrow, or give an .npz file") from None
-    try:
-        if path.name.lower().endswith(PARQUET):
-            return pd.read_parquet(path)
-        separator = "\t" if ".tsv" in path.name.lower() else ","
-        return pd.read_csv(path, sep=separator, low_memory=False)
-    except ImportError as error:
-        raise ImportError(f"reading {path} needs pyarrow; pip install pyarrow, or give a .csv ({error})") from None
-    except (ValueError, OSError, EOFError) as error:
-        raise ValueError(f"{path} cannot be read as a table: {error}") from None
 
 
 # ---- what the model takes -------------------------------------------------------------------------------------------
@@ -179,11 +167,16 @@ def _label_column(names: Sequence[str], label: str | None, pursuit: Pursuit, pat
         if label not in names:
             raise ValueError(f"{path} has no column {label!r}; its columns are {_shown(names)}")
         return label
-    likely = [name for name in names if name.lower() in LABELS and name not in _columns(pursuit)]
+    likely = _likely_labels(names, pursuit)
     if len(likely) != 1:
         what = f"has {' and '.join(map(repr, likely))}" if likely else f"has the columns {_shown(names)}"
         raise ValueError(f"{path} {what}; say which one holds the labels with --label COLUMN")
     return likely[0]
+
+
+def _likely_labels(names: Sequence[str], pursuit: Pursuit) -> list[str]:
+    """Columns whose name says that they hold labels."""
+    return [name for name in names if name.lower() in LABELS and name not in _columns(pursuit)]
 
 
 def as_classes(y: Any, classes: Any, source: str) -> Any:
@@ -217,15 +210,10 @@ def _npz_names(path: Path) -> list[str]:
     """The arrays of an npz file; its sizes are looked at before anything is unpacked."""
     try:
         with zipfile.ZipFile(path) as archive:
-            _check_size(path, sum(entry.file_size for entry in archive.infolist()))
+            check_size(path, sum(entry.file_size for entry in archive.infolist()), MOST_BYTES)
             return [entry.filename.removesuffix(".npy") for entry in archive.infolist()]
     except zipfile.BadZipFile as error:
         raise ValueError(f"{path} is not a readable npz file ({error})") from None
-
-
-def _check_size(path: Path, n_bytes: int) -> None:
-    if n_bytes > MOST_BYTES:
-        raise ValueError(f"{path} holds {n_bytes / 2**30:.1f} GiB, more than {MOST_BYTES / 2**30:g}; give a part of it")
 
 
 def _shown(names: Sequence[Any], most: int = 8) -> str:

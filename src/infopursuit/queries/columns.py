@@ -59,6 +59,11 @@ class Columns(QuerySet):
             values[:, atom] = field.encode(table.column(positions[field.name]))
         return values
 
+    @property
+    def topics(self) -> list[tuple[str, str]]:
+        """For each query its column, and the threshold or category that it asks for."""
+        return [(field.name, query.shown) for field in self.fields for query in field.queries()]
+
     def to_spec(self) -> dict[str, Any]:
         return {
             "columns": list(self.columns),

@@ -18,6 +18,10 @@ YES_NO_WORDS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"})
 """Pairs of categories that answer the column's own name: "smoker?", "yes"."""
 
 
+SHARES = {"no": 0.0, "false": 0.0, "n": 0.0, "f": 0.0, "yes": 1.0, "true": 1.0, "y": 1.0, "t": 1.0, "sometimes": 0.5}
+"""How often a yes/no question is answered with yes, in words."""
+
+
 class FieldQuery(NamedTuple):
     """One query about a field."""
 
@@ -39,8 +43,9 @@ class YesNoField:
         return 2
 
     def encode(self, column: Column) -> IntArray:
-        """(B,) 0, 1, and -1 where the column has something else, which training never saw."""
-        numbers = column.numbers()
+        """(B,) 0, 1, and -1 where the column has something else, which training never saw; "yes" and "no" will do."""
+        numbers = as_shares(column)
+        numbers = column.numbers() if numbers is None else numbers
         return np.where(numbers == 1, 1, np.where(numbers == 0, 0, UNKNOWN))
 
     def queries(self) -> list[FieldQuery]:
@@ -148,6 +153,28 @@ FIELDS: dict[str, type[Any]] = {
     "date": DateField,
     "category": CategoryField,
 }
+
+
+def as_shares(column: Column) -> FloatArray | None:
+    """(B,) how often the answer is yes, by words such as "no", "yes" and "sometimes" or by numbers from 0 to 1; NaN
+    where it is not known, None when the column has anything else.
+
+    >>> as_shares(Column("fur", "text", None, np.array([0, 1, 2, -1]), ("0.7", "No", "sometimes"))).tolist()
+    [0.7, 0.0, 0.5, nan]
+    """
+    if column.kind == "date":
+        return None
+    if column.values is not None:
+        shares = column.values
+    else:
+        codes, labels = column.text()
+        try:
+            known = [SHARES[w] if (w := label.strip().lower()) in SHARES else float(w) for label in labels]
+        except ValueError:
+            return None
+        shares = np.array([*known, np.nan])[codes]
+    inside = np.isnan(shares) | ((shares >= 0) & (shares <= 1))
+    return np.asarray(shares, dtype=np.float64) if inside.all() else None
 
 
 def choose_field(column: Column, weights: FloatArray, *, bins: int, yes_no: bool, max_categories: int) -> Field | None:

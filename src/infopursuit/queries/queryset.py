@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -57,6 +58,8 @@ class QuerySet(ABC):
     """
 
     kind: ClassVar[str]
+    worded: frozenset[int] = frozenset()
+    """Queries that somebody has put into words of their own; explanations then use these words."""
 
     def __init__(
         self,
@@ -108,6 +111,25 @@ class QuerySet(ABC):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuerySet:
         """Nothing is left to learn; returns itself."""
         return self
+
+    @property
+    def topics(self) -> Sequence[tuple[str, str]]:
+        """For each query what it is about, and the threshold or category that it asks for: ("age", "50")."""
+        return [(name, "") for name in self.names]
+
+    def with_words(self, words: Mapping[int, tuple[str, Sequence[str] | None]]) -> Self:
+        """The same queries, some of them asked in other words: a sentence, and names for the choices or None."""
+        sentences = list(self.sentences)
+        choices: list[tuple[str, ...]] = [()] * len(self) if self._choices is None else list(self._choices)
+        for index, (sentence, names) in words.items():
+            sentences[index] = str(sentence)
+            if names is not None:
+                choices[index] = tuple(str(name) for name in names)
+        changed = copy.copy(self)
+        changed.sentences, changed._choices = tuple(sentences), tuple(choices)
+        changed.worded = self.worded | frozenset(words)
+        changed._check_words()
+        return changed
 
     @property
     def width(self) -> int:
@@ -188,8 +210,9 @@ class QuerySet(ABC):
         )
 
     def say(self, query: int, answer: Answer) -> str:
-        """A query and its answer as one phrase: ``"bill shape is dagger: no"``."""
-        return f"{self.names[query]}: {self.say_answer(query, answer)}"
+        """A query and its answer as one phrase: ``"bill shape is dagger: no"``; in its own words, if it has any."""
+        asked = self.sentences[query] if query in self.worded else f"{self.names[query]}:"
+        return f"{asked} {self.say_answer(query, answer)}"
 
     def say_answer(self, query: int, answer: Answer) -> str:
         """An answer in words."""

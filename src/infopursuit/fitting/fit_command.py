@@ -1,0 +1,220 @@
+"""``infopursuit fit``: from a table to a saved questionnaire, with a page in the terminal that says what came out."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.evaluation.evaluation_text import stopping_in_words
+from infopursuit.fitting.facts import ANSWER_ERROR, Facts, read_facts
+from infopursuit.fitting.fit_table import LEAST_GAIN, default_stopping, fit_examples, fit_facts
+from infopursuit.fitting.labelled import LabelledTable, label_table
+from infopursuit.fitting.trial import WRONG, Trial, hold_out, play, try_examples
+from infopursuit.models.learning import Empirical, LatentClasses
+from infopursuit.queries.wording import read_wording
+from infopursuit.session import Session
+from infopursuit.stopping import MaxQueries, Rule
+from infopursuit.terminal import Terminal, table
+
+SUMMARY = "make a questionnaire from a table: csv or parquet in, model out"
+EXAMPLES = (
+    "infopursuit fit animals.csv --label animal --out animals",
+    "infopursuit fit patients.parquet --label disease --out triage --wording de.yaml",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``fit``."""
+    add = parser.add_argument
+    add("table", type=Path, metavar="TABLE", help=".csv, .tsv or .parquet file")
+    add("--label", required=True, metavar="COLUMN", help="the column to be found out")
+    add("--out", required=True, type=Path, metavar="DIR", help="folder for the model")
+    add("--facts", action=argparse.BooleanOptionalAction, help="a row states what is true of its label (else: is one "
+        "example); if not given, facts where labels have fewer than three rows on average")  # fmt: skip
+    add("--wording", type=Path, metavar="FILE", help=".csv or .yaml with a sentence for each question")
+    add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
+    add("--model", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
+    add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
+    add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
+    add("--epsilon", type=_share, default=0.01, metavar="E", help="stop when 1 - E sure (0.01)")
+    add("--least-gain", type=_share, default=LEAST_GAIN, metavar="NATS", help="stop when no question tells more "
+        f"({LEAST_GAIN})")  # fmt: skip
+    add("--max-queries", type=_count, metavar="N", help="stop after N questions")
+    add("--patience", type=_count, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
+    add("--answer-error", type=_share, default=ANSWER_ERROR, metavar="E", help="facts: how often an answer is not "
+        f"as stated ({ANSWER_ERROR})")  # fmt: skip
+    add(
+        "--held-out", type=_held_out, default=0.2, metavar="E", help="examples: share of rows to test on (0.2; 0: none)"
+    )
+    add("--seed", type=_count, default=0, metavar="N", help="what is drawn depends on it (0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, fit, save, tell."""
+    terminal, start = Terminal(), time.monotonic()
+    if args.out.exists() and not args.out.is_dir():
+        raise ValueError(f"--out {args.out} is a file; give a folder")
+    if not args.table.is_file():
+        raise FileNotFoundError(f"{args.table} is not there; give a .csv, .tsv or .parquet file")
+    wording = None if args.wording is None else read_wording(args.wording)
+    rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep)
+    _introduce(args, rows, terminal)
+    settings = {"stopping": _stopping(args), "patience": args.patience, "random_state": args.seed}
+    if rows.facts:
+        if args.model == "empirical":
+            raise ValueError("--model empirical needs examples; a table of facts is its own model. Add --no-facts")
+        facts = read_facts(rows.X, rows.y, len(rows.classes), yes_no=args.queries == "yes-no")
+        clf = fit_facts(rows, facts, args.answer_error, wording, settings)
+        _tell_facts(args, clf, facts, terminal)
+    else:
+        _tell_held_out(args, rows, settings, terminal)
+        clf = fit_examples(rows, args.queries, args.model, wording, settings)
+        terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {model_in_words(clf)}.")
+    _first_questions(clf, terminal)
+    clf.save(args.out)
+    _go_on(args, clf, time.monotonic() - start, terminal)
+    return 0
+
+
+def model_in_words(clf: InformationPursuitClassifier) -> str:
+    """Which model it is, for people."""
+    chosen = clf.selection_[0].learner if clf.selection_ else None
+    if isinstance(chosen, Empirical) or clf.model_.kind == "empirical":
+        return "the rows themselves, smoothed (empirical); the folder will contain them"
+    if isinstance(chosen, LatentClasses):
+        return f"{chosen.n_latents} kinds of rows within each label (a table with hidden kinds)"
+    return "how frequent each answer is for each label (a table, naive Bayes)"
+
+
+def _stopping(args: argparse.Namespace) -> Rule:
+    rule = default_stopping(args.epsilon, args.least_gain)
+    return rule if args.max_queries is None else rule | MaxQueries(args.max_queries)
+
+
+def _introduce(args: argparse.Namespace, rows: LabelledTable, terminal: Terminal) -> None:
+    n_rows, n_labels = len(rows.y), len(rows.classes)
+    terminal.tell(
+        f"{args.table}: {n_rows:,} rows, {n_labels:,} labels ({args.label}), {rows.X.shape[1]} columns to ask about."
+    )
+    if rows.unlabelled:
+        terminal.tell(f"{rows.unlabelled:,} rows have no label and are left out.")
+    for name, why in list(rows.left_out.items())[:8]:
+        terminal.tell(f"Not asked about: {name} ({why}).", style="faint")
+    if len(rows.left_out) > 8:
+        terminal.tell(f"Nor about {len(rows.left_out) - 8} more columns like these.", style="faint")
+    if rows.facts:
+        terminal.tell(
+            f"Taken as a table of facts ({rows.why}): a row states what is true of its label. --no-facts takes rows "
+            f"as examples."
+        )
+    else:
+        terminal.tell(f"Taken as examples ({rows.why}). --facts takes a row as what is true of its label.")
+
+
+def _tell_facts(args: argparse.Namespace, clf: InformationPursuitClassifier, facts: Facts, terminal: Terminal) -> None:
+    terminal.head("How well it works")
+    terminal.tell(
+        f"{len(facts.queries):,} questions. An answer is taken to be another one than the table states in "
+        f"{100 * args.answer_error:g} % of the cases, so that one wrong answer rules nothing out (--answer-error)."
+    )
+    as_stated = play(clf.pursuit_, facts, args.seed)
+    wrong = play(clf.pursuit_, facts, args.seed, wrong=WRONG)
+    rows = {"answered as the table says": as_stated, f"with {100 * WRONG:g} % wrong answers": wrong}
+    terminal.say(*trial_table(rows))
+    twins = facts.twins()
+    if twins:
+        shown = "; ".join(" = ".join(str(clf.classes_[c]) for c in group[:3]) for group in twins[:3])
+        terminal.tell(
+            f"{sum(map(len, twins))} labels share all their facts with another, so that no question tells them apart: "
+            f"{shown}{' ...' if len(twins) > 3 else ''}. Naming one of those counts as right; the very label is named "
+            f"in {100 * as_stated.exact:.1f} %."
+        )
+
+
+def _tell_held_out(args: argparse.Namespace, rows: LabelledTable, settings: dict[str, Any], terminal: Terminal) -> None:
+    if not args.held_out:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a column that is constant in this part is not left out for good
+        held = hold_out(rows, args.held_out, args.seed)
+        if held is None:
+            terminal.tell("There are too few different rows to hold any out, so that it was not tested.")
+            return
+        terminal.head("How well it works")
+        found = try_examples(rows, held, args.queries, args.model, settings, args.seed)
+    different = min(len(set(held.groups[held.rows].tolist())), found.n_inputs)
+    terminal.tell(
+        f"Fitted on {int((~held.rows).sum()):,} rows, tested on {found.n_inputs:,} others, {different:,} of them "
+        f"different. Rows that are alike are never on both sides."
+    )
+    terminal.say(*trial_table({"on rows held out": found}))
+
+
+def trial_table(trials: dict[str, Trial]) -> list[str]:
+    """A line for each trial."""
+    lines = [["", "right", "questions", "at most"]]
+    for name, trial in trials.items():
+        error = f" ± {100 * trial.standard_error:.1f}" if trial.standard_error else ""
+        lines.append([name, f"{100 * trial.accuracy:.1f}{error} %", f"{trial.length:.1f}", f"{trial.longest}"])
+    return table(lines)
+
+
+def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
+    terminal.head("What it asks first")
+    session = clf.session()
+    if session.question is None:
+        terminal.tell(f"Nothing: it stops at once ({session.stopped_because}).")
+        return
+    terminal.say(f"  {session.question}")
+    for choice in list(session.question.choices)[:6]:
+        terminal.say(f"    {choice}: {_then(session.answer(choice))}")
+        session.undo()
+    if len(session.question.choices) > 6:
+        terminal.say(f"    ... ({len(session.question.choices)} answers)")
+
+
+def _then(session: Session) -> str:
+    return f"{session.prediction}" if session.question is None else f"{session.question}"
+
+
+def _go_on(args: argparse.Namespace, clf: InformationPursuitClassifier, seconds: float, terminal: Terminal) -> None:
+    patience = f" (patience {args.patience})" if args.patience else ""
+    terminal.say("")
+    terminal.tell(
+        f"It stops when {stopping_in_words(clf.pursuit_.stopping.to_spec())}{patience}. Written to {args.out} in "
+        f"{seconds:.0f} s. Go on with:"
+    )
+    folder, data, label = (shlex.quote(str(x)) for x in (args.out, args.table, args.label))
+    terminal.say(
+        f"  infopursuit ask {folder}",
+        f"  infopursuit serve {folder}",
+        f"  infopursuit explain {data} --model {folder} --label {label} \\",
+        "      --html explained.html",
+    )
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1, such as 0.01")
+    return value
+
+
+def _held_out(text: str) -> float:
+    if _share(text) > 0.5:
+        raise argparse.ArgumentTypeError(f"{text!r} leaves too little to learn from; give 0.5 or less")
+    return _share(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
+    return int(text)

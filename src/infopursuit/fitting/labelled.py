@@ -1,0 +1,146 @@
+"""A table with a column of labels, made ready: what is asked about, what is left out and why, what kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infopursuit.datasets.table_files import read_frame
+from infopursuit.queries.fields import as_shares
+from infopursuit.queries.missing import is_missing
+from infopursuit.queries.tables import Column, read_table
+from infopursuit.types import IntArray
+
+FEW = 3
+"""With fewer rows than this for a label, on average, a table is one of facts: there is nothing to hold out."""
+LEAST_NAMES = 8
+"""A column of fewer cells than this is never taken for names, although all its cells differ."""
+
+
+@dataclass(frozen=True)
+class LabelledTable:
+    """Rows with labels.
+
+    X: a frame of the columns that are asked about. classes, y: the labels, and (B,) which of them each row has.
+    left_out: the columns that are not asked about, each with the reason. unlabelled: rows that had no label.
+    facts: each row states what is true of its label, rather than being one example of many. why: how that was decided.
+    """
+
+    X: Any
+    classes: Any
+    y: IntArray
+    left_out: dict[str, str]
+    unlabelled: int
+    facts: bool
+    why: str
+
+    @property
+    def labels(self) -> Any:
+        """(B,) the label of each row."""
+        return self.classes[self.y]
+
+
+def label_table(
+    table: Any, label: str, *, facts: bool | None = None, drop: Sequence[str] = (), keep: Sequence[str] = ()
+) -> LabelledTable:
+    """Make a table ready: a file (csv, tsv, parquet), or a pandas, polars or pyarrow table.
+
+    Columns that cannot be asked about are left out: those in ``drop``, those with fewer than two different values, and,
+    unless in ``keep``, names (texts that differ from row to row) and row numbers.
+    """
+    frame = read_frame(Path(table).expanduser()) if isinstance(table, (str, Path)) else _as_pandas(table)
+    names = [str(name) for name in frame.columns]
+    for argument, wanted in (("label", (label,)), ("drop", drop), ("keep", keep)):
+        for name in wanted:
+            if name not in names:
+                raise ValueError(f"{argument}={name!r} is no column of the table; {_near(name, names)}")
+    if label in drop:
+        raise ValueError(f"drop={label!r} is the column of the labels; leave it out of drop")
+    frame = frame.set_axis(names, axis=1)
+    cells = [_label(cell) for cell in frame[label].to_numpy(dtype=object).tolist()]
+    known = np.array([cell is not None for cell in cells], dtype=bool)
+    if not known.any():
+        raise ValueError(f"label={label!r} is an empty column; every row needs a label")
+    frame = frame[known].drop(columns=label).reset_index(drop=True)
+    labels = [cell for cell in cells if cell is not None]
+    if len({type(cell) for cell in labels}) > 1:
+        labels = [str(cell) for cell in labels]
+    classes, y = np.unique(np.array(labels), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"label={label!r} has one label only, {labels[0]!r}; there is nothing to find out")
+    left_out = dict.fromkeys(drop, "as you said") | _left_out(frame.drop(columns=list(drop)), keep)
+    if len(left_out) == frame.shape[1]:
+        shown = ", ".join(f"{name} ({why})" for name, why in list(left_out.items())[:6])
+        raise ValueError(f"no column is left to ask about: {shown or 'there is only that of the labels'}")
+    is_facts, why = _is_facts(len(y), len(classes), facts)
+    frame = frame.drop(columns=list(left_out))
+    return LabelledTable(frame, classes, y, left_out, int((~known).sum()), is_facts, why)
+
+
+def _is_facts(n_rows: int, n_labels: int, said: bool | None) -> tuple[bool, str]:
+    if said is not None:
+        return said, "as you said"
+    each = "each label has one row" if n_rows == n_labels else f"{n_rows:,} rows for {n_labels:,} labels"
+    return n_rows < FEW * n_labels, each
+
+
+def _left_out(frame: Any, keep: Sequence[str]) -> dict[str, str]:
+    table = read_table(frame)
+    found = {}
+    for position, name in enumerate(table.names):
+        column = table.column(position)
+        codes, _ = column.text()
+        known = codes[codes >= 0]
+        different = len(np.unique(known))
+        if different < 2:
+            found[name] = "the same in every row" if different else "empty"
+        elif name not in keep and _is_name(column, len(known), different):
+            found[name] = "a name: it differs from row to row"
+        elif name not in keep and _is_row_number(column):
+            found[name] = "row numbers"
+    return found
+
+
+def _is_name(column: Column, known: int, different: int) -> bool:
+    return column.kind == "text" and known >= LEAST_NAMES and different >= 0.9 * known and as_shares(column) is None
+
+
+def _is_row_number(column: Column) -> bool:
+    values = column.values
+    if column.kind != "number" or values is None or len(values) < LEAST_NAMES:
+        return False
+    return any(np.array_equal(values, np.arange(start, start + len(values))) for start in (0, 1))
+
+
+def _label(cell: Any) -> Any:
+    """A label as it is shown; None where there is none."""
+    if is_missing(cell):
+        return None
+    if isinstance(cell, str):
+        return cell.strip() or None
+    if isinstance(cell, (bool, np.bool_)):
+        return bool(cell)
+    if isinstance(cell, (int, np.integer)) or (isinstance(cell, (float, np.floating)) and float(cell).is_integer()):
+        return int(cell)
+    return str(cell)
+
+
+def _as_pandas(table: Any) -> Any:
+    if hasattr(table, "iloc"):
+        return table
+    if hasattr(table, "to_pandas"):  # polars, pyarrow
+        return table.to_pandas()
+    raise TypeError(f"table is a {type(table).__name__}; give a file name, or a pandas, polars or pyarrow table")
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    lowered = {entry.lower(): entry for entry in names}
+    near = [lowered[entry] for entry in get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
+    if near:
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    return f"its columns are {', '.join(names[:8])}" + (f" and {len(names) - 8} more" if len(names) > 8 else "")
