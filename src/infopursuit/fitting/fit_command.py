@@ -196,6 +196,7 @@ def _go_on(args: argparse.Namespace, clf: InformationPursuitClassifier, seconds:
         f"  infopursuit explain {data} --model {folder} --label {label} \\",
         "      --html explained.html",
     )
+    terminal.tell("These rows it was fitted on: they show how it explains, not how often it is right.", style="faint")
 
 
 def _share(text: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -43,7 +44,7 @@ def fit_table(
     keep: Sequence[str] = (),
     verbose: bool | None = None,
 ) -> InformationPursuitClassifier:
-    """A classifier that asks about the columns of a table.
+    """A classifier that asks about the columns of a table; ``clf.feature_names_in_`` are those that it asks about.
 
     Parameters
     ----------
@@ -82,7 +83,10 @@ def fit_facts(
 ) -> InformationPursuitClassifier:
     """A classifier from facts: nothing is learnt, the table is the model."""
     asked = with_wording(facts.queries, wording)
-    return InformationPursuitClassifier(asked, facts.model(answer_error), **settings).fit(table.X, table.labels)
+    clf = InformationPursuitClassifier(asked, facts.model(answer_error), **settings)
+    with warnings.catch_warnings():  # a table of facts has as many labels as rows; numbers among them are names
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        return clf.fit(table.X, table.labels)
 
 
 def fit_examples(

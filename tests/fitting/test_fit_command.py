@@ -1,0 +1,237 @@
+"""``infopursuit fit`` and then ``infopursuit explain``, as a person uses them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import infopursuit as ip
+from infopursuit import cli
+from infopursuit.datasets import zoo
+from infopursuit.datasets.files import data_folder
+from infopursuit.fitting.labelled import label_table
+from infopursuit.fitting.trial import Trial, hold_out
+
+
+def animals(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["bird", "cat", "fish"], n)
+    return pd.DataFrame(
+        {
+            "legs": np.select([kind == "bird", kind == "cat"], [2, 4], 0),
+            "skin": np.where(rng.random(n) < 0.8, np.select([kind == "bird", kind == "cat"], ["f", "h"], "s"), "h"),
+            "weight": np.round(rng.normal(np.select([kind == "bird", kind == "cat"], [1, 4], 2), 1.0), 1),
+            "kind": kind,
+        }
+    )
+
+
+def fit(*args):
+    return cli.main(["fit", *map(str, args)])
+
+
+def test_from_a_table_to_a_questionnaire_in_one_command(tmp_path, capsys):
+    animals().to_csv(tmp_path / "animals.csv", index=False)
+    (tmp_path / "de.csv").write_text("query,sentence,choices\nlegs,Hat es mehr als {} Beine?,no = nein | yes = ja\n")
+    out = tmp_path / "model"
+    assert fit(tmp_path / "animals.csv", "--label", "kind", "--out", out, "--wording", tmp_path / "de.csv",
+               "--epsilon", 0.05, "--max-queries", 5, "--patience", 1, "--model", "table") == 0  # fmt: skip
+    said = capsys.readouterr().out
+    for words in ("120 rows, 3 labels (kind), 3 columns", "Taken as examples", "on rows held out", "(a table",
+                  "Hat es mehr als", "nein:", f"infopursuit ask {out}", f"infopursuit serve {out}", "95 % sure",
+                  "5 questions", "patience 1"):  # fmt: skip
+        assert words in " ".join(said.split()), words
+    assert max(map(len, said.replace(str(tmp_path), "").splitlines())) <= 80
+    clf = ip.load(out)
+    assert clf.patience == 1
+    session = clf.session()
+    while session.question is not None:
+        session.answer(0)
+    assert session.explanation.steps
+    assert clf.score(animals(seed=1).drop(columns="kind"), animals(seed=1)["kind"]) > 0.95
+
+
+def test_a_table_of_facts_is_recognised_and_said(tmp_path, capsys):
+    frame = pd.DataFrame(
+        {"animal": ["cat", "owl", "bat", "carp", "pike"], "fur": ["yes", "no", "yes", "no", "no"],
+         "flies": ["no", "yes", "sometimes", "no", "no"], "eggs": [0, 1, 0, 1, 1]}
+    )  # fmt: skip
+    frame.to_csv(tmp_path / "facts.csv", index=False)
+    assert fit(tmp_path / "facts.csv", "--label", "animal", "--out", tmp_path / "model", "--answer-error", 0.05) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for words in ("Taken as a table of facts (each label has one row)", "in 5 % of the cases", "with 5 % wrong answers",
+                  "2 labels share all their facts with another", "carp = pike"):  # fmt: skip
+        assert words in said, words
+    model = ip.load(tmp_path / "model").model_
+    assert (model.kind, model.n_states) == ("table", 5)
+    assert model.tables()[2].min() == pytest.approx(0.05)
+    assert fit(tmp_path / "facts.csv", "--label", "animal", "--out", tmp_path / "m2", "--model", "empirical") == 2
+    assert "--no-facts" in capsys.readouterr().err
+
+
+@pytest.mark.data
+def test_zoo_and_what_it_finds(tmp_path, capsys):
+    if not (data_folder() / "zoo.npz").is_file():
+        pytest.skip("zoo.npz is not there")
+    data = zoo()
+    frame = pd.DataFrame(np.concatenate([data.x_train, data.x_test]), columns=list(data.feature_names))
+    species = np.concatenate([data.ids_train, data.ids_test])
+    frame.insert(0, "animal", species)
+    frame.to_csv(tmp_path / "species.csv", index=False)
+    frame.assign(kind=np.array(data.class_names)[np.concatenate([data.y_train, data.y_test])]).to_csv(
+        tmp_path / "kinds.csv", index=False
+    )
+    assert fit(tmp_path / "species.csv", "--label", "animal", "--out", tmp_path / "species") == 0
+    assert "answered as the table says        100.0 %" in capsys.readouterr().out
+    assert fit(tmp_path / "kinds.csv", "--label", "kind", "--out", tmp_path / "kinds") == 0
+    assert "Not asked about: animal" in capsys.readouterr().out
+    trace = ip.load(tmp_path / "kinds").pursuit_.run(pd.read_csv(tmp_path / "kinds.csv"))
+    assert (trace.predictions == pd.read_csv(tmp_path / "kinds.csv")["kind"]).mean() > 0.95
+
+
+def test_rows_that_are_alike_are_held_out_together():
+    frame = pd.concat([animals()[["legs", "skin", "kind"]]] * 3, ignore_index=True)
+    table = label_table(frame, "kind")
+    held = hold_out(table, 0.2, 0)
+    kept = set(map(tuple, frame[~held.rows][["legs", "skin"]].to_numpy().tolist()))
+    gone = set(map(tuple, frame[held.rows][["legs", "skin"]].to_numpy().tolist()))
+    assert gone
+    assert not kept & gone
+    assert set(frame[~held.rows]["kind"]) == set(frame["kind"])
+
+
+def test_the_standard_error_counts_what_is_alike_once():
+    right = np.array([1, 1, 0, 1])
+    once = Trial.of(right, [1, 2, 3, 4])
+    thrice = Trial.of(np.repeat(right, 3), [1] * 12, groups=np.repeat(np.arange(4), 3))
+    assert once.standard_error == pytest.approx(np.sqrt(0.75 * 0.25 / 4))
+    assert thrice.standard_error == pytest.approx(once.standard_error)
+    assert Trial.of(np.repeat(right, 3), [1] * 12).standard_error < once.standard_error
+
+
+def test_nothing_is_held_out_where_nobody_wants_it_or_nothing_can_be_spared(tmp_path, capsys):
+    animals().to_csv(tmp_path / "a.csv", index=False)
+    assert fit(tmp_path / "a.csv", "--label", "kind", "--out", tmp_path / "m", "--held-out", 0, "--model", "table") == 0
+    assert "held out" not in capsys.readouterr().out
+    pd.DataFrame({"y": ["a", "b"] * 5, "x": [0, 1] * 5}).to_csv(tmp_path / "b.csv", index=False)
+    assert fit(tmp_path / "b.csv", "--label", "y", "--out", tmp_path / "m") == 0
+    assert "too few different rows to hold any out" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        (["gone.csv", "--label", "kind", "--out", "m"], "gone.csv is not there"),
+        (["a.csv", "--label", "knd", "--out", "m"], "did you mean 'kind'"),
+        (["a.csv", "--label", "kind", "--out", "a.csv"], "is a file; give a folder"),
+        (["a.csv", "--label", "kind", "--out", "m", "--wording", "w.csv"], "wording names 'legz'"),
+        (["a.csv", "--label", "kind", "--out", "m", "--wording", "gone.yaml"], "gone.yaml"),
+        (["a.csv", "--label", "kind", "--out", "m", "--epsilon", "2"], "--epsilon"),
+        (["a.csv", "--label", "kind", "--out", "m", "--held-out", "0.9"], "--held-out"),
+        (["a.csv", "--out", "m"], "--label"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(tmp_path, monkeypatch, capsys, args, named):
+    monkeypatch.chdir(tmp_path)
+    animals().to_csv("a.csv", index=False)
+    (tmp_path / "w.csv").write_text("query,sentence\nlegz,Beine?\n")
+    assert fit(*args) == 2
+    err = capsys.readouterr().err
+    assert named in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "m").exists()
+
+
+# ---- and then explain -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fit")
+    animals().to_csv(folder / "animals.csv", index=False)
+    wording = folder / "w.csv"
+    wording.write_text("query,sentence,choices\nlegs,Mehr als {} Füße?,yes = ja\n", encoding="utf-8")
+    ip.fit_table(folder / "animals.csv", "kind", wording=wording, model="table").save(folder / "model")
+    return folder / "model"
+
+
+def explain(*args):
+    return cli.main(["explain", *map(str, args)])
+
+
+def test_explain_writes_rows_in_the_users_words(model, tmp_path, capsys):
+    frame = animals(30, 1)
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    page = tmp_path / "pages" / "new.html"
+    assert (
+        explain(tmp_path / "new.csv", "--model", model, "--label", "kind", "--out", tmp_path / "out", "--html", page)
+        == 0
+    )
+    said = capsys.readouterr().out
+    assert "30 inputs" in said
+    assert "It stopped because" in said
+    rows = pd.read_parquet(tmp_path / "out" / "traces.parquet")
+    trace = ip.load(model).explain(frame.drop(columns="kind"))
+    assert rows["prediction"].tolist() == trace.predictions.tolist()
+    assert rows["length"].tolist() == trace.length.tolist()
+    assert rows["probability"].to_numpy() == pytest.approx(trace.posterior.max(axis=1))
+    assert rows["label"].tolist() == frame["kind"].tolist()
+    assert rows["input"].tolist() == list(range(30))
+    asked = [step for steps in rows["steps"] for step in json.loads(steps)]
+    assert {(step["query"], step["question"]) for step in asked} >= {("legs > 2", "Mehr als 2 Füße?")}
+    assert {step["answer"] for step in asked} >= {"ja", "no"}
+    assert "Mehr als 2 Füße?" in page.read_text(encoding="utf-8")
+    assert [f.name for f in (tmp_path / "out").iterdir()] == ["traces.parquet"]
+
+
+def test_explain_without_labels_and_without_pyarrow(model, tmp_path, monkeypatch, capsys):
+    frame = animals(7, 1).drop(columns="kind")
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    assert explain(tmp_path / "new.csv", "--model", model) == 0
+    assert " right" not in capsys.readouterr().out
+    np.savez(tmp_path / "new.npz", x=frame.to_numpy(dtype=str))  # pandas reads no table while pyarrow is hidden
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    assert explain(tmp_path / "new.npz", "--model", model, "--out", tmp_path / "out", "--inputs", 5) == 0
+    rows = [json.loads(line) for line in (tmp_path / "out" / "traces.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["prediction"] for row in rows] == ip.load(model).predict(frame[:5]).tolist()
+    assert {row["label"] for row in rows} == {None}
+
+
+def test_parts_give_what_the_whole_gives(model, tmp_path, monkeypatch):
+    from infopursuit.report import explain_command
+
+    animals(40, 2).to_csv(tmp_path / "new.csv", index=False)
+
+    def once(folder):
+        assert explain(tmp_path / "new.csv", "--model", model, "--label", "kind", "--out", tmp_path / folder,
+                       "--html", tmp_path / f"{folder}.html", "--most", 12, "--title", "T") == 0  # fmt: skip
+        return pd.read_parquet(tmp_path / folder / "traces.parquet"), (tmp_path / f"{folder}.html").read_text()
+
+    whole, page = once("whole")
+    monkeypatch.setattr(explain_command, "AT_ONCE", 7)
+    parts, again = once("parts")
+    pd.testing.assert_frame_equal(whole, parts)
+    assert page == again
+    assert page.count("<article") == 12
+
+
+@pytest.mark.parametrize(
+    ("args", "named"),
+    [
+        (["new.csv", "--model", "gone"], "gone has no manifest.json"),
+        (["gone.csv", "--model", "{model}"], "neither a file nor a data set"),
+        (["new.csv", "--model", "{model}", "--label", "knd"], "has no column 'knd'"),
+        (["new.csv", "--model", "{model}", "--html", "."], "is a folder"),
+        (["empty.csv", "--model", "{model}"], "no rows"),
+        (["new.csv", "--model", "{model}", "--inputs", "0"], "--inputs"),
+    ],
+)
+def test_what_cannot_be_explained_is_said_in_one_line(model, tmp_path, monkeypatch, capsys, args, named):
+    monkeypatch.chdir(tmp_path)
+    animals(5).to_csv("new.csv", index=False)
+    animals(5)[:0].drop(columns="kind").to_csv("empty.csv", index=False)
+    assert explain(*(arg.format(model=model) for arg in args)) == 2
+    err = capsys.readouterr().err
+    assert named in err
+    assert "Traceback" not in err

@@ -1,0 +1,245 @@
+"""The page: whole, safe, without a network, and true to the trace."""
+
+import base64
+import hashlib
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+from infopursuit.datasets import digits
+from infopursuit.report.markup import png
+from infopursuit.report.page import leading_classes
+from infopursuit.report.summary import Summary
+
+BAD = '<script>alert("1")</script>'
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Reader(HTMLParser):
+    """Tags, texts and what is wrong with their nesting."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.texts, self.attributes = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data)
+
+
+def read(page):
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def pursuit(names=("has fur", "can fly", "swims"), classes=("cat", "owl", "carp"), **options):
+    probs = [[0.95, 0.05, 0.1], [0.1, 0.9, 0.05], [0.02, 0.05, 0.95]]
+    model = ip.models.TableModel([0.5, 0.3, 0.2], None, probs)
+    return ip.Pursuit(model, ip.queries.concepts(list(names), **options), classes=list(classes),
+                      stopping=ip.Confidence(0.02))  # fmt: skip
+
+
+X = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, np.nan, 0]]
+
+
+@pytest.fixture(scope="module")
+def images():
+    data = digits()
+    queries = ip.queries.patches((8, 8), size=3, threshold=7)
+    stopping = ip.Confidence(0.05) | ip.MaxQueries(4)
+    clf = ip.InformationPursuitClassifier(queries, ip.models.naive_bayes(), stopping=stopping)
+    clf.fit(data.x_train[:300], data.y_train[:300])
+    return clf.explain(data.x_test[:6]), data.x_test[:6], data.y_test[:6]
+
+
+def test_the_page_tells_what_the_trace_holds():
+    trace = pursuit().run(X)
+    reader = read(trace.to_html(truth=["cat", "owl", "carp", "owl"], names=["Tom", "Uhu", "Karl", "x"]))
+    words = " ".join(" ".join(reader.texts).split())
+    assert reader.tags.count("article") == 4
+    for i, explanation in enumerate(trace):
+        for step in explanation.steps:
+            assert step.sentence in words
+            assert f"{step.gain:.2f} nats" in words
+        assert str(explanation.prediction) in words, i
+    for expected in ("75.0 %", f"{trace.length.mean():.1f}", "Tom", "Here are all of them", "not known", "wrong"):
+        assert expected in words, expected
+
+
+def test_nothing_is_loaded_and_nothing_runs(images):
+    trace, X, y = images
+    page = trace.to_html(images=X, truth=y)
+    reader = read(page)
+    assert "script" not in reader.tags
+    for tag, name, value in reader.attributes:
+        assert not name.startswith("on"), (tag, name)
+        assert name != "style"
+        if name in ("src", "href"):
+            assert value.startswith("data:image/png;base64,")
+    pictures_aside = re.sub(r'"data:image/png;base64,[^"]*"', "", page)
+    assert not re.search(r"https?://|//[a-z]|@import|url\(", pictures_aside)
+    policy = next(v for tag, name, v in reader.attributes if tag == "meta" and name == "content" and "default-src" in v)
+    style = re.search("<style>(.*?)</style>", page, re.DOTALL).group(1)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy.startswith("default-src 'none'; img-src data:;")
+    assert f"style-src 'sha256-{digest}'" in policy
+
+
+def test_words_from_outside_are_never_markup():
+    names = [f"{BAD} fur", "\"onload='x'", "a & b\x00\x1b[31m\ud800"]
+    trace = pursuit(names, [BAD, "</title><b>", "carp"], choices=[["<no>", BAD]] * 3).run(X)
+    page = trace.to_html(truth=[BAD, "</title><b>", "<i>", BAD], names=[BAD] * 4, title=BAD)
+    reader = read(page)
+    assert not {"script", "b", "i", "no"} & set(reader.tags)
+    assert BAD in "".join(reader.texts)
+    assert not any(name.startswith("on") for _, name, _ in reader.attributes)
+    assert "\x00" not in page
+    assert "\x1b" not in page
+    page.encode()
+    read(trace[0].to_html(truth="<i>", title=BAD))
+
+
+def test_an_upper_bound_that_is_said_aloud():
+    trace = pursuit().run(X * 20)
+    page = trace.to_html(most=3)
+    assert page.count("<article") == 3
+    assert "Here are the first 3 of 80." in page
+    assert trace.to_html().count("<article") == 50
+    assert trace.to_html(most=0).count("<article") == 0
+
+
+def test_the_summary_counts():
+    trace = pursuit().run(X)
+    summary = Summary().add(trace, ["cat", "owl", "carp", "owl"])
+    assert (summary.n_inputs, summary.n_right) == (4, 3)
+    assert summary.mean_length == trace.length.mean()
+    assert sum(summary.first.values()) == 4
+    assert sum(summary.asked.values()) == trace.length.sum()
+    twice = Summary().add(trace).add(trace)
+    assert twice.n_right is None
+    assert twice.n_inputs == 8
+    assert sum(count for _, count in twice.length_columns()) == 8
+    twice.lengths.update(range(100))
+    assert len(twice.length_columns()) <= 24
+    assert sum(count for _, count in twice.length_columns()) == 108
+
+
+def test_one_explanation_and_files(tmp_path):
+    explanation = pursuit().run(X)[0]
+    page = explanation.to_html(tmp_path / "one.html", truth="cat", title="Warum?")
+    assert (tmp_path / "one.html").read_text(encoding="utf-8") == page
+    assert page.count("<article") == 1
+    assert "Warum?" in page
+    assert ip.Explanation.from_json(explanation.to_json()).to_html(truth="cat", title="Warum?") == page
+    session = pursuit().session()
+    assert "It has not stopped yet." in session.explanation.to_html()
+
+
+def test_headings_and_pictures_are_for_everybody(images):
+    trace, X, y = images
+    page = trace.to_html(images=X, truth=y)
+    reader = read(page)
+    assert reader.tags.count("h1") == 1
+    levels = [int(tag[1]) for tag in reader.tags if re.fullmatch("h[1-6]", tag)]
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    for svg in re.findall("<svg[^>]*>", page):
+        assert 'role="img" aria-label="' in svg or 'aria-hidden="true"' in svg
+    assert ("html", "lang", "en") in reader.attributes
+    for svg in re.findall("<svg.*?</svg>", page, re.DOTALL):
+        ElementTree.fromstring(svg)
+
+
+def test_the_picture_shows_what_was_asked_and_no_more(images):
+    trace, X, _ = images
+    explanation = trace[0]
+    page = explanation.to_html(image=X[0])
+    drawn = [decode(uri) for uri in re.findall(r'href="data:image/png;base64,([^"]+)"', page)]
+    assert len(drawn) == 2 * (len(explanation) + 1)
+    assert np.array_equal(drawn[0], np.round(255 * X[0].astype(float) / X[0].max()))
+    seen = explanation.revealed()
+    last = drawn[-1]
+    assert np.array_equal((last[..., 0] == 128), seen == -1)
+    assert np.array_equal((last[..., 0] == 255), seen == 1)
+    without = explanation.to_html()
+    assert without.count("<image") == len(explanation) + 1
+    with pytest.raises(ValueError, match="images of shape"):
+        explanation.to_html(image=np.zeros((3, 3)))
+
+
+def decode(content):
+    """Pixels of a PNG, read by another program."""
+    import io
+
+    from PIL import Image
+
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(content))))
+
+
+def test_png_of_every_kind():
+    rng = np.random.default_rng(0)
+    for shape in ((3, 5), (1, 1), (4, 2, 4)):
+        pixels = rng.integers(0, 256, shape).astype(np.uint8)
+        assert np.array_equal(decode(png(pixels).removeprefix("data:image/png;base64,")), pixels)
+
+
+def test_long_explanations_show_what_mattered():
+    n = 40
+    model = ip.models.TableModel([0.5, 0.5], None, np.stack([np.full(n, 0.52), np.full(n, 0.48)]))
+    trace = ip.Pursuit(model, ip.queries.concepts([f"q{i}" for i in range(n)])).run([[1] * n])
+    page = trace.to_html()
+    assert "Here are 20 of the 40 steps" in page
+    assert page.count('<li class="step">') == 21
+
+
+def test_many_classes_share_a_bar_and_the_true_one_has_its_own():
+    n = 30
+    model = ip.models.TableModel(np.full(n, 1 / n), None, np.eye(n) * 0.9 + 0.05)
+    trace = ip.Pursuit(model, ip.queries.concepts([f"q{i}" for i in range(n)])).run(np.eye(n)[[7]])
+    shown = leading_classes(trace[0], truth=23)
+    assert {7, 23} <= set(shown)
+    assert len(shown) == 4
+    assert "26 others" in trace.to_html(truth=[23])
+
+
+def test_wording_is_on_the_page():
+    from infopursuit.queries.wording import Wording, reword
+
+    p = pursuit()
+    worded = reword(p.queries, {"has fur": Wording("هل لديه فرو؟", {"yes": "نعم"})})
+    page = ip.Pursuit(p.model, worded, classes=["cat", "owl", "carp"]).run(X).to_html()
+    assert "<bdi>هل لديه فرو؟</bdi>" in page
+    assert "<bdi>نعم</bdi>" in page
+
+
+@pytest.mark.parametrize(
+    "options", [{"most": -1}, {"truth": ["cat"]}, {"names": ["a"]}, {"images": np.zeros((2, 8, 8))}]
+)
+def test_what_does_not_fit_is_refused(options):
+    with pytest.raises(ValueError, match=next(iter(options))):
+        pursuit().run(X).to_html(**options)
+
+
+def test_an_empty_trace_has_a_page_too():
+    assert "There are no inputs." in pursuit().run(np.zeros((0, 3))).to_html()
