@@ -71,6 +71,27 @@ def test_gains_are_computed_only_where_a_rule_looks_at_them(stopping, patience, 
     assert len(computed) == wanted
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_from_where_a_beginning_stands(seed):
+    """Answer by answer, each from the state of the one before, as a server takes them."""
+    world, rng = world_of(24_000 + seed, kind=KINDS[seed % len(KINDS)])
+    rules, patience = random_rules(rng), int(rng.integers(0, 3))
+    trace = world.pursuit(rules, patience).run_values(world.inputs(rng, 3, unknown=0.3))
+    for i in range(len(trace)):
+        pursuit, state = world.pursuit(rules, patience), None
+        history = trace.history(i)
+        for k in range(len(history) + (trace.stopped_because[i] != "impossible")):
+            state, _ = pursuit.gains(pursuit.at(history[:k], state), [0])
+            assert_same_step(pursuit.propose(state), world.pursuit(rules, patience).session(history[:k])._step)
+
+
+def test_a_beginning_of_another_history_is_refused():
+    model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
+    pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]))
+    with pytest.raises(ValueError, match="not how the history begins"):
+        pursuit.at(((0, (1,)),), since=pursuit.at(((1, (0,)),)))
+
+
 def test_gains_that_were_looked_at_are_not_computed_again(monkeypatch):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
     pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]))

@@ -369,16 +369,20 @@ class Pursuit:
             state = self.absorb(state, self.branch(query, answer), state.watch)
         return np.asarray(state.posterior[0])
 
-    def at(self, history: History) -> State:
+    def at(self, history: History, since: State | None = None) -> State:
         """Where a session with this history stands, without choosing a query at each step on the way there.
 
         `propose` then says what a session would ask. A gain on the way is computed only where a rule's patience
         looks at it, so that a long history costs hardly more than a short one. (Of a history that goes on after its
-        stop, `Step.settled` may come out later than a session has it.)
+        stop, `Step.settled` may come out later than a session has it.) ``since``: where a beginning of this history
+        stands, so that only the rest is to be taken in.
         """
         looked_at = self._gains_needed(history)
-        state = self.start()
-        for k, (query, answer) in enumerate(history):
+        state = self.start() if since is None else since
+        known = state.queries.shape[1]
+        if state.queries[0].tolist() != [query for query, _ in history[:known]]:
+            raise ValueError(f"since={state.queries[0].tolist()} is not how the history begins; leave it out")
+        for k, (query, answer) in enumerate(history[known:], start=known):
             if k in looked_at:
                 step = self.propose(state)
                 state, watch = step.state, step.watch

@@ -44,7 +44,7 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
         choices=[SPEED, ANIMALS, SERVE],
         default=SPEED,
         metavar="WHAT",
-        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: many at once",
+        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: under load",
     )
     _add_out(parser)
     parser.add_argument(

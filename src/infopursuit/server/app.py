@@ -53,7 +53,8 @@ def create_app(
     shelf: Mapping[str, Offer], limits: Limits | None = None, *, hosts: frozenset[str] | None = None
 ) -> FastAPI:
     """The application that offers some models. ``hosts``: see `Guard`."""
-    limits, metrics, memory = limits or Limits(), Metrics(), Memory(REMEMBERED)
+    limits, metrics = limits or Limits(), Metrics()
+    memory: Memory[bytes] = Memory(REMEMBERED)
     desks = {name: Desk(name, limits.waiting, limits.seconds) for name in shelf}
     pages = read_pages()
     described = {name: offer.describe() for name, offer in shelf.items()}
@@ -125,7 +126,7 @@ def create_app(
         content = memory.find(key)
         if content is None:
             content = await desks[name].do(lambda: _dump(turn(offer, history, request.top, request.explanation)))
-            memory.keep(key, content)
+            memory.keep(key, content, len(content))
         else:
             metrics.remembered += 1
         return Response(content, media_type="application/json")

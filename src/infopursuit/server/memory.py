@@ -1,34 +1,40 @@
-"""Answers that were given before. A strategy is a function of the history, so they are as good as new."""
+"""What was computed before. A strategy is a function of the history, so it is as good as new."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+Thing = TypeVar("Thing")
 
 
-class Memory:
-    """The answers used last, as the bytes that were sent, up to so many bytes in all.
+class Memory(Generic[Thing]):
+    """What was used last, up to so many bytes in all. Not for several threads.
 
-    >>> memory = Memory(10)
-    >>> memory.keep("a", b"12345"), memory.keep("b", b"123456"), memory.find("a"), memory.find("b")
-    (None, None, None, b'123456')
+    >>> memory: Memory[str] = Memory(10)
+    >>> memory.keep("a", "first", 5), memory.keep("b", "second", 6), memory.find("a"), memory.find("b")
+    (None, None, None, 'second')
     """
 
     def __init__(self, most: int) -> None:
         self.most, self.size = most, 0
-        self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[Thing, int]] = OrderedDict()
 
-    def find(self, key: Hashable) -> bytes | None:
+    def find(self, key: Hashable) -> Thing | None:
         """What was kept under a key, None where it was not or is gone."""
         found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
+        if found is None:
+            return None
+        self._kept.move_to_end(key)
+        return found[0]
 
-    def keep(self, key: Hashable, content: bytes) -> None:
-        """Keep an answer; those that were not asked for longest give way."""
-        self.size += len(content) - len(self._kept.pop(key, b""))
-        self._kept[key] = content
+    def keep(self, key: Hashable, thing: Thing, size: int) -> None:
+        """Keep something of a size in bytes; what was not asked for longest gives way."""
+        if key in self._kept:
+            self.size -= self._kept.pop(key)[1]
+        self._kept[key] = thing, size
+        self.size += size
         while self.size > self.most:
-            _, gone = self._kept.popitem(last=False)
-            self.size -= len(gone)
+            _, (_, gone) = self._kept.popitem(last=False)
+            self.size -= gone

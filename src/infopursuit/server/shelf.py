@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit import shipped
-from infopursuit.engine import Pursuit
+from infopursuit.engine import Pursuit, State
 from infopursuit.queries.choices import YES_NO
 from infopursuit.queries.patches import Patches
+from infopursuit.server.memory import Memory
 from infopursuit.storage import MANIFEST
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+STATES = 128 * 2**20
+"""Bytes of states that are remembered for each model."""
 INPUTS = {"patches": "images", "words": "texts"}
 """What the inputs of a kind of queries are; all others are about rows of a table."""
 
@@ -27,6 +30,11 @@ class Offer:
     name: str
     summary: str
     pursuit: Pursuit
+
+    @cached_property
+    def states(self) -> Memory[State]:
+        """Where histories lead that were asked for lately; a conversation comes back with one answer more."""
+        return Memory(STATES)
 
     @cached_property
     def index_of(self) -> dict[str, int]:

@@ -55,10 +55,13 @@ def read_history(offer: Offer, items: Sequence[tuple[str, str | None]]) -> Histo
 
 
 def turn(offer: Offer, history: History, top: int, explain: bool) -> dict[str, Any]:
-    """What follows from a history: the same for everybody who sends it."""
+    """What follows from a history: the same for everybody who sends it.
+
+    The state that it leads to is remembered, since a conversation comes back with one answer more.
+    """
     pursuit = offer.pursuit
     try:
-        state = pursuit.at(history)
+        state = pursuit.at(history, offer.states.find(history[:-1]) if history else None)
     except ImpossibleAnswer as error:
         place = re.match(r"history\[(\d+)\]", str(error))
         k = int(place[1]) if place else len(history) - 1
@@ -70,6 +73,7 @@ def turn(offer: Offer, history: History, top: int, explain: bool) -> dict[str, A
             remedy="change or take back one of the answers, or answer null for not known",
         ) from None
     state, proposal = pursuit.gains(state, [0])
+    offer.states.keep(history, state, 2 * pursuit.posterior.row_bytes + 8192)
     step = pursuit.propose(state)
     posterior = state.posterior[0]
     best = int(step.query[0])
