@@ -73,3 +73,16 @@ def test_styles_are_looked_into_and_links_are_not_loads(tmp_path):
     good = '<a href="https://example.com">x</a><img src="a.png"><link rel="canonical" href="https://example.com/">'
     (tmp_path / "page.html").write_text(good, encoding="utf-8")
     assert loaded_from_elsewhere(tmp_path) == ["a.css: https://fonts.example/a.woff"]
+
+
+def test_docstrings_become_markdown(site):
+    from doctests import markdown
+
+    text = (
+        "Draws.\n\nParameters\n----------\none, other: over the\n    same classes.\naxes: to draw on.\n\n>>> 1 + 1\n2"
+    )
+    parameters = "**Parameters**\n\n- `one, other`: over the\n    same classes.\n- `axes`: to draw on.\n"
+    assert markdown(text) == f"Draws.\n\n{parameters}\n```pycon\n>>> 1 + 1\n2\n```"
+    page = (site / "api.html").read_text(encoding="utf-8")
+    assert "<li><code>explanation</code>: what <code>Trace</code> gives" in page
+    assert 'id="parameters"' not in page
