@@ -70,7 +70,7 @@ def why_lines(reason: Why, terminal: Terminal) -> list[str]:
 def _after(outcome: Outcome) -> str:
     """What would be believed after an answer."""
     if outcome.leaders and outcome.leaders[0][1] >= LEADS:
-        return "then " + ", ".join(f"{label} {percent(p)}" for label, p in outcome.leaders)
+        return "then " + ", ".join(f"{label} ({percent(p)})" for label, p in outcome.leaders)
     return f"then about {outcome.candidates:.0f} would be left"
 
 
