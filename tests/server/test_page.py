@@ -140,6 +140,7 @@ def test_what_if_a_patch_had_been_dark(visit):
     page.wait_for_selector("#draw-digit")
     before = page.locator("#draw .steps li").count()
     page.locator("#draw .steps select").first.select_option(label="not known")
+    page.wait_for_selector(".whatif")
     paths = page.locator(".whatif .path")
     assert paths.count() == 2
     assert paths.nth(0).locator("li").count() == before
@@ -154,7 +155,7 @@ def answers_of(page, wanted="no", most=40):
     for n in range(most):
         if page.locator("#ask-verdict").count():
             return n
-        number = page.locator("#ask .eyebrow").inner_text()
+        number = page.locator("#ask .eyebrow").text_content()  # not as it is shown, in capitals
         page.locator("#ask .answers").get_by_role("button", name=re.compile(f"^{wanted}", re.I)).click()
         playwright.expect(page.locator("#ask .eyebrow")).not_to_have_text(number)
     raise AssertionError("the game does not end")
@@ -162,6 +163,7 @@ def answers_of(page, wanted="no", most=40):
 
 def test_the_game_is_played_to_its_end_and_undone(visit):
     page = visit("/#ask")
+    page.wait_for_selector("#ask .answers button")
     first = page.locator("#ask-question").inner_text()
     start = believed(page, "ask")
     n = answers_of(page)

@@ -7,6 +7,7 @@ it can; what it took is told beside the result.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
@@ -79,7 +80,9 @@ def _port(server: subprocess.Popen[str]) -> int:
 async def _crowd(port: int, model: str, people: int, seconds: float) -> Tally:
     tally = Tally()
     # the first answer comes when the model is ready; nobody's waiting counts before that
-    await _ask(*await asyncio.open_connection("127.0.0.1", port), model, [], Tally(), limit=120)
+    line = await asyncio.open_connection("127.0.0.1", port)
+    await _ask(*line, model, [], Tally(), limit=120)
+    await _hang_up(line)
     end = time.perf_counter() + seconds
     await asyncio.gather(*(_person(port, model, i, people, end, tally) for i in range(people)))
     return tally
@@ -98,6 +101,7 @@ async def _person(port: int, model: str, i: int, people: int, end: float, tally:
             told = await _ask(*line, model, history, tally)
         except (OSError, EOFError, TimeoutError, ValueError) as error:
             tally.statuses[type(error).__name__] += 1
+            await _hang_up(line)
             line, told = None, None
         question = told and told.get("question")
         if question and len(history) < MOST_ANSWERS:
@@ -106,8 +110,14 @@ async def _person(port: int, model: str, i: int, people: int, end: float, tally:
             tally.games += told is not None
             history = []
         await asyncio.sleep(max(0.0, PAUSE - (time.perf_counter() - began)))
+    await _hang_up(line)
+
+
+async def _hang_up(line: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None) -> None:
     if line is not None:
         line[1].close()
+        with contextlib.suppress(OSError):
+            await line[1].wait_closed()
 
 
 async def _ask(

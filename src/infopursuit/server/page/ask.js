@@ -41,7 +41,7 @@ export class AskView {
       make("div", { class: "two" },
         make("div", { class: "card ask-card" }, this.number, this.question, this.answers, this.hint,
           make("div", { class: "buttons" }, this.undo, this.again), this.why),
-        make("div", { class: "card" }, make("h2", {}, "Who is left"), this.left, this.bars.element)),
+        make("div", { class: "card" }, make("h2", {}, "What is left"), this.left, this.bars.element)),
       this.compare, this.more);
   }
 
@@ -148,7 +148,7 @@ export class AskView {
     const key = (name) => make("kbd", {}, name);
     if (question.patch) return ["Click the pixels that are lit."];
     const keys = this.yesNo(question) ? [key("Y"), " ", key("N"), " ", key("D")] : [key("1"), " to ", key(String(Math.min(9, question.choices?.length ?? 9))), " ", key("D")];
-    return ["Keys: ", ...keys, " answer, ", key("U"), " undoes, ", key("←"), " ", key("→"), " move."];
+    return [make("span", { class: "keys" }, "Keys: ", ...keys, " answer, ", key("U"), " undoes, ", key("←"), " ", key("→"), " move.")];
   }
 
   /** Why this question: what it would settle, what each answer would lead to, and which questions came close. */

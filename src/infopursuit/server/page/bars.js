@@ -15,7 +15,8 @@ export class Bars {
 
   show(posterior) {
     const order = leading(posterior);
-    const best = order[0].name;
+    // nobody leads while the first two are as good as each other
+    const best = order.length > 1 && order[0].p - order[1].p < 1e-9 ? null : order[0].name;
     const shown = this.fixed ? Object.entries(posterior).map(([name, p]) => ({ name, p })) : order.slice(0, this.most);
     const wanted = shown.map((entry) => this.row(entry, entry.name === best));
     for (const [name, row] of this.rows) if (!wanted.includes(row.element)) (row.element.remove(), this.rows.delete(name));

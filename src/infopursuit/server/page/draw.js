@@ -156,12 +156,13 @@ export class DrawView {
     const [first, second] = leading(turn.posterior, 2);
     const name = make("strong", { class: "big", id: "draw-digit" }, first.name);
     const sure = `${percent(first.p)} sure after ${count(steps.length, "question")}, having seen ${share} of the picture`;
+    const article = first.name === "8" ? "an" : "a";
     if (!this.image) return { share, verdict: ["Draw a digit, or pick an example."], asked: `Nothing yet. It could ask about ${this.model.n_queries} patches.`, spoken: "" };
     if (!turn.question) {
-      return { share, verdict: [make("span", { class: "quiet" }, "It is a"), name, make("span", {}, `${sure}.`)], asked: `It stopped: ${turn.stopped_in_words}.`, spoken: `It is a ${first.name}, ${sure}. It stopped because ${turn.stopped_in_words}.` };
+      return { share, verdict: [make("span", { class: "quiet" }, `It is ${article}`), name, make("span", {}, `${sure}.`)], asked: `It stopped: ${turn.stopped_in_words}.`, spoken: `It is ${article} ${first.name}, ${sure}. It stopped because ${turn.stopped_in_words}.` };
     }
     const asked = `${steps.length ? `Question ${steps.length + 1}` : "First question"}: ${short(turn.question.patch).toLowerCase()}, ${turn.why.gain.bits.toFixed(2)} of ${turn.entropy.bits.toFixed(2)} bits expected.`;
-    const guess = `Perhaps ${first.name} (${percent(first.p)}) or ${second.name} (${percent(second.p)}).`;
+    const guess = !steps.length ? "It has seen nothing yet." : `Perhaps ${first.name} (${percent(first.p)}) or ${second.name} (${percent(second.p)}).`;
     return { share, verdict: [guess], asked, spoken: `${guess} ${asked}` };
   }
 

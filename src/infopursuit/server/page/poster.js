@@ -30,10 +30,10 @@ export function picture(told, model) {
   shown.forEach((step, i) => {
     const number = k - shown.length + i + 1;
     const room = WIDE - 2 * EDGE - side - (side ? 30 : 0);
-    const said = step.said.replaceAll(" / ", " ");
     write(`${number}.`, EDGE, top + i * LINE, 16, INK.quiet);
-    write(step.sentence, EDGE + 34, top + i * LINE, 16, INK.text, 400, room - 190);
-    write(said, EDGE + room - 140, top + i * LINE, 16, INK.main, 650, 140);
+    write(told.shape ? step.name : step.sentence, EDGE + 34, top + i * LINE, 16, INK.text, 400, room - 190);
+    if (told.shape && step.answer) patch(context, step, told.shape[1], EDGE + room - 140, top + i * LINE - 16);
+    else write(step.said, EDGE + room - 140, top + i * LINE, 16, INK.main, 650, 140);
   });
   if (side) paint(context, told, WIDE - EDGE - side, top - 18, side);
   const below = top + Math.max(shown.length * LINE + 30, side + 20);
@@ -61,6 +61,18 @@ function paint(context, told, left, top, side) {
   }));
   context.strokeStyle = INK.quiet;
   context.strokeRect(left, top, cell * columns, cell * rows);
+}
+
+// The pixels of one answer, where they lie in relation to each other.
+function patch(context, { atoms, answer }, columns, left, top) {
+  const [row, column] = [Math.floor(atoms[0] / columns), atoms[0] % columns];
+  atoms.forEach((atom, i) => {
+    context.fillStyle = answer[i] === 1 ? INK.text : answer[i] === 0 ? "#ffffff" : INK.track;
+    const [x, y] = [left + 7 * ((atom % columns) - column), top + 7 * (Math.floor(atom / columns) - row)];
+    context.fillRect(x, y, 7, 7);
+    context.strokeStyle = INK.track;
+    context.strokeRect(x, y, 7, 7);
+  });
 }
 
 function fit(context, text, room) {
