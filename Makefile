@@ -14,10 +14,10 @@ export MPLCONFIGDIR ?= $(CURDIR)/$(VENV)/matplotlib
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench docs gallery clean
 
 help: ## this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: $(STAMP) ## see it ask, answer and explain
 	@$(BIN)/infopursuit demo $(ARGS)
@@ -36,6 +36,12 @@ bench: $(STAMP) ## measure speed
 docs: $(STAMP) ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site $(ARGS)
 	@echo "open site/index.html"
+
+gallery: $(STAMP) ## draw the pictures of the documentation anew
+	@for script in examples/gallery/*.py; do \
+		picture=docs/images/gallery/$$(basename $$script .py).png; \
+		echo $$picture; $(BIN)/python $$script $$picture >/dev/null || exit 1; \
+	done
 
 clean: ## remove .venv, site and all caches
 	rm -rf $(VENV) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

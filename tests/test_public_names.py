@@ -19,6 +19,8 @@ PUBLIC = {
         PaperBody Sample SoftVAE TableModel Training UnionModel aggregate empirical latent_classes load_vae naive_bayes
         save_vae soften train vae""",
     "infopursuit.posteriors": "SMC Bank Belief ExactPosterior FiniteBank Langevin LangevinPosterior SMCPosterior",
+    "infopursuit.plots": """calibration compare first_queries heatmap image_trace posterior save text_trace
+        trade_off""",
 }
 OPTIONAL = {
     "captum",
@@ -28,8 +30,10 @@ OPTIONAL = {
     "polars",
     "pooch",
     "pyarrow",
+    "pydantic",
     "ray",
     "snowballstemmer",
+    "starlette",
     "uvicorn",
     "yaml",
 }

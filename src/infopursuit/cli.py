@@ -11,11 +11,12 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from infopursuit import __version__, demo
+from infopursuit import __version__, ask, demo
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
 from infopursuit.report import explain_command
+from infopursuit.server import command as serve
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)
 """What a user can cause: said in one line, without a traceback."""
@@ -38,6 +39,7 @@ class Command:
 COMMANDS: tuple[Command, ...] = (
     # in the order of the help text
     Command("demo", demo.SUMMARY, demo.add_arguments, demo.run, demo.EXAMPLES),
+    Command("ask", ask.SUMMARY, ask.add_arguments, ask.run, ask.EXAMPLES),
     Command("fit", fit_command.SUMMARY, fit_command.add_arguments, fit_command.run, fit_command.EXAMPLES),
     Command(
         "explain", explain_command.SUMMARY, explain_command.add_arguments, explain_command.run, explain_command.EXAMPLES
@@ -49,6 +51,7 @@ COMMANDS: tuple[Command, ...] = (
         evaluate_command.run,
         evaluate_command.EXAMPLES,
     ),
+    Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),
     Command(
         "reproduce",
         measure.REPRODUCE_SUMMARY,

@@ -26,7 +26,7 @@ from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Check, Confidence, Rule, Watch, look
 from infopursuit.trace import Trace, TraceWriter
-from infopursuit.types import UNKNOWN, Answer, FloatArray, History, IntArray
+from infopursuit.types import UNKNOWN, Answer, FloatArray, History, ImpossibleAnswer, IntArray
 
 if TYPE_CHECKING:
     from infopursuit.session import Session
@@ -289,24 +289,27 @@ class Pursuit:
             state, found = self.gains(state, new)
             query[new], best[new], error[new] = found.query, found.gain, found.error
             runner_up[new], tie[new] = found.runner_up, found.tie
-            for h in new:
-                if len(self._remembered) < REMEMBERED:
-                    self._remembered[keys[h]] = (
-                        int(query[h]),
-                        float(best[h]),
-                        float(error[h]),
-                        int(runner_up[h]),
-                        bool(tie[h]),
-                    )
         return Proposal(query, best, error, runner_up, tie, np.empty((n, 0))), state
 
     def gains(self, state: State, rows: list[int]) -> tuple[State, Proposal]:
-        """The gains of all queries after some histories, and the state with their draws looked after."""
+        """The gains of all queries after some histories, and the state with their draws looked after.
+
+        The best query of each is remembered, so that `propose` need not look for it again.
+        """
         keys = state.keys()
         belief = self.posterior.refresh(state.belief, keys, rows)
         some = torch.as_tensor(rows, device=self.model.device)
-        proposal = self.chooser.choose(belief.take(some), state.asked[rows], [keys[h] for h in rows])
-        return replace(state, belief=belief), proposal
+        found = self.chooser.choose(belief.take(some), state.asked[rows], [keys[h] for h in rows])
+        for i, h in enumerate(rows):
+            if len(self._remembered) < REMEMBERED:
+                self._remembered[keys[h]] = (
+                    int(found.query[i]),
+                    float(found.gain[i]),
+                    float(found.error[i]),
+                    int(found.runner_up[i]),
+                    bool(found.tie[i]),
+                )
+        return replace(state, belief=belief), found
 
     # ---- two ways to drive it ---------------------------------------------------------------------------------------
 
@@ -365,6 +368,44 @@ class Pursuit:
         for query, answer in history:
             state = self.absorb(state, self.branch(query, answer), state.watch)
         return np.asarray(state.posterior[0])
+
+    def at(self, history: History, since: State | None = None) -> State:
+        """Where a session with this history stands, without choosing a query at each step on the way there.
+
+        `propose` then says what a session would ask. A gain on the way is computed only where a rule's patience
+        looks at it, so that a long history costs hardly more than a short one. (Of a history that goes on after its
+        stop, `Step.settled` may come out later than a session has it.) ``since``: where a beginning of this history
+        stands, so that only the rest is to be taken in.
+        """
+        looked_at = self._gains_needed(history)
+        state = self.start() if since is None else since
+        known = state.queries.shape[1]
+        if state.queries[0].tolist() != [query for query, _ in history[:known]]:
+            raise ValueError(f"since={state.queries[0].tolist()} is not how the history begins; leave it out")
+        for k, (query, answer) in enumerate(history[known:], start=known):
+            if k in looked_at:
+                step = self.propose(state)
+                state, watch = step.state, step.watch
+            else:
+                check = Check(state.posterior, np.full(1, np.inf), np.full(1, k, dtype=np.int64))
+                watch, _, _ = look(self.stopping, state.watch, check, self.patience, state.skipped)
+            state = self.absorb(state, self.branch(query, answer), watch)
+            if state.impossible[0]:
+                raise ImpossibleAnswer(
+                    f"history[{k}], {self.queries.say(query, answer)!r}, cannot be together with the answers before it "
+                    f"under this model; answer otherwise, or leave it open (null)"
+                )
+        return state
+
+    def _gains_needed(self, history: History) -> set[int]:
+        """The steps of a history whose largest gain may decide whether to stop at its end."""
+        wanted = [getattr(rule, "patience", None) for rule in self.stopping.rules if rule.needs_gain]
+        if not wanted:
+            return set()
+        most = max(self.patience if patience is None else patience for patience in wanted)
+        # after a skipped question the rules are not looked at, so that an earlier look counts instead
+        looks = [0, *(k + 1 for k, (_, answer) in enumerate(history) if answer is not None)]
+        return set(looks[-(most + 1) :]) - {len(history)}
 
     def branch(self, query: int, answer: Answer) -> Branches:
         """The one history of a state, longer by one answer."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import IMPOSSIBLE, Pursuit, Step
+from infopursuit.engine import IMPOSSIBLE, Pursuit, State, Step
 from infopursuit.explanation import Explanation
 from infopursuit.trace import TraceWriter
 from infopursuit.types import UNKNOWN, Answer, FloatArray, History, ImpossibleAnswer, IntArray, Query
@@ -33,6 +33,17 @@ class Session:
     def question(self) -> Query | None:
         """What to ask now, or None after the stop."""
         query = int(self._step.query[0])
+        return None if query == UNKNOWN else self.pursuit.queries[query]
+
+    @property
+    def state(self) -> State:
+        """Where the engine stands: the one history so far, and all that follows from it."""
+        return self._step.state
+
+    @property
+    def runner_up(self) -> Query | None:
+        """What would be asked if the question were not there, or None where nothing else is left."""
+        query = int(self._step.runner_up[0])
         return None if query == UNKNOWN else self.pursuit.queries[query]
 
     @property

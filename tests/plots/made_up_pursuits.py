@@ -1,8 +1,11 @@
-"""Pursuits over small images, to be drawn."""
+"""Pursuits to be drawn: over small images, and told by hand."""
 
 import numpy as np
 
 import infopursuit as ip
+from infopursuit.explanation import Explanation, ExplanationStep
+
+ANSWERS = {"yes": (1,), "no": (0,), "not known": None, "4": (2,)}
 
 
 def pursue(shape, size, n_classes=3, stopping=None, classes=None, seed=0):
@@ -14,3 +17,22 @@ def pursue(shape, size, n_classes=3, stopping=None, classes=None, seed=0):
     image = (rng.random(shape) < 0.5).astype(int)
     pursuit = ip.Pursuit(model, queries, stopping=stopping or ip.MaxQueries(3), classes=classes)
     return image, pursuit.run(image[None])[0]
+
+
+def told(posteriors, said, names=None, classes=None):
+    """An explanation with the posteriors given, the prior first, and one answer for each of the others."""
+    names = names or [f"question {k}" for k in range(len(said))]
+    steps = tuple(
+        ExplanationStep(k, name, f"{name}?", ANSWERS[answer], answer, 0.1, 0.0, tuple(posterior), (k,))
+        for k, (name, answer, posterior) in enumerate(zip(names, said, posteriors[1:], strict=True))
+    )
+    classes = tuple(classes or "abcdefghij"[: len(posteriors[0])])
+    return Explanation(classes, tuple(posteriors[0]), steps, "confidence", len(steps), True)
+
+
+def drawn_at_random(n_steps, n_classes, seed=0, **names):
+    """Beliefs that wander about."""
+    rng = np.random.default_rng(seed)
+    walk = np.cumsum(rng.normal(size=(n_steps + 1, n_classes)), axis=0)
+    posteriors = np.exp(walk) / np.exp(walk).sum(axis=1, keepdims=True)
+    return told(posteriors, rng.choice(["yes", "no", "not known"], n_steps).tolist(), **names)

@@ -7,38 +7,21 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from made_up_pursuits import pursue
+from made_up_pursuits import drawn_at_random, pursue, told
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
 import infopursuit as ip
-from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.plots import heatmap
-from infopursuit.plots.heatmap import FAINT, INK, NO, NOT_KNOWN, RIGHT, WRONG, YES
-from infopursuit.plots.text import shown_steps
-
-ANSWERS = {"yes": (1,), "no": (0,), "not known": None, "4": (2,)}
+from infopursuit.plots.steps import shown_steps
+from infopursuit.plots.style import FAINT, INK, NO, NOT_KNOWN, RIGHT, WRONG, YES
 
 
-def told(posteriors, said, names=None, classes=None):
-    """An explanation with the posteriors given, the prior first, and one answer for each of the others."""
-    names = names or [f"question {k}" for k in range(len(said))]
-    steps = tuple(
-        ExplanationStep(k, name, f"{name}?", ANSWERS[answer], answer, 0.1, 0.0, tuple(posterior), (k,))
-        for k, (name, answer, posterior) in enumerate(zip(names, said, posteriors[1:], strict=True))
-    )
-    classes = tuple(classes or "abcdefghij"[: len(posteriors[0])])
-    return Explanation(classes, tuple(posteriors[0]), steps, "confidence", len(steps), True)
-
-
-def drawn_at_random(n_steps, n_classes, seed=0, **names):
-    """Beliefs that wander about."""
-    rng = np.random.default_rng(seed)
-    walk = np.cumsum(rng.normal(size=(n_steps + 1, n_classes)), axis=0)
-    posteriors = np.exp(walk) / np.exp(walk).sum(axis=1, keepdims=True)
-    return told(posteriors, rng.choice(["yes", "no", "not known"], n_steps).tolist(), **names)
+def drawn(explanation, **options):
+    """The figure that the heatmap lies in."""
+    return heatmap(explanation, **options).figure
 
 
 @pytest.fixture
@@ -75,7 +58,7 @@ def numbers(figure):
 
 
 def test_a_row_for_the_prior_and_one_for_each_step_in_order(small):
-    rows = beside(heatmap(small))
+    rows = beside(drawn(small))
     assert [tuple(text for text, *_ in row) for row in rows] == [
         ("", "before any question", ""),
         ("1", "fur", "yes"),
@@ -87,7 +70,7 @@ def test_a_row_for_the_prior_and_one_for_each_step_in_order(small):
 
 def test_questions_and_answers_are_coloured_by_the_answer_and_differ_without_colour(small):
     assert len({YES, NO, NOT_KNOWN, INK}) == 4
-    rows = beside(heatmap(small))[1:]
+    rows = beside(drawn(small))[1:]
     for (_, question, answer), colour in zip(rows, (YES, NOT_KNOWN, INK, NO), strict=True):
         assert question[1:] == answer[1:] == (colour.upper(), colour == YES)
 
@@ -95,11 +78,11 @@ def test_questions_and_answers_are_coloured_by_the_answer_and_differ_without_col
 def test_a_word_that_happens_to_be_no_is_grey_where_nothing_was_answered():
     skipped = told([[0.5, 0.5]] * 2, ["no"])
     skipped = replace(skipped, steps=(replace(skipped.steps[0], answer=None),))
-    assert beside(heatmap(skipped))[1][1][1] == NOT_KNOWN.upper()
+    assert beside(drawn(skipped))[1][1][1] == NOT_KNOWN.upper()
 
 
 def test_the_cells_are_the_belief(small):
-    figure = heatmap(small)
+    figure = drawn(small)
     (image,) = figure.axes[0].images
     np.testing.assert_array_equal(image.get_array(), small.posteriors)
     assert (image.norm.vmin, image.norm.vmax) == (0, 1)
@@ -108,7 +91,7 @@ def test_the_cells_are_the_belief(small):
 
 
 def test_the_colours_lie_under_their_numbers(small):
-    figure = heatmap(small, classes=1)
+    figure = drawn(small, classes=1)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())[::-1, :, :3]  # the lowest row first, as matplotlib counts
@@ -121,7 +104,7 @@ def test_the_colours_lie_under_their_numbers(small):
 
 
 def test_numbers_in_the_cells(small):
-    found = {at: text.get_text() for at, text in numbers(heatmap(small)).items()}
+    found = {at: text.get_text() for at, text in numbers(drawn(small)).items()}
     assert [[found[row, column] for column in range(3)] for row in range(5)] == [
         ["25", "50", "25"],
         ["50", "25", "25"],
@@ -133,36 +116,36 @@ def test_numbers_in_the_cells(small):
 
 def test_the_leading_class_of_each_row_is_bold_unless_there_are_two(small):
     tied = replace(small, prior=(0.4, 0.4, 0.2))
-    bold = {at for at, text in numbers(heatmap(tied)).items() if text.get_fontweight() == "bold"}
+    bold = {at for at, text in numbers(drawn(tied)).items() if text.get_fontweight() == "bold"}
     assert bold == {(1, 0), (2, 0), (3, 2), (4, 2)}
 
 
 def test_numbers_are_light_on_dark_and_dark_on_light(small):
-    found = {at: to_hex(text.get_color()).upper() for at, text in numbers(heatmap(small)).items()}
+    found = {at: to_hex(text.get_color()).upper() for at, text in numbers(drawn(small)).items()}
     assert found[0, 0] == INK.upper()
     assert found[4, 2] == "#FFFFFF"
 
 
 def test_the_headline_tells_what_came_out(small):
     def headline(truth=None):
-        return heatmap(small, truth=truth).texts[0].get_text()
+        return drawn(small, truth=truth).texts[0].get_text()
 
     assert headline() == "c with 99.9 % after 4 questions"
     assert headline("c") == "c with 99.9 % after 4 questions, which is right"
     assert headline("a") == "c with 99.9 % after 4 questions, but it is a"
-    assert heatmap(replace(small, steps=small.steps[:1])).texts[0].get_text().endswith("after 1 question")
+    assert drawn(replace(small, steps=small.steps[:1])).texts[0].get_text().endswith("after 1 question")
 
 
 def test_the_predicted_and_the_true_class_stand_out(small):
     a, b = ("a", INK.upper(), False), ("b", INK.upper(), False)
-    assert above(heatmap(small)) == [a, b, ("c", RIGHT.upper(), True)]
-    assert above(heatmap(small, truth="c")) == [a, b, ("true: c", RIGHT.upper(), True)]
-    assert above(heatmap(small, truth="a")) == [("true: a", RIGHT.upper(), True), b, ("c", WRONG.upper(), True)]
+    assert above(drawn(small)) == [a, b, ("c", RIGHT.upper(), True)]
+    assert above(drawn(small, truth="c")) == [a, b, ("true: c", RIGHT.upper(), True)]
+    assert above(drawn(small, truth="a")) == [("true: a", RIGHT.upper(), True), b, ("c", WRONG.upper(), True)]
 
 
 def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
     explanation = drawn_at_random(60, 4)
-    figure = heatmap(explanation, most=7)
+    figure = drawn(explanation, most=7)
     shown = shown_steps(explanation, 7)
     assert [row[0][0] for row in beside(figure)] == ["", *(str(k + 1) for k in shown)]
     assert [row[1][0] for row in beside(figure)][1:] == [f"question {k}" for k in shown]
@@ -170,35 +153,35 @@ def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
         figure.axes[0].images[0].get_array(), explanation.posteriors[[0, *(k + 1 for k in shown)]]
     )
     assert figure.texts[1].get_text().startswith("7 of 60 steps")
-    assert "steps" not in heatmap(explanation, most=60).texts[1].get_text()
+    assert "steps" not in drawn(explanation, most=60).texts[1].get_text()
 
 
 def test_of_many_classes_those_that_were_probable_at_some_step_are_shown_in_class_order():
     posteriors = [[0.2] * 5, [0.9, 0.025, 0.025, 0.03, 0.02], [0.01, 0.04, 0.05, 0.1, 0.8]]
     explanation = told(posteriors, ["no", "yes"])
-    figure = heatmap(explanation, classes=3)
+    figure = drawn(explanation, classes=3)
     assert above(figure) == [
         ("a", INK.upper(), False), ("b", INK.upper(), False), ("e", RIGHT.upper(), True), ("2 others", FAINT, False)
     ]  # fmt: skip
     shown, others = (image.get_array() for image in figure.axes[0].images)
     np.testing.assert_array_equal(shown, np.array(posteriors)[:, [0, 1, 4]])
     np.testing.assert_allclose(others, np.array(posteriors)[:, [2, 3]].sum(axis=1, keepdims=True))
-    assert [text for text, *_ in above(heatmap(explanation, classes=4))][-1] == "1 other"
-    assert len(heatmap(explanation, classes=5).axes[0].images) == 1
+    assert [text for text, *_ in above(drawn(explanation, classes=4))][-1] == "1 other"
+    assert len(drawn(explanation, classes=5).axes[0].images) == 1
 
 
 def test_the_predicted_and_the_true_class_are_always_shown():
     posteriors = [[0.3, 0.3, 0.2, 0.2], [0.9, 0.1, 0.0, 0.0], [0.1, 0.8, 0.1, 0.0], [0.2, 0.2, 0.2, 0.4]]
     explanation = told(posteriors, ["no", "yes", "no"])
-    assert [text for text, *_ in above(heatmap(explanation, classes=1))] == ["d", "3 others"]
-    assert [text for text, *_ in above(heatmap(explanation, classes=2, truth="c"))] == ["true: c", "d", "2 others"]
-    assert [text for text, *_ in above(heatmap(explanation, classes=1, truth="c"))] == ["true: c", "d", "2 others"]
+    assert [text for text, *_ in above(drawn(explanation, classes=1))] == ["d", "3 others"]
+    assert [text for text, *_ in above(drawn(explanation, classes=2, truth="c"))] == ["true: c", "d", "2 others"]
+    assert [text for text, *_ in above(drawn(explanation, classes=1, truth="c"))] == ["true: c", "d", "2 others"]
 
 
 def test_a_class_that_shares_a_column_can_lead():
     """Then none of the numbers that are shown is bold."""
     explanation = told([[0.3, 0.3, 0.4], [0.2, 0.5, 0.3]], ["no"])
-    bold = {at for at, text in numbers(heatmap(explanation, classes=1)).items() if text.get_fontweight() == "bold"}
+    bold = {at for at, text in numbers(drawn(explanation, classes=1)).items() if text.get_fontweight() == "bold"}
     assert bold == {(1, 0)}
 
 
@@ -222,7 +205,7 @@ CASES = {
 def test_all_words_fit_the_figure_and_keep_apart(name):
     explanation = CASES[name]
     truth = explanation.classes[int(explanation.posteriors[-1].argmin())]
-    figure = heatmap(explanation, truth=truth)
+    figure = drawn(explanation, truth=truth)
     figure.draw_without_rendering()
     axes, dpi = figure.axes[0], figure.dpi
     assert figure.bbox.width < 13 * dpi
@@ -255,14 +238,14 @@ def test_all_words_fit_the_figure_and_keep_apart(name):
 
 
 def test_figures_grow_with_their_content():
-    small, large = (heatmap(drawn_at_random(n, c)).get_size_inches() for n, c in ((5, 2), (20, 10)))
+    small, large = (drawn(drawn_at_random(n, c)).get_size_inches() for n, c in ((5, 2), (20, 10)))
     assert (large > small).all()
 
 
 def test_names_are_slanted_where_they_do_not_fit():
     def turned(**names):
         return {
-            text.get_rotation() for text in heatmap(drawn_at_random(2, 10, **names)).axes[0].texts
+            text.get_rotation() for text in drawn(drawn_at_random(2, 10, **names)).axes[0].texts
             if isinstance(text, Annotation) and text.xy[1] == 1
         }  # fmt: skip
 
@@ -271,7 +254,7 @@ def test_names_are_slanted_where_they_do_not_fit():
 
 
 def test_long_names_are_shortened():
-    figure = heatmap(CASES["200 steps, 200 classes"])
+    figure = drawn(CASES["200 steps, 200 classes"])
     names = [text for text, *_ in above(figure)[:-1]]
     questions = [row[1][0] for row in beside(figure)[1:]]
     assert all(text.endswith("…") for text in names + questions)
@@ -279,25 +262,25 @@ def test_long_names_are_shortened():
     assert max(map(len, questions)) <= 44
     wordy = told([[0.5, 0.5]] * 2, ["yes"])
     wordy = replace(wordy, steps=(replace(wordy.steps[0], said="neither this nor that nor both"),))
-    assert beside(heatmap(wordy))[1][2][0] == "neither this nor th…"
+    assert beside(drawn(wordy))[1][2][0] == "neither this nor th…"
 
 
 def test_a_dollar_is_a_dollar():
-    figure = heatmap(CASES["dollars"])
+    figure = drawn(CASES["dollars"])
     assert not any(text.get_parse_math() for text in figure.axes[0].texts if "$" in text.get_text())
     assert not any(text.get_parse_math() for text in figure.texts)
 
 
 def test_a_small_file_is_written(tmp_path):
     file = tmp_path / "heatmap.png"
-    heatmap(CASES["200 steps, 200 classes"]).savefig(file)
+    drawn(CASES["200 steps, 200 classes"]).savefig(file)
     assert file.read_bytes().startswith(b"\x89PNG")
     assert file.stat().st_size < 400_000
 
 
 def test_patches_are_told_in_their_own_words():
     _, explanation = pursue((5, 6), 2, classes=["a", "b", "c"])
-    rows = beside(heatmap(explanation))[1:]
+    rows = beside(drawn(explanation))[1:]
     assert [row[1] for row in rows] == [(step.name, INK.upper(), False) for step in explanation.steps]
     assert [row[2][0] for row in rows] == [step.said for step in explanation.steps]
     assert "█" in "".join(row[2][0] for row in rows)
@@ -309,7 +292,7 @@ def test_a_pursuit_over_yes_no_questions():
     queries = ip.queries.concepts(["fur", "fins", "wings", "tail"])
     pursuit = ip.Pursuit(model, queries, stopping=ip.MaxQueries(4), classes=["cat", "cod", "crow"])
     explanation = pursuit.run(np.array([[1, 0, np.nan, 0]]))[0]
-    said = {row[1][0]: row[2] for row in beside(heatmap(explanation, truth="cod"))[1:]}
+    said = {row[1][0]: row[2] for row in beside(drawn(explanation, truth="cod"))[1:]}
     assert said == {
         "fur": ("yes", YES, True),
         "fins": ("no", NO, False),
@@ -321,7 +304,7 @@ def test_a_pursuit_over_yes_no_questions():
 def test_axes_of_the_caller(small):
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
-    assert heatmap(small, axes=right) is figure
+    assert heatmap(small, axes=right) is right
     assert figure.axes == [left, right]
     assert not figure.texts
     assert not left.texts
@@ -331,20 +314,20 @@ def test_axes_of_the_caller(small):
 
 def test_cells_that_are_too_small_have_no_numbers(small):
     axes = Figure(figsize=(1, 1)).subplots()
-    heatmap(small, axes=axes)
+    drawn(small, axes=axes)
     assert all(isinstance(text, Annotation) for text in axes.texts)
     assert "fur" in [text.get_text() for text in axes.texts]
 
 
 def test_mistakes_are_named(small):
     with pytest.raises(ValueError, match="truth='z' is none of the classes"):
-        heatmap(small, truth="z")
+        drawn(small, truth="z")
     with pytest.raises(ValueError, match="most=0 must be at least 1"):
-        heatmap(small, most=0)
+        drawn(small, most=0)
     with pytest.raises(ValueError, match="classes=0 must be at least 1"):
-        heatmap(small, classes=0)
+        drawn(small, classes=0)
     with pytest.raises(TypeError, match="axes is of type ndarray; give one matplotlib axes"):
-        heatmap(small, axes=Figure().subplots(1, 2))
+        drawn(small, axes=Figure().subplots(1, 2))
 
 
 def test_pyplot_is_left_alone(small, tmp_path):
@@ -359,7 +342,7 @@ from infopursuit.plots import heatmap
 assert "matplotlib" not in sys.modules
 folder = Path(sys.argv[1])
 explanation = Explanation.from_json((folder / "explanation.json").read_text(encoding="utf-8"))
-heatmap(explanation).savefig(folder / "heatmap.png")
+heatmap(explanation).figure.savefig(folder / "heatmap.png")
 assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-W", "error", "-c", code, str(tmp_path)], check=True)
@@ -369,4 +352,4 @@ assert "matplotlib.pyplot" not in sys.modules
 def test_without_matplotlib_the_error_says_what_to_install(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install infopursuit\[plots\]"):
-        heatmap(small)
+        drawn(small)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import infopursuit as ip
 from infopursuit.plots import image_trace
 from infopursuit.plots.images import BAD, BEFORE, GOOD, NOW, OTHERS
-from infopursuit.plots.text import shown_steps
+from infopursuit.plots.steps import shown_steps
 
 
 @pytest.fixture

@@ -14,6 +14,11 @@ SURE = np.array([0.5, 0.55, 0.7, 0.9, 0.9, 1.0, 1.0])
 RIGHT = np.array([True, False, True, True, False, True, True])
 
 
+def drawn(confidence, right, **options):
+    """The figure that the diagram lies in."""
+    return calibration(confidence, right, **options).figure
+
+
 def points(figure):
     """(x, y) of the points, and the (low, high) ends of their intervals."""
     bars = figure.axes[0].containers[0]
@@ -36,50 +41,50 @@ def words(figure):
 
 
 def test_a_point_for_each_bin_that_has_inputs():
-    x, y, _ = points(calibration(SURE, RIGHT, bins=5))
+    x, y, _ = points(drawn(SURE, RIGHT, bins=5))
     np.testing.assert_allclose(x, [0.525, 0.7, 0.95])
     np.testing.assert_allclose(y, [0.5, 1.0, 0.75])
 
 
 def test_the_line_on_which_all_should_lie():
-    line = next(line for line in calibration(SURE, RIGHT).axes[0].get_lines() if line.get_linestyle() == "--")
+    line = next(line for line in drawn(SURE, RIGHT).axes[0].get_lines() if line.get_linestyle() == "--")
     assert line.get_xydata().tolist() == [[0, 0], [1, 1]]
 
 
 def test_intervals_are_wilsons():
-    _, _, ends = points(calibration(SURE, RIGHT, bins=5))
+    _, _, ends = points(drawn(SURE, RIGHT, bins=5))
     for found, (k, n) in zip(ends, ((1, 2), (1, 1), (3, 4)), strict=True):
         np.testing.assert_allclose(found, binomtest(k, n).proportion_ci(0.95, method="wilson"))
 
 
 def test_the_expected_calibration_error_by_hand():
     """(2 * |0.525 - 0.5| + 1 * |0.7 - 1| + 4 * |0.95 - 0.75|) / 7 = 0.1643."""
-    said = words(calibration(SURE, RIGHT, bins=5))
+    said = words(drawn(SURE, RIGHT, bins=5))
     assert said == ["expected calibration error 16.4 % over 7 inputs\nright 71.4 %, sure 79.3 % on average"]
-    assert "over 1 input\n" in words(calibration([0.75], [1]))[0]
+    assert "over 1 input\n" in words(drawn([0.75], [1]))[0]
 
 
 def test_a_perfect_classifier_has_no_error():
-    said = words(calibration(np.repeat([0.25, 0.75], 4), [1, 0, 0, 0, 1, 1, 1, 0], bins=2))
+    said = words(drawn(np.repeat([0.25, 0.75], 4), [1, 0, 0, 0, 1, 1, 1, 0], bins=2))
     assert said[0].startswith("expected calibration error 0.0 % over 8 inputs")
 
 
 def test_how_many_inputs_each_bin_has():
-    figure = calibration(SURE, RIGHT, bins=5)
+    figure = drawn(SURE, RIGHT, bins=5)
     assert counts(figure) == {0.5: "2", 0.7: "1", 0.9: "4"}
     bars = strip(figure).patches
     assert [bar.get_height() for bar in bars] == [0, 0, 2, 1, 4]
     np.testing.assert_allclose([(bar.get_x(), bar.get_width()) for bar in bars], [(k / 5, 0.2) for k in range(5)])
     assert strip(figure).get_xlim() == figure.axes[0].get_xlim()
-    assert counts(calibration(np.full(1200, 0.55), np.ones(1200))) == {0.55: "1,200"}
+    assert counts(drawn(np.full(1200, 0.55), np.ones(1200))) == {0.55: "1,200"}
 
 
 def test_a_bin_has_its_lower_edge_and_the_last_one_both():
-    assert counts(calibration([0.3, 0.6, 0.1 + 0.2, 0.7 - 0.1, 1.0], np.ones(5))) == {0.35: "2", 0.65: "2", 0.95: "1"}
+    assert counts(drawn([0.3, 0.6, 0.1 + 0.2, 0.7 - 0.1, 1.0], np.ones(5))) == {0.35: "2", 0.65: "2", 0.95: "1"}
 
 
 def test_edges_of_the_caller():
-    assert counts(calibration(SURE, RIGHT, bins=(0, 0.6, 0.95, 1))) == {0.3: "2", 0.775: "3", 0.975: "2"}
+    assert counts(drawn(SURE, RIGHT, bins=(0, 0.6, 0.95, 1))) == {0.3: "2", 0.775: "3", 0.975: "2"}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +97,7 @@ def test_edges_of_the_caller():
     ],
 )
 def test_both_scales_begin_where_the_data_do(sure, right, low):
-    axes = calibration(sure, right).axes[0]
+    axes = drawn(sure, right).axes[0]
     assert axes.get_xlim() == axes.get_ylim()
     np.testing.assert_allclose(axes.get_xlim(), (low - 0.02 * (1 - low), 1 + 0.02 * (1 - low)))
 
@@ -101,7 +106,7 @@ def test_both_scales_begin_where_the_data_do(sure, right, low):
 def test_words_keep_apart_and_fit_the_figure(bins):
     rng = np.random.default_rng(0)
     sure = 1 - 10 ** rng.uniform(-5, -0.1, 20_000)
-    figure = calibration(sure, rng.random(20_000) < sure, bins=bins, title="Edges close to one")
+    figure = drawn(sure, rng.random(20_000) < sure, bins=bins, title="Edges close to one")
     figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in strip(figure).texts]
     for i, box in enumerate(boxes):
@@ -114,7 +119,7 @@ def test_words_keep_apart_and_fit_the_figure(bins):
 def test_axes_of_the_caller_and_a_title():
     figure = Figure(layout="constrained")
     left, right = figure.subplots(1, 2)
-    assert calibration(SURE, RIGHT, axes=right, title="a $ and a $") is figure
+    assert calibration(SURE, RIGHT, axes=right, title="a $ and a $") is right
     assert figure.axes == [left, right]
     assert not left.child_axes
     title = right.child_axes[0].texts[-1]
@@ -123,7 +128,7 @@ def test_axes_of_the_caller_and_a_title():
 
 
 def test_a_small_file_is_written(tmp_path):
-    calibration(SURE, RIGHT).savefig(tmp_path / "calibration.png")
+    drawn(SURE, RIGHT).savefig(tmp_path / "calibration.png")
     assert (tmp_path / "calibration.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "calibration.png").stat().st_size < 100_000
 
@@ -148,15 +153,15 @@ def test_a_small_file_is_written(tmp_path):
 def test_mistakes_are_named(changed, match):
     given = {"confidence": SURE, "right": RIGHT, **changed}
     with pytest.raises(ValueError, match=match):
-        calibration(given.pop("confidence"), given.pop("right"), **given)
+        drawn(given.pop("confidence"), given.pop("right"), **given)
 
 
 def test_many_axes_are_refused():
     with pytest.raises(TypeError, match="axes is of type ndarray; give one matplotlib axes"):
-        calibration(SURE, RIGHT, axes=Figure().subplots(1, 2))
+        drawn(SURE, RIGHT, axes=Figure().subplots(1, 2))
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install infopursuit\[plots\]"):
-        calibration(SURE, RIGHT)
+        drawn(SURE, RIGHT)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from infopursuit.evaluation.animal_game import bench_animals
 from infopursuit.evaluation.bench import bench
+from infopursuit.evaluation.bench_serve import bench_serve
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.pages import update_page
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, train_images
@@ -17,7 +19,13 @@ FOLDER = Path("benchmarks/results")
 ALL = "all"
 
 BENCH_SUMMARY = "measure speed, and how often the short cuts miss the best query"
-BENCH_EXAMPLES = ("infopursuit bench", "infopursuit bench --histories 20 --out results")
+BENCH_EXAMPLES = (
+    "infopursuit bench",
+    "infopursuit bench --histories 20 --out results",
+    "infopursuit bench animals",
+    "infopursuit bench serve --model animals --people 200 --seconds 60",
+)
+SPEED, ANIMALS, SERVE = "speed", "animals", "serve"
 TRAIN_SUMMARY = "train the generative model of an experiment; stopped and called again, it goes on"
 TRAIN_EXAMPLES = ("infopursuit train fashion --out fashion-vae.safetensors",)
 REPRODUCE_SUMMARY = "run one of the paper's experiments, from the data to a table of results"
@@ -30,15 +38,33 @@ REPRODUCE_EXAMPLES = (
 
 def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``bench``."""
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=[SPEED, ANIMALS, SERVE],
+        default=SPEED,
+        metavar="WHAT",
+        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: under load",
+    )
     _add_out(parser)
     parser.add_argument(
         "--histories", type=_positive, default=120, metavar="N", help="histories to compare on (default: 120)"
     )
+    add = parser.add_argument
+    add("--model", default=ANIMALS, metavar="MODEL", help="what to serve, as `serve` takes it (default: animals)")
+    add("--people", type=_positive, default=200, metavar="N", help="who answer a server at once (default: 200)")
+    add("--seconds", type=_positive, default=60, metavar="N", help="for how long they do (default: 60)")
 
 
 def run_bench(args: argparse.Namespace) -> int:
     """Measure and tell."""
-    bench(folder=args.out, say=Terminal().say, n_histories=args.histories)
+    say = Terminal().say
+    if args.what == ANIMALS:
+        bench_animals(folder=args.out, say=say)
+    elif args.what == SERVE:
+        bench_serve(args.model, people=args.people, seconds=args.seconds, folder=args.out, say=say)
+    else:
+        bench(folder=args.out, say=say, n_histories=args.histories)
     return 0
 
 

@@ -15,7 +15,7 @@ from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
 from infopursuit.evaluation.evaluation_text import stopping_in_words, tell
 from infopursuit.evaluation.machine import write_result
 from infopursuit.plots import trade_off
-from infopursuit.plots.images import need_matplotlib
+from infopursuit.plots.style import need_matplotlib
 from infopursuit.storage import load
 from infopursuit.terminal import Terminal
 
@@ -77,7 +77,7 @@ def draw(result: Evaluation) -> Any:
                 for p in found.details["by_depth"]
             ]
     own = result.rows[0]
-    return trade_off(curves, marks={"as it stops now": (own.length or 0.0, own.accuracy)})
+    return trade_off(curves, marks={"as it stops now": (own.length or 0.0, own.accuracy)}).figure
 
 
 def _load(folder: Path) -> Pursuit:

@@ -1,12 +1,40 @@
-"""Pictures: `text_trace` with characters; `calibration`, `heatmap`, `image_trace` and `trade_off` with matplotlib.
+"""Pictures with matplotlib, which ``pip install infopursuit[plots]`` brings, and one with characters.
 
-Those need ``pip install infopursuit[plots]``.
+| what to see | function |
+| --- | --- |
+| one image's pursuit: where it looked, what it saw, what it believed | `image_trace` |
+| one pursuit over any questions, as a table of beliefs | `heatmap` |
+| the same as lines that rise and fall | `posterior` |
+| two pursuits of one input, and where they part | `compare` |
+| which queries are asked first and how often | `first_queries` |
+| how often it is right against how much it asks | `trade_off` |
+| how often it is right when it says how sure it is | `calibration` |
+| one image's pursuit in a terminal | `text_trace` |
+
+Those of matplotlib take ``axes=`` to draw on, and make a new figure of the right size without. Those that need one axes
+return it; those that need several (`image_trace`, `compare`) return the figure. `save` writes either to a file. None
+opens a window or touches pyplot. Colours are told apart with every kind of colour vision, and nothing rests on colour
+alone.
 """
 
 from infopursuit.plots.calibration import calibration
+from infopursuit.plots.compare import compare
 from infopursuit.plots.curves import trade_off
+from infopursuit.plots.first_queries import first_queries
 from infopursuit.plots.heatmap import heatmap
 from infopursuit.plots.images import image_trace
+from infopursuit.plots.posterior import posterior
+from infopursuit.plots.saving import save
 from infopursuit.plots.text import text_trace
 
-__all__ = ["calibration", "heatmap", "image_trace", "text_trace", "trade_off"]
+__all__ = [
+    "calibration",
+    "compare",
+    "first_queries",
+    "heatmap",
+    "image_trace",
+    "posterior",
+    "save",
+    "text_trace",
+    "trade_off",
+]

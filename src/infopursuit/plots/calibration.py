@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binomtest
 
-from infopursuit.plots.curves import COLOURS
-from infopursuit.plots.images import EMPTY, FAINT, INK, OTHERS, need_matplotlib
+from infopursuit.plots.style import COLOURS, EDGE, EMPTY, FAINT, INK, OTHERS, check_axes, need_matplotlib
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 SLACK = 1e-9
 """Of a confidence: rounding must not put 90 % below 90 %."""
@@ -26,7 +24,7 @@ SMALL, SIZE, TITLE, LINE = 7.5, 8.5, 11.0, 9.0
 
 def calibration(
     confidence: Any, right: Any, *, bins: int | Sequence[float] = 10, axes: Any = None, title: str | None = None
-) -> Figure:
+) -> Axes:
     """Draw the share of right predictions against the confidence in them, bin by bin, and above it how many there are.
 
     A bin on the dashed line is as often right as it was sure; one below it was too sure. Upright bars are Wilson's 95 %
@@ -41,7 +39,7 @@ def calibration(
     axes: one axes to draw on; counts and words go above it. A new figure if None.
     title: above all.
 
-    Returns the figure. No window is opened and pyplot is left alone.
+    Returns the axes; ``save(axes, "sure.png")`` writes it. No window is opened and pyplot is left alone.
     """
     need_matplotlib()
     from matplotlib.figure import Figure
@@ -49,8 +47,7 @@ def calibration(
 
     confidence, right = _checked(confidence, right)
     edges = _edges(bins)
-    if axes is not None and not hasattr(axes, "inset_axes"):
-        raise TypeError(f"axes is of type {type(axes).__name__}; give one matplotlib axes, or None for a new figure")
+    check_axes(axes)
     if axes is None:
         axes = Figure(figsize=(4.6, 5.2), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1), dpi=150).add_subplot()
     place = np.clip(np.searchsorted(edges, confidence + SLACK, side="right") - 1, 0, len(edges) - 2)
@@ -65,8 +62,8 @@ def calibration(
         f"right {100 * right.mean():.1f} %, sure {100 * confidence.mean():.1f} % on average",
     )
     _draw_counts(axes, edges, counts, "\n".join(words), title)
-    figure: Figure = axes.figure
-    return figure
+    drawn: Axes = axes
+    return drawn
 
 
 def _checked(confidence: Any, right: Any) -> tuple[FloatArray, FloatArray]:
@@ -123,7 +120,7 @@ def _draw_points(axes: Axes, sure: FloatArray, share: FloatArray, n: IntArray, l
     axes.set_axisbelow(True)
     axes.tick_params(colors=FAINT, labelsize=9)
     for spine in axes.spines.values():
-        spine.set_color("#C6CBD1")
+        spine.set_color(EDGE)
 
 
 def _draw_counts(axes: Axes, edges: FloatArray, counts: IntArray, words: str, title: str | None) -> None:

@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.plots.images import FAINT, INK, need_matplotlib
+from infopursuit.plots.style import COLOURS, INK, MARKERS, check_axes, need_matplotlib, plain
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-# Okabe and Ito's palette, and a marker each: told apart with every kind of colour vision, and in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", INK)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+    from matplotlib.axes import Axes
 
 
 def trade_off(
@@ -23,14 +19,14 @@ def trade_off(
     marks: Mapping[str, tuple[float, float]] | None = None,
     title: str = "",
     axes: Any = None,
-) -> Figure:
+) -> Axes:
     """Accuracy against the mean number of questions, one line for each curve.
 
     curves: for each name its points, as `evaluation.curve` has them; a band shows one standard error to both sides.
     marks: single points, name -> (questions, accuracy as a share), drawn as stars. axes: what to draw on; a new figure
     if None.
 
-    Returns the figure. No window is opened and pyplot is left alone.
+    Returns the axes; ``save(axes, "curve.png")`` writes it. No window is opened and pyplot is left alone.
     """
     need_matplotlib()
     from matplotlib.figure import Figure
@@ -38,8 +34,9 @@ def trade_off(
 
     if not curves:
         raise ValueError("curves is empty; give at least one name with its points")
-    figure = axes.figure if axes is not None else Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150)
-    axes = axes if axes is not None else figure.add_subplot()
+    check_axes(axes)
+    if axes is None:
+        axes = Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150).add_subplot()
     for i, (name, points) in enumerate(curves.items()):
         ordered = sorted(points, key=lambda p: p.length)
         length = np.array([p.length for p in ordered])
@@ -55,14 +52,9 @@ def trade_off(
     axes.set_xlabel("questions asked, mean", color=INK)
     axes.set_ylabel("right", color=INK)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    axes.grid(color="#E5E7EB", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(colors=FAINT, labelsize=9)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color("#C6CBD1")
+    plain(axes)
     axes.legend(frameon=False, fontsize=8.5, loc="lower right")
     if title:
         axes.set_title(title, fontsize=11, color=INK, loc="left")
-    return figure
+    drawn: Axes = axes
+    return drawn

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from infopursuit.explanation import Explanation, percent
-from infopursuit.plots.images import EMPTY, FAINT, INK, _find, _short, need_matplotlib
-from infopursuit.plots.text import shown_steps
+from infopursuit.plots.lettering import Word, find_class, headline, short, write, write_above
+from infopursuit.plots.steps import StepWords, shown_classes, shown_steps, step_widths, step_words, write_steps
+from infopursuit.plots.style import FAINT, GREY_SHADES, INK, NOTE, RIGHT, SHADES, WRONG, check_axes, need_matplotlib
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-# Okabe and Ito's green, vermilion and purple, darker so that words in them are read easily. Nothing rests on colour
-# alone: the answer stands beside its question, yes is bold, and the true class says that it is.
-YES, NO, NOT_KNOWN = "#007A59", "#B34700", FAINT
-RIGHT, WRONG = YES, "#A0447A"
-BELIEF = (EMPTY, "#9CC7E8", "#2F83BE", "#0B3C66")
-"""From probability 0 to 1, ever darker."""
-SHARED = (EMPTY, "#B4BAC2", "#5B626B")
-"""The same for the column that many classes share."""
-
-SIZE, NOTE, HEAD = 9.0, 8.0, 12.0
-"""Points of what is written beside the cells, of the note, and of the headline."""
 ROW, COLUMN, COLUMNS = 0.27, 0.52, 2.4
 """Inches of a new figure: height of a row, least width of a column, least width of all columns."""
 LEVEL = 6.4
@@ -35,13 +23,14 @@ WIDEST_HEAD = 6.5
 """Inches up to which a figure is made wider for its headline; a longer one is folded."""
 SLANT = 38
 """Degrees."""
+READ = "numbers: belief after the answer in per cent, empty below 0.5"
 GAP = 0.2
 """Between the classes and the column of the others, in columns."""
 
 
 def heatmap(
     explanation: Explanation, *, axes: Any = None, truth: Any = None, most: int = 20, classes: int = 10
-) -> Figure:
+) -> Axes:
     """Draw one pursuit as a heatmap of class probabilities, a row for each step, as in the paper's "IP in action".
 
     A row reads from left to right: the question, green and bold after a yes, red after a no, grey where the answer was
@@ -58,121 +47,45 @@ def heatmap(
     classes: of more classes than this only those that were most probable at some step get a column, always with the
         predicted and the true one among them; the others share a last column.
 
-    Returns the figure; ``figure.savefig("heatmap.png")`` writes it. No window is opened and pyplot is left alone.
+    Returns the axes; ``save(axes, "heatmap.png")`` writes it. No window is opened and pyplot is left alone.
     """
     need_matplotlib()
-    if classes < 1:
-        raise ValueError(f"classes={classes} must be at least 1; it is the number of classes to show")
-    if axes is not None and not hasattr(axes, "imshow"):
-        raise TypeError(f"axes is of type {type(axes).__name__}; give one matplotlib axes, or None for a new figure")
-    true_class = _find(explanation.classes, truth)
+    check_axes(axes)
+    true_class = find_class(explanation.classes, truth)
     shown = shown_steps(explanation, most)
     belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
-    columns = _columns(belief, true_class, classes)
+    columns = shown_classes(belief, true_class, classes)
     others = np.delete(belief, columns, axis=1)
-    steps, names = _steps(explanation, shown), _names(explanation, columns, true_class)
+    steps, names = step_words(explanation, shown), _names(explanation, columns, true_class)
     if axes is None:
-        axes = _new_axes(steps, names, others.shape[1] > 0, _headline(explanation, true_class, len(shown)))
+        said = headline(explanation, true_class, len(shown), READ)
+        axes = _new_axes(steps, names, others.shape[1] > 0, said)
     centres = _draw_cells(axes, belief[:, columns], others)
-    _write_steps(axes, steps)
+    write_steps(axes, steps)
     _write_names(axes, names, centres)
-    figure: Figure = axes.figure
-    return figure
+    drawn: Axes = axes
+    return drawn
 
 
-@dataclass(frozen=True)
-class _Word:
-    """Something that is written around the cells."""
-
-    text: str
-    colour: str = INK
-    bold: bool = False
-    size: float = SIZE
-
-    @property
-    def style(self) -> dict[str, Any]:
-        """As matplotlib has it; a dollar in a name is a dollar."""
-        weight = "bold" if self.bold else "normal"
-        return {"color": self.colour, "fontsize": self.size, "fontweight": weight, "parse_math": False}
-
-    @property
-    def width(self) -> float:
-        """Points; a little more than that, since letters are drawn on whole pixels."""
-        from matplotlib.font_manager import FontProperties
-        from matplotlib.textpath import text_to_path
-
-        font = FontProperties(size=self.size, weight=self.style["fontweight"])
-        return 1.03 * float(text_to_path.get_text_width_height_descent(self.text, font, ismath=False)[0])
-
-    def folded(self, width: float) -> _Word:
-        """In lines of at most so many points, broken between words."""
-        lines: list[str] = []
-        for part in self.text.split():
-            longer = f"{lines[-1]} {part}" if lines else part
-            if lines and replace(self, text=longer).width <= width:
-                lines[-1] = longer
-            else:
-                lines.append(part)
-        return replace(self, text="\n".join(lines))
-
-
-_Step = tuple[_Word, _Word, _Word]
-"""Number, question and answer."""
-
-
-def _columns(belief: FloatArray, true_class: int | None, n: int) -> IntArray:
-    """The classes that get a column, in class order: all of a few, else those that were most probable at some step."""
-    needed = {int(belief[-1].argmax()), *([] if true_class is None else [true_class])}
-    peak = belief.max(axis=0)
-    peak[list(needed)] = np.inf
-    return np.sort(np.argsort(-peak, kind="stable")[: max(n, len(needed))])
-
-
-def _steps(explanation: Explanation, shown: list[int]) -> list[_Step]:
-    """What is written to the left of each row."""
-    rows = [(_Word(""), _Word("before any question", FAINT), _Word(""))]
-    for k in shown:
-        step = explanation.steps[k]
-        colour = NOT_KNOWN if step.answer is None else {"yes": YES, "no": NO}.get(step.said, INK)
-        bold = colour == YES
-        question, answer = _Word(_short(step.name, 44), colour, bold), _Word(_short(step.said, 20), colour, bold)
-        rows.append((_Word(f"{k + 1}", FAINT), question, answer))
-    return rows
-
-
-def _names(explanation: Explanation, columns: IntArray, true_class: int | None) -> list[_Word]:
+def _names(explanation: Explanation, columns: IntArray, true_class: int | None) -> list[Word]:
     """What is written above each column."""
     winner = int(explanation.posteriors[-1].argmax())
     right = winner if true_class is None else true_class
     names = []
     for c in columns.tolist():
-        text = f"{'true: ' if c == true_class else ''}{_short(explanation.classes[c], 28)}"
-        names.append(_Word(text, RIGHT if c == right else WRONG if c == winner else INK, c in (right, winner)))
+        text = f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 28)}"
+        names.append(Word(text, RIGHT if c == right else WRONG if c == winner else INK, c in (right, winner)))
     others = len(explanation.classes) - len(columns)
-    return names if not others else [*names, _Word(f"{others} other{'' if others == 1 else 's'}", FAINT)]
+    return names if not others else [*names, Word(f"{others} other{'' if others == 1 else 's'}", FAINT)]
 
 
-def _headline(explanation: Explanation, true_class: int | None, n_shown: int) -> tuple[_Word, _Word]:
-    """What came out and whether it is right; and how to read the picture."""
-    n = len(explanation)
-    asked = f"{n} question{'' if n == 1 else 's'}"
-    text = f"{_short(explanation.prediction, 36)} with {percent(explanation.confidence)} after {asked}"
-    if true_class is not None:
-        truth = explanation.classes[true_class]
-        text += ", which is right" if truth == explanation.prediction else f", but it is {_short(truth, 36)}"
-    below = "numbers: belief after the answer in per cent, empty below 0.5"
-    if n_shown < n:
-        below = f"{n_shown} of {n} steps: the last and those that moved the belief most; {below}"
-    return _Word(text, INK, True, HEAD), _Word(below, FAINT, False, NOTE)
-
-
-def _new_axes(steps: list[_Step], names: list[_Word], others: bool, headline: tuple[_Word, _Word]) -> Axes:
+def _new_axes(steps: list[StepWords], names: list[Word], others: bool, said: tuple[Word, Word]) -> Axes:
     """The axes of a new figure that is as large as what goes into it, with the headline above."""
     from matplotlib.figure import Figure
 
     widths = [name.width / 72 for name in names]  # from here on in inches
-    edge, left = 0.15, 0.15 + sum(_step_widths(steps)) / 72
-    room = min(headline[0].width / 72, WIDEST_HEAD) + edge - left
+    edge, left = 0.15, 0.15 + sum(step_widths(steps)) / 72
+    room = min(said[0].width / 72, WIDEST_HEAD) + edge - left
     column = max(COLUMN, max(room, COLUMNS) / (len(names) + GAP * others))
     level = max(column, max(widths) + 0.14)
     if level * len(names) <= LEVEL:
@@ -185,24 +98,14 @@ def _new_axes(steps: list[_Step], names: list[_Word], others: bool, headline: tu
         beyond = max(0.0, max(ends) - len(names) * column)
     cells, rows = (len(names) + GAP * others) * column, len(steps) * ROW
     wide = left + cells + beyond + edge
-    said = [word.folded(72 * (wide - 2 * edge) + 1) for word in headline]
-    heights = [1.4 * word.size / 72 * (word.text.count("\n") + 1) for word in said]
-    high = 2 * edge + sum(heights) + 0.1 + above + rows
+    lines = tuple(word.folded(72 * (wide - 2 * edge) + 1) for word in said)
+    high = 2 * edge + sum(line.height for line in lines) + 0.1 + above + rows
     figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
-    for word, down in zip(said, (edge, edge + heights[0]), strict=True):
-        figure.text(edge / wide, 1 - down / high, word.text, ha="left", va="top", **word.style)
+    write_above(figure, lines, edge, edge)
     return figure.add_axes((left / wide, edge / high, cells / wide, rows / high))
 
 
-def _step_widths(steps: list[_Step]) -> tuple[float, float, float]:
-    """Points that numbers, questions and answers take, with the space after each."""
-    (_, before, _), *asked = steps
-    number, question, answer = (max((step[i].width for step in asked), default=0.0) for i in range(3))
-    # before any question there is no answer, and its words may take that place too
-    return number + 8, max(question, before.width - answer - 14) + 14, answer + 9
-
-
-def _slanted(names: list[_Word], column: float) -> bool:
+def _slanted(names: list[Word], column: float) -> bool:
     """Whether a name is too long to lie level above columns of so many points."""
     return max(name.width for name in names) > column - 4
 
@@ -212,9 +115,9 @@ def _draw_cells(axes: Axes, cells: FloatArray, others: FloatArray) -> list[float
     from matplotlib.colors import LinearSegmentedColormap
 
     n_rows, n_columns = cells.shape
-    blocks: list[tuple[FloatArray, float, tuple[str, ...]]] = [(cells, 0.0, BELIEF)]
+    blocks: list[tuple[FloatArray, float, tuple[str, ...]]] = [(cells, 0.0, SHADES)]
     if others.shape[1]:
-        blocks.append((others.sum(axis=1, keepdims=True), n_columns + GAP, SHARED))
+        blocks.append((others.sum(axis=1, keepdims=True), n_columns + GAP, GREY_SHADES))
     end = blocks[-1][1] + blocks[-1][0].shape[1]
     wide, high = _cell_size(axes, end, n_rows)
     best = np.maximum(cells.max(axis=1), others.max(axis=1, initial=0.0))
@@ -248,16 +151,7 @@ def _cell_size(axes: Axes, n_columns: float, n_rows: float) -> tuple[float, floa
     return points * axes.bbox.width / n_columns, points * axes.bbox.height / n_rows
 
 
-def _write_steps(axes: Axes, steps: list[_Step]) -> None:
-    """Number, question and answer to the left of each row, in columns of their own."""
-    _, question, answer = _step_widths(steps)
-    starts = (-(answer + question + 8), -(answer + question), -answer)
-    for row, words in enumerate(steps):
-        for word, start, side in zip(words, starts, ("right", "left", "left"), strict=True):
-            _write(axes, word, (0, row + 0.5), (start, 0), axes.get_yaxis_transform(), ha=side, va="center_baseline")
-
-
-def _write_names(axes: Axes, names: list[_Word], centres: list[float]) -> None:
+def _write_names(axes: Axes, names: list[Word], centres: list[float]) -> None:
     """The names of the classes above their columns."""
     column = _cell_size(axes, axes.get_xlim()[1], 1)[0]
     if _slanted(names, column):
@@ -265,20 +159,4 @@ def _write_names(axes: Axes, names: list[_Word], centres: list[float]) -> None:
     else:
         how = {"ha": "center", "va": "baseline"}
     for name, centre in zip(names, centres, strict=True):
-        _write(axes, name, (centre, 1), (0, 5), axes.get_xaxis_transform(), **how)
-
-
-def _write(
-    axes: Axes, word: _Word, at: tuple[float, float], shift: tuple[float, float], where: Any, **how: Any
-) -> None:
-    """A word so many points away from a place; not cut off at the border of the axes."""
-    axes.annotate(
-        word.text,
-        at,
-        xytext=shift,
-        xycoords=where,
-        textcoords="offset points",
-        annotation_clip=False,
-        **how,
-        **word.style,
-    )
+        write(axes, name, (centre, 1), (0, 5), axes.get_xaxis_transform(), **how)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.explanation import Explanation, ExplanationStep, percent
-from infopursuit.plots.text import shown_steps
+from infopursuit.plots.lettering import find_class, headline, short, write_above
+from infopursuit.plots.steps import shown_classes, shown_steps
+from infopursuit.plots.style import EMPTY, FAINT, INK, OTHERS, UNSEEN, need_matplotlib
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -16,9 +18,9 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette: told apart with every kind of colour vision, and the boxes differ in width and dash as well.
 NOW, BEFORE, GOOD, BAD = "#D55E00", "#3390D6", "#009E73", "#CC79A7"
-UNSEEN, OTHERS, EMPTY, INK, FAINT = "#8F959E", "#BDC3CB", "#F1F3F5", "#1F2328", "#6B7280"
 PANEL = 1.15
 """Inches that a panel of a new figure is wide and high."""
+READ = "thick box: asked about now, thin: before; grey: not looked at"
 MOST_CLASSES = 10
 """Of more classes than this only the most probable get a bar."""
 
@@ -39,17 +41,17 @@ def image_trace(image: Any, explanation: Explanation, *, axes: Any = None, truth
     truth: the true class, as in ``explanation.classes``.
     most: of more steps than this only the last and the most influential are shown, by KL(after || before).
 
-    Returns the figure; ``figure.savefig("trace.png")`` writes it. No window is opened and pyplot is left alone.
+    Returns the figure; ``save(figure, "trace.png")`` writes it. No window is opened and pyplot is left alone.
     """
     need_matplotlib()
     if explanation.shape is None:
         raise ValueError("this explanation is not about an image; image_trace draws explanations over patch queries")
     pixels = _pixels(image, explanation.shape)
-    true_class = _find(explanation.classes, truth)
+    true_class = find_class(explanation.classes, truth)
     shown = shown_steps(explanation, most)
     columns = [0, *(k + 1 for k in shown)]  # questions asked when the column's belief was held
-    bars = _bars(explanation, columns, true_class)
-    names = [f"{'true: ' if c == true_class else ''}{_short(explanation.classes[c], 24)}" for c in bars]
+    bars = shown_classes(explanation.posteriors[columns], true_class, MOST_CLASSES)
+    names = [f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 24)}" for c in bars]
     grid, figure, own = _grid(axes, len(columns), names)
     for place, asked in enumerate(columns):
         steps = explanation.steps[:asked]
@@ -60,16 +62,9 @@ def image_trace(image: Any, explanation: Explanation, *, axes: Any = None, truth
     if own:
         for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
             axis.set_ylabel(words, fontsize=9, color=FAINT, rotation=0, ha="right", va="center", labelpad=6)
-        _say(figure, explanation, true_class, len(shown))
+        left = min(axis.get_position().x0 for axis in figure.axes) * float(figure.get_size_inches()[0])
+        write_above(figure, headline(explanation, true_class, len(shown), READ), left, 0.12)
     return figure
-
-
-def need_matplotlib() -> None:
-    """Say how to get it where it is missing."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib, which is not installed; pip install infopursuit[plots]") from error
 
 
 def _pixels(image: Any, shape: tuple[int, int]) -> FloatArray:
@@ -78,24 +73,6 @@ def _pixels(image: Any, shape: tuple[int, int]) -> FloatArray:
     if array.size != shape[0] * shape[1]:
         raise ValueError(f"image has shape {array.shape}, but the explanation is about images of shape {shape}")
     return array.reshape(shape)
-
-
-def _find(classes: tuple[Any, ...], truth: Any) -> int | None:
-    """The index of the true class."""
-    if truth is None:
-        return None
-    for c, name in enumerate(classes):
-        if name == truth or str(name) == str(truth):
-            return c
-    raise ValueError(f"truth={truth!r} is none of the classes {list(classes)[:10]}")
-
-
-def _bars(explanation: Explanation, columns: list[int], true_class: int | None) -> IntArray:
-    """The classes that get a bar, in class order: all of a few, else those that were most probable at some step."""
-    peak = explanation.posteriors[columns].max(axis=0) + explanation.posteriors[-1]
-    if true_class is not None:
-        peak[true_class] = np.inf
-    return np.sort(np.argsort(-peak, kind="stable")[:MOST_CLASSES])
 
 
 def _grid(axes: Any, n_columns: int, names: list[str]) -> tuple[Any, Figure, bool]:
@@ -193,27 +170,5 @@ def _draw_posterior(
     for label, c in zip(axis.get_yticklabels(), bars, strict=True):
         label.set_fontweight("bold" if c in (winner, true_class) else "normal")
     leader = int(posterior.argmax())
-    words = "prior" if asked == 0 else f"{_short(explanation.classes[leader], 11)}: {percent(float(posterior[leader]))}"
+    words = "prior" if asked == 0 else f"{short(explanation.classes[leader], 11)}: {percent(float(posterior[leader]))}"
     axis.set_xlabel(words, fontsize=9, labelpad=4, color=FAINT if asked == 0 else INK)
-
-
-def _say(figure: Figure, explanation: Explanation, true_class: int | None, n_shown: int) -> None:
-    """The headline (what came out, and whether it is right), and below it how to read the picture."""
-    n = len(explanation)
-    text = f"{explanation.prediction} with {percent(explanation.confidence)} after {n} question{'' if n == 1 else 's'}"
-    if true_class is not None:
-        truth = explanation.classes[true_class]
-        text += ", which is right" if truth == explanation.prediction else f", but it is {truth}"
-    below = "thick box: asked about now, thin: before; grey: not looked at"
-    if n_shown < n:
-        below = f"{n_shown} of {n} steps: the last and those that moved the belief most; {below}"
-    left = min(axis.get_position().x0 for axis in figure.axes)
-    high = float(figure.get_size_inches()[1])
-    figure.text(left, 1 - 0.12 / high, text, fontsize=12, fontweight="bold", color=INK, ha="left", va="top")
-    figure.text(left, 1 - 0.36 / high, below, fontsize=8, color=FAINT, ha="left", va="top")
-
-
-def _short(name: Any, most: int) -> str:
-    """A name of at most so many characters."""
-    text = str(name)
-    return text if len(text) <= most else f"{text[: most - 1]}…"

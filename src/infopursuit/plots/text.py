@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.explanation import Explanation, percent
+from infopursuit.plots.steps import shown_steps
 from infopursuit.progress import bar
 from infopursuit.terminal import beside, paint
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -52,17 +53,6 @@ def text_trace(
         some = [[f"{panel[0]:<{each}}", *panel[1:]] for panel in panels[start : start + max(fit, 1)]]
         lines += [*([""] if lines else []), *(line.rstrip() for line in beside(some))]
     return "\n".join(lines)
-
-
-def shown_steps(explanation: Explanation, most: int) -> list[int]:
-    """Which steps to draw: all of a few; else the most influential and the last, so that it ends as the pursuit did."""
-    if most < 1:
-        raise ValueError(f"most={most} must be at least 1; it is the number of steps to show")
-    n = len(explanation)
-    if n <= most:
-        return list(range(n))
-    others = [k for k in np.argsort(-explanation.influence(), kind="stable").tolist() if k != n - 1]
-    return [*sorted(others[: most - 1]), n - 1]
 
 
 def _whole(image: Any, shape: tuple[int, int]) -> IntArray:

@@ -341,10 +341,10 @@ def _paper() -> list[Row]:
 
 def _curve_figure(experiment: Experiment, curves: dict[str, Any]) -> list[dict[str, str]]:
     named = {name: [Point(**point) for point in points] for name, points in curves.items()}
-    figure = plots.trade_off(named, title="CUB, simulated answers")
+    axes = plots.trade_off(named, title="CUB, simulated answers")
     experiment.folder.mkdir(parents=True, exist_ok=True)
     file = f"{experiment.name}.png"
-    figure.savefig(experiment.folder / file)
+    plots.save(axes, experiment.folder / file)
     return [{"file": file, "about": "Accuracy against questions on CUB with simulated answers"}]
 
 
@@ -365,7 +365,7 @@ def _examples(
             continue
         i = int(found[0])
         file = f"{experiment.name}-{word}.png"
-        figure = plots.heatmap(trace[i], truth=truth[i])
-        figure.savefig(experiment.folder / file, bbox_inches="tight")
+        axes = plots.heatmap(trace[i], truth=truth[i])
+        plots.save(axes, experiment.folder / file, bbox_inches="tight")
         figures.append({"file": file, "about": f"A pursuit that is {word}: {truth[i]}, simulated answers"})
     return figures

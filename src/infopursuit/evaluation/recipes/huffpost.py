@@ -257,8 +257,8 @@ def _examples(experiment: Experiment, fold: Fold, found: Any) -> list[dict[str, 
             continue
         i = int(rows[np.argsort(trace.length[rows], kind="stable")[len(rows) // 2]])
         file = f"{experiment.name}-{name}.png"
-        figure = plots.heatmap(trace[i], truth=fold.classes[fold.labels_test[i]])
-        figure.savefig(experiment.folder / file, dpi=80, bbox_inches="tight")
+        axes = plots.heatmap(trace[i], truth=fold.classes[fold.labels_test[i]])
+        plots.save(axes, experiment.folder / file, dpi=80, bbox_inches="tight")
         about = f"The pursuit of a headline, which is {name} in the end: {fold.texts[i]}"
         figures.append({"file": file, "about": about})
     return figures

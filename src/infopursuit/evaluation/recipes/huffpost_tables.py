@@ -181,9 +181,9 @@ def draw(outcomes: Outcomes, n_words: int, file: Path) -> dict[str, str]:
         "stopped as chosen": (float(outcomes.chosen_length.mean()), float(outcomes.chosen.mean())),
         "MAP using Q": (float(n_words), float(outcomes.maps[LOG_ODDS.name].mean())),
     }
-    figure = plots.trade_off({"Information Pursuit": outcomes.points}, marks=marks, title="HuffPost headlines")
+    axes = plots.trade_off({"Information Pursuit": outcomes.points}, marks=marks, title="HuffPost headlines")
     file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file, dpi=100)
+    plots.save(axes, file, dpi=100)
     about = "Accuracy against the mean number of questions, as the gain that stops a pursuit varies"
     return {"file": file.name, "about": about}
 

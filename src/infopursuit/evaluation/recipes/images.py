@@ -31,8 +31,7 @@ from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask, wei
 from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
 from infopursuit.evaluation.whole import map_classes, whole_log_joint
 from infopursuit.models.vae import log_evidence
-from infopursuit.plots.curves import trade_off
-from infopursuit.plots.images import image_trace
+from infopursuit.plots import image_trace, save, trade_off
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.trace import Trace
 from infopursuit.types import DamagedModel, IntArray
@@ -90,9 +89,9 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     ]
     curves = {way: [Point(**p) for p in found["test_curve"]] for way, found in pursuits.items()}
     marks = {"the paper": (recipe.paper[0].length or 0.0, recipe.paper[0].accuracy)}
-    figure = trade_off(curves, marks=marks, title=f"{recipe.name}, patches of {recipe.size} x {recipe.size}")
+    axes = trade_off(curves, marks=marks, title=f"{recipe.name}, patches of {recipe.size} x {recipe.size}")
     picture = experiment.folder / f"{recipe.name}.png"
-    figure.savefig(picture)
+    save(axes, picture)
     drawn = [{"file": picture.name, "about": f"accuracy against questions on {recipe.name}"}, *pursuits[VAE]["figures"]]
     return experiment.finish(
         {
@@ -188,7 +187,7 @@ def _draw(task: ImageTask, pursuit: Pursuit, experiment: Experiment) -> list[dic
         explanation = dataclasses.replace(trace[i], classes=tuple(names))
         figure = image_trace(task.data.x_test[i], explanation, truth=names[int(task.y_test[i])])
         file = experiment.folder / f"{task.images.name}-example-{k}.png"
-        figure.savefig(file, dpi=80)
+        save(figure, file, dpi=80)
         found.append({"file": file.name, "about": f"a pursuit on test image {i} of {task.images.name}"})
     return found
 

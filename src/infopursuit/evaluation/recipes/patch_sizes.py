@@ -13,7 +13,7 @@ from infopursuit.evaluation.curve import Point, confidence_curve, stops_at, told
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask
 from infopursuit.evaluation.recipes.images import pixels_seen
-from infopursuit.plots.curves import trade_off
+from infopursuit.plots import save, trade_off
 from infopursuit.stopping import Confidence, MaxQueries
 
 
@@ -63,7 +63,7 @@ def patch_sizes(experiment: Experiment) -> dict[str, Any]:
     ]
     curves = {f"{size.size} x {size.size}": [Point(**p) for p in each["test_curve"]] for size, each in found.items()}
     picture = experiment.folder / "patch-sizes.png"
-    trade_off(curves, title="MNIST, patches of several sizes").savefig(picture)
+    save(trade_off(curves, title="MNIST, patches of several sizes"), picture)
     return experiment.finish(
         {
             "data": {"name": "mnist", "epsilon": EPSILON, "patience": 0},

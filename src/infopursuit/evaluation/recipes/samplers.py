@@ -17,7 +17,7 @@ from infopursuit.models.aggregate import aggregate
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
 from infopursuit.models.soften import soften
-from infopursuit.plots.curves import trade_off
+from infopursuit.plots import save, trade_off
 from infopursuit.posteriors import SMC, Langevin
 from infopursuit.stopping import Confidence, MaxQueries
 
@@ -69,7 +69,7 @@ def samplers(experiment: Experiment) -> dict[str, Any]:
     picture = experiment.folder / "mnist-samplers.png"
     paper = images.paper[0]
     marks = {"the paper": (paper.length or 0.0, paper.accuracy)}
-    trade_off(curves, marks=marks, title="MNIST, patches of 3 x 3").savefig(picture)
+    save(trade_off(curves, marks=marks, title="MNIST, patches of 3 x 3"), picture)
     return experiment.finish(
         {
             "parts": parts,

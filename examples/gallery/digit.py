@@ -1,0 +1,16 @@
+"""A handwritten 2: where it looked, what it saw, and what it believed after each patch."""
+
+import sys
+
+import infopursuit as ip
+from infopursuit import datasets, plots
+
+data = datasets.digits()
+patches = ip.queries.patches((8, 8), size=3, threshold=7)
+clf = ip.InformationPursuitClassifier(patches, model="empirical", stopping=ip.Confidence(0.01))
+clf.fit(data.x_train[:600], data.y_train[:600])
+
+explanation = clf.explain(data.x_test[1:2])[0]
+print(explanation)
+figure = plots.image_trace(data.x_test[1], explanation, truth=data.y_test[1])
+plots.save(figure, sys.argv[1] if len(sys.argv) > 1 else "digit.png", dpi=100)

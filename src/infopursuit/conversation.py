@@ -1,0 +1,151 @@
+"""A conversation without its terminal: what a person's words mean, and a session that is kept in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from infopursuit.engine import Pursuit
+from infopursuit.files import write_atomically
+from infopursuit.queries.patches import Patches
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.session import Session
+from infopursuit.types import UNKNOWN, Answer
+
+FORMAT = "infopursuit.session/1"
+MOST_BYTES = 2**20
+"""A file of answers larger than this is refused before it is read."""
+
+
+class Word(Enum):
+    """What may be said besides an answer."""
+
+    UNKNOWN = "don't know"
+    BACK = "back"
+    WHY = "why"
+    STOP = "stop"
+    HELP = "help"
+
+
+WORDS = {
+    Word.UNKNOWN: ("don't know", "dont know", "d", "?", "unknown", "skip"),
+    Word.BACK: ("back", "b", "undo"),
+    Word.WHY: ("why", "w", "why?"),
+    Word.STOP: ("stop", "s", "quit", "q", "exit"),
+    Word.HELP: ("help", "h"),
+}
+LIT, DARK, HIDDEN = "1#x█", "0.-·", "?"
+"""How the pixels of a patch may be written."""
+
+
+def understand(text: str, queries: QuerySet, query: int) -> Word | Answer:
+    """A line that somebody wrote, as a word or as the cells of an answer; else an error that says what would do.
+
+    An answer in full comes first, then the words, then the beginning of an answer: in a question whose answers are
+    "small" and "large", "s" is "stop" and "sm" is "small".
+    """
+    said = " ".join(text.strip().lower().replace("’", "'").split())
+    choices = queries.choices(query)
+    several = int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
+    if not several:
+        names = [" ".join(str(choice).lower().split()) for choice in choices]
+        if said in names:
+            return queries.to_answer(query, names.index(said))
+        if is_numbered(choices) and said.isascii() and said.isdigit() and 1 <= int(said) <= len(choices):
+            return queries.to_answer(query, int(said) - 1)
+    for word, ways in WORDS.items():
+        if said in ways:
+            return word
+    if several:
+        return _cells(said, queries, query)
+    starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
+    if len(starting) == 1:
+        return queries.to_answer(query, starting[0])
+    if said and not starting:
+        words = [word for word in Word if len(said) > 1 and word.value.startswith(said)]
+        if words:
+            return words[0]
+    shown = ", ".join(str(choice) for choice in list(choices)[:8]) + (", ..." if len(choices) > 8 else "")
+    what = "could mean several answers" if starting else "is no answer here" if said else "An empty line is no answer"
+    raise ValueError((f"{text.strip()!r} {what}" if said else what) + f"; say one of: {shown}; or help")
+
+
+def is_numbered(choices: Sequence[str]) -> bool:
+    """Whether answers may be given by number: more than two, and none that is a number itself."""
+    return 2 < len(choices) <= 99 and not any(str(choice).strip().lstrip("-").isdigit() for choice in choices)
+
+
+def _cells(said: str, queries: QuerySet, query: int) -> Answer:
+    """The cells of a query about several atoms: of a patch as rows of pixels, else as one of its joint choices."""
+    if not isinstance(queries, Patches):
+        return queries.to_answer(query, said)
+    high, wide = queries.size
+    marks = said.replace("/", "").replace(",", "").replace(" ", "")
+    known = {**dict.fromkeys(LIT, 1), **dict.fromkeys(DARK, 0), HIDDEN: UNKNOWN}
+    if len(marks) != high * wide or any(mark not in known for mark in marks):
+        example = "/".join("".join("1" if r == high // 2 else "0" for _ in range(wide)) for r in range(high))
+        raise ValueError(
+            f"{said!r} is no patch; give {high} rows of {wide} pixels, 1 for lit, 0 for dark and ? for not known, such "
+            f"as {example}; or help"
+        )
+    return queries.to_answer(query, [known[mark] for mark in marks])
+
+
+# ---- kept in a file -------------------------------------------------------------------------------------------------
+
+
+def fingerprint(pursuit: Pursuit) -> str:
+    """What tells models apart: their classes, their questions and their answers."""
+    queries = pursuit.queries
+    content = {
+        "classes": [str(label) for label in pursuit.classes],
+        "model": [pursuit.model.kind, pursuit.n_states, list(pursuit.model.atoms.sizes)],
+        "queries": [queries.kind, list(queries.names), queries.n_answers.tolist()],
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def history_of(session: Session) -> list[dict[str, Any]]:
+    """The answers so far as JSON data: the name of each query, and a choice, a list of cells, or null for not known."""
+    queries = session.pursuit.queries
+    return [{"query": queries.names[q], "answer": _written(queries, q, answer)} for q, answer in session.history]
+
+
+def save_session(session: Session, file: Path) -> None:
+    """Write the answers so far to a file; an old one stays until the new one is whole."""
+    data = {"format": FORMAT, "model": fingerprint(session.pursuit), "history": history_of(session)}
+    write_atomically(file, (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+def resume_session(pursuit: Pursuit, file: Path) -> Session:
+    """A session that goes on where `save_session` left it; refused where it belongs to another model."""
+    if file.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{file} has more than {MOST_BYTES} bytes; it is no saved session")
+    try:
+        data = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        raise ValueError(f"{file} is not JSON, so it is no saved session; give a file that --save wrote") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError(f"{file} is no saved session of format {FORMAT!r}; give a file that --save wrote")
+    if data.get("model") != fingerprint(pursuit):
+        raise ValueError(f"{file} belongs to another model: its classes or questions differ; name the one it is of")
+    try:
+        return pursuit.session([(step["query"], _read(step["answer"])) for step in data["history"]])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} is damaged: {type(error).__name__}: {error}") from None
+
+
+def _written(queries: QuerySet, query: int, answer: Answer) -> Any:
+    if answer is None:
+        return None
+    return list(answer) if len(answer) > 1 else queries.choices(query)[answer[0]]
+
+
+def _read(answer: Any) -> Any:
+    if answer is None or isinstance(answer, (str, list)):
+        return answer
+    raise TypeError(f"answer is {answer!r}; expected a choice, a list of cells or null")

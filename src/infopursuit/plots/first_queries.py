@@ -1,0 +1,233 @@
+"""Which queries are asked first, and how often, over all inputs of a trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infopursuit.explanation import percent
+from infopursuit.plots.lettering import Word, count, short, write, write_above
+from infopursuit.plots.style import (
+    FAINT,
+    HEAD,
+    INK,
+    NOTE,
+    SHADES,
+    check_axes,
+    need_matplotlib,
+)
+from infopursuit.trace import Trace
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LATER = "#D3D7DD"
+"""Asked after the positions that have a colour of their own."""
+NOW = "#D55E00"
+ROW, BARS, PANEL = 0.27, 3.6, 1.35
+"""Inches of a new figure: height of a row, width of the bars, width of a map."""
+GAP = 0.16
+"""Between two maps, as a share of one."""
+
+
+def first_queries(trace: Trace, *, axes: Any = None, positions: int = 4, most: int = 12) -> Axes:
+    """Draw which queries are asked first and how often.
+
+    Over patches of images: a map for each of the first positions, and one for all. A pixel is the darker the more of
+    the inputs that got so far were asked about it there; the patch asked most often is framed, and below stands how
+    often, and how many others were asked instead. Over other queries: a bar for each of the queries asked most, as
+    long as the share of inputs that were asked it, in pieces by its position.
+
+    Parameters
+    ----------
+    trace: over a batch of inputs; the more there are, the more it tells.
+    axes: one axes to draw on; words go to the left of it and above. A new figure if None.
+    positions: how many of the first positions are told apart.
+    most: how many queries get a bar.
+
+    Returns the axes; ``save(axes, "first.png")`` writes it. No window is opened and pyplot is left alone.
+    """
+    need_matplotlib()
+    check_axes(axes)
+    for name, value in (("positions", positions), ("most", most)):
+        if value < 1:
+            raise ValueError(f"{name}={value} must be at least 1")
+    if not len(trace):
+        raise ValueError("trace is over 0 inputs; give one over at least 1")
+    asked = _asked(trace)
+    shape = getattr(trace.query_set, "shape", None)
+    if shape is not None:
+        drawn = _draw_maps(axes, trace, asked, positions, shape)
+    else:
+        drawn = _draw_bars(axes, trace, asked, positions, most)
+    return drawn
+
+
+def _asked(trace: Trace) -> IntArray:
+    """(K, Q) how many inputs were asked each query at each position."""
+    counts = np.zeros((trace.queries.shape[1], len(trace.query_set)), dtype=np.int64)
+    for k, column in enumerate(trace.queries.T):
+        counts[k] = np.bincount(column[column != UNKNOWN], minlength=counts.shape[1])
+    return counts
+
+
+def _said(trace: Trace) -> tuple[Word, Word]:
+    """What it is about."""
+    mean = f"{trace.length.mean():.1f}".removesuffix(".0")
+    about = f"{count(len(trace), 'input')}; {mean} questions each on average, out of {len(trace.query_set):,}"
+    return Word("Which questions are asked, and when", INK, True, HEAD), Word(about, FAINT, False, NOTE)
+
+
+# ---- bars ------------------------------------------------------------------------------------------------------------
+
+
+def _draw_bars(axes: Any, trace: Trace, asked: IntArray, positions: int, most: int) -> Axes:
+    """A bar for each of the queries asked most, in pieces by position."""
+    share = asked / len(trace)
+    # queries asked equally often: the one asked earlier comes first
+    early = (asked * np.arange(len(asked))[:, None]).sum(axis=0)
+    order = np.lexsort((early, -asked.sum(axis=0)))
+    rows = [q for q in order.tolist() if asked[:, q].sum()][:most]
+    names = [Word(short(trace.query_set.names[q], 40)) for q in rows]
+    pieces = [*share[:positions], share[positions:].sum(axis=0)]
+    if axes is None:
+        axes = _new_bars(names, _said(trace))
+    legend = _legend(len(share), positions)
+    start: FloatArray = np.zeros(len(rows))
+    for piece, (colour, label) in zip(pieces, legend, strict=False):
+        axes.barh(
+            np.arange(len(rows)) + 0.5, piece[rows], left=start, height=0.72, color=colour, label=label,
+            edgecolor="white", linewidth=0.6,
+        )  # fmt: skip
+        start = start + piece[rows]
+    for row, (name, end) in enumerate(zip(names, start.tolist(), strict=True)):
+        write(axes, name, (0, row + 0.5), (-6, 0), axes.get_yaxis_transform(), ha="right", va="center_baseline")
+        number = Word(percent(end), FAINT, size=NOTE)
+        write(axes, number, (end, row + 0.5), (4, 0), "data", ha="left", va="center_baseline")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(max(len(rows), 1), 0)
+    axes.set_yticks([])
+    axes.set_xticks([])
+    for side in axes.spines.values():
+        side.set_visible(False)
+    if legend:
+        axes.legend(
+            frameon=False, fontsize=NOTE, ncols=len(legend), loc="lower left", bbox_to_anchor=(0, 1), borderpad=0,
+            handlelength=1, handleheight=1, handletextpad=0.4, columnspacing=1.1, labelcolor=INK, title="asked as the",
+            title_fontsize=NOTE, alignment="left",
+        )  # fmt: skip
+        axes.get_legend().get_title().set_color(FAINT)
+    drawn: Axes = axes
+    return drawn
+
+
+def _legend(n_steps: int, positions: int) -> list[tuple[str, str]]:
+    """(colour, name) of each position, dark to light, and of all later ones."""
+    from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+    n = min(positions, n_steps)
+    shades = LinearSegmentedColormap.from_list("positions", SHADES[:0:-1])
+    found = [(to_hex(shades(k / max(positions - 1, 1))), _ordinal(k + 1)) for k in range(n)]
+    return [*found, *([(LATER, "later")] if n_steps > positions else [])]
+
+
+def _ordinal(k: int) -> str:
+    """1st, 2nd, 3rd, 4th, ..."""
+    ending = "th" if 10 <= k % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
+    return f"{k}{ending}"
+
+
+def _new_bars(names: list[Word], said: tuple[Word, Word]) -> Axes:
+    from matplotlib.figure import Figure
+
+    left = max((name.width for name in names), default=0.0) / 72 + 0.25
+    wide = left + BARS + 0.55
+    words = tuple(word.folded(72 * (wide - 0.3) + 1) for word in said)
+    top, rows = 0.12 + sum(word.height for word in words) + 0.5, ROW * max(len(names), 1)
+    high = top + rows + 0.15
+    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
+    write_above(figure, words, 0.15, 0.12)
+    return figure.add_axes((left / wide, 0.15 / high, BARS / wide, rows / high))
+
+
+# ---- maps ------------------------------------------------------------------------------------------------------------
+
+
+def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, shape: tuple[int, int]) -> Axes:
+    """A map of the image for each of the first positions, and one of all that was looked at, side by side."""
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.patches import Rectangle
+
+    first = min(positions, len(asked))
+    maps = [*((_ordinal(k + 1), _seen_at(trace, asked[k])) for k in range(first)), ("at any time", _seen(trace))]
+    if axes is None:
+        axes = _new_maps(len(maps), shape, _said(trace))
+    rows, columns = shape
+    step = columns * (1 + GAP)
+    shades = LinearSegmentedColormap.from_list("seen", SHADES)
+    for place, (title, seen) in enumerate(maps):
+        start = place * step
+        extent = (start, start + columns, rows, 0.0)
+        axes.imshow(seen.reshape(shape), cmap=shades, vmin=0, vmax=1, extent=extent, interpolation="nearest")
+        axes.add_patch(Rectangle((start, 0), columns, rows, fill=False, edgecolor="#8F959E", linewidth=0.6))
+        write(axes, Word(title, INK, True), (start, 0), (0, 5), "data", ha="left", va="baseline")
+        if place < first:
+            best = int(asked[place].argmax())
+            at = np.divmod([a for a in trace.query_set.query_atoms[best].tolist() if a != UNKNOWN], columns)
+            corner = (start + at[1].min(), at[0].min())
+            axes.add_patch(
+                Rectangle(corner, np.ptp(at[1]) + 1, np.ptp(at[0]) + 1, fill=False, edgecolor=NOW, linewidth=1.8)
+            )
+        for line, word in enumerate(_below(trace, asked, place, first)):
+            write(axes, word, (start, rows), (0, -12 - 11 * line), "data", ha="left", va="baseline")
+    axes.set_xlim(0, (len(maps) - 1) * step + columns)
+    axes.set_ylim(rows, 0)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    drawn: Axes = axes
+    return drawn
+
+
+def _seen_at(trace: Trace, asked: IntArray) -> FloatArray:
+    """(A,) share of the inputs asked at one position whose query was about each atom."""
+    seen = np.zeros(len(trace.query_set.atoms))
+    for q in np.flatnonzero(asked).tolist():
+        atoms = trace.query_set.query_atoms[q]
+        seen[atoms[atoms != UNKNOWN]] += asked[q]
+    return np.asarray(seen / max(int(asked.sum()), 1))
+
+
+def _seen(trace: Trace) -> FloatArray:
+    """(A,) share of the inputs that were asked about each atom at any time; a pixel under two patches counts once."""
+    seen = np.zeros(len(trace.query_set.atoms))
+    for queries in trace.queries:
+        atoms = np.unique(trace.query_set.query_atoms[queries[queries != UNKNOWN]])
+        seen[atoms[atoms != UNKNOWN]] += 1
+    return np.asarray(seen / len(trace))
+
+
+def _below(trace: Trace, asked: IntArray, place: int, first: int) -> tuple[Word, ...]:
+    """How often the patch in the frame is asked, and how many others are asked instead."""
+    if place == first:
+        seen = percent(float(_seen(trace).mean()))
+        return Word(f"{seen} of the image", size=NOTE), Word("is looked at", FAINT, size=NOTE)
+    n, others = int(asked[place].sum()), int((asked[place] > 0).sum()) - 1
+    often = percent(asked[place].max() / max(n, 1))
+    rest = count(others, "other patch").replace("patchs", "patches") if others else "the same for all"
+    return Word(f"in the frame: {often}", size=NOTE), Word(rest, FAINT, size=NOTE)
+
+
+def _new_maps(n: int, shape: tuple[int, int], said: tuple[Word, Word]) -> Axes:
+    from matplotlib.figure import Figure
+
+    maps = PANEL * (n + (n - 1) * GAP)
+    tall = PANEL * shape[0] / shape[1]
+    wide = max(maps + 0.3, 3.4)
+    words = tuple(word.folded(72 * (wide - 0.3) + 1) for word in said)
+    top = 0.12 + sum(word.height for word in words) + 0.34
+    high = top + tall + 0.48
+    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
+    write_above(figure, words, 0.15, 0.12)
+    return figure.add_axes((0.15 / wide, 0.48 / high, maps / wide, tall / high))

@@ -1,0 +1,175 @@
+"""The belief step by step, as lines: for any kind of query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infopursuit.explanation import Explanation, percent
+from infopursuit.plots.lettering import Word, find_class, headline, short, write, write_above
+from infopursuit.plots.steps import answer_colour, shown_classes, shown_steps
+from infopursuit.plots.style import (
+    COLOURS,
+    FAINT,
+    INK,
+    MARKERS,
+    NOTE,
+    OTHERS,
+    SIZE,
+    YES,
+    check_axes,
+    need_matplotlib,
+    plain,
+)
+from infopursuit.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STEP, HIGH = 0.62, 2.6
+"""Inches of a new figure: from one step to the next, and height of the lines."""
+SLANT = 38
+"""Degrees of the questions below."""
+APART = 0.066
+"""Least distance between two names at the right end, as a share of the height."""
+READ = "each line is the belief in one class; below: what was asked, and the answer"
+
+
+def posterior(
+    explanation: Explanation, *, axes: Any = None, truth: Any = None, most: int = 12, classes: int = 5
+) -> Axes:
+    """Draw how the belief in each class rose and fell, a line for each class, from the prior to the end.
+
+    Below each step stand the question and its answer, green and bold after a yes, red after a no, grey where it was not
+    known. A line ends at the name of its class and the belief in it. If ``truth`` is given, its name says so.
+
+    Parameters
+    ----------
+    explanation: what `Trace` gives for one input; any kind of query.
+    axes: one axes to draw on; words go below it and to its right. A new figure if None.
+    truth: the true class, as in ``explanation.classes``.
+    most: of more steps than this only the last and the most influential are shown, by KL(after || before).
+    classes: of more classes than this only those that were most probable at some step get a line, always with the
+        predicted and the true one among them; the others share a grey one.
+
+    Returns the axes; ``save(axes, "posterior.png")`` writes it. No window is opened and pyplot is left alone.
+    """
+    need_matplotlib()
+    check_axes(axes)
+    true_class = find_class(explanation.classes, truth)
+    shown = shown_steps(explanation, most)
+    belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
+    lines = shown_classes(belief[min(1, len(shown)) :], true_class, classes)  # the prior alone makes no line
+    asked = _asked(explanation, shown)
+    names = _names(explanation, lines, true_class)
+    if axes is None:
+        axes = _new_axes(asked, names, headline(explanation, true_class, len(shown), READ))
+    _draw(axes, belief, lines)
+    _write_asked(axes, asked)
+    _write_names(axes, names, belief, lines)
+    drawn: Axes = axes
+    return drawn
+
+
+def _asked(explanation: Explanation, shown: list[int]) -> list[Word]:
+    """What is written below each step."""
+    words = [Word("before", FAINT, size=NOTE)]
+    for k in shown:
+        step, colour = explanation.steps[k], answer_colour(explanation.steps[k])
+        words.append(Word(f"{k + 1}. {short(step.name, 30)}: {short(step.said, 16)}", colour, colour == YES, NOTE))
+    return words
+
+
+def _names(explanation: Explanation, lines: IntArray, true_class: int | None) -> list[Word]:
+    """What is written at the end of each line, that of the others last."""
+    last = explanation.posteriors[-1]
+    winner = int(last.argmax())
+    names = []
+    for c in lines.tolist():
+        text = f"{short(explanation.classes[c], 24)}{' (true)' if c == true_class else ''}: {percent(float(last[c]))}"
+        names.append(Word(text, INK, c in (winner, true_class)))
+    others = len(last) - len(lines)
+    if others:
+        rest = percent(float(np.delete(last, lines).sum()))
+        names.append(Word(f"{others} other{'' if others == 1 else 's'}: {rest}", FAINT))
+    return names
+
+
+def _new_axes(asked: list[Word], names: list[Word], said: tuple[Word, Word]) -> Axes:
+    """The axes of a new figure that is as large as what goes into it, with the headline above."""
+    from matplotlib.figure import Figure
+
+    tilt = np.deg2rad(SLANT)
+    # questions reach down and to the left of their step
+    reach = [word.width / 72 * float(np.cos(tilt)) - i * STEP for i, word in enumerate(asked)]
+    left = max(0.62, max(reach) + 0.2)
+    foot = max(word.width for word in asked) / 72 * float(np.sin(tilt)) + 0.28
+    right = max(name.width for name in names) / 72 + 0.3
+    lines = max(STEP * max(len(asked) - 1, 1), 2.6)
+    wide = left + lines + right
+    words = tuple(word.folded(72 * (wide - 0.3) + 1) for word in said)
+    top = 0.12 + sum(word.height for word in words) + 0.12
+    high = top + HIGH + foot
+    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
+    write_above(figure, words, 0.15, 0.12)
+    return figure.add_axes((left / wide, foot / high, lines / wide, HIGH / high))
+
+
+def _draw(axes: Axes, belief: FloatArray, lines: IntArray) -> None:
+    """A line with markers for each class; the winner is thicker and lies on top."""
+    from matplotlib.ticker import PercentFormatter
+
+    steps, winner = np.arange(len(belief)), int(belief[-1].argmax())
+    if len(lines) < belief.shape[1]:
+        rest = np.delete(belief, lines, axis=1).sum(axis=1)
+        axes.plot(steps, rest, color=OTHERS, linewidth=1.2, linestyle="--", label="others")
+    for i, c in enumerate(lines.tolist()):
+        best = c == winner
+        axes.plot(
+            steps, belief[:, c], color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)], markersize=4.5,
+            linewidth=2.4 if best else 1.3, zorder=4 if best else 3, clip_on=False,
+        )  # fmt: skip
+    plain(axes, grid="y")
+    axes.set_xlim(-0.15, max(len(belief) - 1, 1) + 0.15)
+    axes.set_ylim(0, 1)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_xticks(steps, [""] * len(belief))
+
+
+def _write_asked(axes: Axes, asked: list[Word]) -> None:
+    """Questions below their steps, slanted so that each has a line of its own."""
+    for at, word in enumerate(asked):
+        how = {"rotation": SLANT, "rotation_mode": "anchor", "ha": "right", "va": "center"}
+        write(axes, word, (at, 0), (2, -8), axes.get_xaxis_transform(), **how)
+
+
+def _write_names(axes: Axes, names: list[Word], belief: FloatArray, lines: IntArray) -> None:
+    """Names of the classes where their lines end, moved apart where they would lie on each other."""
+    ends = [*belief[-1, lines].tolist(), *([] if len(names) == len(lines) else [1 - belief[-1, lines].sum()])]
+    colours = [*(COLOURS[i % len(COLOURS)] for i in range(len(lines))), OTHERS]
+    last = max(len(belief) - 1, 1) + 0.15
+    points = 72 * axes.bbox.height / axes.figure.dpi
+    for i, height in zip(range(len(names)), _apart(ends, max(APART, 1.25 * SIZE / points)), strict=True):
+        axes.annotate(
+            "", (last, ends[i]), xytext=(12, (height - ends[i]) * points), textcoords="offset points",
+            annotation_clip=False, arrowprops={"arrowstyle": "-", "color": colours[i], "linewidth": 1, "shrinkB": 0},
+        )  # fmt: skip
+        write(axes, names[i], (last, height), (15, 0), "data", ha="left", va="center_baseline")
+
+
+def _apart(ends: list[float], least: float) -> list[float]:
+    """Heights at least so far apart, in the order of the ends and close to them, none below 0.
+
+    >>> _apart([0.0, 0.0, 0.9], 0.1)
+    [0.1, 0.0, 0.9]
+    """
+    order = sorted(range(len(ends)), key=lambda i: (ends[i], -i))
+    placed: dict[int, float] = {}
+    below = -least
+    for i in order:
+        placed[i] = below = max(ends[i], below + least)
+    above = max(1.0, (len(ends) - 1) * least) + least
+    for i in reversed(order):
+        placed[i] = above = min(placed[i], above - least)
+    return [placed[i] for i in range(len(ends))]

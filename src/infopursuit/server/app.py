@@ -1,0 +1,225 @@
+"""The application: its routes, and how what goes wrong is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from infopursuit import __version__
+from infopursuit.server import schemas
+from infopursuit.server.desk import Desk
+from infopursuit.server.guard import Guard
+from infopursuit.server.inputs import read_inputs
+from infopursuit.server.limits import Limits, Problem
+from infopursuit.server.memory import Memory
+from infopursuit.server.metrics import Metrics
+from infopursuit.server.pages import read_pages
+from infopursuit.server.shelf import Offer
+from infopursuit.server.turn import question, read_history, turn
+from infopursuit.types import IntArray
+
+AT_A_TIME = 4
+"""Inputs that are explained together; between two such lots the questions of others have their turn."""
+LISTED = 500
+"""Queries that are told at once."""
+REMEMBERED = 64 * 2**20
+"""Bytes of answers that are remembered."""
+REFUSED: dict[int | str, dict[str, Any]] = {
+    status: {"model": schemas.ProblemInfo, "description": text}
+    for status, text in {
+        404: "there is no such model",
+        409: "answers that cannot all be true under the model",
+        413: "the body is too long",
+        422: "something in the request does not fit",
+        429: "too many requests wait; see Retry-After",
+        503: "the model was busy for too long",
+        504: "it took too long",
+    }.items()
+}
+DESCRIPTION = """A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the
+whole history each time, and the same history always gets the same answer."""
+
+Name = Annotated[str, Path(description="the name of a model", max_length=64)]
+
+
+def create_app(
+    shelf: Mapping[str, Offer], limits: Limits | None = None, *, hosts: frozenset[str] | None = None
+) -> FastAPI:
+    """The application that offers some models. ``hosts``: see `Guard`."""
+    limits, metrics = limits or Limits(), Metrics()
+    memory: Memory[bytes] = Memory(REMEMBERED)
+    desks = {name: Desk(name, limits.waiting, limits.seconds) for name in shelf}
+    pages = read_pages()
+    described = {name: offer.describe() for name, offer in shelf.items()}
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        for name, offer in shelf.items():  # compile and fill what the first question would have to wait for
+            await desks[name].do(lambda offer=offer: turn(offer, (), 1, False))  # type: ignore[misc]
+        yield
+        for desk in desks.values():
+            desk.close()
+
+    app = FastAPI(
+        title="infopursuit",
+        version=__version__,
+        description=" ".join(DESCRIPTION.split()),
+        docs_url=None,  # the usual pages load their scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.add_middleware(Guard, limits=limits, metrics=metrics, hosts=hosts)
+    _tell_problems(app)
+
+    def find(name: str) -> Offer:
+        if name not in shelf:
+            known = ", ".join(shelf) or "none"
+            raise Problem(404, "there is no such model", field="name", value=name, remedy=f"the models are {known}")
+        return shelf[name]
+
+    @app.get("/v1/models", response_model=schemas.ModelList, tags=["models"], summary="The models of this server")
+    async def models() -> Response:
+        return JSONResponse({"models": list(described.values())})
+
+    @app.get(
+        "/v1/models/{name}",
+        response_model=schemas.ModelPage,
+        responses={404: REFUSED[404], 422: REFUSED[422]},
+        tags=["models"],
+        summary="A model and its queries, some at a time",
+    )
+    async def model(
+        name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=LISTED)] = 100
+    ) -> Response:
+        pursuit = find(name).pursuit
+        end = min(offset + limit, len(pursuit.queries))
+        listed = [question(pursuit, q) for q in range(min(offset, end), end)]
+        after = end if listed and end < len(pursuit.queries) else None
+        return JSONResponse({**described[name], "queries": listed, "offset": offset, "next_offset": after})
+
+    @app.post(
+        "/v1/models/{name}/next",
+        response_model=schemas.NextResponse,
+        responses=REFUSED,
+        tags=["asking"],
+        summary="What is believed after a history, and what to ask next",
+    )
+    async def following(name: Name, request: schemas.NextRequest) -> Response:
+        offer = find(name)
+        if len(request.history) > limits.history:
+            raise Problem(
+                422,
+                f"a history has at most {limits.history} answers",
+                field="history",
+                value=f"{len(request.history)} answers",
+                remedy="leave some of them out",
+            )
+        history = read_history(offer, [(item.query, item.answer) for item in request.history])
+        key = (name, history, request.top, request.explanation)
+        content = memory.find(key)
+        if content is None:
+            content = await desks[name].do(lambda: _dump(turn(offer, history, request.top, request.explanation)))
+            memory.keep(key, content, len(content))
+        else:
+            metrics.remembered += 1
+        return Response(content, media_type="application/json")
+
+    @app.post(
+        "/v1/models/{name}/explain",
+        response_model=schemas.ExplainResponse,
+        responses=REFUSED,
+        tags=["asking"],
+        summary="Classify inputs, and explain each by what was asked about it",
+    )
+    async def explain(name: Name, request: schemas.ExplainRequest) -> Response:
+        offer = find(name)
+        if len(request.inputs) > limits.inputs:
+            raise Problem(
+                422,
+                f"at most {limits.inputs} inputs at once",
+                field="inputs",
+                value=f"{len(request.inputs)} inputs",
+                remedy="send them in several requests",
+            )
+        values = await desks[name].do(lambda: read_inputs(offer, request.inputs))
+        found: list[dict[str, Any]] = []
+        for start in range(0, len(values), AT_A_TIME):
+            some = values[start : start + AT_A_TIME]
+            found += await desks[name].do(lambda some=some: _explain(offer, some))  # type: ignore[misc]
+        return Response(_dump({"explanations": found}), media_type="application/json")
+
+    @app.get("/healthz", response_model=schemas.Health, tags=["operating"], summary="Whether the server can be asked")
+    async def health() -> Response:
+        return JSONResponse({"status": "ok", "version": __version__, "models": list(shelf)})
+
+    @app.get("/metrics", tags=["operating"], summary="Counts and times, for Prometheus")
+    async def measured() -> Response:
+        waiting = [(name, desk.waiting) for name, desk in desks.items()]
+        return Response(metrics.text(waiting), media_type="text/plain; version=0.0.4")
+
+    @app.get("/", include_in_schema=False)
+    async def index(request: Request) -> Response:
+        return pages["index.html"].response(request)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> Response:
+        return pages["docs.html"].response(request)
+
+    @app.get("/page/{file}", include_in_schema=False)
+    async def page(file: str, request: Request) -> Response:
+        if file not in pages:
+            raise Problem(404, "there is no such file", field="file", value=file, remedy="begin at /")
+        return pages[file].response(request)
+
+    return app
+
+
+def _explain(offer: Offer, values: IntArray) -> list[dict[str, Any]]:
+    trace = offer.pursuit.run_values(values, progress=False)
+    return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
+
+
+def _tell_problems(app: FastAPI) -> None:
+    """Everything that goes wrong is told in one form."""
+
+    def tell(problem: Problem) -> Response:
+        headers = None if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
+        media = "application/problem+json"
+        content = json.dumps(problem.to_dict())
+        return Response(content, problem.status, headers=headers, media_type=media)
+
+    @app.exception_handler(Problem)
+    async def on_problem(request: Request, error: Problem) -> Response:
+        return tell(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def on_invalid(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        place = first["loc"][1:]  # the first part says whether it is in the body, the path or the query
+        field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".") or "body"
+        if first["type"] == "json_invalid":
+            field, title = "body", "the body is not JSON"
+        else:
+            title = str(first["msg"])
+        remedy = f"see /docs for what {request.method} {request.url.path[:80]} takes"
+        return tell(Problem(422, title, field=field, value=first.get("input"), remedy=remedy))
+
+    @app.exception_handler(HTTPException)
+    async def on_http(request: Request, error: HTTPException) -> Response:
+        title = {404: "there is nothing here", 405: "this cannot be done here"}.get(error.status_code, error.detail)
+        return tell(
+            Problem(
+                error.status_code, title, field="path", value=request.url.path, remedy="see /docs for what there is"
+            )
+        )
+
+
+def _dump(data: Any) -> bytes:
+    return json.dumps(data, allow_nan=False).encode()

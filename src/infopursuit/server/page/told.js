@@ -1,0 +1,25 @@
+// An explanation as it comes in JSON, in the words that people read.
+
+export const REASONS = {
+  confidence: "it is sure enough",
+  information_gain: "no question left would tell enough",
+  max_queries: "it has asked as many questions as allowed",
+  exhausted: "there is nothing left to ask",
+  open: "it has not stopped yet",
+};
+
+/** The classes by what is believed after k answers, largest first. */
+export function ranked(told, k) {
+  const p = k ? told.steps[k - 1].posterior : told.prior;
+  return told.classes.map((name, c) => ({ name: String(name), p: p[c] })).sort((a, b) => b.p - a.p);
+}
+
+/** What was seen of an image after k answers: rows of 0, 1 and null. */
+export function revealed(told, k) {
+  const [rows, columns] = told.shape;
+  const pixels = Array.from({ length: rows }, () => Array(columns).fill(null));
+  for (const { atoms, answer } of told.steps.slice(0, k)) {
+    (answer ?? []).forEach((value, i) => { if (value >= 0) pixels[Math.floor(atoms[i] / columns)][atoms[i] % columns] = value; });
+  }
+  return pixels;
+}

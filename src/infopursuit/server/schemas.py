@@ -1,0 +1,182 @@
+"""What goes in and what comes out, as the OpenAPI description tells it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+LONGEST = 1000
+"""Characters of a query's name or of an answer."""
+
+
+class HistoryItem(BaseModel):
+    """A question that was asked, and its answer."""
+
+    model_config = ConfigDict(extra="forbid")
+    query: str = Field(description="the name of the query", max_length=LONGEST, examples=["has feathers"])
+    answer: str | None = Field(
+        description="one of its choices, null for not known", max_length=LONGEST, examples=["yes"]
+    )
+
+
+class NextRequest(BaseModel):
+    """Everything that was asked and answered so far; the server keeps nothing of it."""
+
+    model_config = ConfigDict(extra="forbid")
+    history: list[HistoryItem] = Field(default_factory=list, description="in the order in which it was asked")
+    top: int = Field(default=10, ge=0, le=100, description="how many of the best questions to rank")
+    explanation: bool = Field(default=False, description="also the whole explanation so far, as Explanation.to_json")
+
+
+class ExplainRequest(BaseModel):
+    """Inputs to be classified: images as lists of rows, texts, or rows as lists or objects; null is not known."""
+
+    model_config = ConfigDict(extra="forbid")
+    inputs: list[Any] = Field(description="one or more inputs", min_length=1)
+
+
+class Amount(BaseModel):
+    """An amount of information."""
+
+    nats: float
+    bits: float
+
+
+class Patch(BaseModel):
+    """The pixels that a query reveals, counted from 0; its answer is written row by row, 1 for a lit pixel."""
+
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+
+class Question(BaseModel):
+    """A query: its name is what a history refers to it by."""
+
+    name: str
+    sentence: str
+    choices: list[str] | None = Field(description="what may be answered; null where there are very many")
+    n_choices: int
+    patch: Patch | None
+
+
+class Ranked(BaseModel):
+    """A question that could be asked now, and what it is expected to tell."""
+
+    name: str
+    sentence: str
+    gain: Amount
+
+
+class Candidate(BaseModel):
+    """A class and its probability."""
+
+    model_config = ConfigDict(populate_by_name=True)
+    label: str = Field(alias="class")
+    probability: float
+
+
+class Outlook(BaseModel):
+    """An answer that may come: how probable it is, and what would be believed then."""
+
+    answer: str
+    probability: float
+    then: list[Candidate]
+
+
+class Why(BaseModel):
+    """Why the question is asked."""
+
+    gain: Amount
+    sentence: str
+    answers: list[Outlook] | None = Field(description="null where it is not cheap to try out each answer")
+
+
+class NextResponse(BaseModel):
+    """What is believed after a history, and what to ask next."""
+
+    model: str
+    n_asked: int
+    prediction: str
+    confidence: float
+    posterior: dict[str, float] = Field(description="the probability of each class")
+    entropy: Amount = Field(description="what is still open")
+    question: Question | None = Field(description="null after the stop")
+    stopped_because: str | None
+    stopped_in_words: str | None
+    ranked: list[Ranked] = Field(description="the best questions, best first")
+    why: Why | None
+    so_far: list[str] = Field(description="the answers so far, as sentences")
+    exact_gains: bool = Field(description="whether gains are computed on all states and for all queries")
+    explanation: dict[str, Any] | None = Field(description="as Explanation.from_json reads it, where it was asked for")
+
+
+class Image(BaseModel):
+    """What images a model takes: pixels above the threshold count as lit."""
+
+    shape: tuple[int, int]
+    patch: tuple[int, int]
+    stride: tuple[int, int]
+    threshold: float | None
+
+
+class ModelInfo(BaseModel):
+    """A model that can be asked."""
+
+    name: str
+    summary: str
+    kind: str = Field(description="of its queries: patches, concepts, words, columns")
+    inputs: str = Field(description="what explain takes: images, texts or rows")
+    classes: list[str]
+    n_queries: int
+    yes_no: bool = Field(description="whether every question is answered by yes or no")
+    image: Image | None
+    stopping: str
+    exact_gains: bool
+
+
+class ModelList(BaseModel):
+    """The models of this server."""
+
+    models: list[ModelInfo]
+
+
+class ModelPage(ModelInfo):
+    """A model with some of its queries."""
+
+    queries: list[Question]
+    offset: int
+    next_offset: int | None = Field(description="where the next page begins, null on the last")
+
+
+class Explained(BaseModel):
+    """The explanation of one input."""
+
+    explanation: dict[str, Any] = Field(description="as Explanation.from_json reads it")
+    text: str = Field(description="the same in words")
+
+
+class ExplainResponse(BaseModel):
+    """One explanation for each input, in their order."""
+
+    explanations: list[Explained]
+
+
+class ProblemInfo(BaseModel):
+    """Why a request was refused: which field, what it held, what to do."""
+
+    status: int
+    title: str
+    field: str | None = None
+    value: str | None = None
+    remedy: str | None = None
+
+
+class Health(BaseModel):
+    """Whether the server can be asked."""
+
+    status: str
+    version: str
+    models: list[str]

@@ -1,0 +1,122 @@
+"""The models that a server offers: opened once, at the start, from where the operator said. No request names a path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from infopursuit import shipped
+from infopursuit.engine import Pursuit, State
+from infopursuit.queries.choices import YES_NO
+from infopursuit.queries.patches import Patches
+from infopursuit.server.memory import Memory
+from infopursuit.storage import MANIFEST
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+STATES = 128 * 2**20
+"""Bytes of states that are remembered for each model."""
+INPUTS = {"patches": "images", "words": "texts"}
+"""What the inputs of a kind of queries are; all others are about rows of a table."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A model that can be asked, with its name and a line on what it is."""
+
+    name: str
+    summary: str
+    pursuit: Pursuit
+
+    @cached_property
+    def states(self) -> Memory[State]:
+        """Where histories lead that were asked for lately; a conversation comes back with one answer more."""
+        return Memory(STATES)
+
+    @cached_property
+    def index_of(self) -> dict[str, int]:
+        """The index of each query by its name."""
+        return {name: i for i, name in enumerate(self.pursuit.queries.names)}
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """The labels, as they stand in JSON."""
+        return [str(label) for label in self.pursuit.classes.tolist()]
+
+    def describe(self) -> dict[str, Any]:
+        """What there is to know before the first question."""
+        queries = self.pursuit.queries
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "kind": queries.kind,
+            "inputs": INPUTS.get(queries.kind, "rows"),
+            "classes": self.classes,
+            "n_queries": len(queries),
+            "yes_no": all(tuple(queries.choices(q)) == YES_NO for q in range(len(queries)))
+            if queries.width == 1
+            else False,
+            "image": _image(queries) if isinstance(queries, Patches) else None,
+            "stopping": str(self.pursuit.stopping),
+            "exact_gains": self.pursuit.chooser.exact,
+        }
+
+
+def open_shelf(named: Sequence[str], folder: Path | None = None) -> dict[str, Offer]:
+    """The models that were named (one that comes along, FOLDER, or NAME=FOLDER), and all in the subfolders of a folder;
+    where nothing is named, those that come along."""
+    shelf: dict[str, Offer] = {}
+    wanted = [_read(text) for text in named]
+    if folder is not None:
+        if not folder.is_dir():
+            raise ValueError(f"--models-dir {folder} is not a folder; give one whose subfolders are saved models")
+        found = sorted(file.parent for file in folder.glob(f"*/{MANIFEST}"))
+        if not found:
+            raise ValueError(f"--models-dir {folder} has no subfolder with a {MANIFEST}; save models into it first")
+        wanted += [(path.name, path) for path in found]
+    if not named and folder is None:
+        wanted = [(name, None) for name in shipped.names()]
+    for name, path in wanted:
+        if not NAME.fullmatch(name):
+            raise ValueError(
+                f"{name!r} does not serve as the name of a model; say NAME={path} with letters, digits, '.', '_' or '-'"
+            )
+        if name in shelf:
+            raise ValueError(f"two models are called {name!r}; say NAME=FOLDER to give one another name")
+        shelf[name] = _open(name, path)
+    return shelf
+
+
+def _read(text: str) -> tuple[str, Path | None]:
+    """A name and a folder, None for a model that comes along."""
+    name, equals, path = text.partition("=")
+    if equals and not Path(text).exists():
+        return name, Path(path)
+    if text in shipped.names():
+        return text, None
+    if not Path(text).is_dir():
+        raise ValueError(
+            f"{text!r} is neither a folder nor one of the models that come along ({', '.join(shipped.names())})"
+        )
+    return Path(text).resolve().name, Path(text)
+
+
+def _open(name: str, path: Path | None) -> Offer:
+    thing = shipped.load(name) if path is None else shipped.open_model(path)
+    pursuit = thing if isinstance(thing, Pursuit) else thing.pursuit_
+    if path is None:
+        return Offer(name, shipped.summary(name), pursuit)
+    n = len(pursuit.queries)
+    return Offer(name, f"{len(pursuit.classes)} classes told apart by {n} {pursuit.queries.kind}", pursuit)
+
+
+def _image(queries: Patches) -> dict[str, Any]:
+    return {
+        "shape": list(queries.shape),
+        "patch": list(queries.size),
+        "stride": list(queries.stride),
+        "threshold": queries.threshold,
+    }

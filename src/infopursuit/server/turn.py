@@ -1,0 +1,167 @@
+"""One turn of a conversation: from the history that came in to what is believed, what to ask next, and why."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from infopursuit.engine import Branches, Pursuit, State
+from infopursuit.explanation import REASONS, percent
+from infopursuit.posteriors import ExactPosterior
+from infopursuit.queries.patches import Patches
+from infopursuit.server.limits import Problem
+from infopursuit.server.shelf import Offer
+from infopursuit.types import UNKNOWN, History, ImpossibleAnswer
+
+LISTED = 16
+"""Questions with more answers than this have their number told, not a list of them."""
+WEIGHED = 8
+"""Questions with more answers than this are not tried out with each of them to say why they are asked."""
+NATS_PER_BIT = math.log(2)
+
+
+def read_history(offer: Offer, items: Sequence[tuple[str, str | None]]) -> History:
+    """The history that names and choices describe; what does not fit is told with its place."""
+    queries = offer.pursuit.queries
+    history = []
+    for k, (name, choice) in enumerate(items):
+        index = offer.index_of.get(name)
+        if index is None:
+            raise Problem(
+                422,
+                f"the model {offer.name} has no query of this name",
+                field=f"history[{k}].query",
+                value=name,
+                remedy=f"GET /v1/models/{offer.name} lists the names",
+            )
+        try:
+            history.append((index, queries.to_answer(index, choice)))
+        except ValueError:
+            choices = queries.choices(index)
+            some = ", ".join(repr(c) for c in choices[:LISTED]) + (", ..." if len(choices) > LISTED else "")
+            raise Problem(
+                422,
+                f"this is no answer to {name!r}",
+                field=f"history[{k}].answer",
+                value=choice,
+                remedy=f"answer with one of {some}, or null for not known",
+            ) from None
+    return tuple(history)
+
+
+def turn(offer: Offer, history: History, top: int, explain: bool) -> dict[str, Any]:
+    """What follows from a history: the same for everybody who sends it.
+
+    The state that it leads to is remembered, since a conversation comes back with one answer more.
+    """
+    pursuit = offer.pursuit
+    try:
+        state = pursuit.at(history, offer.states.find(history[:-1]) if history else None)
+    except ImpossibleAnswer as error:
+        place = re.match(r"history\[(\d+)\]", str(error))
+        k = int(place[1]) if place else len(history) - 1
+        raise Problem(
+            409,
+            "these answers cannot all be true under the model",
+            field=f"history[{k}]",
+            value=pursuit.queries.say(*history[k]),
+            remedy="change or take back one of the answers, or answer null for not known",
+        ) from None
+    state, proposal = pursuit.gains(state, [0])
+    offer.states.keep(history, state, 2 * pursuit.posterior.row_bytes + 8192)
+    step = pursuit.propose(state)
+    posterior = state.posterior[0]
+    best = int(step.query[0])
+    reason = step.reason[0] or None
+    leader = int(posterior.argmax())
+    return {
+        "model": offer.name,
+        "n_asked": len(history),
+        "prediction": offer.classes[leader],
+        "confidence": float(posterior[leader]),
+        "posterior": dict(zip(offer.classes, posterior.tolist(), strict=True)),
+        "entropy": _amount(_entropy(posterior)),
+        "question": None if best == UNKNOWN else question(pursuit, best),
+        "stopped_because": reason,
+        "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
+        "ranked": [] if best == UNKNOWN else _ranked(pursuit, proposal.gains[0], best, top),
+        "why": None if best == UNKNOWN else _why(offer, state, best, float(step.gain[0])),
+        "so_far": [pursuit.queries.say(query, answer) for query, answer in history],
+        "exact_gains": pursuit.chooser.exact,
+        "explanation": json.loads(pursuit.session(history).explanation.to_json()) if explain else None,
+    }
+
+
+def question(pursuit: Pursuit, index: int) -> dict[str, Any]:
+    """A query as JSON; a patch also says which pixels it is about."""
+    query = pursuit.queries[index]
+    found: dict[str, Any] = {
+        "name": query.name,
+        "sentence": query.sentence,
+        "choices": list(query.choices) if len(query.choices) <= LISTED else None,
+        "n_choices": len(query.choices),
+        "patch": None,
+    }
+    if isinstance(pursuit.queries, Patches):
+        (row, column), (rows, columns) = pursuit.queries.corners[index], pursuit.queries.size
+        found["patch"] = {"row": row, "column": column, "rows": rows, "columns": columns}
+    return found
+
+
+def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str, Any]]:
+    keys = np.nan_to_num(gains, nan=-1.0)
+    keys[best] = np.inf  # first also among those that are as good within rounding
+    order = [q for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
+    names, sentences = pursuit.queries.names, pursuit.queries.sentences
+    return [{"name": names[q], "sentence": sentences[q], "gain": _amount(float(gains[q]))} for q in order]
+
+
+def _why(offer: Offer, state: State, query: int, gain: float) -> dict[str, Any]:
+    """What the question is expected to tell, and where this is cheap what would be believed after each answer."""
+    open_bits, told = _entropy(state.posterior[0]) / NATS_PER_BIT, gain / NATS_PER_BIT
+    share = f" ({percent(told / open_bits)})" if open_bits > 1e-9 else ""
+    return {
+        "gain": _amount(gain),
+        "sentence": f"It is expected to settle {told:.2f} of the {open_bits:.2f} bits that are still open{share}, "
+        f"more than any other question.",
+        "answers": _weigh(offer, state, query),
+    }
+
+
+def _weigh(offer: Offer, state: State, query: int) -> list[dict[str, Any]] | None:
+    """How probable each answer is, and what would be believed after it; None where that is not cheap."""
+    pursuit = offer.pursuit
+    choices = pursuit.queries.choices(query)
+    exact = pursuit.posterior
+    if len(choices) > WEIGHED or not isinstance(exact, ExactPosterior):
+        return None
+    answers = [pursuit.queries.to_answer(query, i) for i in range(len(choices))]
+    cells = np.concatenate([pursuit.branch(query, answer).answers for answer in answers])
+    n = len(answers)
+    branches = Branches(np.zeros(n, dtype=np.int64), np.full(n, query, dtype=np.int64), cells)
+    after = pursuit.absorb(state, branches, state.watch)
+    before = exact.log_joint(state.belief).logsumexp(dim=1)
+    odds = (exact.log_joint(after.belief).logsumexp(dim=1) - before).exp().cpu().numpy()
+    odds = np.nan_to_num(odds) / max(float(np.nan_to_num(odds).sum()), 1e-300)
+    found = []
+    for i, choice in enumerate(choices):
+        p = after.posterior[i]
+        leading = [] if after.impossible[i] else np.argsort(-p, kind="stable")[:3].tolist()
+        likely = [{"class": offer.classes[c], "probability": float(p[c])} for c in leading]
+        found.append({"answer": choice, "probability": float(odds[i]), "then": likely})
+    return found
+
+
+def _entropy(p: Any) -> float:
+    some = p[p > 0]
+    return max(0.0, float(-(some * np.log(some)).sum()))
+
+
+def _amount(nats: float) -> dict[str, float]:
+    """An amount of information in both units."""
+    return {"nats": nats, "bits": nats / NATS_PER_BIT}

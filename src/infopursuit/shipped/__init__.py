@@ -1,0 +1,10 @@
+"""Models that come along, so that everything can be tried at once, without data and without the network.
+
+>>> from infopursuit import shipped
+>>> shipped.names()
+('animals', 'digits', 'mnist')
+"""
+
+from infopursuit.shipped.catalog import is_shipped, load, names, open_model, summary
+
+__all__ = ["is_shipped", "load", "names", "open_model", "summary"]

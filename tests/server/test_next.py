@@ -1,0 +1,113 @@
+"""What comes back for a history is what a session says."""
+
+import json
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+
+
+def post(client, name, history, **options):
+    answer = client.post(f"/v1/models/{name}/next", json={"history": history, **options})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def play(client, shelf, name, rng, most=6):
+    """Random answers to what is asked; every turn with the session that it must agree with."""
+    pursuit, history = shelf[name].pursuit, []
+    while True:
+        session = pursuit.session([(item["query"], item["answer"]) for item in history])
+        yield post(client, name, history, top=100), session, history
+        if session.question is None or len(history) >= most:
+            return
+        choices = [None, *session.question.choices]
+        while True:
+            picked = choices[rng.integers(len(choices))]
+            try:
+                pursuit.session([*session.history, (session.question.index, picked)])
+                break
+            except ip.ImpossibleAnswer:
+                continue
+        history = [*history, {"query": session.question.name, "answer": picked}]
+
+
+@pytest.mark.parametrize("name", ["certain", "animals", "images", "table", "texts"])
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_session(client, shelf, name, seed):
+    for told, session, history in play(client, shelf, name, np.random.default_rng(seed)):
+        assert told["n_asked"] == len(history) == len(told["so_far"])
+        np.testing.assert_allclose(list(told["posterior"].values()), session.posterior, rtol=0, atol=1e-12)
+        assert list(told["posterior"]) == [str(c) for c in session.pursuit.classes]
+        assert told["prediction"] == str(session.prediction)
+        assert told["stopped_because"] == session.stopped_because
+        if session.question is None:
+            assert told["question"] is told["why"] is None
+            assert told["stopped_in_words"]
+            continue
+        assert told["question"]["name"] == session.question.name == told["ranked"][0]["name"]
+        assert told["question"]["sentence"] == session.question.sentence
+        gains = dict(zip(session.pursuit.queries.names, session.gains, strict=True))
+        assert len(told["ranked"]) == np.isfinite(session.gains).sum()
+        for one in told["ranked"]:
+            assert one["gain"]["nats"] == pytest.approx(gains[one["name"]], abs=1e-12)
+            assert one["gain"]["bits"] == pytest.approx(gains[one["name"]] / np.log(2), abs=1e-12)
+        amounts = [one["gain"]["nats"] for one in told["ranked"]]
+        np.testing.assert_allclose(amounts, sorted(amounts, reverse=True), rtol=0, atol=1e-9)
+
+
+def test_each_answer_is_weighed(client):
+    """The answers' probabilities sum to one, and what is believed now is the mixture of what would be believed then."""
+    history = [{"query": "has fur", "answer": "no"}]
+    told = post(client, "animals", history)
+    outlooks = told["why"]["answers"]
+    assert sum(one["probability"] for one in outlooks) == pytest.approx(1)
+    mixed = np.zeros(6)
+    for one in outlooks:
+        then = post(client, "animals", [*history, {"query": told["question"]["name"], "answer": one["answer"]}])
+        mixed += one["probability"] * np.array(list(then["posterior"].values()))
+        best = max(then["posterior"], key=then["posterior"].get)
+        assert one["then"][0]["class"] == best
+        assert one["then"][0]["probability"] == pytest.approx(then["posterior"][best])
+    np.testing.assert_allclose(mixed, list(told["posterior"].values()), atol=1e-12)
+    assert "bits that are still open" in told["why"]["sentence"]
+
+
+def test_an_answer_that_cannot_come_leads_nowhere(client, shelf):
+    """Every patch of a certain world: some answers have no probability, and nothing is believed after them."""
+    told = post(client, "certain", [{"query": "swims", "answer": "yes"}])
+    assert told["question"]["name"] == "has feathers"
+    told = post(client, "certain", [{"query": "swims", "answer": "yes"}, {"query": "has feathers", "answer": "no"}])
+    assert (told["prediction"], told["confidence"], told["stopped_because"]) == ("carp", 1.0, "confidence")
+
+
+def test_the_explanation_comes_where_it_is_asked_for(client, shelf):
+    history = [{"query": "has fur", "answer": "no"}, {"query": "barks", "answer": None}]
+    assert post(client, "animals", history)["explanation"] is None
+    told = post(client, "animals", history, explanation=True)["explanation"]
+    session = shelf["animals"].pursuit.session([("has fur", "no"), ("barks", None)])
+    assert told == json.loads(session.explanation.to_json())
+
+
+def test_a_patch_says_where_it_is(client, shelf):
+    question, queries = post(client, "images", [])["question"], shelf["images"].pursuit.queries
+    patch = question["patch"]
+    assert (patch["row"], patch["column"]) == queries.corners[queries.names.index(question["name"])]
+    assert (patch["rows"], patch["columns"]) == (2, 2)
+    assert question["n_choices"] == 16
+    assert question["choices"][3] == "0011"
+
+
+def test_the_same_history_is_not_computed_twice(client):
+    def remembered():
+        lines = client.get("/metrics").text.splitlines()
+        return int(next(line.split()[1] for line in lines if line.startswith("infopursuit_remembered_total ")))
+
+    history = [{"query": "is kept by people", "answer": None}]
+    first = client.post("/v1/models/animals/next", json={"history": history, "top": 3})
+    before = remembered()
+    second = client.post("/v1/models/animals/next", json={"history": history, "top": 3})
+    assert remembered() == before + 1
+    assert first.content == second.content
+    assert len(post(client, "animals", history, top=2)["ranked"]) == 2

@@ -1,0 +1,259 @@
+"""``infopursuit ask`` as people and scripts use it: through a pipe, and through a terminal."""
+
+import io
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+from infopursuit import shipped
+from infopursuit.cli import main
+from infopursuit.shipped.animals import read_animals
+from infopursuit.shipped.catalog import FOLDER
+
+TABLE = read_animals(FOLDER)
+
+
+def ask_process(*args, said=""):
+    """``infopursuit ask`` in a process of its own, with lines from a pipe."""
+    command = [sys.executable, "-m", "infopursuit", "ask", *map(str, args)]
+    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(
+        command, input=said, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False, env=environment
+    )
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def ask(monkeypatch, capsys):
+    """The same in this process, which is faster."""
+
+    def run(*args, said=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(said))
+        code = main(["ask", *map(str, args)])
+        return Done(code, *capsys.readouterr())
+
+    return run
+
+
+def answers_of(animal):
+    """What a person who thinks of an animal says, question after question, by the same pursuit."""
+    session = shipped.load("animals").session()
+    row = TABLE.cells[TABLE.animals.index(animal)]
+    said = []
+    while session.question is not None:
+        said.append("yes" if row[session.question.index] >= 0.5 else "no")
+        session.answer(said[-1])
+    assert session.prediction == animal
+    return said
+
+
+def test_a_game_through_a_pipe():
+    done = ask_process("animals", said="\n".join(answers_of("penguin")) + "\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "penguin, with a probability of" in done.stdout
+    assert "It stopped because it is sure enough" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_json_is_all_that_stdout_has(ask):
+    done = ask("animals", "--json", said="\n".join(answers_of("penguin")))
+    explanation = ip.Explanation.from_json(done.stdout)
+    assert explanation.prediction == "penguin"
+    assert explanation.stopped_because == "confidence"
+    assert "Question 1" in done.stderr
+
+
+def test_the_end_of_the_input_ends_it_with_what_is_known(ask):
+    done = ask("animals", said="yes\n")
+    assert done.returncode == 3
+    assert "The input has ended" in done.stdout
+    assert "1 question, in order:" in done.stdout
+    assert ask("animals", said="").returncode == 3
+
+
+def test_words_are_understood(ask):
+    done = ask("animals", said="b\nwhat\n\nw\nh\nY\nD\nback\nstop\n")
+    assert done.returncode == 0
+    for words in (
+        "there is nothing to take back",
+        "'what' is no answer here; say one of: no, yes; or help",
+        "An empty line is no answer",
+        "Because it about halves what is left: 54 % would say no, 46 % would say yes.",
+        "bits that are not known yet",
+        'The next best: "',
+        "take the last answer back",
+        "Taken back: ",
+        "1 question, in order:",
+    ):
+        assert words in done.stdout
+    # the one answer that was not taken back
+    assert "So far" in done.stdout
+
+
+def test_save_and_resume(ask, tmp_path):
+    file, said = tmp_path / "game.json", answers_of("octopus")
+    first = ask("animals", "--save", file, said="\n".join([*said[:3], "stop"]))
+    assert first.returncode == 0
+    kept = json.loads(file.read_text())
+    assert [step["answer"] for step in kept["history"]] == said[:3]
+    again = ask("animals", "--save", file)
+    assert again.returncode == 2
+    assert f"exists already; go on with it by --resume {file}" in again.stderr
+    rest = ask("animals", "--resume", file, said="\n".join(said[3:]))
+    assert rest.returncode == 0, rest.stderr
+    assert "Going on after 3 answers" in rest.stdout
+    assert "octopus, with a probability" in rest.stdout
+    assert len(json.loads(file.read_text())["history"]) == len(said)
+
+
+def test_a_file_of_another_model_is_refused(ask, tmp_path, capsys):
+    file = tmp_path / "game.json"
+    ask("animals", "--save", file, said="yes\n")
+    before = file.read_bytes()
+    assert main(["ask", "digits", "--resume", str(file)]) == 2
+    assert "belongs to another model" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": "other"}', "{" * 100_000])
+def test_a_file_that_is_no_session_is_refused(tmp_path, capsys, content):
+    file = tmp_path / "game.json"
+    file.write_text(content)
+    assert main(["ask", "animals", "--resume", str(file)]) == 2
+    assert str(file) in capsys.readouterr().err
+    assert file.read_text() == content
+
+
+def test_an_unknown_model_is_told_about(capsys):
+    assert main(["ask", "cats"]) == 2
+    error = capsys.readouterr().err
+    assert "'cats' is not there" in error
+    assert "animals, digits, mnist" in error
+
+
+def test_choices_by_name_number_and_first_letters(ask, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.array([["small", "medium", "large", "middling"][i] for i in rng.integers(4, size=80)], dtype=object)[:, None]
+    y = np.where(X[:, 0] == "small", "mouse", np.where(X[:, 0] == "large", "cow", "dog"))
+    clf = ip.InformationPursuitClassifier(queries=ip.queries.columns(X), model="table").fit(X, y)
+    clf.save(tmp_path / "model")
+    listed = list(clf.session().question.choices)
+    for said in (str(listed.index("small") + 1), "SMALL", "sm"):
+        done = ask(tmp_path / "model", said=f"{said}\n")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "mouse, with" in done.stdout
+    assert "could mean several answers" in ask(tmp_path / "model", said="m\n").stdout
+    assert ask(tmp_path / "model", said="s\n").returncode == 0  # "s" is stop, whatever the answers are called
+
+
+def test_patches_are_answered_as_rows_of_pixels(ask):
+    done = ask("digits", said="010\n010/01?/#.1\nw\nb\n000000000\nd\ns\n")
+    assert done.returncode == 0, done.stderr
+    assert "is no patch; give 3 rows of 3 pixels" in done.stdout
+    assert "Taken back: patch at" in done.stdout
+    assert "of its" in done.stdout  # the most probable of its many answers
+    assert "??????" in done.stdout  # where the patch lies
+    assert "2 questions, in order:" in done.stdout
+
+
+def test_an_impossible_answer_is_said_to_be_so(ask):
+    """Neighbouring patches share pixels: dark ones cannot be lit afterwards."""
+    session, lines, seen = shipped.load("digits").session(), [], set()
+    while not seen & set(atoms := session.pursuit.queries.query_atoms[session.question.index].tolist()):
+        session.answer([0] * 9)
+        lines.append("0" * 9)
+        seen |= set(atoms)
+    lines += ["1" * 9, "d", "s"]
+    done = ask("digits", said="\n".join(lines))
+    assert done.returncode == 0, done.stderr
+    assert "That cannot be, together with the answers before it" in done.stdout
+
+
+# ---- a terminal -----------------------------------------------------------------------------------------------------
+
+
+class Typist:
+    """A person at a terminal: reads until some words come, then types."""
+
+    def __init__(self, *args, columns=80):
+        self.pid, self.place = pty.fork()
+        if self.pid == 0:
+            environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
+            environment.pop("NO_COLOR", None)
+            command = [sys.executable, "-m", "infopursuit", "ask", *map(str, args)]
+            os.execvpe(sys.executable, command, environment)
+        self.seen, self.at = "", 0
+
+    def wait_for(self, words, seconds=60):
+        """Read until some words come after those that were waited for before."""
+        end = time.monotonic() + seconds
+        while words not in self.seen[self.at :]:
+            ready, _, _ = select.select([self.place], [], [], 1)
+            if ready:
+                try:
+                    more = os.read(self.place, 65536)
+                except OSError:
+                    more = b""
+                if not more:
+                    break
+                self.seen += more.decode("utf-8", "replace")
+            assert time.monotonic() < end, self.seen
+        assert words in self.seen[self.at :], self.seen
+        self.at = self.seen.index(words, self.at) + len(words)
+
+    def type(self, line, words="> "):
+        os.write(self.place, line.encode() + b"\n")
+        self.wait_for(words)
+
+    def end(self):
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.place)
+        return os.waitstatus_to_exitcode(status)
+
+
+PROMPT = "> \x1b[0m"
+
+
+def test_a_person_at_a_terminal():
+    person = Typist("animals")
+    person.wait_for(PROMPT)
+    for line in answers_of("penguin")[:-1]:
+        person.type(line, PROMPT)
+    person.type(answers_of("penguin")[-1], "Enter ends")
+    assert "\x1b[32mpenguin\x1b[0m" in person.seen
+    person.wait_for(PROMPT)
+    person.type("b", PROMPT)
+    assert "Taken back" in person.seen
+    person.type("stop", "So far")
+    person.wait_for("It has not stopped yet")
+    assert person.end() == 0
+
+
+def test_ctrl_c_keeps_the_file(tmp_path):
+    file = tmp_path / "game.json"
+    person = Typist("animals", "--save", file, columns=40)
+    person.wait_for(PROMPT)
+    person.type("yes", PROMPT)
+    os.kill(person.pid, signal.SIGINT)
+    person.wait_for("goes on with them")
+    assert "Traceback" not in person.seen
+    assert person.end() == 130
+    assert len(json.loads(file.read_text())["history"]) == 1

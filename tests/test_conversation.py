@@ -1,0 +1,128 @@
+"""What words mean, what each answer would mean, and sessions in files; without a terminal."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+from infopursuit import shipped
+from infopursuit.asking_text import posterior_lines, why_lines
+from infopursuit.conversation import Word, history_of, resume_session, save_session, understand
+from infopursuit.foresight import entropy, foresee, why
+from infopursuit.terminal import Terminal
+
+
+@pytest.fixture
+def pursuit():
+    rng = np.random.default_rng(1)
+    model = ip.models.TableModel([0.5, 0.3, 0.2], None, rng.uniform(0.05, 0.95, size=(3, 4)))
+    return ip.Pursuit(model, ip.queries.concepts(["a", "b", "c", "d"]), stopping=ip.Confidence(0.001))
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("yes", (1,)), ("Y", (1,)), (" No ", (0,)), ("n", (0,)), ("d", Word.UNKNOWN), ("Don’t  know", Word.UNKNOWN),
+        ("?", Word.UNKNOWN), ("b", Word.BACK), ("undo", Word.BACK), ("wh", Word.WHY), ("w", Word.WHY),
+        ("s", Word.STOP), ("quit", Word.STOP), ("help", Word.HELP), ("h", Word.HELP),
+    ],
+)  # fmt: skip
+def test_words(pursuit, said, meant):
+    assert understand(said, pursuit.queries, 0) == meant
+
+
+@pytest.mark.parametrize("said", ["", "  ", "maybe", "1", "yess", "\x00"])
+def test_what_is_no_answer_is_refused(pursuit, said):
+    with pytest.raises(ValueError, match="say one of: no, yes; or help"):
+        understand(said, pursuit.queries, 0)
+
+
+def test_patches_in_several_spellings():
+    queries = ip.queries.patches((4, 4), size=2)
+    for said in ("0110", "01/10", "01 10", ".##.", "0 1 / 1 0"):
+        assert understand(said, queries, 0) == (0, 1, 1, 0)
+    assert understand("01/1?", queries, 0) == (0, 1, 1, -1)
+    assert understand("????", queries, 0) is None
+    assert understand("?", queries, 0) is Word.UNKNOWN
+    for wrong in ("011", "01102", "abcd"):
+        with pytest.raises(ValueError, match="give 2 rows of 2 pixels"):
+            understand(wrong, queries, 0)
+
+
+def test_what_is_foreseen_comes_true(pursuit):
+    """Probabilities of answers by enumeration, and the belief after an answer as the session has it."""
+    session = pursuit.session([("b", "yes")])
+    index = session.question.index
+    outcomes = {outcome.said: outcome for outcome in foresee(session, index)}
+    _, _, probs = pursuit.model.tables()
+    expected = session.posterior @ probs[:, 0, 2 * index + 1]
+    np.testing.assert_allclose(outcomes["yes"].probability, expected, atol=1e-12)
+    np.testing.assert_allclose(sum(outcome.probability for outcome in outcomes.values()), 1)
+    for said, outcome in outcomes.items():
+        after = pursuit.session([("b", "yes"), (index, said)]).posterior
+        assert dict(outcome.leaders) == pytest.approx(dict(enumerate(after)))
+        assert outcome.candidates == pytest.approx(np.exp(entropy(after)))
+
+
+def test_the_gain_is_what_the_outcomes_say(pursuit):
+    """Expected fall of the entropy, from what is foreseen alone."""
+    session = pursuit.session()
+    found = why(session)
+    fall = found.left - sum(o.probability * np.log2(o.candidates) for o in found.outcomes)
+    assert found.gain == pytest.approx(fall)
+    assert found.gain >= found.runner_up_gain
+    assert session.gains[found.runner_up.index] / np.log(2) == pytest.approx(found.runner_up_gain)
+
+
+def test_patterns_that_cannot_be_any_more_are_not_foreseen():
+    session = shipped.load("digits").session()
+    first = session.question.index
+    assert len(foresee(session, first)) == 512
+    session.answer([0] * 9)
+    overlapping = next(q for q in (first - 1, first + 1) if 0 <= q < 36)
+    assert len(foresee(session, overlapping)) == 8  # six of the nine pixels are known
+    assert sum(outcome.probability for outcome in foresee(session, overlapping)) == pytest.approx(1)
+
+
+def test_why_after_the_stop(pursuit):
+    session = pursuit.with_stopping(ip.MaxQueries(0)).session()
+    assert why(session) is None
+
+
+def test_a_session_in_a_file(pursuit, tmp_path):
+    session = pursuit.session().answer("yes").skip().answer("no")
+    save_session(session, tmp_path / "s.json")
+    again = resume_session(pursuit, tmp_path / "s.json")
+    assert again.history == session.history
+    np.testing.assert_array_equal(again.posterior, session.posterior)
+    assert history_of(again)[1]["answer"] is None
+
+
+def test_patches_in_a_file(tmp_path):
+    classifier = shipped.load("digits")
+    session = classifier.session().answer([0, 1, 1, 0, -1, 1, 0, 0, 1])
+    save_session(session, tmp_path / "s.json")
+    assert resume_session(classifier.pursuit_, tmp_path / "s.json").history == session.history
+
+
+@pytest.mark.parametrize(
+    "history", ["3", '[{"query": "z", "answer": null}]', '[{"query": "a", "answer": "maybe"}]', '[{"answer": "no"}]',
+                '[{"query": "a", "answer": {}}]'],
+)  # fmt: skip
+def test_a_damaged_file_is_refused(pursuit, tmp_path, history):
+    file = tmp_path / "s.json"
+    save_session(pursuit.session(), file)
+    file.write_text(file.read_text().replace("[]", history))
+    with pytest.raises(ValueError, match=r"s\.json is damaged"):
+        resume_session(pursuit, file)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_lines_fit_the_terminal(width, capsys):
+    session = shipped.load("animals").session()
+    terminal = Terminal(width=width, colour=False)
+    for answer in itertools.islice(itertools.cycle(["yes", "no", "no"]), 8):
+        for line in (*posterior_lines(session, terminal), *why_lines(why(session), terminal)):
+            assert len(line) < width
+        session.answer(answer)

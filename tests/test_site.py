@@ -1,0 +1,88 @@
+"""The built pages: they load nothing from elsewhere, and the reference has every public name."""
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from test_public_names import PUBLIC
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs"))
+
+from local_only import loaded_from_elsewhere, on_post_build  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site as ``make docs`` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_nothing_is_loaded_from_another_host(site):
+    assert len(list(site.rglob("*.html"))) >= 15
+    assert loaded_from_elsewhere(site) == []
+
+
+def test_the_first_page_shows_a_trace_before_it_says_a_word(site):
+    page = (site / "index.html").read_text(encoding="utf-8")
+    article = page[page.index("<article") :]
+    assert article.index("images/gallery/digit.png") < article.index("after 5 questions") < article.index("<h1")
+    assert article.index("<h1") < article.index("It was allowed to look")
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_reference_has_every_public_name(site, module):
+    page = (site / "api.html").read_text(encoding="utf-8")
+    anchors = {anchor.rsplit(".", 1)[-1] for anchor in re.findall(r'id="(infopursuit\.[\w.]+)"', page)}
+    things = {name: getattr(importlib.import_module(module), name) for name in PUBLIC[module].split()}
+    missing = [name for name, thing in things.items() if name not in anchors and not hasattr(thing, "__path__")]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://cdn.example/a.js"></script>',
+        '<link rel="stylesheet" href="//fonts.example/a.css">',
+        '<link rel="preconnect" href="https://fonts.example">',
+        '<img src="http://example.com/a.png">',
+        '<img srcset="https://example.com/a.png 2x">',
+        "<style>@import 'https://example.com/a.css';</style>",
+        '<p style="background: url(https://example.com/a.png)">',
+        '<iframe src="https://example.com"></iframe>',
+    ],
+)
+def test_what_is_loaded_from_elsewhere_is_found(tmp_path, text):
+    (tmp_path / "page.html").write_text(f"<html>{text}</html>", encoding="utf-8")
+    assert len(loaded_from_elsewhere(tmp_path)) == 1
+    with pytest.raises(Exception, match=r"load from another host: page\.html: "):
+        on_post_build({"site_dir": str(tmp_path)})
+
+
+def test_styles_are_looked_into_and_links_are_not_loads(tmp_path):
+    (tmp_path / "a.css").write_text("@font-face { src: url(https://fonts.example/a.woff) }", encoding="utf-8")
+    (tmp_path / "b.css").write_text("p { background: url(../a.png) } /* https://example.com */", encoding="utf-8")
+    good = '<a href="https://example.com">x</a><img src="a.png"><link rel="canonical" href="https://example.com/">'
+    (tmp_path / "page.html").write_text(good, encoding="utf-8")
+    assert loaded_from_elsewhere(tmp_path) == ["a.css: https://fonts.example/a.woff"]
+
+
+def test_docstrings_become_markdown(site):
+    from doctests import markdown
+
+    text = (
+        "Draws.\n\nParameters\n----------\none, other: over the\n    same classes.\naxes: to draw on.\n\n>>> 1 + 1\n2"
+    )
+    parameters = "**Parameters**\n\n- `one, other`: over the\n    same classes.\n- `axes`: to draw on.\n"
+    assert markdown(text) == f"Draws.\n\n{parameters}\n```pycon\n>>> 1 + 1\n2\n```"
+    page = (site / "api.html").read_text(encoding="utf-8")
+    assert "<li><code>explanation</code>: what <code>Trace</code> gives" in page
+    assert 'id="parameters"' not in page
