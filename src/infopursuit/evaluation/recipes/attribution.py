@@ -10,7 +10,7 @@ import numpy as np
 from infopursuit.evaluation.attribution import OURS, explain_by_attribution
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask
-from infopursuit.evaluation.recipes.images import VAE, images, network_of
+from infopursuit.evaluation.recipes.images import VAE, network_of, pursuit_part
 from infopursuit.evaluation.sufficiency import posteriors_after
 from infopursuit.evaluation.table import counted, paired
 from infopursuit.stopping import Confidence, MaxQueries
@@ -68,8 +68,8 @@ def _one(name: str, experiment: Experiment) -> dict[str, Any]:
     )
 
     def make() -> dict[str, Any]:
-        chosen = images(name, first)["parts"]["pursuits"][VAE]["chosen"]
         task = ImageTask(recipe, experiment.n_inputs)
+        chosen = pursuit_part(task, VAE, first)["chosen"]
         network = network_of(task, first)
         stopping = Confidence(chosen["epsilon"]) | MaxQueries(recipe.most_queries)
         pursuit = task.with_vae(slice(None), chosen["epsilon"]).with_stopping(stopping, chosen["patience"])

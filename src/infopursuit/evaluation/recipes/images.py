@@ -27,7 +27,7 @@ from infopursuit.evaluation.baselines.result import Fitted
 from infopursuit.evaluation.choice import choose_stopping
 from infopursuit.evaluation.curve import Point, confidence_curve, stops_at, told
 from infopursuit.evaluation.experiment import Experiment
-from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask, weights_file
+from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageSet, ImageTask, weights_file
 from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
 from infopursuit.evaluation.whole import map_classes, whole_log_joint
 from infopursuit.models.vae import log_evidence
@@ -53,29 +53,10 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     task = ImageTask(recipe, experiment.n_inputs)
     say = experiment.say
     say(f"{len(task.values)} training images, {len(task.x_test)} test images, {len(task.query_set)} queries")
-    # a part is done again when what it depends on has changed: the trained weights, or some of the settings
-    asked = [recipe.data, recipe.threshold, recipe.size]
-    stops = [*asked, recipe.length, recipe.most_queries, recipe.patiences, recipe.tried, recipe.epsilons]
-    gains = [recipe.n_states, recipe.n_screened]
-    weights = hashlib.sha256(weights_file(name).read_bytes()).hexdigest()
-    decoded = [weights, recipe.decoded, recipe.sampler]
-    pooled = [recipe.pooled, recipe.n_pooled, recipe.n_mixture, recipe.rounds_mixture]
-    ways: dict[str, tuple[list[Any], Make]] = {
-        VAE: (decoded, task.with_vae),
-        EXAMPLES: ([recipe.examples], task.with_examples),
-        POOL: ([*decoded, *pooled], task.with_pool),
-    }
-    pursuits = {
-        way: experiment.part(
-            f"pursuit {way}", [*stops, *gains, *settings], partial(_pursue, task, make, experiment, way)
-        )
-        for way, (settings, make) in ways.items()
-    }
-    whole = experiment.part(
-        "MAP using Q",
-        [*asked, weights, recipe.examples, recipe.pooled, recipe.n_pooled],
-        lambda: _map(task, experiment),
-    )
+    pursuits = {way: pursuit_part(task, way, experiment) for way in (VAE, EXAMPLES, POOL)}
+    asked = _asked(recipe)
+    models = [*asked, _checksum(name), recipe.examples, *_pooled(recipe)]
+    whole = experiment.part("MAP using Q", models, lambda: _map(task, experiment))
     tree = experiment.part("decision tree", asked, lambda: _tree(task, say))
     box = experiment.part("black box", [*asked, recipe.network], lambda: _black_box(task, experiment))
     rows = [
@@ -108,6 +89,34 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
             "figures": drawn,
         }
     )
+
+
+def pursuit_part(task: ImageTask, way: str, experiment: Experiment) -> dict[str, Any]:
+    """The pursuits of one model, as measured before or now: a part is done again when what it depends on has changed,
+    the trained weights or some of the settings."""
+    recipe = task.images
+    decoded = [_checksum(recipe.name), recipe.decoded, recipe.sampler]
+    ways: dict[str, tuple[list[Any], Make]] = {
+        VAE: (decoded, task.with_vae),
+        EXAMPLES: ([recipe.examples], task.with_examples),
+        POOL: ([*decoded, *_pooled(recipe)], task.with_pool),
+    }
+    own, make = ways[way]
+    stops = [recipe.length, recipe.most_queries, recipe.patiences, recipe.tried, recipe.epsilons]
+    settings = [*_asked(recipe), *stops, recipe.n_states, recipe.n_screened, *own]
+    return dict(experiment.part(f"pursuit {way}", settings, partial(_pursue, task, make, experiment, way)))
+
+
+def _asked(recipe: ImageSet) -> list[Any]:
+    return [recipe.data, recipe.threshold, recipe.size]
+
+
+def _pooled(recipe: ImageSet) -> list[Any]:
+    return [recipe.pooled, recipe.n_pooled, recipe.n_mixture, recipe.rounds_mixture]
+
+
+def _checksum(name: str) -> str:
+    return hashlib.sha256(weights_file(name).read_bytes()).hexdigest()
 
 
 def network_of(task: ImageTask, experiment: Experiment) -> Network:
