@@ -132,9 +132,10 @@ def test_attribution_judges_explanations_of_the_same_length(small, tmp_path, mon
         ]
         assert len({row["length"] for row in rows}) == 1
         # the pursuit's own explanation gives its own prediction again
-        table = json.loads((tmp_path / "first-12" / "mnist.json").read_text())["rows"][0]
-        assert rows[0]["accuracy"] == table["accuracy"]
-        assert rows[0]["length"] == table["length"]
+        kept = next((tmp_path / "first-12" / ".parts" / "mnist").glob("pursuit-VAE.json"))
+        measured = json.loads(kept.read_text())["result"]["test"]
+        assert rows[0]["accuracy"] == measured["accuracy"]
+        assert rows[0]["length"] == measured["length"]
 
 
 def test_patch_sizes(small, tmp_path, monkeypatch):
