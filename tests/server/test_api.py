@@ -59,6 +59,18 @@ def test_inputs_are_explained(client, shelf, name, sent, as_python):
     assert told[5]["text"] == str(wanted)
 
 
+def test_a_history_as_a_page_to_keep(client, shelf):
+    history = [{"query": "has fur", "answer": "no"}, {"query": "barks", "answer": None}]
+    answer = client.post("/v1/models/animals/report", json={"history": history})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-disposition"] == 'attachment; filename="explanation-animals.html"'
+    wanted = shelf["animals"].pursuit.session([("has fur", "no"), ("barks", None)]).explanation.to_html()
+    assert answer.text == wanted
+    refused = client.post("/v1/models/animals/report", json={"history": [{"query": "has gills", "answer": "no"}]})
+    assert (refused.status_code, refused.json()["field"]) == (422, "history[0].query")
+
+
 def test_health_and_metrics(client):
     told = client.get("/healthz").json()
     assert (told["status"], told["version"]) == ("ok", ip.__version__)
@@ -111,7 +123,7 @@ def test_no_path_reaches_the_disk(client):
 
 def test_the_description_names_all_routes(client):
     api = client.get("/openapi.json").json()
-    routes = {"/v1/models", "/v1/models/{name}", "/v1/models/{name}/next", "/v1/models/{name}/explain"}
+    routes = {"/v1/models", *(f"/v1/models/{{name}}{verb}" for verb in ("", "/next", "/report", "/explain"))}
     assert set(api["paths"]) == routes | {"/healthz", "/metrics"}
     assert all(told["summary"] for verbs in api["paths"].values() for told in verbs.values())
     answers = api["paths"]["/v1/models/{name}/next"]["post"]["responses"]

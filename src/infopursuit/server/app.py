@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse
 
 from infopursuit import __version__
 from infopursuit.server import schemas
@@ -22,8 +22,8 @@ from infopursuit.server.memory import Memory
 from infopursuit.server.metrics import Metrics
 from infopursuit.server.pages import read_pages
 from infopursuit.server.shelf import Offer
-from infopursuit.server.turn import question, read_history, turn
-from infopursuit.types import IntArray
+from infopursuit.server.turn import explanation_of, question, read_history, turn
+from infopursuit.types import History, IntArray
 
 AT_A_TIME = 4
 """Inputs that are explained together; between two such lots the questions of others have their turn."""
@@ -84,6 +84,17 @@ def create_app(
             raise Problem(404, "there is no such model", field="name", value=name, remedy=f"the models are {known}")
         return shelf[name]
 
+    def told(name: str, items: list[schemas.HistoryItem]) -> History:
+        if len(items) > limits.history:
+            raise Problem(
+                422,
+                f"a history has at most {limits.history} answers",
+                field="history",
+                value=f"{len(items)} answers",
+                remedy="leave some of them out",
+            )
+        return read_history(find(name), [(item.query, item.answer) for item in items])
+
     @app.get("/v1/models", response_model=schemas.ModelList, tags=["models"], summary="The models of this server")
     async def models() -> Response:
         return JSONResponse({"models": list(described.values())})
@@ -112,16 +123,7 @@ def create_app(
         summary="What is believed after a history, and what to ask next",
     )
     async def following(name: Name, request: schemas.NextRequest) -> Response:
-        offer = find(name)
-        if len(request.history) > limits.history:
-            raise Problem(
-                422,
-                f"a history has at most {limits.history} answers",
-                field="history",
-                value=f"{len(request.history)} answers",
-                remedy="leave some of them out",
-            )
-        history = read_history(offer, [(item.query, item.answer) for item in request.history])
+        offer, history = find(name), told(name, request.history)
         key = (name, history, request.top, request.explanation)
         content = memory.find(key)
         if content is None:
@@ -130,6 +132,19 @@ def create_app(
         else:
             metrics.remembered += 1
         return Response(content, media_type="application/json")
+
+    @app.post(
+        "/v1/models/{name}/report",
+        response_class=HTMLResponse,
+        responses=REFUSED,
+        tags=["asking"],
+        summary="A history as a page to keep: one HTML file that needs nothing else",
+    )
+    async def report(name: Name, request: schemas.ReportRequest) -> Response:
+        offer, history = find(name), told(name, request.history)
+        content = await desks[name].do(lambda: explanation_of(offer, history).to_html().encode())
+        headers = {"content-disposition": f'attachment; filename="explanation-{name}.html"'}
+        return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
     @app.post(
         "/v1/models/{name}/explain",

@@ -29,6 +29,13 @@ class NextRequest(BaseModel):
     explanation: bool = Field(default=False, description="also the whole explanation so far, as Explanation.to_json")
 
 
+class ReportRequest(BaseModel):
+    """Everything that was asked and answered."""
+
+    model_config = ConfigDict(extra="forbid")
+    history: list[HistoryItem] = Field(default_factory=list, description="in the order in which it was asked")
+
+
 class ExplainRequest(BaseModel):
     """Inputs to be classified: images as lists of rows, texts, or rows as lists or objects; null is not known."""
 

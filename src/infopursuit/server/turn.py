@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.engine import Branches, Pursuit, State
-from infopursuit.explanation import REASONS, percent
+from infopursuit.explanation import REASONS, Explanation, percent
 from infopursuit.posteriors import ExactPosterior
 from infopursuit.queries.patches import Patches
 from infopursuit.server.limits import Problem
@@ -60,18 +60,7 @@ def turn(offer: Offer, history: History, top: int, explain: bool) -> dict[str, A
     The state that it leads to is remembered, since a conversation comes back with one answer more.
     """
     pursuit = offer.pursuit
-    try:
-        state = pursuit.at(history, offer.states.find(history[:-1]) if history else None)
-    except ImpossibleAnswer as error:
-        place = re.match(r"history\[(\d+)\]", str(error))
-        k = int(place[1]) if place else len(history) - 1
-        raise Problem(
-            409,
-            "these answers cannot all be true under the model",
-            field=f"history[{k}]",
-            value=pursuit.queries.say(*history[k]),
-            remedy="change or take back one of the answers, or answer null for not known",
-        ) from None
+    state = _state(offer, history)
     state, proposal = pursuit.gains(state, [0])
     offer.states.keep(history, state, 2 * pursuit.posterior.row_bytes + 8192)
     step = pursuit.propose(state)
@@ -93,8 +82,31 @@ def turn(offer: Offer, history: History, top: int, explain: bool) -> dict[str, A
         "why": None if best == UNKNOWN else _why(offer, state, best, float(step.gain[0])),
         "so_far": [pursuit.queries.say(query, answer) for query, answer in history],
         "exact_gains": pursuit.chooser.exact,
-        "explanation": json.loads(pursuit.session(history).explanation.to_json()) if explain else None,
+        "explanation": json.loads(explanation_of(offer, history).to_json()) if explain else None,
     }
+
+
+def explanation_of(offer: Offer, history: History) -> Explanation:
+    """The history as an explanation."""
+    _state(offer, history)  # one that cannot be is told of in the same words
+    return offer.pursuit.session(history).explanation
+
+
+def _state(offer: Offer, history: History) -> State:
+    """The state that a history leads to; one that cannot be is told of."""
+    pursuit = offer.pursuit
+    try:
+        return pursuit.at(history, offer.states.find(history[:-1]) if history else None)
+    except ImpossibleAnswer as error:
+        place = re.match(r"history\[(\d+)\]", str(error))
+        k = int(place[1]) if place else len(history) - 1
+        raise Problem(
+            409,
+            "these answers cannot all be true under the model",
+            field=f"history[{k}]",
+            value=pursuit.queries.say(*history[k]),
+            remedy="change or take back one of the answers, or answer null for not known",
+        ) from None
 
 
 def question(pursuit: Pursuit, index: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ export class Trouble extends Error {
 
 const PATIENCE = 20000;
 
-async function ask(path, body) {
+async function ask(path, body, read = (response) => response.json()) {
   let response;
   try {
     response = await fetch(path, {
@@ -23,7 +23,7 @@ async function ask(path, body) {
   } catch {
     throw new Trouble("The server cannot be reached. Nothing is lost: your drawing and your answers are still here.", { away: true });
   }
-  if (response.ok) return response.json();
+  if (response.ok) return read(response);
   let told = {};
   try {
     told = await response.json();
@@ -43,3 +43,7 @@ export const next = (model, history, options = {}) =>
   ask(`/v1/models/${encodeURIComponent(model)}/next`, { history, ...options });
 
 export const explanation = async (model, history) => (await next(model, history, { explanation: true, top: 0 })).explanation;
+
+/** The explanation as one HTML file. */
+export const report = (model, history) =>
+  ask(`/v1/models/${encodeURIComponent(model)}/report`, { history }, (response) => response.blob());

@@ -1,10 +1,9 @@
 // The explanation to take home: as a page that needs nothing else, as JSON, or as a picture.
 
-import { explanation } from "./api.js";
+import { explanation, report } from "./api.js";
 import { make } from "./dom.js";
 import { history } from "./path.js";
 import { picture } from "./poster.js";
-import { report } from "./report.js";
 
 /** Three buttons; what() gives {model, path} to write down. */
 export function downloads(what, attempt) {
@@ -12,15 +11,16 @@ export function downloads(what, attempt) {
     type: "button",
     onclick: () => attempt(async () => {
       const { model, path } = what();
-      save(await write(await explanation(model.name, history(path)), model), `explanation-${model.name}.${ending}`);
+      save(await write(model, history(path)), `explanation-${model.name}.${ending}`);
     }),
   }, words);
   return make(
     "div", { class: "buttons downloads", role: "group", "aria-label": "Download the explanation" },
     make("span", { class: "quiet" }, "Download:"),
-    button("HTML", "html", (told, model) => new Blob([report(told, model)], { type: "text/html" })),
-    button("JSON", "json", (told) => new Blob([JSON.stringify(told, null, 1)], { type: "application/json" })),
-    button("PNG", "png", (told, model) => picture(told, model)),
+    button("HTML", "html", (model, told) => report(model.name, told)),
+    button("JSON", "json", async (model, told) =>
+      new Blob([JSON.stringify(await explanation(model.name, told), null, 1)], { type: "application/json" })),
+    button("PNG", "png", async (model, told) => picture(await explanation(model.name, told), model)),
   );
 }
 

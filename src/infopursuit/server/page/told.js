@@ -1,13 +1,5 @@
 // An explanation as it comes in JSON, in the words that people read.
 
-export const REASONS = {
-  confidence: "it is sure enough",
-  information_gain: "no question left would tell enough",
-  max_queries: "it has asked as many questions as allowed",
-  exhausted: "there is nothing left to ask",
-  open: "it has not stopped yet",
-};
-
 /** The classes by what is believed after k answers, largest first. */
 export function ranked(told, k) {
   const p = k ? told.steps[k - 1].posterior : told.prior;
