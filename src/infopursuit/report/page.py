@@ -22,8 +22,9 @@ from infopursuit.trace import Trace
 
 MOST = 50
 """Explanations in one page, where nobody says."""
-MOST_STEPS = 20
-"""Of more steps than this an explanation shows the last and those that moved the belief most."""
+MOST_STEPS, ALL_STEPS = 20, 1000
+"""Of more steps than this an explanation shows the last and those that moved the belief most: one among others, and one
+that has the page to itself."""
 MOST_CLASSES = 4
 """Classes that have a bar of their own after every answer; the others share one."""
 MOST_ROWS = 10
@@ -82,7 +83,8 @@ def explanation_page(
 ) -> str:
     """One explanation as a page; ``image`` and ``truth`` where they are known."""
     head = title or f"{explanation.prediction}: why"
-    return _document(head, f"<h1>{foreign(head)}</h1>{_article(Shown(explanation, '', image, truth), 1)}")
+    article = _article(Shown(explanation, "", image, truth), 1, ALL_STEPS)
+    return _document(head, f"<h1>{foreign(head)}</h1>{article}")
 
 
 def batch_page(summary: Summary, shown: Sequence[Shown], *, title: str | None = None) -> str:
@@ -142,9 +144,9 @@ def _share(count: int, n: int) -> str:
 # ---- an explanation -------------------------------------------------------------------------------------------------
 
 
-def _article(shown: Shown, number: int) -> str:
+def _article(shown: Shown, number: int, most_steps: int = MOST_STEPS) -> str:
     e = shown.explanation
-    steps = shown_steps(e, MOST_STEPS)
+    steps = shown_steps(e, most_steps)
     n = len(e)
     said = [f"With a probability of {percent(e.confidence)}, after {n} question{'' if n == 1 else 's'}."]
     why = REASONS.get(e.stopped_because, e.stopped_because)
