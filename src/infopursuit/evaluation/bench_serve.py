@@ -29,15 +29,19 @@ from infopursuit.evaluation.machine import write_result
 PAUSE = 2.0
 """Seconds from one answer of a person to the next."""
 MOST_ANSWERS = 30
+N_ALONE = 120
+"""Requests of the one who is alone."""
 GIVEN_UP = 30.0
 """Seconds until an answer that does not come counts as an error."""
 
 
 @dataclass
 class Tally:
-    """What all people together met with: seconds of each request, statuses, games played to their end."""
+    """What all people together met with: seconds of each request, statuses, games played to their end; and seconds of
+    requests that nobody had made before, by one who was alone."""
 
     seconds: list[float] = field(default_factory=list)
+    alone: list[float] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
     games: int = 0
 
@@ -82,10 +86,29 @@ async def _crowd(port: int, model: str, people: int, seconds: float) -> Tally:
     # the first answer comes when the model is ready; nobody's waiting counts before that
     line = await asyncio.open_connection("127.0.0.1", port)
     await _ask(*line, model, [], Tally(), limit=120)
+    tally.alone = await _alone(line, model)
     await _hang_up(line)
     end = time.perf_counter() + seconds
     await asyncio.gather(*(_person(port, model, i, people, end, tally) for i in range(people)))
     return tally
+
+
+async def _alone(line: tuple[asyncio.StreamReader, asyncio.StreamWriter], model: str) -> list[float]:
+    """Seconds of requests with histories that were never asked about, one after the other."""
+    chance, seen, found = random.Random("alone"), {"[]"}, Tally()
+    new: list[float] = []
+    history: list[dict[str, Any]] = []
+    while len(found.seconds) < N_ALONE:
+        told = await _ask(*line, model, history, found)
+        if json.dumps(history) not in seen:
+            seen.add(json.dumps(history))
+            new.append(found.seconds[-1])
+        question = told and told.get("question")
+        if question and len(history) < MOST_ANSWERS:
+            history = [*history, {"query": question["name"], "answer": _answer(question, chance)}]
+        else:
+            history = []
+    return new
 
 
 async def _person(port: int, model: str, i: int, people: int, end: float, tally: Tally) -> None:
@@ -181,6 +204,8 @@ def _summary(tally: Tally, people: int, took: float, spent: float, served: float
         "errors": sum(errors.values()),
         "statuses": dict(tally.statuses),
         "games_ended": tally.games,
+        "alone_p50_ms": 1000 * float(np.median(tally.alone or [np.nan])),
+        "alone_max_ms": 1000 * float(np.max(tally.alone or [np.nan])),
         "p50_ms": float(np.percentile(milliseconds, 50)),
         "p99_ms": float(np.percentile(milliseconds, 99)),
         "max_ms": float(milliseconds.max()),
@@ -196,6 +221,8 @@ def _lines(result: dict[str, Any]) -> list[str]:
     return [
         f"{result['requests']} requests, {result['requests_per_second']:.0f} a second, {result['errors']} errors "
         f"({statuses}); {result['games_ended']} games came to an end",
+        f"one alone, with histories that are new: p50 {result['alone_p50_ms']:.1f} ms, longest "
+        f"{result['alone_max_ms']:.0f} ms",
         f"p50 {result['p50_ms']:.1f} ms, p99 {result['p99_ms']:.1f} ms, longest {result['max_ms']:.0f} ms",
         f"the people themselves took {share:.0f} % of {result['cores']} cores",
     ]
