@@ -54,7 +54,7 @@ def test_what_is_foreseen_comes_true(pursuit):
     """Probabilities of answers by enumeration, and the belief after an answer as the session has it."""
     session = pursuit.session([("b", "yes")])
     index = session.question.index
-    outcomes = {outcome.said: outcome for outcome in foresee(session, index)}
+    outcomes = {outcome.said: outcome for outcome in foresee(session.pursuit, session.state, index)}
     _, _, probs = pursuit.model.tables()
     expected = session.posterior @ probs[:, 0, 2 * index + 1]
     np.testing.assert_allclose(outcomes["yes"].probability, expected, atol=1e-12)
@@ -78,11 +78,13 @@ def test_the_gain_is_what_the_outcomes_say(pursuit):
 def test_patterns_that_cannot_be_any_more_are_not_foreseen():
     session = shipped.load("digits").session()
     first = session.question.index
-    assert len(foresee(session, first)) == 512
+    assert len(foresee(session.pursuit, session.state, first)) == 512
     session.answer([0] * 9)
     overlapping = next(q for q in (first - 1, first + 1) if 0 <= q < 36)
-    assert len(foresee(session, overlapping)) == 8  # six of the nine pixels are known
-    assert sum(outcome.probability for outcome in foresee(session, overlapping)) == pytest.approx(1)
+    assert len(foresee(session.pursuit, session.state, overlapping)) == 8  # six of the nine pixels are known
+    assert sum(
+        outcome.probability for outcome in foresee(session.pursuit, session.state, overlapping)
+    ) == pytest.approx(1)
 
 
 def test_why_after_the_stop(pursuit):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from infopursuit.engine import Branches
+from infopursuit.engine import Branches, Pursuit, State
 from infopursuit.session import Session
 from infopursuit.types import FloatArray, Query
 
@@ -61,7 +61,7 @@ def why(session: Session, *, most: int = 4, top: int = 3) -> Why | None:
         return None
     gains = session.gains
     second = session.runner_up
-    outcomes = foresee(session, question.index, top=top)
+    outcomes = foresee(session.pursuit, session.state, question.index, top=top)
     return Why(
         question=question,
         gain=_bits(gains[question.index]),
@@ -74,12 +74,11 @@ def why(session: Session, *, most: int = 4, top: int = 3) -> Why | None:
     )
 
 
-def foresee(session: Session, query: int, *, top: int = 3) -> list[Outcome]:
+def foresee(pursuit: Pursuit, state: State, query: int, *, top: int = 3) -> list[Outcome]:
     """What each possible answer would mean, the most probable first; empty where there are more than `MOST_ANSWERS`.
 
     p(answer | history) = p(history, answer) / p(history), both summed over the classes.
     """
-    pursuit, state = session.pursuit, session.state
     limits = [int(n) for n in pursuit.queries.n_cells[query]]
     if np.prod(limits, dtype=float) > MOST_ANSWERS:
         return []
@@ -101,20 +100,20 @@ def foresee(session: Session, query: int, *, top: int = 3) -> list[Outcome]:
         said = pursuit.queries.say_answer(query, tuple(int(c) for c in cells[i, :wide]))
         believed = np.asarray(after.posterior[i])
         candidates = float(np.exp(entropy(believed)))
-        outcomes.append(Outcome(said, float(probability[i]), candidates, leaders(session, believed, top)))
+        outcomes.append(Outcome(said, float(probability[i]), candidates, leaders(pursuit, believed, top)))
     return outcomes
 
 
-def leaders(session: Session, posterior: FloatArray, top: int) -> tuple[tuple[Any, float], ...]:
+def leaders(pursuit: Pursuit, posterior: FloatArray, top: int) -> tuple[tuple[Any, float], ...]:
     """The most probable classes with their posteriors; those below half a percent are left out."""
     order = np.argsort(-posterior, kind="stable")[:top]
-    return tuple((session.pursuit.classes[c], float(posterior[c])) for c in order if posterior[c] >= 0.005)
+    return tuple((pursuit.classes[c], float(posterior[c])) for c in order if posterior[c] >= 0.005)
 
 
 def entropy(p: FloatArray) -> float:
     """How much is not known, nats."""
     known = p[p > 0]
-    return float(-(known * np.log(known)).sum())
+    return max(0.0, float(-(known * np.log(known)).sum()))
 
 
 def _bits(nats: float) -> float:

@@ -131,6 +131,20 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
 # -----------------------------------------------------------------------------------------------------------
 
 
+def load_pursuit(path: Any, instead: str) -> Pursuit:
+    """The pursuit in a folder, for a command, which has no functions to give; ``instead``: what to do from Python where
+    the queries are functions."""
+    try:
+        thing = load(path)
+    except ValueError as error:
+        if "functions is missing" not in str(error):
+            raise
+        raise ValueError(
+            f"the queries of {path} are functions, which are code and not saved with it; {instead}"
+        ) from None
+    return thing if isinstance(thing, Pursuit) else thing.pursuit_
+
+
 def _read_manifest(folder: Path) -> dict[str, Any]:
     file = folder / MANIFEST
     if not file.is_file():

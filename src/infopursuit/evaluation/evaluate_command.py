@@ -16,7 +16,7 @@ from infopursuit.evaluation.evaluation_text import stopping_in_words, tell
 from infopursuit.evaluation.machine import write_result
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
-from infopursuit.storage import load
+from infopursuit.storage import load_pursuit
 from infopursuit.terminal import Terminal
 
 SUMMARY = "evaluate a saved model: accuracy, lengths, calibration, baselines"
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--train", metavar="DATA", help="what the model was fitted on; the baselines learn from it")
     add("--no-baselines", action="store_true", help="do not fit a decision tree and a black box")
     add("--inputs", type=_positive, metavar="N", help="only the first N inputs")
-    add("--least-epsilon", type=_share, metavar="E", help="let the curve go on to a confidence of 1 - E")
+    add("--least-epsilon", type=share, metavar="E", help="let the curve go on to a confidence of 1 - E")
     add("--out", type=Path, metavar="PATH", help="write the results as JSON: FILE.json, or a folder")
     add("--curve", type=Path, metavar="PNG", help="draw accuracy against questions")
 
@@ -47,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
     terminal = Terminal()
     if args.curve is not None:
         need_matplotlib()  # rather now than after the work
-    pursuit = _load(args.model)
+    call = f"evaluate(ip.load({str(args.model)!r}, functions=...), X, y)"
+    pursuit = load_pursuit(args.model, f"evaluate it from Python: {call}")
     data = read_examples(args.data, pursuit, label=args.label).first(args.inputs)
     train = None if args.no_baselines else _training(args, pursuit)
     _introduce(args.model, pursuit, data, train, terminal)
@@ -78,19 +79,6 @@ def draw(result: Evaluation) -> Any:
             ]
     own = result.rows[0]
     return trade_off(curves, marks={"as it stops now": (own.length or 0.0, own.accuracy)}).figure
-
-
-def _load(folder: Path) -> Pursuit:
-    try:
-        thing = load(folder)
-    except ValueError as error:
-        if "functions is missing" not in str(error):
-            raise
-        raise ValueError(
-            f"the queries of {folder} are functions, which are code and not saved with it; evaluate it from Python: "
-            f"evaluate(ip.load({str(folder)!r}, functions=...), X, y)"
-        ) from None
-    return thing if isinstance(thing, Pursuit) else thing.pursuit_
 
 
 def _training(args: argparse.Namespace, pursuit: Pursuit) -> Examples | None:
@@ -142,7 +130,8 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _share(text: str) -> float:
+def share(text: str) -> float:
+    """A number from 0 up to 1 on the command line."""
     try:
         value = float(text)
     except ValueError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.evaluation.evaluate_command import share
 from infopursuit.evaluation.evaluation_text import stopping_in_words
 from infopursuit.fitting.facts import ANSWER_ERROR, Facts, read_facts
 from infopursuit.fitting.fit_table import LEAST_GAIN, default_stopping, fit_examples, fit_facts
@@ -41,12 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
     add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
     add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
-    add("--epsilon", type=_share, default=0.01, metavar="E", help="stop when 1 - E sure (0.01)")
-    add("--least-gain", type=_share, default=LEAST_GAIN, metavar="NATS", help="stop when no question tells more "
+    add("--epsilon", type=share, default=0.01, metavar="E", help="stop when 1 - E sure (0.01)")
+    add("--least-gain", type=share, default=LEAST_GAIN, metavar="NATS", help="stop when no question tells more "
         f"({LEAST_GAIN})")  # fmt: skip
     add("--max-queries", type=_count, metavar="N", help="stop after N questions")
     add("--patience", type=_count, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
-    add("--answer-error", type=_share, default=ANSWER_ERROR, metavar="E", help="facts: how often an answer is not "
+    add("--answer-error", type=share, default=ANSWER_ERROR, metavar="E", help="facts: how often an answer is not "
         f"as stated ({ANSWER_ERROR})")  # fmt: skip
     add(
         "--held-out", type=_held_out, default=0.2, metavar="E", help="examples: share of rows to test on (0.2; 0: none)"
@@ -199,20 +200,10 @@ def _go_on(args: argparse.Namespace, clf: InformationPursuitClassifier, seconds:
     terminal.tell("These rows it was fitted on: they show how it explains, not how often it is right.", style="faint")
 
 
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1, such as 0.01")
-    return value
-
-
 def _held_out(text: str) -> float:
-    if _share(text) > 0.5:
+    if share(text) > 0.5:
         raise argparse.ArgumentTypeError(f"{text!r} leaves too little to learn from; give 0.5 or less")
-    return _share(text)
+    return share(text)
 
 
 def _count(text: str) -> int:

@@ -14,7 +14,7 @@ from infopursuit.progress import Progress
 from infopursuit.report.page import MOST, Shown, batch_page, show
 from infopursuit.report.summary import Summary, most_common
 from infopursuit.report.trace_files import trace_file
-from infopursuit.storage import load
+from infopursuit.storage import load_pursuit
 from infopursuit.terminal import Terminal, table
 
 SUMMARY = "explain inputs: questions and answers as a table and an HTML page"
@@ -44,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
     terminal = Terminal()
     if args.html is not None and args.html.is_dir():
         raise ValueError(f"--html {args.html} is a folder; give a file such as explained.html")
-    pursuit = _load(args.model)
+    call = f"ip.load({str(args.model)!r}, functions=...).explain(X).to_html('explained.html')"
+    pursuit = load_pursuit(args.model, f"explain from Python: {call}")
     data = read_examples(args.data, pursuit, label=args.label, labelled=False).first(args.inputs)
     if not len(data.X):
         raise ValueError(f"{data.source} has no rows; there is nothing to explain")
@@ -94,19 +95,6 @@ def _tell(summary: Summary, shown: list[Shown], data: Examples, terminal: Termin
     if shown:
         terminal.head(f"The first of them{'' if shown[0].truth is None else f', labelled {shown[0].truth}'}")
         terminal.say(shown[0].explanation.to_text(width=terminal.width))
-
-
-def _load(folder: Path) -> Pursuit:
-    try:
-        thing = load(folder)
-    except ValueError as error:
-        if "functions is missing" not in str(error):
-            raise
-        raise ValueError(
-            f"the queries of {folder} are functions, which are code and not saved with it; explain from Python: "
-            f"ip.load({str(folder)!r}, functions=...).explain(X).to_html('explained.html')"
-        ) from None
-    return thing if isinstance(thing, Pursuit) else thing.pursuit_
 
 
 def _images(pursuit: Pursuit) -> bool:

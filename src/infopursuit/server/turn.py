@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import Branches, Pursuit, State
+from infopursuit.engine import Pursuit, State
 from infopursuit.explanation import REASONS, Explanation, percent
+from infopursuit.foresight import entropy, foresee
 from infopursuit.posteriors import ExactPosterior
 from infopursuit.queries.patches import Patches
 from infopursuit.server.limits import Problem
@@ -74,7 +75,7 @@ def turn(offer: Offer, history: History, top: int, explain: bool) -> dict[str, A
         "prediction": offer.classes[leader],
         "confidence": float(posterior[leader]),
         "posterior": dict(zip(offer.classes, posterior.tolist(), strict=True)),
-        "entropy": _amount(_entropy(posterior)),
+        "entropy": _amount(entropy(posterior)),
         "question": None if best == UNKNOWN else question(pursuit, best),
         "stopped_because": reason,
         "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
@@ -135,7 +136,7 @@ def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str,
 
 def _why(offer: Offer, state: State, query: int, gain: float) -> dict[str, Any]:
     """What the question is expected to tell, and where this is cheap what would be believed after each answer."""
-    open_bits, told = _entropy(state.posterior[0]) / NATS_PER_BIT, gain / NATS_PER_BIT
+    open_bits, told = entropy(state.posterior[0]) / NATS_PER_BIT, gain / NATS_PER_BIT
     share = f" ({percent(told / open_bits)})" if open_bits > 1e-9 else ""
     return {
         "gain": _amount(gain),
@@ -149,29 +150,15 @@ def _weigh(offer: Offer, state: State, query: int) -> list[dict[str, Any]] | Non
     """How probable each answer is, and what would be believed after it; None where that is not cheap."""
     pursuit = offer.pursuit
     choices = pursuit.queries.choices(query)
-    exact = pursuit.posterior
-    if len(choices) > WEIGHED or not isinstance(exact, ExactPosterior):
+    if len(choices) > WEIGHED or not isinstance(pursuit.posterior, ExactPosterior):
         return None
-    answers = [pursuit.queries.to_answer(query, i) for i in range(len(choices))]
-    cells = np.concatenate([pursuit.branch(query, answer).answers for answer in answers])
-    n = len(answers)
-    branches = Branches(np.zeros(n, dtype=np.int64), np.full(n, query, dtype=np.int64), cells)
-    after = pursuit.absorb(state, branches, state.watch)
-    before = exact.log_joint(state.belief).logsumexp(dim=1)
-    odds = (exact.log_joint(after.belief).logsumexp(dim=1) - before).exp().cpu().numpy()
-    odds = np.nan_to_num(odds) / max(float(np.nan_to_num(odds).sum()), 1e-300)
+    outcomes = {outcome.said: outcome for outcome in foresee(pursuit, state, query)}
     found = []
-    for i, choice in enumerate(choices):
-        p = after.posterior[i]
-        leading = [] if after.impossible[i] else np.argsort(-p, kind="stable")[:3].tolist()
-        likely = [{"class": offer.classes[c], "probability": float(p[c])} for c in leading]
-        found.append({"answer": choice, "probability": float(odds[i]), "then": likely})
+    for choice in choices:
+        one = outcomes.get(choice)  # one that cannot be given is not among them
+        likely = [] if one is None else [{"class": str(c), "probability": p} for c, p in one.leaders]
+        found.append({"answer": choice, "probability": 0.0 if one is None else one.probability, "then": likely})
     return found
-
-
-def _entropy(p: Any) -> float:
-    some = p[p > 0]
-    return max(0.0, float(-(some * np.log(some)).sum()))
 
 
 def _amount(nats: float) -> dict[str, float]:
