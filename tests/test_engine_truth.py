@@ -70,6 +70,21 @@ def test_whole_traces(seed):
         )
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_how_expected_the_answers_are_together(seed):
+    """The trace's log p(history) is the enumerator's, at every step; what is not known adds nothing."""
+    world, rng = world_of(6000 + seed, kind=KINDS[seed % len(KINDS)])
+    values = world.inputs(rng, 6, unknown=0.25 if seed % 2 else 0.0)
+    trace = world.pursuit([("max_queries", 4)]).run_values(values)
+    for i in range(len(values)):
+        history = trace.history(i)
+        for k in range(len(history) + 1):
+            true = world.truth.probability(history[:k])
+            if true > 0:
+                assert trace.log_probability[i, k] == pytest.approx(np.log(true), abs=1e-9)
+        assert (trace.log_probability[i, len(history) :] == trace.log_probability[i, len(history)]).all()
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_the_runner_up_is_the_second_best(seed):
     """By the enumerator's gains, the lowest of those that tie; and a tie is said where the lead is nothing."""

@@ -47,6 +47,7 @@ class State:
     belief: Any  # what the posterior keeps of them
     posterior: FloatArray  # (H, C)
     posterior_error: FloatArray  # (H, C) its standard error, 0 where exact
+    log_probability: FloatArray  # (H,) log p(answers), the model's own: how expected they are together
     asked: Any  # (H, Q) bool
     watch: Watch
     skipped: Any  # (H,) bool: the last question was not answered
@@ -198,12 +199,14 @@ class Pursuit:
     def start(self) -> State:
         """The one empty history."""
         belief = self.posterior.start()
+        posterior, log_probability = self._believed(belief)
         return State(
             queries=np.zeros((1, 0), dtype=np.int64),
             answers=np.zeros((1, 0, self.queries.width), dtype=np.int64),
             belief=belief,
-            posterior=_array(self.posterior.log_class(belief).exp()),
+            posterior=posterior,
             posterior_error=self.posterior.class_errors(belief),
+            log_probability=log_probability,
             asked=np.zeros((1, len(self.queries)), dtype=bool),
             watch=Watch.start(self.stopping),
             skipped=np.zeros(1, dtype=bool),
@@ -250,11 +253,12 @@ class Pursuit:
         parents, answers = branches.parents, branches.answers
         skipped = (answers == UNKNOWN).all(axis=1)
         belief = self.posterior.update(state.belief, parents, branches.queries, answers, state.keys())
-        posterior = _array(self.posterior.log_class(belief).exp())
+        posterior, log_probability = self._believed(belief)
         impossible = np.isnan(posterior).any(axis=1)
         # what taught nothing changes nothing, to the last bit
         keep = skipped | impossible
         posterior[keep] = state.posterior[parents[keep]]
+        log_probability[keep] = state.log_probability[parents[keep]]
         error = self.posterior.class_errors(belief)
         error[keep] = state.posterior_error[parents[keep]]
         asked = state.asked[parents].copy()
@@ -265,11 +269,18 @@ class Pursuit:
             belief=belief,
             posterior=posterior,
             posterior_error=error,
+            log_probability=log_probability,
             asked=asked,
             watch=watch.take(parents),
             skipped=skipped,
             impossible=impossible,
         )
+
+    def _believed(self, belief: Any) -> tuple[FloatArray, FloatArray]:
+        """(H, C) p(y | history), NaN where the history is impossible, and (H,) log p(history)."""
+        joint = self.posterior.log_joint(belief)
+        total = torch.logsumexp(joint, dim=1, keepdim=True)
+        return _array((joint - total).exp()), _array(total[:, 0])
 
     def _choose(self, state: State, rows: IntArray) -> tuple[Proposal, State]:
         """The best query of some histories; those remembered are not computed again. Also the state, in which the draws
@@ -338,7 +349,7 @@ class Pursuit:
         step = next(loop)
         place = np.zeros(len(inputs), dtype=np.int64)  # the history that each input is in
         while True:
-            writer.believe(inputs, step.state.posterior[place], step.state.posterior_error[place])
+            writer.believe(inputs, step.state, place)
             query = step.query[place]
             stopped = query == UNKNOWN
             writer.stop(inputs[stopped], [step.reason[h] for h in place[stopped]], step.settled[place[stopped]])

@@ -101,7 +101,7 @@ class Session:
         one = np.zeros(1, dtype=np.int64)
         steps = [*self._taken, self._step]
         for step, following in pairwise(steps):
-            writer.believe(one, step.state.posterior, step.state.posterior_error)
+            writer.believe(one, step.state, one)
             state = following.state
             asked = state.queries[:, -1]
             own = step.query == asked
@@ -114,7 +114,7 @@ class Session:
                 np.where(own, step.runner_up, UNKNOWN),
                 step.tie & own,
             )
-        writer.believe(one, self._step.state.posterior, self._step.state.posterior_error)
+        writer.believe(one, self._step.state, one)
         writer.stop(one, [self._step.reason[0] or "open"], self._step.settled)
         return writer.finish()[0]
 

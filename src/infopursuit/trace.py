@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,8 +23,8 @@ class Trace:
     (B, K) nats, 0 where nothing was asked; gain_errors their standard errors, 0 where exact. runners_up: (B, K) the
     second best query, -1 where there was none; ties: (B, K) whether it was as good within noise. posteriors: (B, K + 1,
     C), the prior first, the last one repeated after the stop; posterior_errors their standard errors, 0 where exact.
-    length: (B,) queries asked. settled_at: (B,) the
-    paper's L. stopped_because: (B,) the reason.
+    log_probability: (B, K + 1) log p(answers so far) under the model, repeated in the same way. length: (B,) queries
+    asked. settled_at: (B,) the paper's L. stopped_because: (B,) the reason.
     exact_gains: whether every gain was computed on all states and for all queries.
     """
 
@@ -36,6 +36,7 @@ class Trace:
     ties: Any
     posteriors: FloatArray
     posterior_errors: FloatArray
+    log_probability: FloatArray
     length: IntArray
     settled_at: IntArray
     stopped_because: Any
@@ -124,6 +125,22 @@ class Trace:
         return page
 
 
+class Believed(Protocol):
+    """What a trace keeps of the state of H histories."""
+
+    @property
+    def posterior(self) -> FloatArray:
+        """(H, C) p(y | history)."""
+
+    @property
+    def posterior_error(self) -> FloatArray:
+        """(H, C) its standard error."""
+
+    @property
+    def log_probability(self) -> FloatArray:
+        """(H,) log p(history)."""
+
+
 class TraceWriter:
     """Collects a trace while a batch is being pursued; inputs may come in any order and in several parts."""
 
@@ -141,11 +158,14 @@ class TraceWriter:
         self._ties = np.zeros((n_inputs, 0), dtype=bool)
         self._posteriors = np.zeros((n_inputs, 1, len(self.classes)))
         self._posterior_errors = np.zeros((n_inputs, 1, len(self.classes)))
+        self._log_probability = np.zeros((n_inputs, 1))
 
-    def believe(self, inputs: IntArray, posterior: FloatArray, errors: FloatArray) -> None:
-        """The posterior of some inputs after all that they were asked, and its standard error."""
-        self._posteriors[inputs, self.length[inputs]] = posterior
-        self._posterior_errors[inputs, self.length[inputs]] = errors
+    def believe(self, inputs: IntArray, state: Believed, place: IntArray) -> None:
+        """What follows from all that some inputs were asked; ``place`` says which history of the state is theirs."""
+        at = self.length[inputs]
+        self._posteriors[inputs, at] = state.posterior[place]
+        self._posterior_errors[inputs, at] = state.posterior_error[place]
+        self._log_probability[inputs, at] = state.log_probability[place]
 
     def ask(
         self,
@@ -177,8 +197,9 @@ class TraceWriter:
         rows = np.arange(self.n_inputs)
 
         def repeated(array: FloatArray) -> FloatArray:
-            """(B, K + 1, C) with the last one again after the stop."""
-            return np.where(past[:, :, None], array[rows, self.length][:, None], array[:, : k + 1])
+            """(B, K + 1, ...) with the last one again after the stop."""
+            after = past.reshape(*past.shape, *(1,) * (array.ndim - 2))
+            return np.where(after, array[rows, self.length][:, None], array[:, : k + 1])
 
         return Trace(
             queries=self._queries[:, :k],
@@ -189,6 +210,7 @@ class TraceWriter:
             ties=self._ties[:, :k],
             posteriors=repeated(self._posteriors),
             posterior_errors=repeated(self._posterior_errors),
+            log_probability=repeated(self._log_probability),
             length=self.length,
             settled_at=self.settled_at,
             stopped_because=self.stopped_because.astype(str),
@@ -209,4 +231,5 @@ class TraceWriter:
         self._runners_up, self._ties = longer(self._runners_up, UNKNOWN), longer(self._ties, False)
         self._posteriors = longer(self._posteriors, 0.0)
         self._posterior_errors = longer(self._posterior_errors, 0.0)
+        self._log_probability = longer(self._log_probability, 0.0)
         self._capacity = capacity

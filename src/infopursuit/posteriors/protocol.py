@@ -31,6 +31,9 @@ class Posterior(Protocol):
     def refresh(self, belief: Any, keys: Sequence[bytes], rows: Sequence[int] | None = None) -> Any:
         """The same belief, made good enough to choose on."""
 
+    def log_joint(self, belief: Any) -> Tensor:
+        """(H, C) log p(y, history)."""
+
     def log_class(self, belief: Any) -> Tensor:
         """(H, C) log p(y | history)."""
 
