@@ -18,6 +18,7 @@ LAYERS = (
     {"types", "compiled", "files", "progress", "terminal", "threads"},
     {"explanation"},
     {"queries", "models"},
+    {"answerers"},
     {"posteriors"},
     {"information", "stopping"},
     {"trace"},

@@ -5,7 +5,8 @@
 <patches: 676 queries about 784 atoms>
 """
 
-from infopursuit import models, posteriors, queries
+from infopursuit import answerers, models, posteriors, queries
+from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
@@ -14,7 +15,7 @@ from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 from infopursuit.storage import load, save
 from infopursuit.trace import Trace
-from infopursuit.types import DamagedModel, ImpossibleAnswer
+from infopursuit.types import DamagedModel, ImpossibleAnswer, Likely
 
 __version__ = "0.1.0"
 
@@ -25,10 +26,13 @@ __all__ = [
     "ImpossibleAnswer",
     "InformationGain",
     "InformationPursuitClassifier",
+    "Likely",
     "MaxQueries",
     "Pursuit",
+    "Reliability",
     "Session",
     "Trace",
+    "answerers",
     "fit_table",
     "load",
     "models",

@@ -14,9 +14,11 @@ from infopursuit.files import write_atomically
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.session import Session
-from infopursuit.types import UNKNOWN, Answer
+from infopursuit.types import UNKNOWN, Answer, Likely, Said
 
 FORMAT = "infopursuit.session/1"
+WEIGHTS = "weights"
+"""Under this name stand the weights of an answer about several atoms that is not certain."""
 MOST_BYTES = 2**20
 """A file of answers larger than this is refused before it is read."""
 
@@ -110,7 +112,8 @@ def fingerprint(pursuit: Pursuit) -> str:
 
 
 def history_of(session: Session) -> list[dict[str, Any]]:
-    """The answers so far as JSON data: the name of each query, and a choice, a list of cells, or null for not known."""
+    """The answers so far as JSON data: the name of each query, and a choice, a list of cells, {choice: probability}
+    where it is not certain, or null for not known."""
     queries = session.pursuit.queries
     return [{"query": queries.names[q], "answer": _written(queries, q, answer)} for q, answer in session.history]
 
@@ -139,13 +142,22 @@ def resume_session(pursuit: Pursuit, file: Path) -> Session:
         raise ValueError(f"{file} is damaged: {type(error).__name__}: {error}") from None
 
 
-def _written(queries: QuerySet, query: int, answer: Answer) -> Any:
+def _written(queries: QuerySet, query: int, answer: Said) -> Any:
     if answer is None:
         return None
+    if isinstance(answer, Likely):
+        if len(answer.weights) > 1:
+            return {WEIGHTS: [list(cells) for cells in answer.weights]}
+        total = sum(answer.weights[0])
+        return {
+            choice: weight / total for choice, weight in zip(queries.choices(query), answer.weights[0], strict=True)
+        }
     return list(answer) if len(answer) > 1 else queries.choices(query)[answer[0]]
 
 
 def _read(answer: Any) -> Any:
-    if answer is None or isinstance(answer, (str, list)):
+    if isinstance(answer, dict) and set(answer) == {WEIGHTS}:
+        return Likely(tuple(tuple(float(weight) for weight in cells) for cells in answer[WEIGHTS]))
+    if answer is None or isinstance(answer, (str, list, dict)):
         return answer
-    raise TypeError(f"answer is {answer!r}; expected a choice, a list of cells or null")
+    raise TypeError(f"answer is {answer!r}; expected a choice, a list of cells, {{choice: probability}} or null")

@@ -10,11 +10,14 @@ import copy
 import logging
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from infopursuit.answerers.reliability import Channel, Reliability
+from infopursuit.answerers.simulated import Answerer
 from infopursuit.information.bank import BankChooser
 from infopursuit.information.chooser import Chooser, Proposal
 from infopursuit.information.sampled import SampledChooser
@@ -26,7 +29,7 @@ from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Check, Confidence, Rule, Watch, look
 from infopursuit.trace import Trace, TraceWriter
-from infopursuit.types import UNKNOWN, Answer, FloatArray, History, ImpossibleAnswer, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Likely, Said
 
 if TYPE_CHECKING:
     from infopursuit.session import Session
@@ -36,6 +39,10 @@ logger = logging.getLogger(__name__)
 EXHAUSTED, IMPOSSIBLE = "exhausted", "impossible"
 REMEMBERED = 20_000
 """Histories whose next query is remembered, so that batches and sessions share their first steps."""
+
+
+Uncertain = tuple[tuple[int, Likely], ...]
+"""(step, answer) of the answers of a history that are not certain."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,7 @@ class State:
     watch: Watch
     skipped: Any  # (H,) bool: the last question was not answered
     impossible: Any  # (H,) bool: the last answer cannot be
+    uncertain: tuple[Uncertain, ...] = ()  # for each history the answers that are not certain; () where none has any
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -59,7 +67,10 @@ class State:
     def keys(self) -> list[bytes]:
         """A name for each history that is the same in every process."""
         pairs = np.concatenate([self.queries[:, :, None], self.answers], axis=2).astype("<i4")
-        return [pairs[h].tobytes() for h in range(len(self))]
+        keys = [pairs[h].tobytes() for h in range(len(self))]
+        if not self.uncertain:
+            return keys
+        return [key + repr(some).encode() if some else key for key, some in zip(keys, self.uncertain, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -85,11 +96,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Branches:
-    """Which histories go on (rows of the step), with which query and answer: (H', ), (H', ) and (H', W)."""
+    """Which histories go on (rows of the step), with which query and answer: (H', ), (H', ) and (H', W).
+
+    likely: for each of them the answer where it is not certain, else None; () where all are certain.
+    """
 
     parents: IntArray
     queries: IntArray
     answers: IntArray
+    likely: tuple[Likely | None, ...] = ()
 
 
 class Pursuit:
@@ -106,6 +121,7 @@ class Pursuit:
     patience: the paper's T: a rule must hold at T + 1 checks in a row.
     seed: for what is drawn where gains are not exact; the draw depends on the seed and the history alone.
     classes: the labels, 0 to C - 1 where nothing is given.
+    reliability: how often answers are right, `Reliability`; None takes every answer as it is.
     exact_gains, n_states, n_screened, budget: see `Chooser`.
 
     >>> import infopursuit as ip
@@ -125,6 +141,7 @@ class Pursuit:
         seed: int = 0,
         *,
         classes: Any = None,
+        reliability: Reliability | None = None,
         exact_gains: bool | None = None,
         n_states: int = 1024,
         n_screened: int = 64,
@@ -154,7 +171,12 @@ class Pursuit:
         if len(self.classes) != model.n_classes:
             raise ValueError(f"classes has {len(self.classes)} labels, but the model has {model.n_classes} classes")
         self.posterior_settings = posterior_settings(posterior, model)
+        if reliability is not None and not isinstance(reliability, Reliability):
+            raise TypeError(f"reliability is {reliability!r:.80}; expected ip.Reliability(0.9), or None")
+        self.reliability = reliability
+        self.channel = None if reliability is None else reliability.bind(queries)
         settings: dict[str, Any] = {
+            "channel": self.channel,
             "exact_gains": exact_gains,
             "n_states": n_states,
             "n_screened": n_screened,
@@ -168,7 +190,9 @@ class Pursuit:
             self.n_states = model.n_states
         else:
             drawn = self.posterior_settings
-            sampled = (drawn if isinstance(drawn, (SMC, Langevin)) else SMC()).build(model, queries, self.seed)
+            sampled = (drawn if isinstance(drawn, (SMC, Langevin)) else SMC()).build(
+                model, queries, self.seed, soft=reliability is not None
+            )
             self.posterior, self.chooser = sampled, SampledChooser(sampled, queries, **settings)
             self.n_states = sampled.cloud.n_states
         self._remembered: dict[bytes, tuple[int, float, float, int, bool]] = {}
@@ -179,6 +203,10 @@ class Pursuit:
         if not isinstance(self.posterior_settings, Bank):
             self.posterior, self.chooser = ExactPosterior(model, self.queries), chooser
             return
+        if self.reliability is not None:
+            raise ValueError(
+                "posterior='bank' takes answers as they are and does not suit reliability=...; use posterior='exact'"
+            )
         if settings["exact_gains"]:
             raise ValueError("exact_gains=True does not suit posterior='bank', which is not exact; use 'exact'")
         self.posterior = self.posterior_settings.build(model, self.queries)
@@ -252,7 +280,8 @@ class Pursuit:
         """Histories that are longer by one answer. An impossible answer leaves the belief as it was, and is marked."""
         parents, answers = branches.parents, branches.answers
         skipped = (answers == UNKNOWN).all(axis=1)
-        belief = self.posterior.update(state.belief, parents, branches.queries, answers, state.keys())
+        weights = self._weigh(branches)
+        belief = self.posterior.update(state.belief, parents, branches.queries, answers, state.keys(), weights)
         posterior, log_probability = self._believed(belief)
         impossible = np.isnan(posterior).any(axis=1)
         # what taught nothing changes nothing, to the last bit
@@ -262,7 +291,7 @@ class Pursuit:
         error = self.posterior.class_errors(belief)
         error[keep] = state.posterior_error[parents[keep]]
         asked = state.asked[parents].copy()
-        asked[np.arange(len(parents)), branches.queries] = True
+        asked[np.arange(len(parents)), branches.queries] = skipped | self._often_enough(state, branches)
         return State(
             queries=np.concatenate([state.queries[parents], branches.queries[:, None]], axis=1),
             answers=np.concatenate([state.answers[parents], answers[:, None]], axis=1),
@@ -274,7 +303,33 @@ class Pursuit:
             watch=watch.take(parents),
             skipped=skipped,
             impossible=impossible,
+            uncertain=_uncertain(state, branches),
         )
+
+    def _weigh(self, branches: Branches) -> FloatArray | None:
+        """(H', W, V) log P(answer | cell), or None where every answer is taken as it is."""
+        if self.channel is None and not any(branches.likely):
+            return None
+        channel = self.channel if self.channel is not None else self._as_they_are
+        weights = channel.weigh(branches.queries, branches.answers)
+        for row, likely in enumerate(branches.likely):
+            if likely is not None:
+                with np.errstate(divide="ignore"):
+                    for w, cells in enumerate(likely.weights):
+                        weights[row, w, : len(cells)] = np.log(cells)
+        return weights
+
+    @cached_property
+    def _as_they_are(self) -> Channel:
+        """The channel of answers that are always right."""
+        return Reliability(1.0).bind(self.queries)
+
+    def _often_enough(self, state: State, branches: Branches) -> Any:
+        """(H',) whether the query just answered may not be asked again: answers that may be wrong may be repeated."""
+        if self.channel is None or self.channel.again == 1:
+            return np.ones(len(branches.parents), dtype=bool)
+        before = (state.queries[branches.parents] == branches.queries[:, None]).sum(axis=1)
+        return before + 1 >= self.channel.again
 
     def _believed(self, belief: Any) -> tuple[FloatArray, FloatArray]:
         """(H, C) p(y | history), NaN where the history is impossible, and (H,) log p(history)."""
@@ -324,18 +379,23 @@ class Pursuit:
 
     # ---- two ways to drive it ---------------------------------------------------------------------------------------
 
-    def run(self, X: Any, *, progress: bool | None = None) -> Trace:
-        """Pursue every input of a batch; its answers are read off X."""
-        return self.run_values(self.queries.observe(X), progress=progress)
+    def run(self, X: Any, *, answerer: Answerer | None = None, progress: bool | None = None) -> Trace:
+        """Pursue every input of a batch; its answers are read off X, or given by somebody who knows X (`Mistaken`)."""
+        return self.run_values(self.queries.observe(X), answerer=answerer, progress=progress)
 
-    def run_values(self, values: Any, *, progress: bool | None = None) -> Trace:
+    def run_values(self, values: Any, *, answerer: Answerer | None = None, progress: bool | None = None) -> Trace:
         """Like `run`, from the values of the atoms (B, A)."""
+        if answerer is None and self.channel is not None and self.channel.again > 1:
+            raise ValueError(
+                f"reliability allows each query {self.channel.again} times (again=...), but X says the same each time, "
+                f"so that asking again would count an error twice; use again=1, or give an answerer"
+            )
         values = self.queries.atoms.check(values)
         writer = TraceWriter(len(values), self.queries, self.classes, self.chooser.exact)
         rows = self._rows_at_a_time()
         with Progress("asking", len(values), show=progress) as shown:
             for start in range(0, len(values), rows):
-                self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown)
+                self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown, answerer)
         return writer.finish()
 
     def _rows_at_a_time(self) -> int:
@@ -343,7 +403,9 @@ class Pursuit:
         each = self.posterior.row_bytes + 16 * self.model.atoms.n_slots + 8 * len(self.queries)
         return int(np.clip(self.budget // each, 1, 4096))
 
-    def _run_some(self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress) -> None:
+    def _run_some(
+        self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress, answerer: Answerer | None
+    ) -> None:
         """Pursue some inputs together: inputs that share a history share its row, until their answers differ."""
         loop = self.steps()
         step = next(loop)
@@ -359,6 +421,8 @@ class Pursuit:
                 loop.close()
                 return
             answers = self.queries.answers_of(values[inputs], query)
+            if answerer is not None:
+                answers = answerer.answer(inputs, query, answers, step.state.queries.shape[1])
             writer.ask(
                 inputs, query, answers, *(each[place] for each in (step.gain, step.error, step.runner_up, step.tie))
             )
@@ -418,12 +482,14 @@ class Pursuit:
         looks = [0, *(k + 1 for k, (_, answer) in enumerate(history) if answer is not None)]
         return set(looks[-(most + 1) :]) - {len(history)}
 
-    def branch(self, query: int, answer: Answer) -> Branches:
+    def branch(self, query: int, answer: Said) -> Branches:
         """The one history of a state, longer by one answer."""
         cells = np.full((1, self.queries.width), UNKNOWN, dtype=np.int64)
-        if answer is not None:
-            cells[0, : len(answer)] = answer
-        return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells)
+        told = answer.cells if isinstance(answer, Likely) else answer
+        if told is not None:
+            cells[0, : len(told)] = told
+        likely = (answer,) if isinstance(answer, Likely) else ()
+        return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, likely)
 
 
 def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langevin | Bank | None:
@@ -445,6 +511,19 @@ def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langev
             f"settings, ip.posteriors.SMC(...) or ip.posteriors.Langevin(...)"
         )
     return named[posterior]
+
+
+def _uncertain(state: State, branches: Branches) -> tuple[Uncertain, ...]:
+    """For each history the answers that are not certain, the new one among them; () where none has any."""
+    if not state.uncertain and not any(branches.likely):
+        return ()
+    step = state.queries.shape[1]
+    old = state.uncertain or ((),) * len(state)
+    new = branches.likely or (None,) * len(branches.parents)
+    return tuple(
+        (*old[parent], *(() if likely is None else ((step, likely),)))
+        for parent, likely in zip(branches.parents.tolist(), new, strict=True)
+    )
 
 
 def _array(tensor: torch.Tensor) -> FloatArray:

@@ -40,6 +40,8 @@ class ExplanationStep:
     atoms: tuple[int, ...]
     worded: bool = False
     """Whether the sentence is somebody's own wording, which then stands for the name."""
+    likely: tuple[tuple[float, ...], ...] | None = None
+    """Where the answer is not certain: how probable it was to be given for each cell of each atom (`Likely`)."""
 
     @property
     def phrase(self) -> str:
@@ -189,6 +191,8 @@ class Explanation:
             step["gain"] = None if np.isnan(step["gain"]) else step["gain"]
             if not step["worded"]:
                 del step["worded"]
+            if step["likely"] is None:
+                del step["likely"]
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod
@@ -210,6 +214,7 @@ class Explanation:
                         "gain": np.nan if step["gain"] is None else step["gain"],
                         "posterior": tuple(step["posterior"]),
                         "atoms": tuple(step["atoms"]),
+                        "likely": _weights(step.get("likely")),
                     }
                 )
                 for step in data["steps"]
@@ -229,6 +234,10 @@ class Explanation:
     def _top(self, posterior: FloatArray, n: int) -> str:
         order = np.argsort(-posterior, kind="stable")[:n]
         return ", ".join(f"{self.classes[c]} ({percent(posterior[c])})" for c in order if posterior[c] >= 0.005)
+
+
+def _weights(likely: Any) -> tuple[tuple[float, ...], ...] | None:
+    return None if likely is None else tuple(tuple(float(weight) for weight in cells) for cells in likely)
 
 
 def percent(p: float) -> str:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.answerers.hearing import heard
+from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import IMPOSSIBLE, Pursuit, State, Step
 from infopursuit.explanation import Explanation
-from infopursuit.trace import TraceWriter
-from infopursuit.types import UNKNOWN, Answer, FloatArray, History, ImpossibleAnswer, IntArray, Query
+from infopursuit.trace import TraceWriter, history_of
+from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, Query
 
 
 class Session:
@@ -60,8 +62,8 @@ class Session:
     def history(self) -> History:
         """The queries asked so far with their answers."""
         state = self._step.state
-        wide = (self.pursuit.queries.query_atoms[state.queries[0]] >= 0).sum(axis=1)  # answers without their padding
-        return tuple((int(q), _cells(a[:w])) for q, a, w in zip(state.queries[0], state.answers[0], wide, strict=True))
+        uncertain = dict(state.uncertain[0]) if state.uncertain else {}
+        return history_of(self.pursuit.queries, state.queries[0], state.answers[0], uncertain)
 
     @property
     def stopped_because(self) -> str | None:
@@ -73,13 +75,17 @@ class Session:
         """The most probable class now."""
         return self.pursuit.classes[int(self.posterior.argmax())]
 
-    def answer(self, value: Any) -> Session:
-        """Answer the question: a choice, its index, the cells of its atoms, or None for "not known"."""
+    def answer(self, value: Any, *, sure: float | None = None, by: Reliability | None = None) -> Session:
+        """Answer the question: a choice, its index, the cells of its atoms, or None for "not known".
+
+        An answer that is not certain: ``answer("yes", sure=0.8)``, the other choices sharing the rest; or all choices,
+        ``answer({"yes": 0.8, "no": 0.2})``. ``by``: who answers, where that is not whom the pursuit expects.
+        """
         if self.question is None:
             raise RuntimeError(
                 f"the session has stopped ({self.stopped_because}); undo() goes back, pursuit.session() begins anew"
             )
-        self._take(self.question.index, value)
+        self._take(self.question.index, value, sure, by)
         return self
 
     def skip(self) -> Session:
@@ -97,10 +103,11 @@ class Session:
     @property
     def explanation(self) -> Explanation:
         """The questions and answers so far, as an `Explanation`."""
+        uncertain = dict(self._step.state.uncertain[0]) if self._step.state.uncertain else {}
         writer = TraceWriter(1, self.pursuit.queries, self.pursuit.classes, self.pursuit.chooser.exact)
         one = np.zeros(1, dtype=np.int64)
         steps = [*self._taken, self._step]
-        for step, following in pairwise(steps):
+        for k, (step, following) in enumerate(pairwise(steps)):
             writer.believe(one, step.state, one)
             state = following.state
             asked = state.queries[:, -1]
@@ -113,13 +120,14 @@ class Session:
                 np.where(own, step.error, 0.0),
                 np.where(own, step.runner_up, UNKNOWN),
                 step.tie & own,
+                {0: uncertain[k]} if k in uncertain else {},
             )
         writer.believe(one, self._step.state, one)
         writer.stop(one, [self._step.reason[0] or "open"], self._step.settled)
         return writer.finish()[0]
 
-    def _take(self, query: int, value: Any) -> None:
-        answer = self.pursuit.queries.to_answer(query, value)
+    def _take(self, query: int, value: Any, sure: float | None = None, by: Reliability | None = None) -> None:
+        answer = heard(self.pursuit.queries, query, value, sure, by)
         before = self._step
         step = self._loop.send(self.pursuit.branch(query, answer))
         if step.reason[0] == IMPOSSIBLE:
@@ -147,8 +155,3 @@ class Session:
         if not 0 <= int(query) < len(names):
             raise ValueError(f"history names query {query}; there are queries 0 to {len(names) - 1}")
         return int(query)
-
-
-def _cells(answer: IntArray) -> Answer:
-    cells = tuple(int(c) for c in answer)
-    return None if all(c == UNKNOWN for c in cells) else cells

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ import numpy as np
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.files import write_atomically
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Likely, Said
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Trace:
     classes: Any
     exact_gains: bool
     query_set: QuerySet = field(repr=False)
+    uncertain: Mapping[tuple[int, int], Likely] = field(default_factory=dict, repr=False)
+    """(input, step) -> an answer that was not certain; `answers` has the likeliest one there."""
 
     def __len__(self) -> int:
         return len(self.length)
@@ -69,10 +71,9 @@ class Trace:
 
     def history(self, i: int) -> History:
         """What was asked and answered about input i."""
-        wide = (self.query_set.query_atoms[self.queries[i]] >= 0).sum(axis=1)
-        cells = [tuple(a[:w].tolist()) for a, w in zip(self.answers[i], wide, strict=True)]
-        steps = zip(self.queries[i, : self.length[i]].tolist(), cells, strict=False)
-        return tuple((q, None if all(c == UNKNOWN for c in a) else a) for q, a in steps)
+        uncertain = {k: likely for (j, k), likely in self.uncertain.items() if j == i}
+        n = self.length[i]
+        return history_of(self.query_set, self.queries[i, :n], self.answers[i, :n], uncertain)
 
     def __getitem__(self, i: int) -> Explanation:
         i = range(len(self))[i]
@@ -82,13 +83,14 @@ class Trace:
                 query=q,
                 name=qs.names[q],
                 sentence=qs.sentences[q],
-                answer=answer,
+                answer=answer.cells if isinstance(answer, Likely) else answer,
                 said=qs.say_answer(q, answer),
                 gain=float(self.gains[i, k]),
                 gain_error=float(self.gain_errors[i, k]),
                 posterior=tuple(self.posteriors[i, k + 1].tolist()),
                 atoms=tuple(a for a in qs.query_atoms[q].tolist() if a != UNKNOWN),
                 worded=q in qs.worded,
+                likely=answer.weights if isinstance(answer, Likely) else None,
             )
             for k, (q, answer) in enumerate(self.history(i))
         )
@@ -125,6 +127,19 @@ class Trace:
         return page
 
 
+def history_of(
+    query_set: QuerySet, queries: IntArray, answers: IntArray, uncertain: Mapping[int, Likely] | None = None
+) -> History:
+    """(K,) queries and (K, W) answers of one input as a history; ``uncertain``: the steps whose answer was not."""
+    wide = (query_set.query_atoms[queries] >= 0).sum(axis=1)  # answers without their padding
+    steps: list[tuple[int, Said]] = []
+    for k, (query, answer, w) in enumerate(zip(queries.tolist(), answers, wide, strict=True)):
+        cells = tuple(answer[:w].tolist())
+        known: Said = None if all(cell == UNKNOWN for cell in cells) else cells
+        steps.append((query, (uncertain or {}).get(k, known)))
+    return tuple(steps)
+
+
 class Believed(Protocol):
     """What a trace keeps of the state of H histories."""
 
@@ -159,6 +174,7 @@ class TraceWriter:
         self._posteriors = np.zeros((n_inputs, 1, len(self.classes)))
         self._posterior_errors = np.zeros((n_inputs, 1, len(self.classes)))
         self._log_probability = np.zeros((n_inputs, 1))
+        self._uncertain: dict[tuple[int, int], Likely] = {}
 
     def believe(self, inputs: IntArray, state: Believed, place: IntArray) -> None:
         """What follows from all that some inputs were asked; ``place`` says which history of the state is theirs."""
@@ -176,9 +192,12 @@ class TraceWriter:
         errors: FloatArray,
         runners_up: IntArray,
         ties: Any,
+        uncertain: Mapping[int, Likely] | None = None,
     ) -> None:
-        """One more question for some inputs."""
+        """One more question for some inputs; ``uncertain``: the answers of some of them that are not certain."""
         at = self.length[inputs]
+        for i, likely in (uncertain or {}).items():
+            self._uncertain[int(inputs[i]), int(at[i])] = likely
         if len(at) and at.max() >= self._capacity:
             self._grow(max(8, 2 * self._capacity))
         self._queries[inputs, at], self._answers[inputs, at] = queries, answers
@@ -217,6 +236,7 @@ class TraceWriter:
             classes=self.classes,
             exact_gains=self.exact,
             query_set=self.query_set,
+            uncertain=self._uncertain,
         )
 
     def _grow(self, capacity: int) -> None:

@@ -120,5 +120,39 @@ class Query:
 Answer = tuple[int, ...] | None
 """The cell that holds for each atom of a query, or None where it is not known."""
 
-History = tuple[tuple[int, Answer], ...]
+
+@dataclass(frozen=True)
+class Likely:
+    """An answer that is not certain: how probable it was to be given, were each cell the one that holds.
+
+    weights: for each atom of the query P(this was said | cell) of each of its cells, up to a factor.
+
+    >>> Likely(((0.2, 0.8),)).cells, Likely(((0.2, 0.8),)).share
+    ((1,), 0.8)
+    """
+
+    weights: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        for atom, cells in enumerate(self.weights):
+            if not all(0 <= weight < np.inf for weight in cells) or not any(weight > 0 for weight in cells):
+                raise ValueError(
+                    f"weights[{atom}] is {list(cells)}; give a number from 0 on for each cell, one of them above 0"
+                )
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """The likeliest cell of each atom, -1 where all are alike."""
+        return tuple(UNKNOWN if min(w) == max(w) else int(np.argmax(w)) for w in self.weights)
+
+    @property
+    def share(self) -> float:
+        """How likely the likeliest cells are, each atom by itself; the least of them."""
+        return min((max(w) / sum(w) for w in self.weights if min(w) != max(w)), default=0.0)
+
+
+Said = Answer | Likely
+"""What was heard: an answer, or one that is not certain."""
+
+History = tuple[tuple[int, Said], ...]
 """Queries in the order in which they were asked, each with its answer."""

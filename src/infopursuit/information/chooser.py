@@ -11,7 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infopursuit.answerers.reliability import Channel
 from infopursuit.information.gain import gain
+from infopursuit.information.noise import hear
 from infopursuit.information.one_state import OneState
 from infopursuit.information.patterns import partial_products, pattern_joint
 from infopursuit.information.singles import cell_joint, condition, part_gains, see_evidence, value_joint
@@ -63,6 +65,7 @@ class Chooser:
     n_screened: how many queries about several atoms get their full gain, those with the largest sum of one-atom gains.
     budget: bytes that the tables of one step may take.
     sampled: the model's states are themselves draws, so that a gain has a standard error even on all of them.
+    channel: how reliably queries are answered; a gain is then that of what is said, which may be wrong.
     """
 
     def __init__(
@@ -76,8 +79,10 @@ class Chooser:
         budget: int = 2**29,
         seed: int = 0,
         sampled: bool = False,
+        channel: Channel | None = None,
     ) -> None:
-        self.model, self.queries, self.sampled = model, queries, sampled
+        self.model, self.queries, self.sampled, self.channel = model, queries, sampled, channel
+        self.parts = queries.parts if channel is None else channel.parts
         self.n_states, self.n_screened, self.budget, self.seed = n_states, n_screened, budget, seed
         self._table: Tensor | None = None
         joint_answers = int(queries.n_answers[self._wide].sum())
@@ -107,7 +112,8 @@ class Chooser:
     @cached_property
     def _one_state(self) -> OneState | None:
         """The short way to gains, where there is one."""
-        return OneState(self.model) if OneState.serves(self.model, self.queries) else None
+        serves = self.channel is None and OneState.serves(self.model, self.queries)
+        return OneState(self.model) if serves else None
 
     def choose(
         self, belief: Belief, asked: IntArray, keys: Sequence[bytes], model: FiniteModel | None = None
@@ -120,7 +126,7 @@ class Chooser:
         n = len(belief)
         gains, seconds = np.full((n, len(self.queries)), np.nan), [Second()] * n
         if self.exact and len(self._narrow):
-            gains[:, self._narrow] = self.part_gains(belief, model)[:, self.queries.parts.query_part[self._narrow, 0]]
+            gains[:, self._narrow] = self.part_gains(belief, model)[:, self.parts.query_part[self._narrow, 0]]
         if not self.exact or len(self._wide) or self.sampled:
             each = side_by_side(
                 lambda h: self._history_gains(model, belief.take(slice(h, h + 1)), asked[h], keys[h], gains[h]), n
@@ -134,15 +140,15 @@ class Chooser:
 
     def promise(self, belief: Belief) -> FloatArray:
         """(H, Q) the sum of the gains of each query's atoms on all states: its own gain where it is about one."""
-        parts = self.queries.parts
+        parts = self.parts
         return np.asarray(
             np.where(parts.query_part >= 0, self.part_gains(belief, self.model)[:, parts.query_part], 0.0).sum(axis=2)
         )
 
     def part_gains(self, belief: Belief, model: FiniteModel) -> FloatArray:
         """(H, P) the gain of each part alone, on all states."""
-        parts = self.queries.parts
-        if model is self.model and self._one_state is not None:
+        parts = self.parts
+        if model is self.model and not belief.soft and self._one_state is not None:
             weights = torch.softmax(belief.log_weights, dim=1)
             return np.asarray(self._one_state.gains(weights, belief.evidence).cpu().numpy()[:, parts.atom])
         rows = max(1, int(self.budget // (16 * model.n_states)))
@@ -158,7 +164,7 @@ class Chooser:
 
     def _part_blocks(self, n_histories: int) -> list[tuple[int, int]]:
         """Runs of parts whose tables fit the budget together; an atom's parts stay together."""
-        parts = self.queries.parts
+        parts = self.parts
         # for each slot its joint tables, and its probabilities in all states, once as they are and once in float64
         each = 48 * n_histories * self.model.n_classes + 16 * self.model.n_states
         most = max(1, int(self.budget // (2 * each)))
@@ -173,7 +179,7 @@ class Chooser:
 
     def _block_gains(self, model: FiniteModel, weights: Tensor, evidence: Tensor, begin: int, end: int) -> Tensor:
         """(H, parts) gains of the parts ``begin`` to ``end``."""
-        parts, atoms = self.queries.parts, model.atoms
+        parts, atoms = self.parts, model.atoms
         slots = slice(int(atoms.offsets[parts.atom[begin]]), int(atoms.offsets[parts.atom[end - 1] + 1]))
         joint = value_joint(weights, model.block(slots), model.offsets)
         joint = see_evidence(joint, weights, evidence, model, slots)
@@ -182,6 +188,10 @@ class Chooser:
             owner = np.searchsorted(parts.offsets, parts.entry_cell, side="right") - 1
             entries = slice(*(int(i) for i in np.searchsorted(owner, [begin, end])))
             joint = cell_joint(joint, parts, entries, cells, slots.start)
+        if self.channel is not None:
+            n, _, n_classes = joint.shape
+            flat = hear(joint.transpose(0, 1).reshape(joint.shape[1], -1), self.channel, begin, end)
+            joint = flat.reshape(-1, n, n_classes).transpose(0, 1)
         return part_gains(joint, parts.sizes[begin:end])
 
     # ---- one history at a time: queries about several atoms, and models too large for all states --------------------
@@ -190,7 +200,7 @@ class Chooser:
         self, model: FiniteModel, belief: Belief, asked: IntArray, key: bytes, narrow: FloatArray
     ) -> tuple[FloatArray, Second]:
         """(Q,) gains after one history, and how sure the choice of the best one is."""
-        parts = self.queries.parts
+        parts = self.parts
         weights = torch.softmax(belief.log_weights[0], dim=0)
         if self.exact:
             # states that weigh nothing within rounding say nothing: what is left out moves no gain by as much as a tie
@@ -208,6 +218,8 @@ class Chooser:
         table = self._given(table, belief.evidence[0])
         # atoms that no query asks about may follow those that one does
         cells = table[: int(parts.offsets[-1])] if parts.plain else self._cells(table)
+        if self.channel is not None:
+            cells = hear(cells, self.channel)
         gains = narrow.copy()
         candidates = self._wide
         if not self.exact:
@@ -265,7 +277,7 @@ class Chooser:
 
     def _cells(self, table: Tensor) -> Tensor:
         """(L, M) -> (cells of all parts, M)."""
-        parts = self.queries.parts
+        parts = self.parts
         cells = torch.zeros((int(parts.offsets[-1]), table.shape[1]), dtype=table.dtype, device=table.device)
         slots, index = (torch.as_tensor(i, device=table.device) for i in (parts.entry_slot, parts.entry_cell))
         return cells.index_add_(0, index, table[slots])
@@ -288,7 +300,7 @@ class Chooser:
 
     def _tables(self, queries: IntArray, signature: tuple[int, ...], cells: Tensor) -> list[Tensor]:
         """For each atom of some like queries (Q, K_w, M): P(cell | state, history)."""
-        parts = self.queries.parts
+        parts = self.parts
         first = parts.offsets[parts.query_part[queries]]  # (Q, W)
         return [
             cells[torch.as_tensor(first[:, w, None] + np.arange(size), device=cells.device)]

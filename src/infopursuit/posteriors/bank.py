@@ -7,7 +7,7 @@ stays with its class, as its share, which is what it is expected to keep. After 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -31,6 +31,10 @@ DROP = 45.0
 nothing in a float32 might by then have come to weigh something."""
 AT_A_TIME = 16
 """Histories that one thread works on at a time."""
+UNWEIGHED = (
+    "this pursuit takes answers as they are, for speed; to weigh one that is not certain, make the pursuit with "
+    "reliability=ip.Reliability(1.0) and without posterior='bank'"
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,7 @@ class BankBelief:
     seen: (H, A) values of the atoms, -1 where unknown. bounds: (B + 1,) of the blocks.
     """
 
+    soft: ClassVar[bool] = False
     row: IntArray
     weights: Weights
     seen: Any
@@ -151,8 +156,17 @@ class BankPosterior:
         seen = np.full((1, len(self.cloud.atoms)), UNKNOWN, dtype=np.int8)
         return BankBelief(np.zeros(1, dtype=np.int64), self._whole(seen), seen, self.bounds)
 
-    def update(self, belief: BankBelief, parents: IntArray, queries: IntArray, answers: IntArray) -> BankBelief:
+    def update(
+        self,
+        belief: BankBelief,
+        parents: IntArray,
+        queries: IntArray,
+        answers: IntArray,
+        weights: FloatArray | None = None,
+    ) -> BankBelief:
         """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W)."""
+        if weights is not None:
+            raise ValueError(UNWEIGHED)
         seen = belief.seen[parents]
         atoms = self.queries.query_atoms[queries]
         rows = np.arange(len(parents))[:, None]

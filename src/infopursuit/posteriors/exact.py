@@ -26,18 +26,20 @@ class Belief:
     """What H histories say.
 
     log_weights: (H, S) log p(y, z, history), unnormalised: their sum is the probability of the history.
-    evidence: (H, L) log-weight of each atom value: 0 where still possible, -inf where excluded.
+    evidence: (H, L) log-weight of each atom value: 0 where still possible, -inf where excluded, in between where an
+    answer may have been wrong. soft: whether there may be such a one.
     """
 
     log_weights: Tensor
     evidence: Tensor
+    soft: bool = False
 
     def __len__(self) -> int:
         return len(self.log_weights)
 
     def take(self, rows: Tensor | slice) -> Belief:
         """Some of the histories."""
-        return Belief(self.log_weights[rows], self.evidence[rows])
+        return Belief(self.log_weights[rows], self.evidence[rows], self.soft)
 
 
 class ExactPosterior:
@@ -70,12 +72,20 @@ class ExactPosterior:
         return belief
 
     def update(
-        self, belief: Belief, parents: IntArray, queries: IntArray, answers: IntArray, keys: Sequence[bytes] = ()
+        self,
+        belief: Belief,
+        parents: IntArray,
+        queries: IntArray,
+        answers: IntArray,
+        keys: Sequence[bytes] = (),
+        weights: FloatArray | None = None,
     ) -> Belief:
-        """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W)."""
+        """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W), which ``weights`` (H, W, V) say
+        the log-probability of, given each cell; None: 0 in the cell itself and -inf in the others."""
         device = self.model.device
         rows = torch.as_tensor(parents, device=device)
         asked, cells = torch.as_tensor(queries, device=device), torch.as_tensor(answers, device=device)
+        said = None if weights is None else torch.as_tensor(weights, device=device)
         evidence = belief.evidence[rows]
         log_weights = belief.log_weights[rows]
         seen = torch.full_like(cells, UNKNOWN)  # (H, W) the slot of an atom that is now known, and nothing was before
@@ -83,14 +93,18 @@ class ExactPosterior:
             known = torch.nonzero(cells[:, w] != UNKNOWN)[:, 0]
             if len(known):
                 slots = self._slots[self._query_atoms[asked[known], w]]  # (n, V)
-                keeps = self._query_cells[asked[known], w][:, : slots.shape[1]] == cells[known, w, None]  # (n, V)
-                self._absorb(log_weights, evidence, known, slots, keeps, seen[:, w])
+                own = self._query_cells[asked[known], w][:, : slots.shape[1]]  # (n, V) the cell of each value
+                if said is None:
+                    shift = torch.where(own == cells[known, w, None], 0.0, NEVER)
+                else:
+                    shift = said[known, w].gather(1, own.clamp(min=0))
+                self._absorb(log_weights, evidence, known, slots, shift.to(evidence.dtype), seen[:, w])
         mine = torch.nonzero((seen != UNKNOWN).any(dim=1))[:, 0].tolist()
         if cells.shape[1] == 1:
             self._multiply(log_weights, mine, seen[:, 0])
         else:
             side_by_side(lambda i: self._multiply_one(log_weights[mine[i]], seen[mine[i]]), len(mine))
-        return Belief(log_weights, evidence)
+        return Belief(log_weights, evidence, belief.soft or weights is not None)
 
     def log_joint(self, belief: Belief) -> Tensor:
         """(H, C) log p(y, history)."""
@@ -124,16 +138,17 @@ class ExactPosterior:
             log_weights.index_add_(0, some, self.model.rows(slots[some]).log_().to(log_weights.dtype))
 
     def _absorb(
-        self, log_weights: Tensor, evidence: Tensor, rows: Tensor, slots: Tensor, keeps: Tensor, seen: Tensor
+        self, log_weights: Tensor, evidence: Tensor, rows: Tensor, slots: Tensor, shift: Tensor, seen: Tensor
     ) -> None:
-        """Exclude the values of one atom that do not agree with its answer, in place in the new rows; an atom of which
-        nothing was known, and one value is left, is only noted in ``seen``.
+        """Weigh the values of one atom by how well they agree with its answer, in place in the new rows: ``shift``
+        (n, V) is 0 for those that do, -inf for those that are excluded. An atom of which nothing was known, and one
+        value is left, is only noted in ``seen``.
 
         Each state's weight is multiplied by P(atom in what is left) / P(atom in what was left before): 1 for an atom
         that was known already (a pixel under an earlier patch), so that nothing is counted twice.
         """
         before = torch.where(slots >= 0, evidence[rows[:, None], slots.clamp(min=0)], NEVER)  # (n, V)
-        after = torch.where(keeps, before, NEVER)
+        after = before + shift
         changed = (after != before).any(dim=1)
         rows, slots, before, after = rows[changed], slots[changed], before[changed], after[changed]
         if not len(rows):

@@ -84,10 +84,16 @@ class FiniteBank:
         return belief
 
     def update(
-        self, belief: BankBelief, parents: IntArray, queries: IntArray, answers: IntArray, keys: Sequence[bytes] = ()
+        self,
+        belief: BankBelief,
+        parents: IntArray,
+        queries: IntArray,
+        answers: IntArray,
+        keys: Sequence[bytes] = (),
+        weights: FloatArray | None = None,
     ) -> BankBelief:
         """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W)."""
-        return self.bank.update(belief, parents, queries, answers)
+        return self.bank.update(belief, parents, queries, answers, weights)
 
     def log_joint(self, belief: BankBelief) -> Tensor:
         """(H, C) log p(y, history)."""

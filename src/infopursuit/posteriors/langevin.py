@@ -53,9 +53,9 @@ class Langevin:
         """The settings of the paper's code: 256 chains a class, 20 steps of burn-in, 12,000 draws kept."""
         return cls(n_chains=256, n_steps=47, burn_in=20, step_size=0.1, kernel="ula")
 
-    def build(self, model: VAE, queries: QuerySet, seed: int = 0) -> LangevinPosterior:
-        """The posterior with these settings."""
-        return LangevinPosterior(model, queries, self, seed)
+    def build(self, model: VAE, queries: QuerySet, seed: int = 0, *, soft: bool = False) -> LangevinPosterior:
+        """The posterior with these settings; ``soft``: answers may be wrong."""
+        return LangevinPosterior(model, queries, self, seed, soft)
 
 
 class LangevinPosterior(SampledPosterior):
@@ -66,10 +66,10 @@ class LangevinPosterior(SampledPosterior):
 
     name: ClassVar[str] = "langevin"
 
-    def __init__(self, model: VAE, queries: QuerySet, settings: Langevin, seed: int = 0) -> None:
+    def __init__(self, model: VAE, queries: QuerySet, settings: Langevin, seed: int = 0, soft: bool = False) -> None:
         self.settings = settings
         # the empty history needs no chain: the prior can be drawn from
-        super().__init__(model, queries, settings.n_chains * settings.n_steps, seed)
+        super().__init__(model, queries, settings.n_chains * settings.n_steps, seed, soft)
 
     @property
     def n_own_draws(self) -> int:

@@ -24,9 +24,18 @@ class Posterior(Protocol):
         """The belief of the one empty history."""
 
     def update(
-        self, belief: Any, parents: IntArray, queries: IntArray, answers: IntArray, keys: Sequence[bytes]
+        self,
+        belief: Any,
+        parents: IntArray,
+        queries: IntArray,
+        answers: IntArray,
+        keys: Sequence[bytes],
+        weights: FloatArray | None = None,
     ) -> Any:
-        """Histories ``parents`` (rows of ``belief``), each longer by one answer; ``keys`` name the rows."""
+        """Histories ``parents`` (rows of ``belief``), each longer by one answer; ``keys`` name the rows.
+
+        weights: (H, W, V) log P(answer | cell) where answers may be wrong; None where they are taken as they are.
+        """
 
     def refresh(self, belief: Any, keys: Sequence[bytes], rows: Sequence[int] | None = None) -> Any:
         """The same belief, made good enough to choose on."""

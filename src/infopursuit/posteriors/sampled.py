@@ -53,12 +53,12 @@ class SampledPosterior:
     name: ClassVar[str]
     exact: ClassVar[bool] = False
 
-    def __init__(self, model: VAE, queries: QuerySet, n_draws: int, seed: int) -> None:
+    def __init__(self, model: VAE, queries: QuerySet, n_draws: int, seed: int, soft: bool = False) -> None:
         self.model, self.queries, self.n_draws, self.seed = model, queries, int(n_draws), int(seed)
         latents, offsets, log_prior = stratified_prior(model, self.n_draws, self.generator(b"prior"))
         large = model.features.binary and len(latents) > MANY
         self.cloud = Cloud(model, latents, offsets, log_prior, block=BLOCK if large else None)
-        fast = BankPosterior.serves(self.cloud, queries)
+        fast = not soft and BankPosterior.serves(self.cloud, queries)
         self.shared: Any = (BankPosterior if fast else ExactPosterior)(self.cloud, queries)
         self._warned: set[str] = set()
 
@@ -83,19 +83,28 @@ class SampledPosterior:
         return SampledBelief(self.shared.start(), (None,), (False,))
 
     def update(
-        self, belief: SampledBelief, parents: IntArray, queries: IntArray, answers: IntArray, keys: Sequence[bytes]
+        self,
+        belief: SampledBelief,
+        parents: IntArray,
+        queries: IntArray,
+        answers: IntArray,
+        keys: Sequence[bytes],
+        weights: FloatArray | None = None,
     ) -> SampledBelief:
         """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W); ``keys`` name the rows of
-        ``belief``."""
+        ``belief``, ``weights`` as for `ExactPosterior`."""
         before = self.refresh(belief, keys, np.unique(parents).tolist()).take(np.asarray(parents))
         rows = np.arange(len(before))
-        shared = self.shared.update(before.shared, rows, queries, answers)
+        shared = self.shared.update(before.shared, rows, queries, answers, weights=weights)
         own: list[Own | None] = []
         for h, mine in enumerate(before.own):
             if mine is not None:
                 here = slice(h, h + 1)
                 row = np.zeros(1, dtype=np.int64)
-                after = ExactPosterior(mine.cloud, self.queries).update(mine.belief, row, queries[here], answers[here])
+                said = None if weights is None else weights[here]
+                after = ExactPosterior(mine.cloud, self.queries).update(
+                    mine.belief, row, queries[here], answers[here], weights=said
+                )
                 mine = replace(mine, belief=after)
             own.append(mine)
         return SampledBelief(shared, tuple(own), (False,) * len(before))
@@ -218,7 +227,7 @@ class SampledPosterior:
         log_weights = (joint - torch.as_tensor(np.log(sizes), device=joint.device))[labels]
         latents, family = torch.cat(list(parts)), torch.cat(list(families))
         cloud = Cloud(self.model, latents, offsets, log_weights, family, self.class_variance(belief)[0])
-        return Own(cloud, Belief(log_weights[None], evidence[None]), info)
+        return Own(cloud, Belief(log_weights[None], evidence[None], getattr(belief.shared, "soft", False)), info)
 
     def _look_at(self, own: Own | None) -> None:
         """Say once what is wrong with the draws."""

@@ -42,9 +42,9 @@ class SMC:
         if not self.least_ess >= 0:
             raise ValueError(f"least_ess={self.least_ess} must be 0 or more; 0 never draws anew")
 
-    def build(self, model: VAE, queries: QuerySet, seed: int = 0) -> SMCPosterior:
-        """The posterior with these settings."""
-        return SMCPosterior(model, queries, self, seed)
+    def build(self, model: VAE, queries: QuerySet, seed: int = 0, *, soft: bool = False) -> SMCPosterior:
+        """The posterior with these settings; ``soft``: answers may be wrong."""
+        return SMCPosterior(model, queries, self, seed, soft)
 
 
 class SMCPosterior(SampledPosterior):
@@ -52,9 +52,9 @@ class SMCPosterior(SampledPosterior):
 
     name: ClassVar[str] = "smc"
 
-    def __init__(self, model: VAE, queries: QuerySet, settings: SMC, seed: int = 0) -> None:
+    def __init__(self, model: VAE, queries: QuerySet, settings: SMC, seed: int = 0, soft: bool = False) -> None:
         self.settings = settings
-        super().__init__(model, queries, settings.n_draws, seed)
+        super().__init__(model, queries, settings.n_draws, seed, soft)
 
     @property
     def n_own_draws(self) -> int:

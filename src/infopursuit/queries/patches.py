@@ -11,7 +11,7 @@ import numpy.typing as npt
 from infopursuit.queries.queryset import MAX_ANSWERS, QuerySet
 from infopursuit.queries.recipe import Recipe
 from infopursuit.queries.weights import check_weights
-from infopursuit.types import UNKNOWN, Answer, IntArray
+from infopursuit.types import UNKNOWN, IntArray
 
 ON, OFF, HIDDEN = "█", "·", "?"
 
@@ -66,10 +66,8 @@ class Patches(QuerySet):
             )
         return np.where(missing, UNKNOWN, images == 1).astype(np.int64)
 
-    def say_answer(self, query: int, answer: Answer) -> str:
-        if answer is None:
-            return "not known"
-        marks = [{0: OFF, 1: ON}.get(cell, HIDDEN) for cell in answer]
+    def say_cells(self, query: int, cells: tuple[int, ...]) -> str:
+        marks = [{0: OFF, 1: ON}.get(cell, HIDDEN) for cell in cells]
         wide = self.size[1]
         return " / ".join("".join(marks[i : i + wide]) for i in range(0, len(marks), wide))
 

@@ -6,42 +6,17 @@ import copy
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from infopursuit.queries.choices import YES_NO, JointChoices, write_cells
-from infopursuit.types import UNKNOWN, Answer, Atoms, IntArray, Query
+from infopursuit.queries.parts import Parts, find_parts
+from infopursuit.types import UNKNOWN, Answer, Atoms, IntArray, Likely, Query
 
 MAX_ANSWERS = 2**16
 """A query with more joint answers than this is refused: its gain could not be computed exactly."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The distinct (atom, partition) pairs that a query set uses, and where their cells lie end to end.
-
-    A one-atom query is one part; a patch is nine. Two patches that share a pixel share its part. ``P`` counts parts.
-    """
-
-    atom: IntArray  # (P,) the atom that each part looks at
-    offsets: IntArray  # (P + 1,) where the cells of each part begin
-    entry_slot: IntArray  # (E,) slot of an atom ...
-    entry_cell: IntArray  # (E,) ... and the part cell that it falls into
-    query_part: IntArray  # (Q, W) the parts of each query, -1 for padding
-
-    @cached_property
-    def sizes(self) -> IntArray:
-        """(P,) how many cells each part has."""
-        return np.diff(self.offsets)
-
-    @cached_property
-    def plain(self) -> bool:
-        """True when the cells are the slots themselves: each atom asked whole, in order."""
-        identity = np.arange(len(self.entry_slot))
-        return bool(np.array_equal(self.entry_slot, identity) and np.array_equal(self.entry_cell, identity))
 
 
 class QuerySet(ABC):
@@ -209,17 +184,23 @@ class QuerySet(ABC):
             f"{len(choices) - 1}, or None for not known"
         )
 
-    def say(self, query: int, answer: Answer) -> str:
+    def say(self, query: int, answer: Answer | Likely) -> str:
         """A query and its answer as one phrase: ``"bill shape is dagger: no"``; in its own words, if it has any."""
         asked = self.sentences[query] if query in self.worded else f"{self.names[query]}:"
         return f"{asked} {self.say_answer(query, answer)}"
 
-    def say_answer(self, query: int, answer: Answer) -> str:
+    def say_answer(self, query: int, answer: Answer | Likely) -> str:
         """An answer in words."""
+        if isinstance(answer, Likely):
+            return f"probably {self.say_answer(query, answer.cells)} ({round(100 * answer.share):d} %)"
         if answer is None or all(cell == UNKNOWN for cell in answer):
             return "not known"
+        # an answer cut from a padded array says no more than one without padding
+        return self.say_cells(query, answer[: len(self._limits(query))])
+
+    def say_cells(self, query: int, cells: tuple[int, ...]) -> str:
+        """The cells of a query's atoms in words, some of which may be unknown."""
         limits = self._limits(query)
-        cells = answer[: len(limits)]  # an answer cut from a padded array says no more than one without padding
         if UNKNOWN in cells:
             return write_cells(["?" if cell == UNKNOWN else str(cell) for cell in cells], limits)
         return self.choices(query)[int(np.ravel_multi_index(cells, limits))]
@@ -227,25 +208,7 @@ class QuerySet(ABC):
     @cached_property
     def parts(self) -> Parts:
         """The distinct (atom, partition) pairs of these queries."""
-        found: dict[tuple[int, ...], int] = {}
-        query_part = np.full_like(self.query_atoms, UNKNOWN)
-        for query, wide in zip(*np.nonzero(self.query_atoms >= 0), strict=True):
-            atom = int(self.query_atoms[query, wide])
-            key = (atom, *self.query_cells[query, wide, : self.atoms.sizes[atom]].tolist())
-            query_part[query, wide] = found.setdefault(key, len(found))
-        order = sorted(found, key=lambda key: (key[0], found[key]))
-        place = np.empty(len(found), dtype=np.int64)
-        place[[found[key] for key in order]] = np.arange(len(order))
-        sizes = [max(key[1:]) + 1 for key in order]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        slots = [self.atoms.offsets[key[0]] + np.arange(len(key) - 1) for key in order]
-        return Parts(
-            atom=np.array([key[0] for key in order], dtype=np.int64),
-            offsets=offsets,
-            entry_slot=np.concatenate(slots),
-            entry_cell=np.concatenate([offsets[p] + np.array(key[1:], dtype=np.int64) for p, key in enumerate(order)]),
-            query_part=np.where(query_part >= 0, place[query_part], UNKNOWN),
-        )
+        return find_parts(self.atoms, self.query_atoms, self.query_cells)
 
     def _unravel(self, query: int, index: int) -> tuple[int, ...]:
         return tuple(int(c) for c in np.unravel_index(index, self._limits(query)))

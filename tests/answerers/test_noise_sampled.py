@@ -1,0 +1,64 @@
+"""Answers that may be wrong, on draws of a continuous latent: against the truth by quadrature."""
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+from infopursuit.posteriors import SMC, Langevin
+from quadrature import mixed, pixels, yes_no
+
+KNOWN = {"yes/no": yes_no(2, seed=5), "mixed": mixed(1, seed=4), "pixels": pixels(2, seed=1)}
+SETTINGS = {
+    "bank": SMC(n_draws=4000, least_ess=0),
+    "smc": SMC(n_draws=1500, least_ess=1200, n_own=1500, n_moves=6),
+    "langevin": Langevin(n_chains=200, n_steps=10, burn_in=10),
+}
+WRONG = ip.Reliability(0.75, again=2)
+
+
+def history_with_errors(known):
+    """Four answers: one of them given twice, one of them likely only."""
+    first, second, third = known.history([0, 1, 2], seed=2)
+    sizes = known.queries.n_cells[third[0]][: len(third[1])]
+    likely = ip.Likely(tuple(tuple(np.linspace(0.2, 0.9, int(size)).tolist()) for size in sizes))
+    return (first, second, first, (third[0], likely))
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_draws_agree_with_the_truth(name, settings):
+    """The posterior and the gains after answers that may be wrong; taking them at their word is far off (control)."""
+    known = KNOWN[name]
+    history = history_with_errors(known)
+    true = known.world.pursuit(reliability=WRONG, exact_gains=True)
+    sampled = known.pursuit(SETTINGS[settings], reliability=WRONG)
+    state, truth = sampled.at(history), true.at(history)
+    tolerance = 4 * state.posterior_error[0] + 0.01
+    assert (np.abs(state.posterior - truth.posterior)[0] < tolerance).all()
+    assert tolerance.max() < 0.15
+    gains, expected = sampled.gains(state, [0])[1].gains[0], true.gains(truth, [0])[1].gains[0]
+    np.testing.assert_allclose(gains, expected, rtol=0, atol=0.02)
+    at_their_word = known.world.pursuit(exact_gains=True).believe([history[0], history[1]])
+    assert np.abs(at_their_word - true.believe([history[0], history[1]])).max() > 0.015
+
+
+def test_a_large_bank_of_draws_refuses_what_it_cannot_weigh():
+    """Whole answers are what makes it fast; with a reliability the slower way is taken."""
+    from infopursuit.posteriors.bank import MANY
+
+    known = KNOWN["yes/no"]
+    settings = SMC(n_draws=MANY, least_ess=0)
+    fast = known.pursuit(settings)
+    with pytest.raises(ValueError, match=r"reliability=ip.Reliability\(1.0\)"):
+        fast.session().answer("yes", sure=0.8)
+    slow = known.pursuit(settings, reliability=ip.Reliability(1.0)).session()
+    query = slow.question.index
+    slow.answer("yes", sure=0.8)
+    true = known.world.pursuit().session([(query, ip.Likely(((0.2, 0.8),)))])
+    np.testing.assert_allclose(slow.posterior, true.posterior, rtol=0, atol=0.02)
+
+
+def test_a_bank_of_a_finite_model_refuses_a_reliability():
+    model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
+    with pytest.raises(ValueError, match="posterior='exact'"):
+        ip.Pursuit(model, ip.queries.concepts(["a", "b"]), "bank", reliability=ip.Reliability(0.9))

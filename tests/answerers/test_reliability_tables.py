@@ -1,0 +1,118 @@
+"""`Reliability`, what people say, and answerers that make errors."""
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+from infopursuit.answerers import Mistaken
+from infopursuit.answerers.hearing import heard
+
+QUERIES = ip.queries.concepts(["has wings", "is red"])
+
+
+def pursuit(**options):
+    model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]])
+    return ip.Pursuit(model, QUERIES, **options)
+
+
+@pytest.mark.parametrize("right", [-0.1, 1.1, "often", [[0.9, 0.2], [0.1, 0.9]], [0.9, 0.1], np.nan, None])
+def test_refuses_what_is_no_reliability(right):
+    with pytest.raises(ValueError, match="right"):
+        ip.Reliability(right)
+    with pytest.raises(ValueError, match="has wings"):
+        ip.Reliability(0.9, {"has wings": right})
+
+
+def test_refuses_what_does_not_fit_the_queries():
+    with pytest.raises(ValueError, match="'has fins', which is no query"):
+        pursuit(reliability=ip.Reliability(0.9, {"has fins": 0.5}))
+    with pytest.raises(ValueError, match="2 choices"):
+        pursuit(reliability=ip.Reliability(np.eye(3)))
+    with pytest.raises(ValueError, match="again=0"):
+        ip.Reliability(0.9, again=0)
+    with pytest.raises(TypeError, match="reliability"):
+        pursuit(reliability=0.9)
+
+
+def test_a_topic_stands_for_its_queries():
+    """Three thresholds on one column, answered equally badly."""
+    X = np.column_stack([np.arange(40.0), np.arange(40.0) % 2])
+    qs = ip.queries.columns(X)
+    about = [topic for topic, _ in qs.topics]
+    channel = ip.Reliability(0.95, {about[0]: 0.6}).bind(qs)
+    rights = [channel.tables[channel.which[q, 0]][0, 0] for q in range(len(qs))]
+    assert about.count(about[0]) > 1
+    assert rights == [0.6 if topic == about[0] else 0.95 for topic in about]
+
+
+def test_words_of_a_person():
+    session = pursuit(stopping=ip.MaxQueries(2)).session()
+    session.answer("yes", sure=0.8)
+    assert session.posterior[0] == pytest.approx(0.8 * 0.9 + 0.2 * 0.1)
+    assert "has wings: probably yes (80 %)" in str(session.explanation)
+    again = ip.Explanation.from_json(session.explanation.to_json())
+    assert again == session.explanation
+    assert again.steps[0].likely == ((pytest.approx(0.2), 0.8),)
+    session.undo().answer({"no": 0.3, "yes": 0.7})
+    assert session.posterior[0] == pytest.approx(0.7 * 0.9 + 0.3 * 0.1)
+    session.undo().answer("yes", by=ip.Reliability([[1.0, 0.0], [0.5, 0.5]]))  # never says yes without wings
+    assert session.posterior[0] == pytest.approx(0.9)
+    session.undo().answer({"yes": 0.5, "no": 0.5})  # is the same as not to know
+    assert session.history == ((0, None),)
+
+
+def test_two_histories_that_differ_in_how_sure_an_answer_is_are_two():
+    """What is remembered of the one must not be taken for the other."""
+    mine = pursuit(stopping=ip.MaxQueries(2))
+    gains = [mine.session([("has wings", ip.Likely(((1 - s, s),)))]).gains[1] for s in (0.6, 0.99, 0.6)]
+    assert gains[0] == gains[2] != gains[1]
+    keys = {mine.at(((0, said),)).keys()[0] for said in ((1,), ip.Likely(((0.4, 0.6),)), ip.Likely(((0.3, 0.7),)))}
+    assert len(keys) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "sure", "by", "match"),
+    [
+        ("yes", 0.0, None, "sure=0.0"),
+        ("yes", 1.5, None, "sure=1.5"),
+        ("yes", 0.8, ip.Reliability(0.9), "give one of them"),
+        ({"yes": 0.8, "no": 0.8}, None, None, "sum to 1"),
+        ({"yes": 0.8, "maybe": 0.2}, None, None, "maybe"),
+        ({"yes": "much", "no": 0.2}, None, None, "'much'"),
+        ({"yes": 1.0}, 0.5, None, "leave it out"),
+        (ip.Likely(((0.2, 0.3, 0.5),)), None, None, r"\[3\] cells"),
+    ],
+)
+def test_refuses_answers_that_make_no_sense(value, sure, by, match):
+    with pytest.raises(ValueError, match=match):
+        heard(QUERIES, 0, value, sure, by)
+
+
+@pytest.mark.parametrize("weights", [((-0.1, 1.0),), ((0.0, 0.0),), ((np.nan, 1.0),), ((np.inf, 1.0),)])
+def test_refuses_weights_that_are_none(weights):
+    with pytest.raises(ValueError, match=r"weights\[0\]"):
+        ip.Likely(weights)
+
+
+def test_errors_come_as_often_as_they_should():
+    """And do not depend on which inputs are asked about together; asked again, the same error only if not fresh."""
+    qs = ip.queries.concepts([f"q{i}" for i in range(3)])
+    tables = {"q0": [[0.9, 0.1], [0.4, 0.6]], "q1": 0.7}
+    inputs, holds = np.arange(20_000), np.tile([0, 1], 10_000)[:, None]
+    for fresh in (False, True):
+        somebody = Mistaken(qs, ip.Reliability(1.0, tables), seed=3, fresh=fresh)
+        said = {q: somebody.answer(inputs, np.full(20_000, q), holds, 0)[:, 0] for q in range(3)}
+        assert said[0][::2].mean() == pytest.approx(0.1, abs=0.015)
+        assert said[0][1::2].mean() == pytest.approx(0.6, abs=0.02)
+        assert (said[1] == holds[:, 0]).mean() == pytest.approx(0.7, abs=0.015)
+        assert (said[2] == holds[:, 0]).all()
+        again = somebody.answer(inputs, np.full(20_000, 1), holds, 1)[:, 0]
+        assert (again == said[1]).all() == (not fresh)
+        some = np.array([7, 1234, 19_999])
+        assert somebody.answer(some, np.full(3, 1), holds[some], 0)[:, 0].tolist() == said[1][some].tolist()
+        assert np.corrcoef(said[0] == holds[:, 0], said[1] == holds[:, 0])[0, 1] == pytest.approx(0, abs=0.03)
+
+
+def test_what_is_not_known_stays_so():
+    somebody = Mistaken(QUERIES, ip.Reliability(0.5))
+    assert (somebody.answer(np.arange(9), np.zeros(9, dtype=int), np.full((9, 1), -1), 0) == -1).all()
