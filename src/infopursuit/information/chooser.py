@@ -126,7 +126,9 @@ class Chooser:
         n = len(belief)
         gains, seconds = np.full((n, len(self.queries)), np.nan), [Second()] * n
         if self.exact and len(self._narrow):
-            gains[:, self._narrow] = self.part_gains(belief, model)[:, self.parts.query_part[self._narrow, 0]]
+            wanted = self._wanted(asked) if belief.soft else None
+            alone = self.part_gains(belief, model, wanted)
+            gains[:, self._narrow] = alone[:, self.parts.query_part[self._narrow, 0]]
         if not self.exact or len(self._wide) or self.sampled:
             each = side_by_side(
                 lambda h: self._history_gains(model, belief.take(slice(h, h + 1)), asked[h], keys[h], gains[h]), n
@@ -145,8 +147,18 @@ class Chooser:
             np.where(parts.query_part >= 0, self.part_gains(belief, self.model)[:, parts.query_part], 0.0).sum(axis=2)
         )
 
-    def part_gains(self, belief: Belief, model: FiniteModel) -> FloatArray:
-        """(H, P) the gain of each part alone, on all states."""
+    def _wanted(self, asked: IntArray) -> Any:
+        """(H, A) whether a query that may still be asked looks at an atom: where answers may be wrong, all that were
+        asked about are known in part only, and to work out what is left of them takes long."""
+        n_atoms = len(self.queries.atoms)
+        wanted = np.zeros((len(asked), n_atoms), dtype=bool)
+        for row, still in zip(wanted, ~np.asarray(asked, dtype=bool), strict=True):
+            atoms = self.queries.query_atoms[still]
+            row[atoms[atoms >= 0]] = True
+        return torch.as_tensor(wanted)
+
+    def part_gains(self, belief: Belief, model: FiniteModel, wanted: Any = None) -> FloatArray:
+        """(H, P) the gain of each part alone, on all states; of atoms that are not ``wanted`` (H, A) it may be off."""
         parts = self.parts
         if model is self.model and not belief.soft and self._one_state is not None:
             weights = torch.softmax(belief.log_weights, dim=1)
@@ -157,8 +169,9 @@ class Chooser:
             here = belief.take(slice(start, start + rows))
             weights = torch.softmax(here.log_weights, dim=1)
             for begin, end in self._part_blocks(len(here)):
+                mine = None if wanted is None else wanted[start : start + rows].to(weights.device)
                 gains[start : start + rows, begin:end] = (
-                    self._block_gains(model, weights, here.evidence, begin, end).cpu().numpy()
+                    self._block_gains(model, weights, here.evidence, begin, end, mine).cpu().numpy()
                 )
         return gains
 
@@ -177,12 +190,14 @@ class Chooser:
                 begin = stop
         return blocks
 
-    def _block_gains(self, model: FiniteModel, weights: Tensor, evidence: Tensor, begin: int, end: int) -> Tensor:
+    def _block_gains(
+        self, model: FiniteModel, weights: Tensor, evidence: Tensor, begin: int, end: int, wanted: Tensor | None = None
+    ) -> Tensor:
         """(H, parts) gains of the parts ``begin`` to ``end``."""
         parts, atoms = self.parts, model.atoms
         slots = slice(int(atoms.offsets[parts.atom[begin]]), int(atoms.offsets[parts.atom[end - 1] + 1]))
         joint = value_joint(weights, model.block(slots), model.offsets)
-        joint = see_evidence(joint, weights, evidence, model, slots)
+        joint = see_evidence(joint, weights, evidence, model, slots, wanted)
         if not parts.plain:
             cells = slice(int(parts.offsets[begin]), int(parts.offsets[end]))
             owner = np.searchsorted(parts.offsets, parts.entry_cell, side="right") - 1

@@ -27,12 +27,18 @@ def value_joint(weights: Tensor, probs: Tensor, offsets: IntArray) -> Tensor:
 
 
 def see_evidence(
-    joint: Tensor, weights: Tensor, evidence: Tensor, model: FiniteModel, slots: slice | None = None
+    joint: Tensor,
+    weights: Tensor,
+    evidence: Tensor,
+    model: FiniteModel,
+    slots: slice | None = None,
+    wanted: Tensor | None = None,
 ) -> Tensor:
     """Mend the rows of `value_joint` whose atoms the history has something to say about.
 
     The weights hold P(what is known of the atom | state) already. An atom that is known becomes an indicator; one
-    that is known in part (an earlier threshold on the same column) is conditioned on what is left of it.
+    that is known in part (an earlier threshold on the same column) is conditioned on what is left of it, unless
+    ``wanted`` (H, A) says that nobody will look at it.
     """
     span = slots or slice(0, model.atoms.n_slots)
     said = evidence[:, span]
@@ -53,6 +59,8 @@ def see_evidence(
     joint = joint.clone()
     joint[row, column] = torch.where(said[row, column, None].isfinite(), mass[row], 0.0)
     partly = touched & ~known
+    if wanted is not None:
+        partly &= wanted[:, first : first + n_atoms]
     for atom in torch.nonzero(partly.any(dim=0))[:, 0].tolist():
         begin, end = int(model.atoms.offsets[first + atom]), int(model.atoms.offsets[first + atom + 1])
         probs = model.block(slice(begin, end)).to(weights.dtype)  # (V, S)
