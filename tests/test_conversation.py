@@ -128,3 +128,38 @@ def test_lines_fit_the_terminal(width, capsys):
         for line in (*posterior_lines(session, terminal), *why_lines(why(session), terminal)):
             assert len(line) < width
         session.answer(answer)
+
+
+@pytest.mark.parametrize(
+    ("said", "sure"),
+    [("probably yes", 0.8), ("Maybe y", 0.65), ("yes 70 %", 0.7), ("yes, 70%", 0.7), ("i think yes", 0.8)],
+)
+def test_an_answer_that_is_not_certain(said, sure):
+    queries = ip.queries.concepts(["has wings"])
+    meant = understand(said, queries, 0)
+    assert meant.cells == (1,)
+    assert meant.share == pytest.approx(sure)
+
+
+@pytest.mark.parametrize("said", ["probably", "maybe d", "probably stop", "yes 0 %", "yes 130 %"])
+def test_not_certain_of_what(said):
+    with pytest.raises(ValueError, match=r"say|sure"):
+        understand(said, ip.queries.concepts(["has wings"]), 0)
+
+
+def test_answers_that_are_not_certain_are_kept(tmp_path):
+    """Of one atom by the names of its choices, of several by weights."""
+    pursuit = ip.Pursuit(
+        ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]]),
+        ip.queries.concepts(["has wings", "is red"]),
+        stopping=ip.MaxQueries(2),
+    )
+    session = pursuit.session().answer("yes", sure=0.8)
+    save_session(session, tmp_path / "kept.json")
+    again = resume_session(pursuit, tmp_path / "kept.json")
+    np.testing.assert_allclose(again.posterior, session.posterior, rtol=0, atol=1e-12)
+    patches = ip.queries.patches((2, 2), size=2)
+    seen = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9] * 4, [0.1] * 4]), patches)
+    session = seen.session([(0, ip.Likely(((0.1, 0.9), (1.0, 1.0), (0.4, 0.6), (0.5, 0.2))))])
+    save_session(session, tmp_path / "patch.json")
+    assert resume_session(seen, tmp_path / "patch.json").history == session.history

@@ -27,7 +27,7 @@ from infopursuit.foresight import why
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import Terminal
-from infopursuit.types import Answer, ImpossibleAnswer
+from infopursuit.types import ImpossibleAnswer, Said
 
 SUMMARY = "be asked: answer questions in the terminal, see what it believes and why it asks"
 EXAMPLES = (
@@ -140,8 +140,8 @@ class Talk:
             self.terminal.say(*patch_lines(self.session, self.terminal))
         self.terminal.say(*choices_line(self.session, self.terminal))
 
-    def _listen(self) -> Word | Answer | None:
-        """Take lines until one changes something: returns the answer (as a tuple), a word, or None at the end."""
+    def _listen(self) -> Word | Said:
+        """Take lines until one changes something: returns the answer, a word, or None at the end."""
         while True:
             text = self._read()
             if text is None:

@@ -110,6 +110,7 @@ def help_lines(session: Session, terminal: Terminal) -> list[str]:
         answer = ("an answer", "such as yes or no, or as many of its letters as tell it from the others")
     rows = [
         answer,
+        ("probably yes", "an answer that is not certain: probably, maybe, or how sure you are (yes 70 %)"),
         ("d, don't know", "it counts as asked, and nothing is learnt"),
         ("b, back", "take the last answer back"),
         ("w, why", "why this is asked: what each answer would mean"),

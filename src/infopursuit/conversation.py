@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from infopursuit.answerers.hearing import heard
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.queries.patches import Patches
@@ -19,6 +21,8 @@ from infopursuit.types import UNKNOWN, Answer, Likely, Said
 FORMAT = "infopursuit.session/1"
 WEIGHTS = "weights"
 """Under this name stand the weights of an answer about several atoms that is not certain."""
+MOST_NAMES = 1000
+"""Answers whose names are gone through; a question with more is about several things, which have no names."""
 MOST_BYTES = 2**20
 """A file of answers larger than this is refused before it is read."""
 
@@ -34,7 +38,7 @@ class Word(Enum):
 
 
 WORDS = {
-    Word.UNKNOWN: ("don't know", "dont know", "d", "?", "unknown", "skip"),
+    Word.UNKNOWN: ("don't know", "dont know", "d", "?", "unknown", "skip", "not sure"),
     Word.BACK: ("back", "b", "undo"),
     Word.WHY: ("why", "w", "why?"),
     Word.STOP: ("stop", "s", "quit", "q", "exit"),
@@ -44,13 +48,41 @@ LIT, DARK, HIDDEN = "1#x█", "0.-·", "?"
 """How the pixels of a patch may be written."""
 
 
-def understand(text: str, queries: QuerySet, query: int) -> Word | Answer:
-    """A line that somebody wrote, as a word or as the cells of an answer; else an error that says what would do.
+SURE = {"probably": 0.8, "likely": 0.8, "i think": 0.8, "maybe": 0.65, "perhaps": 0.65}
+"""How sure somebody is who says this before an answer."""
+SHARE = re.compile(r"(?P<answer>.*[^\s,]),?\s+(?P<percent>\d{1,3}(?:\.\d+)?)\s*%")
+
+
+def understand(text: str, queries: QuerySet, query: int) -> Word | Said:
+    """A line that somebody wrote, as a word or as an answer; else an error that says what would do.
 
     An answer in full comes first, then the words, then the beginning of an answer: in a question whose answers are
-    "small" and "large", "s" is "stop" and "sm" is "small".
+    "small" and "large", "s" is "stop" and "sm" is "small". "probably yes", "maybe no" and "yes 70 %" are answers that
+    are not certain.
     """
     said = " ".join(text.strip().lower().replace("’", "'").split())
+    names = [" ".join(str(choice).lower().split()) for choice in queries.choices(query)[:MOST_NAMES]]
+    if said not in names:
+        rest, sure = _how_sure(said)
+        if sure is not None:
+            meant = _plainly(rest, rest, queries, query)
+            if isinstance(meant, Word) or meant is None:
+                raise ValueError(f"{text.strip()!r} does not say what is likely; say an answer too, such as {names[0]}")
+            return heard(queries, query, meant, sure)
+    return _plainly(said, text, queries, query)
+
+
+def _how_sure(said: str) -> tuple[str, float | None]:
+    """What was said without how sure somebody is of it, and that."""
+    for word, sure in SURE.items():
+        if said.startswith(f"{word} "):
+            return said.removeprefix(word).strip(), sure
+    share = SHARE.fullmatch(said)
+    return (said, None) if share is None else (share["answer"], float(share["percent"]) / 100)
+
+
+def _plainly(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer:
+    """What was said, taken as it is; ``text`` is how it was written."""
     choices = queries.choices(query)
     several = int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
     if not several:

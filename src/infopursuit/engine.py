@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EXHAUSTED, IMPOSSIBLE = "exhausted", "impossible"
+UNWEIGHED = (
+    "this pursuit takes answers as they are, which is faster; to weigh one that is not certain, make the pursuit with "
+    "reliability=ip.Reliability(1.0), and without posterior='bank'"
+)
 REMEMBERED = 20_000
 """Histories whose next query is remembered, so that batches and sessions share their first steps."""
 
@@ -310,6 +314,8 @@ class Pursuit:
         """(H', W, V) log P(answer | cell), or None where every answer is taken as it is."""
         if self.channel is None and not any(branches.likely):
             return None
+        if not self.posterior.weighs:
+            raise ValueError(UNWEIGHED)
         channel = self.channel if self.channel is not None else self._as_they_are
         weights = channel.weigh(branches.queries, branches.answers)
         for row, likely in enumerate(branches.likely):

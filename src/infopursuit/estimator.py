@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from infopursuit import queries as query_builders
+from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import Pursuit
 from infopursuit.models import VAE, FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes, vae
 from infopursuit.models.finite import check_prior
@@ -56,6 +57,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     dtype: "float32" or "float64" for the model's tables or networks; chosen by their size where nothing is given.
     exact_gains: True computes every gain exactly however long it takes; None while that is affordable.
     verbose: show progress even where no terminal is.
+    reliability: how often those are right who will answer, such as ``ip.Reliability(0.9)``; None takes every answer as
+        it is. What is learnt from X is taken as it is in any case.
 
     Attributes
     ---------- classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), n_features_in_,
@@ -82,6 +85,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         dtype: str | None = None,
         exact_gains: bool | None = None,
         verbose: bool | None = None,
+        reliability: Reliability | None = None,
     ) -> None:
         self.queries = queries
         self.model = model
@@ -93,6 +97,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.dtype = dtype
         self.exact_gains = exact_gains
         self.verbose = verbose
+        self.reliability = reliability
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
         """Learn from inputs X with labels y.
@@ -226,6 +231,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"stopping={self.stopping!r}; expected a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"
             )
+        if self.reliability is not None and not isinstance(self.reliability, Reliability):
+            raise ValueError(f"reliability={self.reliability!r:.80}; expected ip.Reliability(0.9), or None")
         if self.exact_gains not in (None, True, False):
             raise ValueError(
                 f"exact_gains={self.exact_gains!r}; expected True, False, or None to decide by what is affordable"
@@ -339,6 +346,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             seed=seed,
             classes=self.classes_,
             exact_gains=self.exact_gains,
+            reliability=self.reliability,
         )
 
     def _pursuit_with(self, class_prior: Any) -> Pursuit:

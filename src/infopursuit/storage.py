@@ -21,6 +21,7 @@ import torch
 from safetensors import SafetensorError
 
 from infopursuit import queries as query_builders
+from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
@@ -80,6 +81,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
             "n_screened": pursuit.chooser.n_screened,
             "budget": pursuit.budget,
             **_posterior_spec(pursuit),
+            **({} if pursuit.reliability is None else {"reliability": pursuit.reliability.to_spec()}),
         },
         "classifier": extra,
     }
@@ -115,6 +117,7 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
             posterior=_posterior(manifest["pursuit"], model),
             stopping=rule_from_spec(manifest["pursuit"]["stopping"]),
             classes=classes,
+            reliability=_reliability(manifest["pursuit"]),
             **_settings(manifest["pursuit"]),
         )
         return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
@@ -217,6 +220,11 @@ def _posterior(spec: dict[str, Any], model: FiniteModel | VAE) -> Any:
     return posterior_from_spec(spec["posterior"], model) if isinstance(model, VAE) else spec.get("posterior", "exact")
 
 
+def _reliability(spec: dict[str, Any]) -> Reliability | None:
+    """How often answers are right, where somebody has said so."""
+    return Reliability.from_spec(spec["reliability"]) if "reliability" in spec else None
+
+
 def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitClassifier:
     posterior = spec["posterior"]
     if posterior is not None and not isinstance(posterior, str):
@@ -226,6 +234,7 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
         model=spec["model"] if spec["model"] is not None else pursuit.model,
         posterior=pursuit.posterior_settings if posterior is None else posterior,
         stopping=pursuit.stopping if spec["stopping_given"] else None,
+        reliability=pursuit.reliability,
         **{name: spec[name] for name in ("patience", "random_state", "dtype", "exact_gains")},
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries

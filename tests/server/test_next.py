@@ -111,3 +111,12 @@ def test_the_same_history_is_not_computed_twice(client):
     assert remembered() == before + 1
     assert first.content == second.content
     assert len(post(client, "animals", history, top=2)["ranked"]) == 2
+
+
+def test_an_answer_that_is_not_certain(client):
+    """Between one that is and none."""
+    answers = ("yes", {"yes": 0.8, "no": 0.2}, {"yes": 0.5, "no": 0.5}, None)
+    told = [post(client, "animals", [{"query": "has feathers", "answer": answer}]) for answer in answers]
+    hen = [one["posterior"]["hen"] for one in told]
+    assert hen[0] > hen[1] > hen[2] == hen[3]
+    assert told[1]["so_far"] == ["has feathers: probably yes (80 %)"]

@@ -31,10 +31,6 @@ DROP = 45.0
 nothing in a float32 might by then have come to weigh something."""
 AT_A_TIME = 16
 """Histories that one thread works on at a time."""
-UNWEIGHED = (
-    "this pursuit takes answers as they are, for speed; to weigh one that is not certain, make the pursuit with "
-    "reliability=ip.Reliability(1.0) and without posterior='bank'"
-)
 
 
 @dataclass(frozen=True)
@@ -156,17 +152,8 @@ class BankPosterior:
         seen = np.full((1, len(self.cloud.atoms)), UNKNOWN, dtype=np.int8)
         return BankBelief(np.zeros(1, dtype=np.int64), self._whole(seen), seen, self.bounds)
 
-    def update(
-        self,
-        belief: BankBelief,
-        parents: IntArray,
-        queries: IntArray,
-        answers: IntArray,
-        weights: FloatArray | None = None,
-    ) -> BankBelief:
+    def update(self, belief: BankBelief, parents: IntArray, queries: IntArray, answers: IntArray) -> BankBelief:
         """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W)."""
-        if weights is not None:
-            raise ValueError(UNWEIGHED)
         seen = belief.seen[parents]
         atoms = self.queries.query_atoms[queries]
         rows = np.arange(len(parents))[:, None]

@@ -48,6 +48,7 @@ class ExactPosterior:
 
     name: ClassVar[str] = "exact"
     exact: ClassVar[bool] = True
+    weighs: ClassVar[bool] = True
 
     def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
         self.model, self.queries = model, queries

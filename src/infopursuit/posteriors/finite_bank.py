@@ -45,6 +45,7 @@ class FiniteBank:
 
     name: ClassVar[str] = "bank"
     exact: ClassVar[bool] = False
+    weighs: ClassVar[bool] = False
 
     def __init__(self, model: FiniteModel, queries: QuerySet, *, pooled: bool = False) -> None:
         if not all_yes_no(model) or not queries.parts.plain:
@@ -92,8 +93,8 @@ class FiniteBank:
         keys: Sequence[bytes] = (),
         weights: FloatArray | None = None,
     ) -> BankBelief:
-        """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W)."""
-        return self.bank.update(belief, parents, queries, answers, weights)
+        """Histories ``parents`` (rows of ``belief``), each longer by one answer (H, W), taken as it is."""
+        return self.bank.update(belief, parents, queries, answers)
 
     def log_joint(self, belief: BankBelief) -> Tensor:
         """(H, C) log p(y, history)."""

@@ -17,6 +17,10 @@ class Posterior(Protocol):
     exact: ClassVar[bool]
 
     @property
+    def weighs(self) -> bool:
+        """Whether answers may be weighed, not only taken as they are."""
+
+    @property
     def row_bytes(self) -> int:
         """What one history may take, its parent included."""
 

@@ -63,6 +63,11 @@ class SampledPosterior:
         self._warned: set[str] = set()
 
     @property
+    def weighs(self) -> bool:
+        """Whether answers may be weighed, not only taken as they are."""
+        return isinstance(self.shared, ExactPosterior)
+
+    @property
     def row_bytes(self) -> int:
         """What one history may take: weights of the shared draws, and draws to itself."""
         return int(self.shared.row_bytes) + self.own_bytes
@@ -95,7 +100,8 @@ class SampledPosterior:
         ``belief``, ``weights`` as for `ExactPosterior`."""
         before = self.refresh(belief, keys, np.unique(parents).tolist()).take(np.asarray(parents))
         rows = np.arange(len(before))
-        shared = self.shared.update(before.shared, rows, queries, answers, weights=weights)
+        options = {"weights": weights} if self.weighs else {}
+        shared = self.shared.update(before.shared, rows, queries, answers, **options)
         own: list[Own | None] = []
         for h, mine in enumerate(before.own):
             if mine is not None:

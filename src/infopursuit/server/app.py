@@ -218,6 +218,8 @@ def _tell_problems(app: FastAPI) -> None:
     async def on_invalid(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         place = first["loc"][1:]  # the first part says whether it is in the body, the path or the query
+        if "answer" in place:  # what comes after it says which of several forms was tried
+            place = place[: place.index("answer") + 1]
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".") or "body"
         if first["type"] == "json_invalid":
             field, title = "body", "the body is not JSON"

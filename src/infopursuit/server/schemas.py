@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-LONGEST = 1000
-"""Characters of a query's name or of an answer."""
+LONGEST, MOST = 1000, 100
+"""Characters of a query's name or of an answer; choices that one answer weighs."""
+
+
+Likely = Annotated[
+    dict[Annotated[str, Field(max_length=LONGEST)], Annotated[float, Field(ge=0, le=1)]], Field(max_length=MOST)
+]
+"""An answer that is not certain: how likely each choice is."""
 
 
 class HistoryItem(BaseModel):
@@ -15,8 +21,9 @@ class HistoryItem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     query: str = Field(description="the name of the query", max_length=LONGEST, examples=["has feathers"])
-    answer: str | None = Field(
-        description="one of its choices, null for not known", max_length=LONGEST, examples=["yes"]
+    answer: Annotated[str, Field(max_length=LONGEST)] | Likely | None = Field(
+        description="one of its choices, {choice: probability} where it is not certain, null for not known",
+        examples=["yes", {"yes": 0.8, "no": 0.2}],
     )
 
 

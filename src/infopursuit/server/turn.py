@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.answerers.hearing import heard
 from infopursuit.engine import Pursuit, State
 from infopursuit.explanation import REASONS, Explanation, percent
 from infopursuit.foresight import entropy, foresee
@@ -17,7 +18,7 @@ from infopursuit.posteriors import ExactPosterior
 from infopursuit.queries.patches import Patches
 from infopursuit.server.limits import Problem
 from infopursuit.server.shelf import Offer
-from infopursuit.types import UNKNOWN, History, ImpossibleAnswer
+from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, Said
 
 LISTED = 16
 """Questions with more answers than this have their number told, not a list of them."""
@@ -26,10 +27,10 @@ WEIGHED = 8
 NATS_PER_BIT = math.log(2)
 
 
-def read_history(offer: Offer, items: Sequence[tuple[str, str | None]]) -> History:
+def read_history(offer: Offer, items: Sequence[tuple[str, str | dict[str, float] | None]]) -> History:
     """The history that names and choices describe; what does not fit is told with its place."""
     queries = offer.pursuit.queries
-    history = []
+    history: list[tuple[int, Said]] = []
     for k, (name, choice) in enumerate(items):
         index = offer.index_of.get(name)
         if index is None:
@@ -40,8 +41,16 @@ def read_history(offer: Offer, items: Sequence[tuple[str, str | None]]) -> Histo
                 value=name,
                 remedy=f"GET /v1/models/{offer.name} lists the names",
             )
+        if isinstance(choice, dict) and not offer.pursuit.posterior.weighs:
+            raise Problem(
+                422,
+                f"the model {offer.name} takes answers as they are only",
+                field=f"history[{k}].answer",
+                value=str(choice),
+                remedy="answer with one of the choices, or null for not known",
+            )
         try:
-            history.append((index, queries.to_answer(index, choice)))
+            history.append((index, heard(queries, index, choice)))
         except ValueError:
             choices = queries.choices(index)
             some = ", ".join(repr(c) for c in choices[:LISTED]) + (", ..." if len(choices) > LISTED else "")
@@ -49,8 +58,8 @@ def read_history(offer: Offer, items: Sequence[tuple[str, str | None]]) -> Histo
                 422,
                 f"this is no answer to {name!r}",
                 field=f"history[{k}].answer",
-                value=choice,
-                remedy=f"answer with one of {some}, or null for not known",
+                value=None if choice is None else str(choice),
+                remedy=f"answer with one of {some}, {{choice: probability}} that sum to 1, or null for not known",
             ) from None
     return tuple(history)
 

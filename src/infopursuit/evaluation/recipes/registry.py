@@ -14,6 +14,7 @@ from infopursuit.evaluation.recipes.huffpost import huffpost
 from infopursuit.evaluation.recipes.images import images
 from infopursuit.evaluation.recipes.patch_sizes import patch_sizes
 from infopursuit.evaluation.recipes.samplers import samplers
+from infopursuit.evaluation.recipes.wrong_answers import wrong_answers
 
 
 @dataclass(frozen=True)
@@ -33,5 +34,6 @@ RECIPES = {
     "cub": Recipe("Table 1, birds: 312 attributes, answers simulated", cub),
     "attribution": Recipe("Table 2: explanations by attribution maps of a black box", attribution),
     "patch-sizes": Recipe("the table of patch sizes, 1 x 1 to 4 x 4", patch_sizes),
+    "wrong-answers": Recipe("what wrong answers cost, and what is left of it where they are weighed", wrong_answers),
     "mnist-samplers": Recipe("every way to a posterior, on the same images", samplers),
 }
