@@ -17,7 +17,7 @@ ROOT = Path(infopursuit.__file__).parent
 LAYERS = (
     {"types", "compiled", "files", "progress", "terminal", "threads"},
     {"explanation"},
-    {"queries", "models"},
+    {"queries", "models", "answerers"},
     {"posteriors"},
     {"information", "stopping"},
     {"trace"},

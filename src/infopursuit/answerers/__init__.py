@@ -1,0 +1,1 @@
+"""Those who answer: how often they are right, and how that is learnt."""
