@@ -6,6 +6,7 @@
 """
 
 from infopursuit import models, posteriors, queries
+from infopursuit.deployment.drift import drift
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
@@ -29,6 +30,7 @@ __all__ = [
     "Pursuit",
     "Session",
     "Trace",
+    "drift",
     "fit_table",
     "load",
     "models",

@@ -307,7 +307,8 @@ def plain(text: Any) -> str:
 
 def _shown(pursuit: Pursuit) -> str:
     names = [plain(c) for c in pursuit.classes[:MOST_CLASSES]]
-    return ", ".join(names) + (", ..." if len(pursuit.classes) > MOST_CLASSES else "")
+    left = len(pursuit.classes) - MOST_CLASSES
+    return ", ".join(names) + (f" and {left:,} more" if left > 0 else "")
 
 
 def _owner(what: str) -> list[str]:

@@ -18,7 +18,7 @@ HEADS = {
     STOP: "Why it stops",
     LENGTH: "How much it asks",
 }
-WIDE = 36
+WIDE = 34
 """Columns for what is compared."""
 
 
