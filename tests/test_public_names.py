@@ -12,7 +12,8 @@ import infopursuit as ip
 
 PUBLIC = {
     "infopursuit": """Confidence DamagedModel Explanation ImpossibleAnswer InformationGain InformationPursuitClassifier
-        Likely MaxQueries Pursuit Reliability Session Trace answerers fit_table load models posteriors queries save""",
+        Likely MaxQueries Pursuit Reliability Session Trace answerers drift fit_table load models posteriors queries
+        save""",
     "infopursuit.queries": """Columns Concepts Functions Patches QuerySet Recipe Words columns concepts from_spec
         functions guess patches words""",
     "infopursuit.models": """VAE AggregateVAE Blur ConvBody EmpiricalModel FiniteModel Flip Learner MLPBody Moves

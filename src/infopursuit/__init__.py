@@ -7,6 +7,7 @@
 
 from infopursuit import answerers, models, posteriors, queries
 from infopursuit.answerers.reliability import Reliability
+from infopursuit.deployment.drift import drift
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
@@ -33,6 +34,7 @@ __all__ = [
     "Session",
     "Trace",
     "answerers",
+    "drift",
     "fit_table",
     "load",
     "models",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from infopursuit import __version__, ask, demo
+from infopursuit.deployment import card_command, drift_command
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
@@ -51,6 +52,8 @@ COMMANDS: tuple[Command, ...] = (
         evaluate_command.run,
         evaluate_command.EXAMPLES,
     ),
+    Command("drift", drift_command.SUMMARY, drift_command.add_arguments, drift_command.run, drift_command.EXAMPLES),
+    Command("card", card_command.SUMMARY, card_command.add_arguments, card_command.run, card_command.EXAMPLES),
     Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),
     Command(
         "reproduce",

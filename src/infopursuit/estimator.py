@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from infopursuit import queries as query_builders
+from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import Pursuit
 from infopursuit.models import VAE, FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes, vae
@@ -29,6 +30,9 @@ from infopursuit.session import Session
 from infopursuit.stopping import Rule
 from infopursuit.trace import Trace
 from infopursuit.types import FloatArray
+
+if TYPE_CHECKING:
+    from infopursuit.deployment.report import DriftReport
 
 MOST_CLASSES = 5_000
 FINITE = (FiniteModel, NaiveBayes, LatentClasses, Empirical)
@@ -61,8 +65,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         it is. What is learnt from X is taken as it is in any case.
 
     Attributes
-    ---------- classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), n_features_in_,
-    feature_names_in_.
+    ---------- classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (what the
+    answers looked like in training), n_features_in_, feature_names_in_.
 
     Examples
     --------
@@ -124,6 +128,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             )
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
         sample = Sample.of(self.queries_.atoms, self.queries_.observe(X), labels, weights, len(self.classes_))
+        self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
         self.selection_: list[Any] = []
         if isinstance(learners, (FiniteModel, VAE)):
             model = learners
@@ -159,6 +164,23 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """One input whose answers come from outside."""
         check_is_fitted(self)
         return self._pursuit_with(class_prior).session(history)
+
+    def drift(self, X: Any, *, reference: Any = None, level: float = 0.01) -> DriftReport:
+        """Whether the answers of new inputs, and what is predicted for them, still look as they did in training.
+
+        ``reference``: inputs like those of training that were held out, or their trace; see `infopursuit.drift`.
+        """
+        from infopursuit.deployment.drift import drift
+
+        check_is_fitted(self)
+        return drift(self, X, reference=reference, level=level)
+
+    def card(self) -> str:
+        """What it is, what it learnt from, what it asks, how far to trust it: a model card in Markdown."""
+        from infopursuit.card import write_card
+
+        check_is_fitted(self)
+        return write_card(self)
 
     def save(self, path: Any) -> None:
         """Write the fitted classifier to a folder; `infopursuit.load` reads it."""

@@ -130,6 +130,23 @@ def rule_from_spec(spec: dict[str, Any]) -> Rule:
     )
 
 
+def stopping_in_words(spec: dict[str, Any]) -> str:
+    """Rules, as JSON has them, in words.
+
+    >>> stopping_in_words({"rule": "confidence", "epsilon": 0.01, "patience": None})
+    'it is 99 % sure'
+    """
+    if spec["rule"] == AnyOf.name:
+        return ", or ".join(stopping_in_words(member) for member in spec["members"])
+    if spec["rule"] == Confidence.name:
+        return f"it is {100 * (1 - spec['epsilon']):.5g} % sure"
+    if spec["rule"] == InformationGain.name:
+        return f"no question is expected to tell more than {spec['epsilon']:g} nats"
+    if spec["rule"] == MaxQueries.name:
+        return f"it has asked {spec['n']} question{'' if spec['n'] == 1 else 's'}"
+    return str(spec["rule"])
+
+
 @dataclass(frozen=True)
 class Watch:
     """How often in a row each rule has held, and since when: the patience of H histories and R rules.

@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,9 @@ import torch
 from safetensors import SafetensorError
 
 from infopursuit import queries as query_builders
+from infopursuit.answer_profile import AnswerProfile
 from infopursuit.answerers.reliability import Reliability
+from infopursuit.card import training_data, versions, write_card
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
@@ -67,7 +67,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "written_by": _versions(),
+        "written_by": versions(),
         "tensors": {"file": f"tensors-{digest[:16]}.safetensors", "sha256": digest, "bytes": len(payload)},
         "classes": _labels_to_spec(pursuit.classes),
         "queries": {"kind": pursuit.queries.kind, "spec": pursuit.queries.to_spec(), **_wording_spec(pursuit.queries)},
@@ -88,13 +88,13 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
     manifest["sha256"] = _own_checksum(manifest)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / manifest["tensors"]["file"], payload)
-    write_atomically(folder / CARD, _card(pursuit, spec).encode())
+    write_atomically(folder / CARD, write_card(thing).encode())
     write_atomically(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain).encode())
     for old in folder.glob("tensors-*.safetensors"):
         if old.name != manifest["tensors"]["file"]:
             old.unlink(missing_ok=True)
     if spec["contains_training_data"]:
-        logger.warning("%s contains %s", folder, _training_data(pursuit))
+        logger.warning("%s contains %s", folder, training_data(pursuit))
 
 
 def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
@@ -134,17 +134,23 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
 # -----------------------------------------------------------------------------------------------------------
 
 
-def load_pursuit(path: Any, instead: str) -> Pursuit:
-    """The pursuit in a folder, for a command, which has no functions to give; ``instead``: what to do from Python where
+def load_for_command(path: Any, instead: str) -> InformationPursuitClassifier | Pursuit:
+    """What is in a folder, for a command, which has no functions to give; ``instead``: what to do from Python where
     the queries are functions."""
     try:
-        thing = load(path)
+        thing: InformationPursuitClassifier | Pursuit = load(path)
     except ValueError as error:
         if "functions is missing" not in str(error):
             raise
         raise ValueError(
             f"the queries of {path} are functions, which are code and not saved with it; {instead}"
         ) from None
+    return thing
+
+
+def load_pursuit(path: Any, instead: str) -> Pursuit:
+    """The pursuit in a folder, for a command; see `load_for_command`."""
+    thing = load_for_command(path, instead)
     return thing if isinstance(thing, Pursuit) else thing.pursuit_
 
 
@@ -248,6 +254,8 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
         if not isinstance(names, list) or len(names) != width or not all(isinstance(name, str) for name in names):
             raise DamagedModel(f"feature_names_in is not a list of {width} names")
         classifier.feature_names_in_ = np.array(names, dtype=object)
+    if "profile" in spec:  # models that were saved before there were profiles have none
+        classifier.profile_ = AnswerProfile.from_spec(spec["profile"], pursuit.queries.atoms, len(pursuit.classes))
     return classifier
 
 
@@ -269,6 +277,7 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
         "feature_names_in": [str(n) for n in classifier.feature_names_in_]
         if hasattr(classifier, "feature_names_in_")
         else None,
+        **({"profile": classifier.profile_.to_spec()} if hasattr(classifier, "profile_") else {}),
     }
 
 
@@ -331,50 +340,3 @@ def _labels_from_spec(spec: dict[str, Any]) -> Any:
     ):
         raise DamagedModel(f"the classes are not a list of different values of type {spec['kind']}")
     return np.array(values)
-
-
-def _versions() -> dict[str, str]:
-    from infopursuit import __version__  # also known where the package runs from a checkout
-
-    found = {"python": platform.python_version(), "infopursuit": __version__}
-    for name in ("numpy", "torch", "scikit-learn", "safetensors"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
-
-
-def _training_data(pursuit: Pursuit) -> str:
-    """In which way a model holds its training data, if it does."""
-    if isinstance(pursuit.model, VAE):
-        return "the latents of the training examples, from which they can be drawn again"
-    return "the training examples themselves: an empirical model is its training data"
-
-
-def _card(pursuit: Pursuit, spec: dict[str, Any]) -> str:
-    """What is in the folder, for people."""
-    model = pursuit.model
-    shown = ", ".join(str(c) for c in pursuit.classes[:20]) + (", ..." if len(pursuit.classes) > 20 else "")
-    data = (
-        f"**This folder contains its training data**: {_training_data(pursuit)}. Share it only with those who may see "
-        f"the data."
-        if spec["contains_training_data"]
-        else "The folder holds the weights of networks, not the training examples."
-        if isinstance(model, VAE)
-        else "The folder holds probability tables, not the training examples."
-    )
-    described = (
-        f"{model.kind}, {spec['body']['kind']} body, {model.latent_dim} latent dimensions, {len(model.atoms)} atoms\n"
-        f"- Posterior: {pursuit.posterior_settings}"
-        if isinstance(model, VAE)
-        else f"{model.kind}, {model.n_states} latent states of {len(model.atoms)} atoms"
-    )
-    return (
-        f"# An infopursuit model\n\n"
-        f"- Classes ({len(pursuit.classes)}): {shown}\n"
-        f"- Queries: {len(pursuit.queries)} ({pursuit.queries.kind}), such as {pursuit.queries.sentences[0]!r}\n"
-        f"- Model: {described}\n"
-        f"- Stops: {pursuit.stopping}, patience {pursuit.patience}\n\n{data}\n\n"
-        f"Read it with `infopursuit.load(folder)`. `manifest.json` says the rest.\n"
-    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.answerers import Mistaken
+from infopursuit.answerers import Mistaken, learn_confusions
 from infopursuit.answerers.hearing import heard
 
 QUERIES = ip.queries.concepts(["has wings", "is red"])
@@ -116,3 +116,26 @@ def test_errors_come_as_often_as_they_should():
 def test_what_is_not_known_stays_so():
     somebody = Mistaken(QUERIES, ip.Reliability(0.5))
     assert (somebody.answer(np.arange(9), np.zeros(9, dtype=int), np.full((9, 1), -1), 0) == -1).all()
+
+
+def test_what_was_learnt_can_be_used():
+    """From repeated answers to an answer of that answerer, and to a pursuit that knows which queries are hard."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=(300, 2))
+    rights = {"Ann": 0.95, "Bob": 0.7, "Cem": 0.9}
+    rows = [
+        (item, QUERIES.names[q], who, int(truth[item, q]) ^ int(rng.random() > right))
+        for item in range(300) for q in range(2) for who, right in rights.items()
+    ]  # fmt: skip
+    columns = dict(zip(("item", "query", "answerer", "answer"), zip(*rows, strict=True), strict=True))
+    learnt = learn_confusions(columns, 2)
+    alone = {}
+    for who in rights:
+        alone[who] = pursuit(stopping=ip.MaxQueries(1)).session().answer("yes", by=learnt.reliability(who)).posterior[0]
+    assert alone["Ann"] > alone["Cem"] > alone["Bob"] > 0.5
+    with pytest.raises(ValueError, match="'Dan' is none"):
+        learnt.reliability("Dan")
+    by_query = learn_confusions(columns, 2, by="query").reliability(again=2)
+    assert pursuit(reliability=by_query).channel.again == 2
+    with pytest.raises(ValueError, match="by query"):
+        learn_confusions(columns, 2, by="query").reliability("Ann")

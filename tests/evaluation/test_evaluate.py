@@ -10,10 +10,11 @@ import infopursuit as ip
 from infopursuit.evaluation.baselines import NetworkSettings
 from infopursuit.evaluation.curve import confidence_curve, stops_at, summary
 from infopursuit.evaluation.evaluate import BLACK_BOX, MAP, PURSUIT, TREE, epsilons, evaluate, stops_of
-from infopursuit.evaluation.evaluation_text import stopping_in_words, to_text
+from infopursuit.evaluation.evaluation_text import to_text
 from infopursuit.evaluation.map_using_q import map_using_q, told_atoms
 from infopursuit.models import VAE, MLPBody
 from infopursuit.models.vae import log_evidence
+from infopursuit.stopping import stopping_in_words
 from worlds import KINDS, world_of
 
 NAMES = ["wings", "red", "loud"]

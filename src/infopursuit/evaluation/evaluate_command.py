@@ -12,10 +12,11 @@ from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point
 from infopursuit.evaluation.data_files import Examples, has_training_part, read_examples
 from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
-from infopursuit.evaluation.evaluation_text import stopping_in_words, tell
+from infopursuit.evaluation.evaluation_text import tell
 from infopursuit.evaluation.machine import write_result
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
+from infopursuit.stopping import stopping_in_words
 from infopursuit.storage import load_pursuit
 from infopursuit.terminal import Terminal
 

@@ -113,21 +113,6 @@ def verdict(found: Calibration) -> str:
     )
 
 
-def stopping_in_words(spec: dict[str, Any]) -> str:
-    """Rules, as JSON has them, in words.
-
-    >>> stopping_in_words({"rule": "confidence", "epsilon": 0.01, "patience": None})
-    'it is 99 % sure'
-    """
-    if spec["rule"] == "any_of":
-        return ", or ".join(stopping_in_words(member) for member in _rules(spec))
-    if spec["rule"] == "confidence":
-        return f"it is {_sure(1 - spec['epsilon'])} sure"
-    if spec["rule"] == "information_gain":
-        return f"no question is expected to tell more than {spec['epsilon']:g} nats"
-    return f"it has asked {_count(spec['n'])}" if spec["rule"] == "max_queries" else str(spec["rule"])
-
-
 def _rules(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return list(spec["members"]) if spec["rule"] == "any_of" else [spec]
 

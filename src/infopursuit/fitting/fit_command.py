@@ -11,7 +11,6 @@ from typing import Any
 
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.evaluate_command import share
-from infopursuit.evaluation.evaluation_text import stopping_in_words
 from infopursuit.fitting.facts import ANSWER_ERROR, Facts, read_facts
 from infopursuit.fitting.fit_table import LEAST_GAIN, default_stopping, fit_examples, fit_facts
 from infopursuit.fitting.labelled import LabelledTable, label_table
@@ -19,7 +18,7 @@ from infopursuit.fitting.trial import WRONG, Trial, hold_out, play, try_examples
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.wording import read_wording
 from infopursuit.session import Session
-from infopursuit.stopping import MaxQueries, Rule
+from infopursuit.stopping import MaxQueries, Rule, stopping_in_words
 from infopursuit.terminal import Terminal, table
 
 SUMMARY = "make a questionnaire from a table: csv or parquet in, model out"

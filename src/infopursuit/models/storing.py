@@ -16,6 +16,7 @@ from infopursuit.models.sample import Sample
 from infopursuit.models.smoothing import Blur, smoothing_from_spec
 from infopursuit.models.soften import SoftVAE, soften
 from infopursuit.models.table import TableModel
+from infopursuit.models.union import UnionModel
 from infopursuit.models.vae import VAE
 from infopursuit.types import Atoms, FloatArray
 
@@ -23,6 +24,13 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 ENCODER_DTYPES = {"float16": torch.float16, **DTYPES}
 TRIED = 64
 """Classes for which a VAE that was read is tried out."""
+
+
+def contains_training_data(model: FiniteModel | VAE) -> bool:
+    """Whether whoever has the model has the examples that it learnt from."""
+    if isinstance(model, UnionModel):
+        return any(contains_training_data(member) for member in model.models)
+    return isinstance(getattr(model, "base", model), (EmpiricalModel, AggregateVAE))
 
 
 def model_to_parts(model: FiniteModel | VAE) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -35,7 +43,7 @@ def model_to_parts(model: FiniteModel | VAE) -> tuple[dict[str, Any], dict[str, 
         "sizes": list(model.atoms.sizes),
         "n_classes": model.n_classes,
         "dtype": str(model.dtype).removeprefix("torch."),
-        "contains_training_data": isinstance(model, (EmpiricalModel, AggregateVAE)),
+        "contains_training_data": contains_training_data(model),
     }
     if isinstance(model, EmpiricalModel):
         more, tensors = _empirical_to_parts(model)
