@@ -29,6 +29,7 @@ LAYERS = (
     {"datasets", "plots"},
     {"shipped"},
     {"evaluation"},
+    {"overview"},
     {"fitting"},
     {"demo", "report", "server", "cluster", "asking_text"},
     {"ask"},

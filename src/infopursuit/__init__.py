@@ -10,6 +10,10 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.fit_table import fit_table
+from infopursuit.overview.asked import Asked, asked
+from infopursuit.overview.compare import compare_with_cart
+from infopursuit.overview.grow import strategy_tree
+from infopursuit.overview.tree import StrategyTree
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 from infopursuit.storage import load, save
@@ -19,6 +23,7 @@ from infopursuit.types import DamagedModel, ImpossibleAnswer
 __version__ = "0.1.0"
 
 __all__ = [
+    "Asked",
     "Confidence",
     "DamagedModel",
     "Explanation",
@@ -28,11 +33,15 @@ __all__ = [
     "MaxQueries",
     "Pursuit",
     "Session",
+    "StrategyTree",
     "Trace",
+    "asked",
+    "compare_with_cart",
     "fit_table",
     "load",
     "models",
     "posteriors",
     "queries",
     "save",
+    "strategy_tree",
 ]

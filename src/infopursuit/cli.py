@@ -15,6 +15,7 @@ from infopursuit import __version__, ask, demo
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
+from infopursuit.overview import strategy_command
 from infopursuit.report import explain_command
 from infopursuit.server import command as serve
 
@@ -50,6 +51,13 @@ COMMANDS: tuple[Command, ...] = (
         evaluate_command.add_arguments,
         evaluate_command.run,
         evaluate_command.EXAMPLES,
+    ),
+    Command(
+        "strategy",
+        strategy_command.SUMMARY,
+        strategy_command.add_arguments,
+        strategy_command.run,
+        strategy_command.EXAMPLES,
     ),
     Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),
     Command(
