@@ -63,10 +63,12 @@ class Comparison:
 
     def to_text(self, *, width: int = 80) -> str:
         """The figures, and both trees: side by side where there is room for both, else one below the other."""
-        lines = [*self._table(), "", *textwrap.wrap(self._told(), width), "", *self._agreement(), ""]
+        lines = [*self._table(), "", *textwrap.wrap(self._told(), width), "", *self._agreement(width), ""]
         half = (width - GAP) // 2
         if half >= ROOM:
-            lines += beside([tree.to_text(width=half).splitlines() for tree in self._trees()], gap=GAP)
+            blocks = [tree.to_text(width=half).splitlines() for tree in (self.pursuit_tree, self.cart_tree)]
+            low = max(block.index("") for block in blocks)  # both trees begin at the same line
+            lines += beside([[""] * (low - block.index("")) + block for block in blocks], gap=GAP)
         else:
             lines += [self.pursuit_tree.to_text(width=width), "", self.cart_tree.to_text(width=width)]
         return "\n".join(lines)
@@ -87,9 +89,6 @@ class Comparison:
         }
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
-    def _trees(self) -> tuple[StrategyTree, StrategyTree]:
-        return self.pursuit_tree, self.cart_tree
-
     def _table(self) -> list[str]:
         lines = [["", "right", "95 % interval", "questions", "paths"]]
         for row, paths in zip(self.rows, self.n_paths, strict=True):
@@ -109,7 +108,7 @@ class Comparison:
             )
         return " ".join(words)
 
-    def _agreement(self) -> list[str]:
+    def _agreement(self, width: int) -> list[str]:
         if not self.agreement:
             return ["One of the two asks nothing, so no questions can agree."]
         lines = [["the two ask", "inputs", "the same question", "about the same"]]
@@ -118,7 +117,7 @@ class Comparison:
             shares = [percent(each.same_query / n), percent(each.same_topic / n)]
             lines.append([f"as question {each.position}", f"{each.n_inputs:,}", *shares])
         told = f"Of the questions that the pursuit asks, {percent(self.shared)} are asked by {self.rows[1].name} too."
-        return [*table(lines, gap=2), "", told]
+        return [*table(lines, gap=2), "", *textwrap.wrap(told, width)]
 
 
 def compare_with_cart(

@@ -19,6 +19,9 @@ FORMAT = "infopursuit.strategy/1"
 LEADS = 0.2
 """A posterior from which on a class is named as one that leads; below, it is told how many are left."""
 
+BRIEF = ("columns", "patches")
+"""Kinds of queries whose names say as much as their sentences."""
+
 
 @dataclass(frozen=True)
 class TreeNode:
@@ -135,9 +138,10 @@ class StrategyTree:
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     def question(self, node: TreeNode) -> str:
-        """What is asked at a node, in words; a place in an image by its name, which is shorter."""
-        short = getattr(self.query_set, "shape", None) is not None and node.query not in self.query_set.worded
-        return f"{self.query_set.names[node.query]}?" if short else self.query_set.sentences[node.query]
+        """What is asked at a node, in words; of columns and patches the name, which is shorter than the sentence."""
+        queries = self.query_set
+        brief = queries.kind in BRIEF and node.query not in queries.worded
+        return f"{queries.names[node.query]}?" if brief else queries.sentences[node.query]
 
     def believed(self, node: TreeNode) -> str:
         """What is believed at a node in a few words: the class that leads, or how many are left."""
