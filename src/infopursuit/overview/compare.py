@@ -100,7 +100,7 @@ class Comparison:
         """Whether the pursuit is right more often, in sentences."""
         words = []
         for row, found in zip(self.rows[1:], self.differences, strict=True):
-            low, high = 100 * found.low, 100 * found.high
+            low, high = round(100 * found.low, 1), round(100 * found.high, 1)
             verdict = "more often than" if low > 0 else "less often than" if high < 0 else "about as often as"
             words.append(
                 f"The pursuit is right {verdict} {row.name}: {100 * found.mean:+.1f} points ({low:+.1f} to "

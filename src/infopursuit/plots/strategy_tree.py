@@ -100,11 +100,11 @@ def _legend(
 def _new_axes(tree: StrategyTree, size: tuple[float, float]) -> Axes:
     from matplotlib.figure import Figure
 
-    dots = "; …: it asks on" if any(node.cut for node in tree.nodes()) else ""
-    inputs = "" if tree.n_inputs is None else f", and the way of {tree.n_inputs:,} inputs"
+    dots = "; … it asks on" if any(node.cut for node in tree.nodes()) else ""
+    inputs = "" if tree.n_inputs is None else f"; the ways of {tree.n_inputs:,} inputs"
     said = (
         Word(f"The first questions of {tree.name}", INK, True, HEAD),
-        Word(f"{tree.depth} deep{inputs}; shares: {tree.share_of}{dots}", FAINT, False, NOTE),
+        Word(f"{tree.depth} deep{inputs}; shares {tree.share_of}{dots}", FAINT, False, NOTE),
     )
     edge = 0.15
     wide = max(size[0] / 72 + 2 * edge, 3.6)
