@@ -31,6 +31,7 @@ LAYERS = (
     {"datasets", "plots"},
     {"shipped"},
     {"evaluation"},
+    {"overview"},
     {"fitting", "deployment"},
     {"demo", "report", "server", "cluster", "asking_text"},
     {"ask"},

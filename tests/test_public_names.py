@@ -11,17 +11,20 @@ import pytest
 import infopursuit as ip
 
 PUBLIC = {
-    "infopursuit": """Confidence DamagedModel Explanation ImpossibleAnswer InformationGain InformationPursuitClassifier
-        Likely MaxQueries Pursuit Reliability Session Trace answerers drift fit_table load models posteriors queries
-        save""",
+    "infopursuit": """Asked Confidence DamagedModel Explanation ImpossibleAnswer InformationGain
+        InformationPursuitClassifier Likely MaxQueries Pursuit Reliability Session StrategyTree Trace
+        answerers asked compare_with_cart drift fit_table load models posteriors queries save
+        strategy_tree""",
     "infopursuit.queries": """Columns Concepts Functions Patches QuerySet Recipe Words columns concepts from_spec
         functions guess patches words""",
     "infopursuit.models": """VAE AggregateVAE Blur ConvBody EmpiricalModel FiniteModel Flip Learner MLPBody Moves
         PaperBody Sample SoftVAE TableModel Training UnionModel aggregate empirical latent_classes load_vae naive_bayes
         save_vae soften train vae""",
     "infopursuit.posteriors": "SMC Bank Belief ExactPosterior FiniteBank Langevin LangevinPosterior SMCPosterior",
-    "infopursuit.plots": """calibration compare first_queries heatmap image_trace posterior save text_trace
-        trade_off""",
+    "infopursuit.overview": """Agreement Asked Branch Comparison StrategyTree TreeNode asked compare_with_cart
+        strategy_tree""",
+    "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace posterior save
+        strategy_tree text_trace trade_off""",
 }
 OPTIONAL = {
     "captum",

@@ -12,6 +12,10 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.fit_table import fit_table
+from infopursuit.overview.asked import Asked, asked
+from infopursuit.overview.compare import compare_with_cart
+from infopursuit.overview.grow import strategy_tree
+from infopursuit.overview.tree import StrategyTree
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 from infopursuit.storage import load, save
@@ -21,6 +25,7 @@ from infopursuit.types import DamagedModel, ImpossibleAnswer, Likely
 __version__ = "0.1.0"
 
 __all__ = [
+    "Asked",
     "Confidence",
     "DamagedModel",
     "Explanation",
@@ -32,8 +37,11 @@ __all__ = [
     "Pursuit",
     "Reliability",
     "Session",
+    "StrategyTree",
     "Trace",
     "answerers",
+    "asked",
+    "compare_with_cart",
     "drift",
     "fit_table",
     "load",
@@ -41,4 +49,5 @@ __all__ = [
     "posteriors",
     "queries",
     "save",
+    "strategy_tree",
 ]

@@ -16,6 +16,7 @@ from infopursuit.deployment import card_command, drift_command
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
+from infopursuit.overview import strategy_command
 from infopursuit.report import explain_command
 from infopursuit.server import command as serve
 
@@ -54,6 +55,13 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("drift", drift_command.SUMMARY, drift_command.add_arguments, drift_command.run, drift_command.EXAMPLES),
     Command("card", card_command.SUMMARY, card_command.add_arguments, card_command.run, card_command.EXAMPLES),
+    Command(
+        "strategy",
+        strategy_command.SUMMARY,
+        strategy_command.add_arguments,
+        strategy_command.run,
+        strategy_command.EXAMPLES,
+    ),
     Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),
     Command(
         "reproduce",

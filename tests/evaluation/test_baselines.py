@@ -25,7 +25,7 @@ from infopursuit.evaluation.baselines import rows as rows_module
 from infopursuit.evaluation.baselines.inputs import Inputs
 from infopursuit.evaluation.baselines.network import build_network
 from infopursuit.evaluation.baselines.rows import hold_out
-from infopursuit.evaluation.baselines.trees import _questions, answer_matrix, feature_queries
+from infopursuit.evaluation.baselines.trees import answer_matrix, feature_queries, questions_by_node
 from infopursuit.models.augmentation import Moves
 from infopursuit.queries import concepts, patches
 from infopursuit.types import DamagedModel
@@ -178,7 +178,7 @@ def test_a_patch_whose_pixels_were_seen_is_no_question():
         children_left=np.array([1, -1, 3, -1, 5, -1, 7, -1, 9, -1, -1]),
         children_right=np.array([2, -1, 4, -1, 6, -1, 8, -1, 10, -1, -1]),
     )
-    asked = _questions(SimpleNamespace(tree_=chain), feature_queries(query_set), query_set)
+    asked = questions_by_node(SimpleNamespace(tree_=chain), feature_queries(query_set), query_set)
     assert asked.tolist() == [0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2]
 
 

@@ -7,6 +7,8 @@
 | the same as lines that rise and fall | `posterior` |
 | two pursuits of one input, and where they part | `compare` |
 | which queries are asked first and how often | `first_queries` |
+| which queries are asked about which class | `asked_by_class` |
+| the first questions of a strategy as a tree | `strategy_tree` |
 | how often it is right against how much it asks | `trade_off` |
 | how often it is right when it says how sure it is | `calibration` |
 | one image's pursuit in a terminal | `text_trace` |
@@ -17,6 +19,7 @@ opens a window or touches pyplot. Colours are told apart with every kind of colo
 alone.
 """
 
+from infopursuit.plots.asked_by_class import asked_by_class
 from infopursuit.plots.calibration import calibration
 from infopursuit.plots.compare import compare
 from infopursuit.plots.curves import trade_off
@@ -25,9 +28,11 @@ from infopursuit.plots.heatmap import heatmap
 from infopursuit.plots.images import image_trace
 from infopursuit.plots.posterior import posterior
 from infopursuit.plots.saving import save
+from infopursuit.plots.strategy_tree import strategy_tree
 from infopursuit.plots.text import text_trace
 
 __all__ = [
+    "asked_by_class",
     "calibration",
     "compare",
     "first_queries",
@@ -35,6 +40,7 @@ __all__ = [
     "image_trace",
     "posterior",
     "save",
+    "strategy_tree",
     "text_trace",
     "trade_off",
 ]

@@ -53,7 +53,7 @@ class Tree:
 
     def nodes(self, values: Any) -> IntArray:
         """(B, depth + 1) where each input is after 0, 1, ... splits; it stays where it has come to a leaf."""
-        return _nodes(self.estimator, answer_matrix(self.query_set, values))
+        return node_paths(self.estimator, answer_matrix(self.query_set, values))
 
     def by_depth(self, values: Any, labels: Any, depths: Sequence[int] | None = None) -> list[TreePoint]:
         """The tree cut off at several depths, which is what a tree grown to that depth only would be."""
@@ -115,7 +115,7 @@ def fit_tree(query_set: QuerySet, values: Any, labels: Any, *, validation: float
     matrix, owner = answer_matrix(query_set, values), feature_queries(query_set)
     learn, choose = hold_out(targets, validation, seed)
     trial = DecisionTreeClassifier(random_state=seed).fit(matrix[learn], targets[learn])
-    nodes = _nodes(trial, matrix[choose])  # (N, depth + 1)
+    nodes = node_paths(trial, matrix[choose])  # (N, depth + 1)
     guesses = trial.classes_[trial.tree_.value[:, 0].argmax(axis=1)]  # (nodes,)
     accuracy = (guesses[nodes] == targets[choose, None]).mean(axis=0)
     depth = int(accuracy.argmax())  # the smallest of the best
@@ -124,7 +124,7 @@ def fit_tree(query_set: QuerySet, values: Any, labels: Any, *, validation: float
         query_set,
         classes,
         final,
-        _questions(final, owner, query_set),
+        questions_by_node(final, owner, query_set),
         int(final.get_depth()),
         float(accuracy[depth]),
         time.perf_counter() - begin,
@@ -171,7 +171,7 @@ def _as_index(query_set: QuerySet) -> Any:
     return several | (query_set.n_answers <= 2)
 
 
-def _nodes(estimator: Any, matrix: FloatArray) -> IntArray:
+def node_paths(estimator: Any, matrix: FloatArray) -> IntArray:
     """(B, depth + 1) where each row is after 0, 1, ... splits."""
     found = []
     for start in range(0, len(matrix), AT_A_TIME):
@@ -183,7 +183,7 @@ def _nodes(estimator: Any, matrix: FloatArray) -> IntArray:
     return np.concatenate(found).astype(np.int64)
 
 
-def _questions(estimator: Any, owner: IntArray, query_set: QuerySet) -> IntArray:
+def questions_by_node(estimator: Any, owner: IntArray, query_set: QuerySet) -> IntArray:
     """(nodes,) how many questions that show something new have been asked on the way to each node."""
     tree, query_part = estimator.tree_, query_set.parts.query_part
     asked = np.zeros(tree.node_count, dtype=np.int64)
