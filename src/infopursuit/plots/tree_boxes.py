@@ -10,7 +10,7 @@ import numpy as np
 from infopursuit.explanation import percent
 from infopursuit.plots.lettering import Word, short
 from infopursuit.plots.style import FAINT, INK, NOTE, RIGHT
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Likely
 
 if TYPE_CHECKING:
     from infopursuit.overview.tree import Branch, StrategyTree, TreeNode
@@ -113,7 +113,8 @@ def _seen(tree: StrategyTree, node: TreeNode) -> tuple[FloatArray, IntArray] | N
     pixels = np.full(shape[0] * shape[1], np.nan)
     for query, answer in node.history:
         atoms = tree.query_set.query_atoms[query]
-        for atom, cell in zip(atoms[atoms != UNKNOWN].tolist(), answer or (), strict=False):
+        cells = answer.cells if isinstance(answer, Likely) else answer or ()
+        for atom, cell in zip(atoms[atoms != UNKNOWN].tolist(), cells, strict=False):
             if cell != UNKNOWN:
                 pixels[atom] = cell
     nothing = np.zeros(0, dtype=np.int64)
