@@ -19,7 +19,7 @@ LAYERS = (
     {"explanation"},
     {"queries", "models"},
     {"posteriors"},
-    {"information", "stopping"},
+    {"information", "stopping", "terms"},
     {"trace"},
     {"engine"},
     {"session"},

@@ -11,8 +11,9 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.fit_table import fit_table
 from infopursuit.session import Session
-from infopursuit.stopping import Confidence, InformationGain, MaxQueries
+from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
 from infopursuit.storage import load, save
+from infopursuit.terms import Terms
 from infopursuit.trace import Trace
 from infopursuit.types import DamagedModel, ImpossibleAnswer
 
@@ -25,9 +26,11 @@ __all__ = [
     "ImpossibleAnswer",
     "InformationGain",
     "InformationPursuitClassifier",
+    "MaxCost",
     "MaxQueries",
     "Pursuit",
     "Session",
+    "Terms",
     "Trace",
     "fit_table",
     "load",

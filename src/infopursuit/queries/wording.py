@@ -53,7 +53,7 @@ def reword(queries: QuerySet, wording: Mapping[str, Wording | str]) -> QuerySet:
         entry = wording[key]
         entry = Wording(entry) if isinstance(entry, str) else entry
         if key not in known:
-            raise ValueError(f"wording names {key!r}, which is not asked about; {_near(key, list(known))}")
+            raise ValueError(f"wording names {key!r}, which is not asked about; {near(key, list(known))}")
         if len(known[key]) > 1 and entry.sentence is not None and "{}" not in entry.sentence:
             raise ValueError(
                 f"wording of {key!r} is {entry.sentence!r}, which would word {len(known[key])} questions alike; write "
@@ -198,14 +198,15 @@ def _choices(queries: QuerySet, index: int, given: Mapping[str, str]) -> Sequenc
     for name, said in given.items():
         at = place.get(name, place.get(name.lower()))
         if at is None:
-            raise ValueError(f"wording names {name!r}, no answer to {queries.names[index]!r}; {_near(name, old)}")
+            raise ValueError(f"wording names {name!r}, no answer to {queries.names[index]!r}; {near(name, old)}")
         new[at] = said
     if len(set(new)) < len(new):
         raise ValueError(f"wording calls two answers to {queries.names[index]!r} alike: {', '.join(new)}")
     return new
 
 
-def _near(name: str, known: Sequence[str]) -> str:
+def near(name: str, known: Sequence[str]) -> str:
+    """What somebody may have meant by a name that is not known, or what names there are."""
     lowered = {entry.lower(): entry for entry in known}
     near = [lowered[entry] for entry in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
     if near:
