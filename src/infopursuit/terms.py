@@ -15,7 +15,7 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import near
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
-Condition = tuple[str | int, tuple[Any, ...] | None]
+Condition = tuple[str | int, list[Any] | None]
 """A query, and the answers of which one must be known; None: it must have been asked, whatever the answer."""
 
 
@@ -324,7 +324,7 @@ def _conditions(key: Any, value: Any) -> tuple[Condition, ...]:
             raise ValueError(f"{where} is {each!r}; expected (other query, choice)")
         else:
             other, choice = each
-            several = tuple(choice) if isinstance(choice, (list, set, frozenset)) else (choice,)
+            several = list(choice) if isinstance(choice, (list, set, frozenset)) else [choice]
             if not several:
                 raise ValueError(f"{where} names no answer to {other!r}; name one, or leave the choices out")
             conditions.append((_key(other, where), None if choice is None else several))
