@@ -108,21 +108,22 @@ def random_terms(world, rng, *, budget=False):
     costs = [float(c) for c in rng.choice([0.0, 0.5, 1.0, 1.0, 2.0, 7.25], size=n)]
     order, requires = rng.permutation(n).tolist(), {}
     for place, query in enumerate(order):
-        if place and rng.random() < 0.45:
-            others = rng.choice(order[:place], size=min(place, int(rng.integers(1, 3))), replace=False).tolist()
+        if place and rng.random() < 0.75:
+            some = 2 if place > 1 and rng.random() < 0.2 else 1
+            others = rng.choice(order[:place], size=some, replace=False).tolist()
             requires[query] = [(other, _wanted(world, other, rng)) for other in others]
-    forbidden = {q for q in range(n) if rng.random() < 0.15}
+    forbidden = {q for q in range(n) if rng.random() < 0.08}
     if len(forbidden) == n:
         forbidden = set()
-    most = float(rng.choice([0.0, 1.0, 2.5, 4.0, 9.0])) if budget else None
+    most = float(rng.choice([0.0, 5.0, 12.0, 40.0, 40.0])) if budget else None
     return Termed(world.truth, costs, requires, forbidden, most)
 
 
 def _wanted(world, other, rng):
     """Some answers to a query, but not all; or None for any."""
-    if rng.random() < 0.2:
-        return None
     sizes = world.queries.n_cells[other][world.queries.query_atoms[other] >= 0].tolist()
+    if rng.random() < (0.3 if len(sizes) == 1 else 0.7):
+        return None
     answers = list(itertools.product(*map(range, sizes)))
     some = int(rng.integers(1, len(answers))) if len(sizes) == 1 else 1
     return {answers[i] for i in rng.permutation(len(answers))[:some]}

@@ -13,8 +13,8 @@ import infopursuit as ip
 PUBLIC = {
     "infopursuit": """Confidence DamagedModel Explanation ImpossibleAnswer InformationGain InformationPursuitClassifier
         MaxCost MaxQueries Pursuit Session Terms Trace fit_table load models posteriors queries save""",
-    "infopursuit.queries": """Columns Concepts Functions Patches QuerySet Recipe Words columns concepts from_spec
-        functions guess patches words""",
+    "infopursuit.queries": """Columns Concepts Functions Panels Patches QuerySet Recipe Words columns concepts
+        from_spec functions guess panels patches words""",
     "infopursuit.models": """VAE AggregateVAE Blur ConvBody EmpiricalModel FiniteModel Flip Learner MLPBody Moves
         PaperBody Sample SoftVAE TableModel Training UnionModel aggregate empirical latent_classes load_vae naive_bayes
         save_vae soften train vae""",

@@ -30,7 +30,7 @@ from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.models.vae import VAE
 from infopursuit.posteriors import Bank
 from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
-from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.wording import words_from_spec, words_to_spec
 from infopursuit.stopping import rule_from_spec
 from infopursuit.types import DamagedModel
 
@@ -69,7 +69,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
         "written_by": _versions(),
         "tensors": {"file": f"tensors-{digest[:16]}.safetensors", "sha256": digest, "bytes": len(payload)},
         "classes": _labels_to_spec(pursuit.classes),
-        "queries": {"kind": pursuit.queries.kind, "spec": pursuit.queries.to_spec(), **_wording_spec(pursuit.queries)},
+        "queries": {"kind": pursuit.queries.kind, "spec": pursuit.queries.to_spec(), **words_to_spec(pursuit.queries)},
         "model": spec,
         "pursuit": {
             "stopping": pursuit.stopping.to_spec(),
@@ -107,7 +107,7 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
         tensors = _read_tensors(folder, manifest["tensors"])
         model = model_from_parts(manifest["model"], tensors)
         queries = query_builders.from_spec(manifest["queries"]["kind"], manifest["queries"]["spec"], functions)
-        queries = _with_wording(queries, manifest["queries"].get("wording", {}))
+        queries = words_from_spec(queries, manifest["queries"].get("wording", {}))
         classes = _labels_from_spec(manifest["classes"])
         pursuit = Pursuit(
             model if device is None else model.to(device),
@@ -201,17 +201,6 @@ def _settings(spec: dict[str, Any]) -> dict[str, Any]:
     return {name: spec[name] for name in ("exact_gains", "patience", "seed", "n_states", "n_screened", "budget")}
 
 
-def _with_wording(queries: QuerySet, spec: dict[str, Any]) -> QuerySet:
-    """The queries in the words that somebody gave them."""
-    words = {}
-    for name, entry in spec.items():
-        sentence, choices = entry["sentence"], entry["choices"]
-        if not isinstance(sentence, str) or not isinstance(choices, list) or not all(type(c) is str for c in choices):
-            raise DamagedModel(f"the wording of {name!r} is not a sentence and a list of choices")
-        words[queries.names.index(name)] = (sentence, choices or None)
-    return queries.with_words(words) if words else queries
-
-
 def _posterior(spec: dict[str, Any], model: FiniteModel | VAE) -> Any:
     """The settings of the sampler that a VAE has; folders with finite models have none."""
     return posterior_from_spec(spec["posterior"], model) if isinstance(model, VAE) else spec.get("posterior", "exact")
@@ -261,18 +250,6 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
         if hasattr(classifier, "feature_names_in_")
         else None,
     }
-
-
-def _wording_spec(queries: QuerySet) -> dict[str, Any]:
-    """The words that somebody gave to queries, if to any; several atoms at once have no names for their answers."""
-    words = {
-        queries.names[q]: {
-            "sentence": queries.sentences[q],
-            "choices": list(queries.choices(q)) if (queries.query_atoms[q] >= 0).sum() == 1 else [],
-        }
-        for q in sorted(queries.worded)
-    }
-    return {"wording": words} if words else {}
 
 
 def _exact_gains(pursuit: Pursuit) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import DamagedModel
 
 MOST_BYTES = 8 * 2**20
 """A wording file larger than this is refused before it is read."""
@@ -84,6 +85,33 @@ def read_wording(path: Any) -> dict[str, Wording]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
     return _from_yaml(text, file) if ending in YAML else _from_csv(text, file)
+
+
+# ---- saved with a query set -----------------------------------------------------------------------------------------
+
+
+def words_to_spec(queries: QuerySet) -> dict[str, Any]:
+    """The words that somebody gave to queries, if to any, as JSON data; several atoms at once have no names for their
+    answers."""
+    words = {
+        queries.names[q]: {
+            "sentence": queries.sentences[q],
+            "choices": list(queries.choices(q)) if (queries.query_atoms[q] >= 0).sum() == 1 else [],
+        }
+        for q in sorted(queries.worded)
+    }
+    return {"wording": words} if words else {}
+
+
+def words_from_spec(queries: QuerySet, spec: Mapping[str, Any]) -> QuerySet:
+    """The queries in the words that somebody gave them."""
+    words = {}
+    for name, entry in spec.items():
+        sentence, choices = entry["sentence"], entry["choices"]
+        if not isinstance(sentence, str) or not isinstance(choices, list) or not all(type(c) is str for c in choices):
+            raise DamagedModel(f"the wording of {name!r} is not a sentence and a list of choices")
+        words[queries.names.index(name)] = (sentence, choices or None)
+    return queries.with_words(words) if words else queries
 
 
 # ---- CSV ------------------------------------------------------------------------------------------------------------
