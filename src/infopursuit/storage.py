@@ -11,6 +11,7 @@ import hashlib
 import json
 import logging
 import platform
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ from infopursuit import queries as query_builders
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
-from infopursuit.information.sampled import SampledChooser
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.models.vae import VAE
@@ -32,6 +32,7 @@ from infopursuit.posteriors import Bank
 from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
 from infopursuit.queries.wording import words_from_spec, words_to_spec
 from infopursuit.stopping import rule_from_spec
+from infopursuit.terms import Terms
 from infopursuit.types import DamagedModel
 
 logger = logging.getLogger(__name__)
@@ -75,11 +76,10 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
             "stopping": pursuit.stopping.to_spec(),
             "patience": pursuit.patience,
             "seed": pursuit.seed,
-            "exact_gains": _exact_gains(pursuit),
-            "n_states": pursuit.chooser.n_states,
-            "n_screened": pursuit.chooser.n_screened,
+            **asdict(pursuit.work),
             "budget": pursuit.budget,
             **_posterior_spec(pursuit),
+            **_terms_spec(pursuit),
         },
         "classifier": extra,
     }
@@ -117,6 +117,7 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
             classes=classes,
             **_settings(manifest["pursuit"]),
         )
+        pursuit.seconds = _seconds(manifest["pursuit"])  # the work was fitted to it when the pursuit was built
         return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
     except DamagedModel:
         raise
@@ -198,7 +199,15 @@ def _settings(spec: dict[str, Any]) -> dict[str, Any]:
     for name, least in (("patience", 0), ("seed", 0), ("n_states", 1), ("n_screened", 1), ("budget", 1)):
         if type(spec[name]) is not int or spec[name] < least:
             raise DamagedModel(f"{name} is {spec[name]!r}; expected a whole number from {least} on")
-    return {name: spec[name] for name in ("exact_gains", "patience", "seed", "n_states", "n_screened", "budget")}
+    found = {name: spec[name] for name in ("exact_gains", "patience", "seed", "n_states", "n_screened", "budget")}
+    return {**found, "terms": Terms.from_spec(spec["terms"])} if "terms" in spec else found
+
+
+def _seconds(spec: dict[str, Any]) -> float | None:
+    seconds = spec.get("seconds")
+    if seconds is not None and (type(seconds) is not float or not 0 < seconds < float("inf")):
+        raise DamagedModel(f"seconds is {seconds!r}; expected a number above 0")
+    return seconds
 
 
 def _posterior(spec: dict[str, Any], model: FiniteModel | VAE) -> Any:
@@ -215,6 +224,8 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
         model=spec["model"] if spec["model"] is not None else pursuit.model,
         posterior=pursuit.posterior_settings if posterior is None else posterior,
         stopping=pursuit.stopping if spec["stopping_given"] else None,
+        terms=pursuit.terms if pursuit.terms else None,
+        seconds=pursuit.seconds,
         **{name: spec[name] for name in ("patience", "random_state", "dtype", "exact_gains")},
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
@@ -252,10 +263,10 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
     }
 
 
-def _exact_gains(pursuit: Pursuit) -> bool:
-    """What `Pursuit` takes to compute gains in the same way again."""
-    chooser = pursuit.chooser
-    return chooser.on_all_draws if isinstance(chooser, SampledChooser) else chooser.exact
+def _terms_spec(pursuit: Pursuit) -> dict[str, Any]:
+    """The terms, if there are any, and the limit of time that the work was fitted to."""
+    terms = {"terms": pursuit.terms.to_spec()} if pursuit.terms else {}
+    return terms if pursuit.seconds is None else {**terms, "seconds": float(pursuit.seconds)}
 
 
 def _posterior_spec(pursuit: Pursuit) -> dict[str, Any]:
@@ -343,6 +354,8 @@ def _card(pursuit: Pursuit, spec: dict[str, Any]) -> str:
         f"- Classes ({len(pursuit.classes)}): {shown}\n"
         f"- Queries: {len(pursuit.queries)} ({pursuit.queries.kind}), such as {pursuit.queries.sentences[0]!r}\n"
         f"- Model: {described}\n"
-        f"- Stops: {pursuit.stopping}, patience {pursuit.patience}\n\n{data}\n\n"
+        f"- Stops: {pursuit.stopping}, patience {pursuit.patience}\n"
+        + "".join(f"- Terms: {sentence}\n" for sentence in pursuit.bound.in_words())
+        + f"\n{data}\n\n"
         f"Read it with `infopursuit.load(folder)`. `manifest.json` says the rest.\n"
     )

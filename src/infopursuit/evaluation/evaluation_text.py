@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from infopursuit.evaluation.calibration import Bin, Calibration
 from infopursuit.evaluation.table import Z
-from infopursuit.explanation import REASONS
+from infopursuit.explanation import REASONS, amount
 from infopursuit.progress import bar
 from infopursuit.terminal import Terminal, table
 
@@ -125,6 +125,8 @@ def stopping_in_words(spec: dict[str, Any]) -> str:
         return f"it is {_sure(1 - spec['epsilon'])} sure"
     if spec["rule"] == "information_gain":
         return f"no question is expected to tell more than {spec['epsilon']:g} nats"
+    if spec["rule"] == "max_cost":
+        return f"what is left to ask would cost more than {amount(spec['cost'])} together with what was asked"
     return f"it has asked {_count(spec['n'])}" if spec["rule"] == "max_queries" else str(spec["rule"])
 
 
