@@ -15,6 +15,7 @@ from infopursuit.asking_text import (
     final_lines,
     help_lines,
     panel_lines,
+    panel_things,
     patch_lines,
     posterior_lines,
     why_lines,
@@ -141,7 +142,8 @@ class Talk:
         self.terminal.tell(question.sentence, style="bold")
         if isinstance(self.pursuit.queries, Patches):
             self.terminal.say(*patch_lines(self.session, self.terminal))
-        self.terminal.say(*panel_lines(self.session, self.terminal))
+        if panel_things(self.session):
+            self.terminal.say(*panel_lines(self.session, self.terminal))
         self.terminal.say(*choices_line(self.session, self.terminal))
 
     def _listen(self) -> Word | Answer | None:

@@ -82,7 +82,8 @@ def choices_line(session: Session, terminal: Terminal) -> list[str]:
     queries = session.pursuit.queries
     things = panel_things(session)
     if things:
-        text = f"{len(things)} answers, in this order, with commas between them, ? not known; or d, b, w, s, h"
+        each = "answers, in this order, with commas between them, ? not known"
+        text = f"{len(things)} {each}; or d, b, w, s, h" if len(things) > 1 else "one of these; or d, b, w, s, h"
     elif isinstance(queries, Patches):
         high, wide = queries.size
         text = f"{high} rows of {wide} pixels, 1 lit, 0 dark, ? not known; or d, b, w, s, h"
@@ -142,9 +143,10 @@ def panel_lines(session: Session, terminal: Terminal) -> list[str]:
     """The things that are asked for together, with what may be answered to each."""
     lines = []
     for thing in panel_things(session):
-        numbered = is_numbered(thing.choices)
+        numbered = is_numbered(thing.choices) and not thing.bounds
         shown = [f"{i} {choice}" if numbered else choice for i, choice in enumerate(thing.choices, start=1)]
-        lines += _wrap(f"{thing.name}: {'; '.join(shown)}", terminal, "  ", "    ")
+        number = "a number, or " if thing.bounds else ""
+        lines += _wrap(f"{thing.name}: {number}{'; '.join(shown)}", terminal, "  ", "    ")
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Sequence
@@ -51,7 +52,8 @@ def understand(text: str, queries: QuerySet, query: int) -> Word | Answer:
     """
     said = " ".join(text.strip().lower().replace("’", "'").split())
     choices = queries.choices(query)
-    several = int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
+    together = isinstance(queries, Panels) and bool(queries.things(query))
+    several = together or int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
     if not several:
         names = [" ".join(str(choice).lower().split()) for choice in choices]
         if said in names:
@@ -101,7 +103,8 @@ def _cells(said: str, queries: QuerySet, query: int) -> Answer:
 
 def _panel(said: str, things: Sequence[Thing], queries: QuerySet, query: int) -> Answer:
     """What a panel tells, thing by thing: "y n ?", with commas where answers have several words; or in full."""
-    parts = [part.strip() for part in said.split(",")] if "," in said else said.split()
+    parts = [said] if len(things) == 1 else said.split(",") if "," in said else said.split()
+    parts = [part.strip() for part in parts]
     if len(parts) != len(things):
         try:
             return queries.to_answer(query, said)
@@ -127,8 +130,16 @@ def _one_of(said: str, thing: Thing) -> str | None:
     names = [" ".join(choice.lower().split()) for choice in thing.choices]
     if said in names:
         return thing.choices[names.index(said)]
-    if is_numbered(thing.choices) and said.isascii() and said.isdigit() and 1 <= int(said) <= len(names):
+    if (
+        is_numbered(thing.choices)
+        and not thing.bounds
+        and said.isascii()
+        and said.isdigit()
+        and 1 <= int(said) <= len(names)
+    ):
         return thing.choices[int(said) - 1]
+    with contextlib.suppress(ValueError):
+        return thing.choices[thing.cell_of(float(said))]
     starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
     if len(starting) == 1:
         return thing.choices[starting[0]]

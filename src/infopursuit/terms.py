@@ -257,7 +257,8 @@ def _looked_up(queries: QuerySet, other: str | int, where: str) -> tuple[QuerySe
         holders = tuple(queries.names.index(name) for name, inside in members.items() if other in inside)
         return base, base.names.index(other), holders
     if isinstance(other, str) and other not in queries.names:
-        raise ValueError(f"{where} wants an answer to {other!r}, which is no query; {near(other, queries.names)}")
+        known = [*queries.names, *(() if base is None else base.names)]
+        raise ValueError(f"{where} wants an answer to {other!r}, which is no query; {near(other, known)}")
     (index,) = _named(queries, other, where)
     return queries, index, (index,)
 

@@ -89,19 +89,15 @@ def test_what_is_no_answer_to_a_panel(value, says):
 
 def test_thresholds_of_a_column_are_merged_and_said_shortly():
     low, middle, high = AGE.names
+    a, b, c = (name.removeprefix("age > ") for name in AGE.names)
     qs = panels(AGE, {"visit": ["age"]})
     assert qs.names == ("visit",)
     assert qs.query_atoms.tolist() == [[0]]
     assert qs.n_answers.tolist() == [4]
-    assert list(qs.choices(0)) == [
-        f"{low}: no",
-        f"{low}: yes, {middle}: no",
-        f"{middle}: yes, {high}: no",
-        f"{high}: yes",
-    ]
+    assert list(qs.choices(0)) == [f"age: up to {a}", f"age: {a} to {b}", f"age: {b} to {c}", f"age: above {c}"]
     assert qs.to_answer(0, {high: "yes"}) == qs.to_answer(0, {low: "yes", high: "yes", middle: "yes"}) == (3,)
-    assert qs.to_answer(0, {low: "no"}) == (0,)
-    assert qs.to_answer(0, {low: "yes", middle: "no"}) == (1,)
+    assert qs.to_answer(0, {low: "no"}) == qs.to_answer(0, {"age": f"up to {a}"}) == (0,)
+    assert qs.to_answer(0, {low: "yes", middle: "no"}) == qs.to_answer(0, [f"{a} to {b}"]) == (1,)
     for choice in qs.choices(0):
         assert qs.say_answer(0, qs.to_answer(0, choice)) == choice
     with pytest.raises(ValueError, match="contradict each other"):
@@ -110,8 +106,28 @@ def test_thresholds_of_a_column_are_merged_and_said_shortly():
         qs.to_answer(0, {low: "yes"})
     np.testing.assert_array_equal(qs.answers(TABLE)[:, 0, 0], AGE.observe(TABLE)[:, 0])
     two = panels(AGE, {"visit": [low, high]})
+    assert two.names == (middle, "visit")
     assert two.n_answers.tolist() == [2, 3]
     assert two.query_cells[1, 0].tolist() == [0, 1, 1, 2]
+    measured = {0: 0, float(a): 0, int(b): 1, float(c) + 0.5: 3}
+    assert {number: qs.to_answer(0, {"age": number})[0] for number in measured} == measured
+    assert qs.to_answer(0, [str(c)]) == (2,)
+    with pytest.raises(ValueError, match="is no answer"):
+        qs.to_answer(0, {"age": "old"})
+    own = panels(AGE, {"age": ["age"]})
+    assert (own[0].sentence, own.say(0, (1,))) == ("age?", f"age: {a} to {b}")
+    assert own.to_answer(0, f"{a} to {b}") == (1,)
+
+
+def test_other_queries_about_one_thing_are_said_by_few_of_their_answers():
+    base = columns(TABLE[["bill"]], yes_no=True)
+    assert base.names == ("bill is cone", "bill is dagger", "bill is hooked")
+    qs = panels(base, {"look": ["bill"]})
+    assert list(qs.choices(0)) == ["bill is cone: yes", "bill is dagger: yes", "bill is hooked: yes"]
+    two = panels(base, {"look": ["bill is cone", "bill is dagger"]})
+    assert list(two.choices(1)) == ["bill is cone: yes", "bill is dagger: yes", "bill is cone: no, bill is dagger: no"]
+    for choice in two.choices(1):
+        assert two.say_answer(1, two.to_answer(1, choice)) == choice
 
 
 def test_whole_categories_keep_their_choices():

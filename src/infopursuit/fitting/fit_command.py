@@ -88,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
         asked = None
         if given.terms or given.groups:  # terms name questions, so these are made before rows are held out
             asked = with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
+            given.terms.bind(asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
         clf = fit_examples(rows, args.queries, args.model, wording, settings, given.groups)
         terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {model_in_words(clf)}.")

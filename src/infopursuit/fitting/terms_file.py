@@ -34,7 +34,8 @@ def read_terms(path: Any) -> TermsFile:
     ``query,cost,requires,forbidden,group`` of which all but the first and one more may be left out. YAML and JSON:
     ``query: 5`` for its cost, or ``query:`` with ``cost:``, ``requires:``, ``forbidden:`` and ``group:`` below it. What
     is required reads ``sex = female``; ``ultrasound`` alone: once it was asked; ``a = yes & b = round | oval``: both,
-    and of several answers one. A group's cost is that of its own line, else the sum of its members'.
+    and of several answers one. A group's cost is that of its own line, else the sum of its members'. A column that
+    is its own group is asked as one: what it is, not whether it is above one threshold and then another.
     """
     file = Path(path).expanduser()
     text = read_text(file, (*YAML, *CSV, *JSON), "terms")
@@ -59,7 +60,7 @@ def _made(rows: Mapping[str, Mapping[str, Any]], file: Path) -> TermsFile:
         cost = _cost(row.get("cost"), where)
         needed, never = _requires(row.get("requires"), where), _forbidden(row.get("forbidden"), where)
         inside = str(row.get("group", "") or "").strip()
-        if inside:
+        if inside and inside != key:
             if needed or never:
                 raise ValueError(
                     f"{where} is asked with its group {inside!r} only; write what it requires, or that it is "

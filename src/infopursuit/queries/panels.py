@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 
+from infopursuit.queries.choices import YES_NO
 from infopursuit.queries.queryset import MAX_ANSWERS, QuerySet
 from infopursuit.queries.recipe import Recipe
 from infopursuit.queries.wording import near, words_from_spec, words_to_spec
@@ -22,7 +23,8 @@ class Thing:
     """One of the things that a panel tells: an atom, and all that the panel's members ask about it.
 
     cells: (V,) the common refinement of the members' cells. members: their queries in the base. answers: for each cell
-    what each member's answer is. choices: what the cells are called.
+    what each member's answer is. choices: what the cells are called. named: whether a choice says itself what it is
+    about. bounds: of a column of numbers the thresholds between its cells, so that a number is an answer, too.
     """
 
     name: str
@@ -31,12 +33,20 @@ class Thing:
     members: tuple[int, ...]
     answers: tuple[tuple[int, ...], ...]
     choices: tuple[str, ...]
+    named: bool = False
+    bounds: tuple[float, ...] = ()
+
+    def cell_of(self, number: float) -> int:
+        """The cell that a number lies in."""
+        if not self.bounds or np.isnan(number):
+            raise ValueError(f"{number:g} is no answer to {self.name!r}")
+        return int(np.searchsorted(self.bounds, number, side="left"))
 
     def phrase(self, cell: int) -> str:
         """A cell in words that say what they are about."""
         if cell == UNKNOWN:
             return f"{self.name}: {NOT_KNOWN}"
-        return f"{self.name}: {self.choices[cell]}" if len(self.members) == 1 else self.choices[cell]
+        return self.choices[cell] if self.named else f"{self.name}: {self.choices[cell]}"
 
 
 class Panels(QuerySet):
@@ -53,6 +63,9 @@ class Panels(QuerySet):
         if taken:
             raise ValueError(f"groups names a panel {taken[0]!r}, which is what a query is called; call it otherwise")
         things = [_things(base, [base.names.index(name) for name in members]) for members in self.groups.values()]
+        # a column by itself, under its own name, need not say twice what it is about
+        things = [[replace(told[0], named=True)] if len(told) == 1 and told[0].name == name else told
+                  for name, told in zip(self.groups, things, strict=True)]  # fmt: skip
         for name, told in zip(self.groups, things, strict=True):
             n = float(np.prod([float(len(thing.choices)) for thing in told]))
             if n > MAX_ANSWERS:
@@ -69,10 +82,7 @@ class Panels(QuerySet):
         for query, told in self._things.items():
             for w, thing in enumerate(told):
                 atoms[query, w], cells[query, w, : len(thing.cells)] = thing.atom, thing.cells
-        asked = [
-            f"{name}: {', '.join(thing.name for thing in told)}?"
-            for name, told in zip(self.groups, things, strict=True)
-        ]
+        asked = [_sentence(name, told) for name, told in zip(self.groups, things, strict=True)]
         super().__init__(
             [*(base.names[q] for q in self._kept), *self.groups],
             base.atoms.sizes,
@@ -109,7 +119,8 @@ class Panels(QuerySet):
 
     def to_answer(self, query: int, value: Any) -> Answer:
         """As for any query; the answer to a panel may also be {member: answer}, a list with an answer for each thing
-        that it tells, or the same in words: "hb > 12: yes, wbc > 10: not known". What is left out is not known."""
+        that it tells, or the same in words: "hb > 12: yes, wbc > 10: not known". What is left out is not known. Of a
+        column of numbers that is told whole, {"hb": 12.5} has the number itself."""
         told = self.things(query)
         if not told or self._reworded(query):
             return super().to_answer(query, value)
@@ -123,9 +134,9 @@ class Panels(QuerySet):
                     raise ValueError(f"it has {len(value)} answers for {len(told)} things")
                 return _all_or_none([_cell(thing, v) for thing, v in zip(told, value, strict=True)])
         except ValueError as error:
-            some = PanelChoices(told)[0]
+            few = ", ".join(map(repr, PanelChoices(told)[:6])) if len(told) == 1 else repr(PanelChoices(told)[0])
             raise ValueError(
-                f"{value!r} is no answer to {self.names[query]!r}: {error}; answer such as {some!r}, with {{member: "
+                f"{value!r} is no answer to {self.names[query]!r}: {error}; answer such as {few}, with {{member: "
                 f"answer}}, or with None for not known"
             ) from None
         return super().to_answer(query, value)
@@ -165,7 +176,9 @@ class Panels(QuerySet):
                 said.append(name)
                 left &= {cell for cell, answers in enumerate(thing.answers) if answers[place] == answer[0]}
         if thing.name in value and not said:
-            return _cell(thing, value[thing.name])
+            given = value[thing.name]
+            whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool) and bool(thing.bounds)
+            return thing.cell_of(float(given)) if whole else _cell(thing, given)
         if not left:
             raise ValueError(f"the answers to {' and '.join(map(repr, said))} contradict each other")
         if said and len(left) > 1:
@@ -296,15 +309,43 @@ def _things(base: QuerySet, members: Sequence[int]) -> list[Thing]:
             name, choices = base.names[mine[0]], tuple(base.choices(mine[0]))
         else:
             name = topics[mine[0]][0]
-            choices = tuple(_told(base, mine, answers, cell) for cell in range(len(answers)))
-        found.append(Thing(name, atom, cells, tuple(mine), tuple(answers), choices))
+            between = _between(base, mine)
+            choices = between or tuple(_told(base, mine, answers, cell) for cell in range(len(answers)))
+        bounds = _numbers([topics[m][1] for m in mine]) if len(mine) > 1 and between else ()
+        named = len(mine) > 1 and not between
+        found.append(Thing(name, atom, cells, tuple(mine), tuple(answers), choices, named, bounds))
     return found
+
+
+def _sentence(name: str, told: Sequence[Thing]) -> str:
+    about = ", ".join(thing.name for thing in told)
+    return f"{name}?" if about == name else f"{name}: {about}?"
+
+
+def _between(base: QuerySet, members: Sequence[int]) -> tuple[str, ...]:
+    """What the cells of several thresholds of one column are called, from low to high; nothing for other queries."""
+    shown = [base.topics[m][1] for m in members]
+    plain = all(base.names[m] == f"{base.topics[m][0]} > {s}" for m, s in zip(members, shown, strict=True))
+    table = base.query_cells[list(members), 0]
+    rising = bool((np.diff(table.sum(axis=1)) < 0).all()) and all(tuple(base.choices(m)) == YES_NO for m in members)
+    if not plain or not rising:
+        return ()
+    return (f"up to {shown[0]}", *(f"{a} to {b}" for a, b in pairwise(shown)), f"above {shown[-1]}")
+
+
+def _numbers(shown: Sequence[str]) -> tuple[float, ...]:
+    """Thresholds as numbers; nothing where they are dates."""
+    try:
+        return tuple(float(each) for each in shown)
+    except ValueError:
+        return ()
 
 
 def _told(base: QuerySet, members: Sequence[int], answers: Sequence[tuple[int, ...]], cell: int) -> str:
     """A cell of several queries about one atom, by as few of their answers as tell it from the other cells."""
     kept = list(range(len(members)))
-    for place in range(len(members)):
+    # what most other cells answer alike says least, and is left out first
+    for place in sorted(kept, key=lambda p: -sum(other[p] == answers[cell][p] for other in answers)):
         fewer = [p for p in kept if p != place]
         if sum(all(other[p] == answers[cell][p] for p in fewer) for other in answers) == 1:
             kept = fewer
@@ -322,6 +363,8 @@ def _cell(thing: Thing, value: Any) -> int:
         return lowered.index(value.lower())
     if isinstance(value, (int, np.integer)) and 0 <= value < len(lowered):
         return int(value)
+    if thing.bounds and isinstance(value, (str, float, np.floating)) and _numbers([str(value)]):
+        return thing.cell_of(float(value))
     raise ValueError(f"{value!r} is no answer to {thing.name!r}, which has {', '.join(thing.choices[:6])}")
 
 
