@@ -48,7 +48,7 @@ def posterior_lines(session: Session, terminal: Terminal, *, shown: int = SHOWN)
 def why_lines(reason: Why, terminal: Terminal) -> list[str]:
     """Why a question is asked, in words with numbers."""
     by_answer = {outcome.said: outcome for outcome in reason.outcomes}
-    if reason.halves:
+    if reason.halves and not reason.costs:
         begin = "Because it about halves what is left"
     else:
         begin = "Because no other question is expected to tell more" + (" for what it costs" if reason.costs else "")
