@@ -47,8 +47,14 @@ class Prices:
         """(Q,) scores that are no further than this below that of a query tie with it: `TIE` nats for its cost."""
         return TIE * self.weights
 
+    @cached_property
+    def _alike(self) -> bool:
+        return bool((self.rates == 1).all())
+
     def scores(self, gains: FloatArray) -> FloatArray:
         """(H, Q) by which queries are compared: the largest is the best. What is free comes first while it tells
         anything."""
+        if self._alike:
+            return gains
         free = np.isinf(self.rates) & (gains > TIE)
         return np.asarray(gains * self.weights + np.where(free, FREE, 0.0))
