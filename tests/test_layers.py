@@ -20,7 +20,7 @@ LAYERS = (
     {"queries", "models"},
     {"answerers"},
     {"posteriors"},
-    {"information", "stopping"},
+    {"information", "stopping", "terms"},
     {"trace"},
     {"engine"},
     {"session"},

@@ -12,8 +12,8 @@ import infopursuit as ip
 
 PUBLIC = {
     "infopursuit": """Asked Confidence DamagedModel Explanation ImpossibleAnswer InformationGain
-        InformationPursuitClassifier Likely MaxQueries Pursuit Reliability Session StrategyTree Trace
-        answerers asked compare_with_cart drift fit_table load models posteriors queries save
+        InformationPursuitClassifier Likely MaxCost MaxQueries Pursuit Reliability Session StrategyTree
+        Terms Trace answerers asked compare_with_cart drift fit_table load models posteriors queries save
         strategy_tree""",
     "infopursuit.queries": """Columns Concepts Functions Patches QuerySet Recipe Words columns concepts from_spec
         functions guess patches words""",

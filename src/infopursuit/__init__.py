@@ -17,8 +17,9 @@ from infopursuit.overview.compare import compare_with_cart
 from infopursuit.overview.grow import strategy_tree
 from infopursuit.overview.tree import StrategyTree
 from infopursuit.session import Session
-from infopursuit.stopping import Confidence, InformationGain, MaxQueries
+from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
 from infopursuit.storage import load, save
+from infopursuit.terms import Terms
 from infopursuit.trace import Trace
 from infopursuit.types import DamagedModel, ImpossibleAnswer, Likely
 
@@ -33,11 +34,13 @@ __all__ = [
     "InformationGain",
     "InformationPursuitClassifier",
     "Likely",
+    "MaxCost",
     "MaxQueries",
     "Pursuit",
     "Reliability",
     "Session",
     "StrategyTree",
+    "Terms",
     "Trace",
     "answerers",
     "asked",

@@ -14,6 +14,8 @@ from infopursuit.asking_text import (
     choices_line,
     final_lines,
     help_lines,
+    panel_lines,
+    panel_things,
     patch_lines,
     posterior_lines,
     why_lines,
@@ -22,7 +24,7 @@ from infopursuit.conversation import Word, resume_session, save_session, underst
 from infopursuit.demo import one_thread
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.explanation import percent
+from infopursuit.explanation import amount, percent
 from infopursuit.foresight import why
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
@@ -134,10 +136,14 @@ class Talk:
     def _ask(self) -> None:
         question = self.session.question
         assert question is not None
-        self.terminal.head(f"Question {len(self.session.history) + 1}")
+        costs = self.pursuit.costs
+        paid = "" if costs is None else f", costs {amount(float(costs[question.index]))}"
+        self.terminal.head(f"Question {len(self.session.history) + 1}{paid}")
         self.terminal.tell(question.sentence, style="bold")
         if isinstance(self.pursuit.queries, Patches):
             self.terminal.say(*patch_lines(self.session, self.terminal))
+        if panel_things(self.session):
+            self.terminal.say(*panel_lines(self.session, self.terminal))
         self.terminal.say(*choices_line(self.session, self.terminal))
 
     def _listen(self) -> Word | Said:

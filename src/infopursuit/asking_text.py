@@ -7,9 +7,10 @@ import textwrap
 import numpy as np
 
 from infopursuit.conversation import is_numbered
-from infopursuit.explanation import percent
+from infopursuit.explanation import amount, percent
 from infopursuit.foresight import Outcome, Why, entropy
 from infopursuit.progress import bar
+from infopursuit.queries.panels import Panels, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import Terminal
@@ -47,10 +48,10 @@ def posterior_lines(session: Session, terminal: Terminal, *, shown: int = SHOWN)
 def why_lines(reason: Why, terminal: Terminal) -> list[str]:
     """Why a question is asked, in words with numbers."""
     by_answer = {outcome.said: outcome for outcome in reason.outcomes}
-    if reason.halves:
+    if reason.halves and not reason.costs:
         begin = "Because it about halves what is left"
     else:
-        begin = "Because no other question is expected to tell more"
+        begin = "Because no other question is expected to tell more" + (" for what it costs" if reason.costs else "")
     if reason.n_answers == 2:
         shares = ", ".join(f"{percent(o.probability)} would say {said}" for said, o in by_answer.items())
         begin += f": {shares}"
@@ -79,7 +80,11 @@ def choices_line(session: Session, terminal: Terminal) -> list[str]:
     question = session.question
     assert question is not None
     queries = session.pursuit.queries
-    if isinstance(queries, Patches):
+    things = panel_things(session)
+    if things:
+        each = "answers, in this order, with commas between them, ? not known"
+        text = f"{len(things)} {each}; or d, b, w, s, h" if len(things) > 1 else "one of these; or d, b, w, s, h"
+    elif isinstance(queries, Patches):
         high, wide = queries.size
         text = f"{high} rows of {wide} pixels, 1 lit, 0 dark, ? not known; or d, b, w, s, h"
     elif [str(choice).lower() for choice in question.choices] == ["no", "yes"]:
@@ -98,7 +103,9 @@ def help_lines(session: Session, terminal: Terminal) -> list[str]:
     queries = session.pursuit.queries
     question = session.question
     assert question is not None
-    if isinstance(queries, Patches):
+    if panel_things(session):
+        answer = ("answers", "one for each line, with commas between them: a name, its number, its first letters, or ?")
+    elif isinstance(queries, Patches):
         high, wide = queries.size
         answer = (
             f"{high * wide} pixels",
@@ -124,6 +131,23 @@ def help_lines(session: Session, terminal: Terminal) -> list[str]:
             lines += _wrap(f"{what:<15}{meaning}", terminal, "  ", " " * 17, keep=True)
         else:
             lines += [f"  {what}", *_wrap(meaning, terminal, "    ", "    ")]
+    return lines
+
+
+def panel_things(session: Session) -> tuple[Thing, ...]:
+    """What the question asks for, where that is several things together."""
+    queries, question = session.pursuit.queries, session.question
+    return queries.things(question.index) if isinstance(queries, Panels) and question is not None else ()
+
+
+def panel_lines(session: Session, terminal: Terminal) -> list[str]:
+    """The things that are asked for together, with what may be answered to each."""
+    lines = []
+    for thing in panel_things(session):
+        numbered = is_numbered(thing.choices) and not thing.bounds
+        shown = [f"{i} {choice}" if numbered else choice for i, choice in enumerate(thing.choices, start=1)]
+        number = "a number, or " if thing.bounds else ""
+        lines += _wrap(f"{thing.name}: {number}{'; '.join(shown)}", terminal, "  ", "    ")
     return lines
 
 
@@ -165,7 +189,9 @@ def final_lines(session: Session, terminal: Terminal) -> list[str]:
         follow = " " * (indent + 4)
         fits = len(line) < terminal.width
         lines += [line] if fits else textwrap.wrap(line, terminal.width - 1, subsequent_indent=follow)
-    count = f"{len(explanation)} question{'' if len(explanation) == 1 else 's'}, in order:"
+    plural, cost = "" if len(explanation) == 1 else "s", explanation.cost
+    paid = "" if cost is None else f" that cost{'' if plural else 's'} {amount(cost)}"
+    count = f"{len(explanation)} question{plural}{paid}, in order:"
     return [count, *lines]
 
 

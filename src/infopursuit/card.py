@@ -85,6 +85,8 @@ def _details(pursuit: Pursuit) -> list[str]:
         f"- **Posterior**: {_posterior(pursuit)}",
         f"- **Choice of the next question**: {_gains(pursuit)}",
         f"- **Stops** when {stopping_in_words(pursuit.stopping.to_spec())}{patience}: `{pursuit.stopping}`",
+        *(f"- **Terms**: {sentence}" for sentence in pursuit.bound.in_words()),
+        *_reliability(pursuit),
         f"- **Seed** of what is drawn: {pursuit.seed}",
         f"- **Written by**: {written}",
         f"- **Name, version, date, licence, contact**: {OWNER}",
@@ -93,6 +95,17 @@ def _details(pursuit: Pursuit) -> list[str]:
         "",
         *_questions(pursuit.queries),
     ]
+
+
+def _reliability(pursuit: Pursuit) -> list[str]:
+    """How far answers are relied on, where they are not taken as they are."""
+    reliability = pursuit.reliability
+    if reliability is None:
+        return []
+    usual = f"right with a probability of {reliability.right:g}" if np.ndim(reliability.right) == 0 else "a given table"
+    own = f"; {len(reliability.queries)} queries have tables of their own" if reliability.queries else ""
+    again = f"; a query may be asked {reliability.again} times" if reliability.again > 1 else ""
+    return [f"- **Answers are weighed**, not taken as they are: {usual}{own}{again}"]
 
 
 def _questions(queries: QuerySet) -> list[str]:

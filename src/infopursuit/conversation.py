@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -13,6 +14,7 @@ from typing import Any
 from infopursuit.answerers.hearing import heard
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
+from infopursuit.queries.panels import NOT_KNOWN, Panels, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.session import Session
@@ -84,7 +86,8 @@ def _how_sure(said: str) -> tuple[str, float | None]:
 def _plainly(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer:
     """What was said, taken as it is; ``text`` is how it was written."""
     choices = queries.choices(query)
-    several = int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
+    together = isinstance(queries, Panels) and bool(queries.things(query))
+    several = together or int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
     if not several:
         names = [" ".join(str(choice).lower().split()) for choice in choices]
         if said in names:
@@ -114,7 +117,10 @@ def is_numbered(choices: Sequence[str]) -> bool:
 
 
 def _cells(said: str, queries: QuerySet, query: int) -> Answer:
-    """The cells of a query about several atoms: of a patch as rows of pixels, else as one of its joint choices."""
+    """The cells of a query about several atoms: of a patch as rows of pixels, of a panel thing by thing, else as one of
+    its joint choices."""
+    if isinstance(queries, Panels) and queries.things(query):
+        return _panel(said, queries.things(query), queries, query)
     if not isinstance(queries, Patches):
         return queries.to_answer(query, said)
     high, wide = queries.size
@@ -127,6 +133,55 @@ def _cells(said: str, queries: QuerySet, query: int) -> Answer:
             f"as {example}; or help"
         )
     return queries.to_answer(query, [known[mark] for mark in marks])
+
+
+def _panel(said: str, things: Sequence[Thing], queries: QuerySet, query: int) -> Answer:
+    """What a panel tells, thing by thing: "y n ?", with commas where answers have several words; or in full."""
+    parts = [said] if len(things) == 1 else said.split(",") if "," in said else said.split()
+    parts = [part.strip() for part in parts]
+    if len(parts) != len(things):
+        try:
+            return queries.to_answer(query, said)
+        except ValueError:
+            raise ValueError(
+                f"{said!r} has {len(parts)} answers for {len(things)} things; give one for each, in order, with commas "
+                f"between them, and ? for not known; or help"
+            ) from None
+    try:
+        return queries.to_answer(query, [_one_of(part, thing) for part, thing in zip(parts, things, strict=True)])
+    except _Unclear:
+        return queries.to_answer(query, said)
+
+
+class _Unclear(ValueError):
+    """A part of an answer that could be part of a longer one."""
+
+
+def _one_of(said: str, thing: Thing) -> str | None:
+    """A choice of one thing by name, number or as many letters as tell it from the others; None for not known."""
+    if said in (*WORDS[Word.UNKNOWN], NOT_KNOWN):
+        return None
+    names = [" ".join(choice.lower().split()) for choice in thing.choices]
+    if said in names:
+        return thing.choices[names.index(said)]
+    if (
+        is_numbered(thing.choices)
+        and not thing.bounds
+        and said.isascii()
+        and said.isdigit()
+        and 1 <= int(said) <= len(names)
+    ):
+        return thing.choices[int(said) - 1]
+    with contextlib.suppress(ValueError):
+        return thing.choices[thing.cell_of(float(said))]
+    starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
+    if len(starting) == 1:
+        return thing.choices[starting[0]]
+    if ":" in said:
+        raise _Unclear(said)
+    what = "could mean several answers" if starting else "is no answer"
+    shown = ", ".join(thing.choices[:8])
+    raise ValueError(f"{said!r} {what} for {thing.name}; say one of: {shown}; or help")
 
 
 # ---- kept in a file -------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,13 +22,16 @@ from infopursuit.answerers.simulated import Answerer
 from infopursuit.information.bank import BankChooser
 from infopursuit.information.chooser import Chooser, Proposal
 from infopursuit.information.sampled import SampledChooser
+from infopursuit.information.work import Work, check_seconds, work_within
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.vae import VAE
-from infopursuit.posteriors import SMC, Bank, ExactPosterior, Langevin
+from infopursuit.posteriors import SMC, Bank, ExactPosterior, FiniteBank, Langevin
 from infopursuit.posteriors.protocol import Posterior
+from infopursuit.posteriors.sampled import SampledPosterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.stopping import Check, Confidence, Rule, Watch, look
+from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, look, most_cost
+from infopursuit.terms import Terms
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Likely, Said
 
@@ -127,6 +131,10 @@ class Pursuit:
     classes: the labels, 0 to C - 1 where nothing is given.
     reliability: how often answers are right, `Reliability`; None takes every answer as it is.
     exact_gains, n_states, n_screened, budget: see `Chooser`.
+    terms: what queries cost, what must be known before they are asked, and which are never asked; see `Terms`.
+    seconds: how long choosing a query may take. Work is tried out when the pursuit is built, and reduced until it is
+        done in time; `work` says to what. A clock that cut a choice short would make the strategy depend on the
+        machine's mood; this way it stays a function of the history.
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
@@ -150,6 +158,8 @@ class Pursuit:
         n_states: int = 1024,
         n_screened: int = 64,
         budget: int = 2**29,
+        terms: Terms | None = None,
+        seconds: float | None = None,
     ) -> None:
         if not isinstance(model, (FiniteModel, VAE)):
             raise TypeError(f"model is {type(model).__name__}; expected a model such as ip.models.TableModel")
@@ -168,7 +178,12 @@ class Pursuit:
             raise TypeError(
                 f"stopping is {stopping!r}; expected a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)"
             )
+        if terms is not None and not isinstance(terms, Terms):
+            raise TypeError(f"terms is {terms!r}; expected ip.Terms(cost=..., requires=..., forbidden=...)")
+        check_seconds(seconds, exact_gains)
         self.model, self.queries = model, queries
+        self.terms = Terms() if terms is None else terms
+        self.bound = self.terms.bind(queries)
         self.stopping = stopping if stopping is not None else Confidence()
         self.patience, self.seed, self.budget = int(patience), int(seed), int(budget)
         self.classes = np.arange(model.n_classes) if classes is None else np.asarray(classes)
@@ -179,42 +194,78 @@ class Pursuit:
             raise TypeError(f"reliability is {reliability!r:.80}; expected ip.Reliability(0.9), or None")
         self.reliability = reliability
         self.channel = None if reliability is None else reliability.bind(queries)
-        settings: dict[str, Any] = {
-            "channel": self.channel,
-            "exact_gains": exact_gains,
-            "n_states": n_states,
-            "n_screened": n_screened,
-            "budget": budget,
-            "seed": self.seed,
-        }
         self.posterior: Posterior
-        self.chooser: Chooser | SampledChooser | BankChooser
         if isinstance(model, FiniteModel):
-            self._use_finite(model, settings)
+            self.posterior = self._finite_posterior(model, exact_gains)
             self.n_states = model.n_states
         else:
             drawn = self.posterior_settings
             sampled = (drawn if isinstance(drawn, (SMC, Langevin)) else SMC()).build(
                 model, queries, self.seed, soft=reliability is not None
             )
-            self.posterior, self.chooser = sampled, SampledChooser(sampled, queries, **settings)
-            self.n_states = sampled.cloud.n_states
-        self._remembered: dict[bytes, tuple[int, float, float, int, bool]] = {}
+            self.posterior, self.n_states = sampled, sampled.cloud.n_states
+        self.chooser = self._build_chooser(Work(exact_gains, n_states, n_screened))
+        self.seconds = seconds
+        self._remembered: dict[bytes, tuple[int, float, float, int, bool, float]] = {}
+        if seconds is not None:
+            self.chooser = work_within(seconds, self.work, self._build_chooser, self._time_a_choice)
 
-    def _use_finite(self, model: FiniteModel, settings: dict[str, Any]) -> None:
+    def _finite_posterior(self, model: FiniteModel, exact_gains: bool | None) -> Posterior:
         """The exact posterior of a finite model, or the fast one where it was asked for."""
-        chooser = Chooser(model, self.queries, **settings)
         if not isinstance(self.posterior_settings, Bank):
-            self.posterior, self.chooser = ExactPosterior(model, self.queries), chooser
-            return
+            return ExactPosterior(model, self.queries)
         if self.reliability is not None:
             raise ValueError(
                 "posterior='bank' takes answers as they are and does not suit reliability=...; use posterior='exact'"
             )
-        if settings["exact_gains"]:
+        if exact_gains:
             raise ValueError("exact_gains=True does not suit posterior='bank', which is not exact; use 'exact'")
-        self.posterior = self.posterior_settings.build(model, self.queries)
-        self.chooser = BankChooser(self.posterior.bank, chooser.n_states, chooser.n_screened, chooser.seed)
+        return self.posterior_settings.build(model, self.queries)
+
+    def _build_chooser(self, work: Work) -> Chooser | SampledChooser | BankChooser:
+        """What chooses, with so much work for each choice."""
+        settings: dict[str, Any] = {
+            "exact_gains": work.exact_gains,
+            "n_states": work.n_states,
+            "n_screened": work.n_screened,
+            "budget": self.budget,
+            "seed": self.seed,
+            "costs": self.bound.costs,
+            "channel": self.channel,
+        }
+        if isinstance(self.posterior, SampledPosterior):
+            return SampledChooser(self.posterior, self.queries, **settings)
+        assert isinstance(self.model, FiniteModel)
+        if isinstance(self.posterior, FiniteBank):
+            return BankChooser(self.posterior.bank, work.n_states, work.n_screened, self.seed, self.bound.costs)
+        return Chooser(self.model, self.queries, **settings)
+
+    @property
+    def work(self) -> Work:
+        """How much is computed for each choice: what `seconds` has left of what was asked for."""
+        chooser = self.chooser
+        exact = chooser.on_all_draws if isinstance(chooser, SampledChooser) else chooser.exact
+        return Work(exact, chooser.n_states, chooser.n_screened)
+
+    def _time_a_choice(self, chooser: Chooser | SampledChooser | BankChooser) -> float:
+        """How long one choice takes, after no answer and after two: the longer of the two."""
+        state, longest = self.start(), 0.0
+        for _ in range(2):
+            begin = time.perf_counter()
+            belief = self.posterior.refresh(state.belief, state.keys(), [0])
+            found = chooser.choose(belief, self._shut(state)[0], state.keys())
+            longest = max(longest, time.perf_counter() - begin)
+            query = int(found.query[0])
+            if query == UNKNOWN:
+                break
+            state = replace(state, belief=belief)
+            for value in (0, 1):  # the first answer that can be
+                cells = [value] * int((self.queries.query_atoms[query] >= 0).sum())
+                after = self.absorb(state, self.branch(query, tuple(cells)), state.watch)
+                if not after.impossible[0]:
+                    state = after
+                    break
+        return longest
 
     def with_stopping(self, stopping: Rule, patience: int = 0) -> Pursuit:
         """The same pursuit with another stopping rule; what was computed for this one is used by both."""
@@ -224,6 +275,8 @@ class Pursuit:
             raise ValueError(f"patience={patience} must be a whole number, 0 or more")
         other = copy.copy(self)
         other.stopping, other.patience = stopping, int(patience)
+        if most_cost(stopping) != most_cost(self.stopping):  # what cannot be paid for is not chosen
+            other._remembered = {}
         return other
 
     # ---- the loop -------------------------------------------------------------------------------------------------
@@ -263,11 +316,12 @@ class Pursuit:
         proposal = None
         if any(rule.needs_gain for rule in rules):
             proposal, state = self._choose(state, going)
-        gains = np.zeros(len(state)) if proposal is None else proposal.gain
-        check = Check(state.posterior, gains, n_asked)
+        shut, unaffordable = self._shut(state)
+        gains = np.zeros(len(state)) if proposal is None else np.where(unaffordable, np.inf, proposal.largest)
+        check = Check(state.posterior, gains, n_asked, unaffordable)
         watch, fired, settled = look(self.stopping, state.watch, check, self.patience, state.skipped)
         reason = ["" if r < 0 else rules[r].name for r in fired]
-        spent = state.asked.all(axis=1)
+        spent = shut.all(axis=1)
         for h in range(len(state)):
             if state.impossible[h]:
                 reason[h], settled[h] = IMPOSSIBLE, n_asked[h]
@@ -348,7 +402,8 @@ class Pursuit:
         of the others have been looked after."""
         n = len(state)
         query, runner_up = np.full((2, n), UNKNOWN, dtype=np.int64)
-        best, error, tie = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
+        best, error, largest = np.zeros((3, n))
+        tie = np.zeros(n, dtype=bool)
         keys = state.keys()
         new = []
         for h in rows.tolist():
@@ -356,12 +411,23 @@ class Pursuit:
             if known is None:
                 new.append(h)
             else:
-                query[h], best[h], error[h], runner_up[h], tie[h] = known
+                query[h], best[h], error[h], runner_up[h], tie[h], largest[h] = known
         if new:
             state, found = self.gains(state, new)
             query[new], best[new], error[new] = found.query, found.gain, found.error
-            runner_up[new], tie[new] = found.runner_up, found.tie
-        return Proposal(query, best, error, runner_up, tie, np.empty((n, 0))), state
+            runner_up[new], tie[new], largest[new] = found.runner_up, found.tie, found.largest
+        return Proposal(query, best, error, runner_up, tie, np.empty((n, 0)), largest), state
+
+    def _shut(self, state: State) -> tuple[Any, Any]:
+        """(H, Q) what may not be asked: asked already, not allowed by the terms, or too dear for what is left; (H,)
+        where something is left that is too dear, and nothing else."""
+        shut = state.asked | ~self.bound.allowed(state.queries, state.answers)
+        most = most_cost(self.stopping)
+        if np.isinf(most):
+            return shut, np.zeros(len(state), dtype=bool)
+        left = most - self.bound.spent(state.queries)
+        dear = self.bound.costs > left[:, None] + SLACK * most  # rounding of the sum is forgiven
+        return shut | dear, (~shut).any(axis=1) & (shut | dear).all(axis=1)
 
     def gains(self, state: State, rows: list[int]) -> tuple[State, Proposal]:
         """The gains of all queries after some histories, and the state with their draws looked after.
@@ -371,7 +437,7 @@ class Pursuit:
         keys = state.keys()
         belief = self.posterior.refresh(state.belief, keys, rows)
         some = torch.as_tensor(rows, device=self.model.device)
-        found = self.chooser.choose(belief.take(some), state.asked[rows], [keys[h] for h in rows])
+        found = self.chooser.choose(belief.take(some), self._shut(state)[0][rows], [keys[h] for h in rows])
         for i, h in enumerate(rows):
             if len(self._remembered) < REMEMBERED:
                 self._remembered[keys[h]] = (
@@ -380,8 +446,14 @@ class Pursuit:
                     float(found.error[i]),
                     int(found.runner_up[i]),
                     bool(found.tie[i]),
+                    float(found.largest[i]),
                 )
         return replace(state, belief=belief), found
+
+    @property
+    def costs(self) -> FloatArray | None:
+        """(Q,) what each query costs, None where nobody has said."""
+        return self.bound.costs if self.terms.has_costs else None
 
     # ---- two ways to drive it ---------------------------------------------------------------------------------------
 
@@ -397,7 +469,7 @@ class Pursuit:
                 f"so that asking again would count an error twice; use again=1, or give an answerer"
             )
         values = self.queries.atoms.check(values)
-        writer = TraceWriter(len(values), self.queries, self.classes, self.chooser.exact)
+        writer = TraceWriter(len(values), self.queries, self.classes, self.chooser.exact, self.costs)
         rows = self._rows_at_a_time()
         with Progress("asking", len(values), show=progress) as shown:
             for start in range(0, len(values), rows):

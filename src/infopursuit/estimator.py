@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import Pursuit
+from infopursuit.information.work import Work, check_seconds
 from infopursuit.models import VAE, FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes, vae
 from infopursuit.models.finite import check_prior
 from infopursuit.models.learning import Empirical, LatentClasses, NaiveBayes
@@ -28,6 +29,7 @@ from infopursuit.queries.tables import read_table
 from infopursuit.selection import select_model
 from infopursuit.session import Session
 from infopursuit.stopping import Rule
+from infopursuit.terms import Terms
 from infopursuit.trace import Trace
 from infopursuit.types import FloatArray
 
@@ -63,6 +65,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     verbose: show progress even where no terminal is.
     reliability: how often those are right who will answer, such as ``ip.Reliability(0.9)``; None takes every answer as
         it is. What is learnt from X is taken as it is in any case.
+    terms: what queries cost, what must be known before they are asked, and which are never asked; see ``ip.Terms``.
+    seconds: how long choosing a query may take; work is reduced until it fits, see `Pursuit`.
 
     Attributes
     ---------- classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (what the
@@ -90,6 +94,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         exact_gains: bool | None = None,
         verbose: bool | None = None,
         reliability: Reliability | None = None,
+        terms: Terms | None = None,
+        seconds: float | None = None,
     ) -> None:
         self.queries = queries
         self.model = model
@@ -102,6 +108,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.exact_gains = exact_gains
         self.verbose = verbose
         self.reliability = reliability
+        self.terms = terms
+        self.seconds = seconds
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
         """Learn from inputs X with labels y.
@@ -127,6 +135,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                 f"Group it into classes first"
             )
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
+        if self.terms is not None:
+            self.terms.bind(self.queries_)  # what it names is looked for before anything is learnt
         sample = Sample.of(self.queries_.atoms, self.queries_.observe(X), labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
         self.selection_: list[Any] = []
@@ -259,6 +269,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"exact_gains={self.exact_gains!r}; expected True, False, or None to decide by what is affordable"
             )
+        if self.terms is not None and not isinstance(self.terms, Terms):
+            raise ValueError(f"terms={self.terms!r}; expected ip.Terms(cost=..., requires=..., forbidden=...)")
+        check_seconds(self.seconds, self.exact_gains)
         patience: Any = self.patience
         if not isinstance(patience, (int, np.integer)) or patience < 0:
             raise ValueError(f"patience={self.patience!r}; expected a whole number, 0 or more")
@@ -358,7 +371,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             class_prior = [class_prior[label] for label in labels]
         return check_prior(class_prior, len(self.classes_), "class_prior")
 
-    def _pursuit(self, model: FiniteModel | VAE, seed: int, posterior: Any) -> Pursuit:
+    def _pursuit(self, model: FiniteModel | VAE, seed: int, posterior: Any, work: Work | None = None) -> Pursuit:
+        """``work``: what a limit of time has left of it already."""
+        limits = {"seconds": self.seconds, "exact_gains": self.exact_gains} if work is None else asdict(work)
         return Pursuit(
             model,
             self.queries_,
@@ -367,15 +382,18 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             patience=self.patience,
             seed=seed,
             classes=self.classes_,
-            exact_gains=self.exact_gains,
             reliability=self.reliability,
+            terms=self.terms,
+            **limits,
         )
 
     def _pursuit_with(self, class_prior: Any) -> Pursuit:
         if class_prior is None:
             return self.pursuit_
         model = self.model_.with_class_prior(self._prior(class_prior))
-        return self._pursuit(model, self.pursuit_.seed, self.pursuit_.posterior_settings)
+        before = self.pursuit_
+        work = None if before.seconds is None else before.work
+        return self._pursuit(model, before.seed, before.posterior_settings, work)
 
 
 def _finite_name(posterior: Any) -> str | None:

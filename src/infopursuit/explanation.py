@@ -19,6 +19,7 @@ REASONS = {
     "confidence": "it is sure enough",
     "information_gain": "no question left would tell enough",
     "max_queries": "it has asked as many questions as allowed",
+    "max_cost": "no question that is left can be paid for",
     "exhausted": "there is nothing left to ask",
     "impossible": "the last answer cannot be together with the others under the model",
     "open": "not stopped yet",
@@ -42,6 +43,8 @@ class ExplanationStep:
     """Whether the sentence is somebody's own wording, which then stands for the name."""
     likely: tuple[tuple[float, ...], ...] | None = None
     """Where the answer is not certain: how probable it was to be given for each cell of each atom (`Likely`)."""
+    cost: float | None = None
+    """What it cost, None where nobody has said what questions cost."""
 
     @property
     def phrase(self) -> str:
@@ -82,6 +85,12 @@ class Explanation:
         """Its posterior."""
         return float(self.posteriors[-1].max())
 
+    @property
+    def cost(self) -> float | None:
+        """What the questions cost together, None where nobody has said what they cost."""
+        costs = [step.cost for step in self.steps if step.cost is not None]
+        return sum(costs) if costs else None
+
     def influence(self) -> FloatArray:
         """(K,) how far each answer moved the belief: KL(after || before), nats."""
         p = self.posteriors
@@ -103,7 +112,7 @@ class Explanation:
         What was believed after an answer stands beside it where that fits into ``width`` columns, else below it.
         """
         shown = range(len(self)) if len(self) <= most else self.most_influential(most)
-        asked = _count(len(self), "question")
+        asked = _count(len(self), "question") + self._cost_in_words()
         lines = [f"{self.prediction}, with a probability of {percent(self.confidence)}, after {asked}."]
         if len(self) > most:
             lines.append(f"The {most} answers that moved the belief most:")
@@ -193,6 +202,8 @@ class Explanation:
                 del step["worded"]
             if step["likely"] is None:
                 del step["likely"]
+            if step["cost"] is None:
+                del step["cost"]
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod
@@ -231,6 +242,12 @@ class Explanation:
         except (KeyError, TypeError) as error:
             raise ValueError(f"the explanation is damaged: {error}") from None
 
+    def _cost_in_words(self) -> str:
+        cost = self.cost
+        if cost is None:
+            return ""
+        return f" that cost{'s' if len(self) == 1 else ''} {amount(cost)}"
+
     def _top(self, posterior: FloatArray, n: int) -> str:
         order = np.argsort(-posterior, kind="stable")[:n]
         return ", ".join(f"{self.classes[c]} ({percent(posterior[c])})" for c in order if posterior[c] >= 0.005)
@@ -249,6 +266,17 @@ def percent(p: float) -> str:
     if 0.99 < p < 1:
         return f"{min(100 * p, 99.9):.1f} %"
     return f"{100 * p:.0f} %"
+
+
+def amount(cost: float) -> str:
+    """A cost as people write it.
+
+    >>> amount(12.0), amount(12.5), amount(0.125)
+    ('12', '12.50', '0.125')
+    """
+    if cost == int(cost):
+        return f"{cost:.0f}"
+    return f"{cost:.2f}" if abs(cost) >= 1 else f"{cost:.3g}"
 
 
 def _count(n: int, noun: str) -> str:

@@ -47,6 +47,8 @@ class Why:
     runner_up: Query | None
     runner_up_gain: float
     exact: bool
+    costs: bool = False
+    """Whether questions have costs, so that the best is the one that tells most for its own."""
 
     @property
     def halves(self) -> bool:
@@ -71,6 +73,7 @@ def why(session: Session, *, most: int = 4, top: int = 3) -> Why | None:
         runner_up=second,
         runner_up_gain=float("nan") if second is None else _bits(gains[second.index]),
         exact=bool(session.pursuit.chooser.exact),
+        costs=session.pursuit.costs is not None,
     )
 
 

@@ -55,7 +55,8 @@ class Session:
 
     @property
     def gains(self) -> FloatArray:
-        """(Q,) what each query is expected to tell, in nats; NaN for those asked already and those screened out."""
+        """(Q,) what each query is expected to tell, in nats; NaN for those that may not be asked, or were screened
+        out."""
         return np.asarray(self.pursuit.gains(self._step.state, [0])[1].gains[0])
 
     @property
@@ -104,7 +105,9 @@ class Session:
     def explanation(self) -> Explanation:
         """The questions and answers so far, as an `Explanation`."""
         uncertain = dict(self._step.state.uncertain[0]) if self._step.state.uncertain else {}
-        writer = TraceWriter(1, self.pursuit.queries, self.pursuit.classes, self.pursuit.chooser.exact)
+        writer = TraceWriter(
+            1, self.pursuit.queries, self.pursuit.classes, self.pursuit.chooser.exact, self.pursuit.costs
+        )
         one = np.zeros(1, dtype=np.int64)
         steps = [*self._taken, self._step]
         for k, (step, following) in enumerate(pairwise(steps)):

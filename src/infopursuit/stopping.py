@@ -17,11 +17,13 @@ SLACK = 1e-12
 
 @dataclass(frozen=True)
 class Check:
-    """What the rules look at, for each of H histories: (H, C) posterior, (H,) largest gain left, (H,) queries asked."""
+    """What the rules look at, for each of H histories: (H, C) posterior, (H,) largest gain left, (H,) queries asked,
+    (H,) whether queries are left, but none that what is left of the budget pays for."""
 
     posterior: FloatArray
     gain: FloatArray
     n_asked: IntArray
+    unaffordable: Any = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,33 @@ class MaxQueries(Rule):
 
 
 @dataclass(frozen=True)
+class MaxCost(Rule):
+    """Never spend more than this; patience does not apply.
+
+    What costs more than is left is not asked. It stops when nothing that may still be asked can be paid for. Costs are
+    those of `Terms`; without any, each query costs 1.
+    """
+
+    cost: float = 20.0
+    name = "max_cost"
+    budget = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.cost < float("inf"):
+            raise ValueError(
+                f"cost={self.cost} must be 0 or more, and finite; it is what all queries may cost together"
+            )
+
+    def holds(self, check: Check) -> Any:
+        return np.broadcast_to(check.unaffordable, check.n_asked.shape)
+
+
+def most_cost(stopping: Rule) -> float:
+    """What may be spent under a rule: the least of its budgets in cost, without end where it has none."""
+    return min((rule.cost for rule in stopping.rules if isinstance(rule, MaxCost)), default=float("inf"))
+
+
+@dataclass(frozen=True)
 class AnyOf(Rule):
     """Stop when one of several rules says so; the first that fires, in written order, is the reason."""
 
@@ -122,11 +151,12 @@ def rule_from_spec(spec: dict[str, Any]) -> Rule:
     options = {key: value for key, value in spec.items() if key != "rule"}
     if spec.get("rule") == AnyOf.name:
         return AnyOf(tuple(rule_from_spec(member) for member in spec["members"]))
-    for rule in (Confidence, InformationGain, MaxQueries):
+    for rule in (Confidence, InformationGain, MaxQueries, MaxCost):
         if spec.get("rule") == rule.name:
             return rule(**options)
     raise ValueError(
-        f"{spec.get('rule')!r} is no stopping rule; expected confidence, information_gain, max_queries or any_of"
+        f"{spec.get('rule')!r} is no stopping rule; expected confidence, information_gain, max_queries, max_cost "
+        f"or any_of"
     )
 
 
@@ -144,6 +174,8 @@ def stopping_in_words(spec: dict[str, Any]) -> str:
         return f"no question is expected to tell more than {spec['epsilon']:g} nats"
     if spec["rule"] == MaxQueries.name:
         return f"it has asked {spec['n']} question{'' if spec['n'] == 1 else 's'}"
+    if spec["rule"] == MaxCost.name:
+        return f"what is left to ask would cost more than {spec['cost']:g} together with what was asked"
     return str(spec["rule"])
 
 

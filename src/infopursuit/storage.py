@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,14 @@ from infopursuit.card import training_data, versions, write_card
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
-from infopursuit.information.sampled import SampledChooser
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.models.vae import VAE
 from infopursuit.posteriors import Bank
 from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
-from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.wording import words_from_spec, words_to_spec
 from infopursuit.stopping import rule_from_spec
+from infopursuit.terms import Terms
 from infopursuit.types import DamagedModel
 
 logger = logging.getLogger(__name__)
@@ -70,18 +71,17 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
         "written_by": versions(),
         "tensors": {"file": f"tensors-{digest[:16]}.safetensors", "sha256": digest, "bytes": len(payload)},
         "classes": _labels_to_spec(pursuit.classes),
-        "queries": {"kind": pursuit.queries.kind, "spec": pursuit.queries.to_spec(), **_wording_spec(pursuit.queries)},
+        "queries": {"kind": pursuit.queries.kind, "spec": pursuit.queries.to_spec(), **words_to_spec(pursuit.queries)},
         "model": spec,
         "pursuit": {
             "stopping": pursuit.stopping.to_spec(),
             "patience": pursuit.patience,
             "seed": pursuit.seed,
-            "exact_gains": _exact_gains(pursuit),
-            "n_states": pursuit.chooser.n_states,
-            "n_screened": pursuit.chooser.n_screened,
+            **asdict(pursuit.work),
             "budget": pursuit.budget,
             **_posterior_spec(pursuit),
             **({} if pursuit.reliability is None else {"reliability": pursuit.reliability.to_spec()}),
+            **_terms_spec(pursuit),
         },
         "classifier": extra,
     }
@@ -109,7 +109,7 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
         tensors = _read_tensors(folder, manifest["tensors"])
         model = model_from_parts(manifest["model"], tensors)
         queries = query_builders.from_spec(manifest["queries"]["kind"], manifest["queries"]["spec"], functions)
-        queries = _with_wording(queries, manifest["queries"].get("wording", {}))
+        queries = words_from_spec(queries, manifest["queries"].get("wording", {}))
         classes = _labels_from_spec(manifest["classes"])
         pursuit = Pursuit(
             model if device is None else model.to(device),
@@ -120,6 +120,7 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
             reliability=_reliability(manifest["pursuit"]),
             **_settings(manifest["pursuit"]),
         )
+        pursuit.seconds = _seconds(manifest["pursuit"])  # the work was fitted to it when the pursuit was built
         return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
     except DamagedModel:
         raise
@@ -207,18 +208,15 @@ def _settings(spec: dict[str, Any]) -> dict[str, Any]:
     for name, least in (("patience", 0), ("seed", 0), ("n_states", 1), ("n_screened", 1), ("budget", 1)):
         if type(spec[name]) is not int or spec[name] < least:
             raise DamagedModel(f"{name} is {spec[name]!r}; expected a whole number from {least} on")
-    return {name: spec[name] for name in ("exact_gains", "patience", "seed", "n_states", "n_screened", "budget")}
+    found = {name: spec[name] for name in ("exact_gains", "patience", "seed", "n_states", "n_screened", "budget")}
+    return {**found, "terms": Terms.from_spec(spec["terms"])} if "terms" in spec else found
 
 
-def _with_wording(queries: QuerySet, spec: dict[str, Any]) -> QuerySet:
-    """The queries in the words that somebody gave them."""
-    words = {}
-    for name, entry in spec.items():
-        sentence, choices = entry["sentence"], entry["choices"]
-        if not isinstance(sentence, str) or not isinstance(choices, list) or not all(type(c) is str for c in choices):
-            raise DamagedModel(f"the wording of {name!r} is not a sentence and a list of choices")
-        words[queries.names.index(name)] = (sentence, choices or None)
-    return queries.with_words(words) if words else queries
+def _seconds(spec: dict[str, Any]) -> float | None:
+    seconds = spec.get("seconds")
+    if seconds is not None and (type(seconds) is not float or not 0 < seconds < float("inf")):
+        raise DamagedModel(f"seconds is {seconds!r}; expected a number above 0")
+    return seconds
 
 
 def _posterior(spec: dict[str, Any], model: FiniteModel | VAE) -> Any:
@@ -241,6 +239,8 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
         posterior=pursuit.posterior_settings if posterior is None else posterior,
         stopping=pursuit.stopping if spec["stopping_given"] else None,
         reliability=pursuit.reliability,
+        terms=pursuit.terms if pursuit.terms else None,
+        seconds=pursuit.seconds,
         **{name: spec[name] for name in ("patience", "random_state", "dtype", "exact_gains")},
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
@@ -281,22 +281,10 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
     }
 
 
-def _wording_spec(queries: QuerySet) -> dict[str, Any]:
-    """The words that somebody gave to queries, if to any; several atoms at once have no names for their answers."""
-    words = {
-        queries.names[q]: {
-            "sentence": queries.sentences[q],
-            "choices": list(queries.choices(q)) if (queries.query_atoms[q] >= 0).sum() == 1 else [],
-        }
-        for q in sorted(queries.worded)
-    }
-    return {"wording": words} if words else {}
-
-
-def _exact_gains(pursuit: Pursuit) -> bool:
-    """What `Pursuit` takes to compute gains in the same way again."""
-    chooser = pursuit.chooser
-    return chooser.on_all_draws if isinstance(chooser, SampledChooser) else chooser.exact
+def _terms_spec(pursuit: Pursuit) -> dict[str, Any]:
+    """The terms, if there are any, and the limit of time that the work was fitted to."""
+    terms = {"terms": pursuit.terms.to_spec()} if pursuit.terms else {}
+    return terms if pursuit.seconds is None else {**terms, "seconds": float(pursuit.seconds)}
 
 
 def _posterior_spec(pursuit: Pursuit) -> dict[str, Any]:

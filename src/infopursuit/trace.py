@@ -25,7 +25,8 @@ class Trace:
     C), the prior first, the last one repeated after the stop; posterior_errors their standard errors, 0 where exact.
     log_probability: (B, K + 1) log p(answers so far) under the model, repeated in the same way. length: (B,) queries
     asked. settled_at: (B,) the paper's L. stopped_because: (B,) the reason.
-    exact_gains: whether every gain was computed on all states and for all queries.
+    exact_gains: whether every gain was computed on all states and for all queries. query_costs: (Q,) what each query
+    costs, None where nobody has said.
     """
 
     queries: IntArray
@@ -45,6 +46,7 @@ class Trace:
     query_set: QuerySet = field(repr=False)
     uncertain: Mapping[tuple[int, int], Likely] = field(default_factory=dict, repr=False)
     """(input, step) -> an answer that was not certain; `answers` has the likeliest one there."""
+    query_costs: FloatArray | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.length)
@@ -69,6 +71,13 @@ class Trace:
         """(B,) the most probable class of every input."""
         return self.classes[self.posterior.argmax(axis=1)]
 
+    @property
+    def cost(self) -> FloatArray:
+        """(B,) what the queries of every input cost together; where nobody has said, each costs 1."""
+        if self.query_costs is None:
+            return self.length.astype(np.float64)
+        return np.asarray(np.where(self.queries >= 0, self.query_costs[self.queries], 0.0).sum(axis=1))
+
     def history(self, i: int) -> History:
         """What was asked and answered about input i."""
         uncertain = {k: likely for (j, k), likely in self.uncertain.items() if j == i}
@@ -91,6 +100,7 @@ class Trace:
                 atoms=tuple(a for a in qs.query_atoms[q].tolist() if a != UNKNOWN),
                 worded=q in qs.worded,
                 likely=answer.weights if isinstance(answer, Likely) else None,
+                cost=None if self.query_costs is None else float(self.query_costs[q]),
             )
             for k, (q, answer) in enumerate(self.history(i))
         )
@@ -159,7 +169,10 @@ class Believed(Protocol):
 class TraceWriter:
     """Collects a trace while a batch is being pursued; inputs may come in any order and in several parts."""
 
-    def __init__(self, n_inputs: int, queries: QuerySet, classes: Any, exact: bool) -> None:
+    def __init__(
+        self, n_inputs: int, queries: QuerySet, classes: Any, exact: bool, costs: FloatArray | None = None
+    ) -> None:
+        self.costs = costs
         self.query_set, self.classes, self.exact = queries, np.asarray(classes), exact
         self.n_inputs = n_inputs
         self.length = np.zeros(n_inputs, dtype=np.int64)
@@ -237,6 +250,7 @@ class TraceWriter:
             exact_gains=self.exact,
             query_set=self.query_set,
             uncertain=self._uncertain,
+            query_costs=self.costs,
         )
 
     def _grow(self, capacity: int) -> None:

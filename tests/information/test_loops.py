@@ -13,6 +13,7 @@ from infopursuit.information import loops
 from infopursuit.information.chooser import Chooser, _largest, _leaders
 from infopursuit.information.gain import gain
 from infopursuit.information.patterns import pattern_joint
+from infopursuit.information.prices import Prices
 from infopursuit.information.singles import part_gains, value_joint
 from infopursuit.information.subset import resample
 from infopursuit.types import TIE, UNKNOWN
@@ -231,13 +232,16 @@ def test_the_best_query_and_the_second_best(seed):
     gains = rng.choice(
         [0.0, 0.1, 0.1 + TIE / 2, 0.1 - TIE / 2, 0.1 + 3 * TIE, 0.3, np.nan], size=int(rng.integers(1, 9))
     )
-    best, second = _leaders(gains[None])
-    assert loops.leaders(gains) == (best[0], second[0])
+    prices = Prices.of(rng.choice([0.0, 1.0, 2.0, 300.0], size=len(gains)) if seed % 2 else np.ones(len(gains)))
+    scores = prices.scores(gains)
+    np.testing.assert_array_equal(scores, [loops.score(g, r) for g, r in zip(gains, prices.rates, strict=True)])
+    best, second = _leaders(scores[None], prices.near)
+    assert loops.leaders(scores, prices.rates) == (best[0], second[0])
 
 
 def test_no_query_is_best_where_none_is_left():
-    assert loops.leaders(np.full(3, np.nan)) == (UNKNOWN, UNKNOWN)
-    assert loops.leaders(np.array([np.nan, 0.0, np.nan])) == (1, UNKNOWN)
+    assert loops.leaders(np.full(3, np.nan), np.ones(3)) == (UNKNOWN, UNKNOWN)
+    assert loops.leaders(np.array([np.nan, 0.0, np.nan]), np.ones(3)) == (1, UNKNOWN)
 
 
 # ---- queries about several atoms ------------------------------------------------------------------------------------

@@ -97,10 +97,10 @@ def test_words_are_kept_with_a_saved_model_and_read_in_explanations(tmp_path):
     "change", [{"fur": {"sentence": 3, "choices": []}}, {"hair": {"sentence": "x", "choices": []}}]
 )
 def test_a_damaged_wording_is_refused(tmp_path, change):
-    from infopursuit.storage import _with_wording
+    from infopursuit.queries.wording import words_from_spec
 
     with pytest.raises(ValueError, match=r"wording|tuple"):
-        _with_wording(concepts(), change)
+        words_from_spec(concepts(), change)
 
 
 def test_models_without_words_are_saved_as_before(tmp_path):

@@ -24,7 +24,7 @@ def heard(queries: QuerySet, query: int, value: Any, sure: float | None = None, 
     >>> heard(qs, 0, {"yes": 0.5, "no": 0.5}) is None
     True
     """
-    if isinstance(value, (Mapping, Likely)):
+    if isinstance(value, Likely) or (isinstance(value, Mapping) and _names_choices(queries, query, value)):
         if sure is not None or by is not None:
             raise ValueError("an answer that says how likely each choice is needs neither sure= nor by=; leave it out")
         likely = value if isinstance(value, Likely) else _from_mapping(queries, query, value)
@@ -43,18 +43,22 @@ def heard(queries: QuerySet, query: int, value: Any, sure: float | None = None, 
     return None if all(cell == UNKNOWN for cell in likely.cells) else likely
 
 
+def _names_choices(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is from choices; that from the members of a panel is an answer of its own kind."""
+    names = [str(choice).lower() for choice in queries.choices(query)] if _is_narrow(queries, query) else []
+    return bool(value) and all(isinstance(choice, str) and choice.lower() in names for choice in value)
+
+
+def _is_narrow(queries: QuerySet, query: int) -> bool:
+    return int((queries.query_atoms[query] >= 0).sum()) == 1
+
+
 def _from_mapping(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> Likely:
     name, choices = queries.names[query], queries.choices(query)
-    if (queries.query_atoms[query] >= 0).sum() != 1:
-        raise ValueError(
-            f"{name!r} is about several things at once, so that its answer cannot be given as {{choice: probability}}; "
-            f"give a choice and sure=..., or a Likely with the weights of each"
-        )
     weights = [0.0] * len(choices)
     for choice, probability in value.items():
         cell = queries.to_answer(query, choice)
-        if cell is None:
-            raise ValueError(f"{choice!r} is no choice of {name!r}; say how likely each of {list(choices)[:6]} is")
+        assert cell is not None
         if isinstance(probability, bool) or not isinstance(probability, (int, float, np.integer, np.floating)):
             raise ValueError(f"the probability of {choice!r} is {probability!r}; give a number from 0 to 1")
         weights[cell[0]] = float(probability)

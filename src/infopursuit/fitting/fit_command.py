@@ -12,19 +12,24 @@ from typing import Any
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.evaluate_command import share
 from infopursuit.fitting.facts import ANSWER_ERROR, Facts, read_facts
-from infopursuit.fitting.fit_table import LEAST_GAIN, default_stopping, fit_examples, fit_facts
+from infopursuit.fitting.fit_table import LEAST_GAIN, default_stopping, fit_examples, fit_facts, with_wording
 from infopursuit.fitting.labelled import LabelledTable, label_table
+from infopursuit.fitting.terms_file import TermsFile, read_terms
 from infopursuit.fitting.trial import WRONG, Trial, hold_out, play, try_examples
 from infopursuit.models.learning import Empirical, LatentClasses
+from infopursuit.queries.columns import columns
+from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import read_wording
 from infopursuit.session import Session
-from infopursuit.stopping import MaxQueries, Rule, stopping_in_words
+from infopursuit.stopping import MaxCost, MaxQueries, Rule, stopping_in_words
 from infopursuit.terminal import Terminal, table
+from infopursuit.terms import Terms
 
 SUMMARY = "make a questionnaire from a table: csv or parquet in, model out"
 EXAMPLES = (
     "infopursuit fit animals.csv --label animal --out animals",
     "infopursuit fit patients.parquet --label disease --out triage --wording de.yaml",
+    "infopursuit fit patients.csv --label disease --out triage --terms costs.csv --max-cost 50",
 )
 
 
@@ -37,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--facts", action=argparse.BooleanOptionalAction, help="a row states what is true of its label (else: is one "
         "example); if not given, facts where labels have fewer than three rows on average")  # fmt: skip
     add("--wording", type=Path, metavar="FILE", help=".csv or .yaml with a sentence for each question")
+    add("--terms", type=Path, metavar="FILE", help=".csv, .yaml or .json: what questions cost, what must be "
+        "known before they are asked, what is asked together, what never")  # fmt: skip
     add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
     add("--model", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
     add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
@@ -45,6 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--least-gain", type=share, default=LEAST_GAIN, metavar="NATS", help="stop when no question tells more "
         f"({LEAST_GAIN})")  # fmt: skip
     add("--max-queries", type=_count, metavar="N", help="stop after N questions")
+    add("--max-cost", type=_amount, metavar="COST", help="never spend more on the questions about one input")
+    add("--seconds", type=_amount, metavar="S", help="choosing a question may take so long (work is reduced until it "
+        "does)")  # fmt: skip
     add("--patience", type=_count, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
     add("--answer-error", type=share, default=ANSWER_ERROR, metavar="E", help="facts: how often an answer is not "
         f"as stated ({ANSWER_ERROR})")  # fmt: skip
@@ -62,19 +72,27 @@ def run(args: argparse.Namespace) -> int:
     if not args.table.is_file():
         raise FileNotFoundError(f"{args.table} is not there; give a .csv, .tsv or .parquet file")
     wording = None if args.wording is None else read_wording(args.wording)
+    given = TermsFile(Terms()) if args.terms is None else read_terms(args.terms)
     rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep)
     _introduce(args, rows, terminal)
     settings = {"stopping": _stopping(args), "patience": args.patience, "random_state": args.seed}
+    settings |= {"terms": given.terms or None, "seconds": args.seconds}
     if rows.facts:
         if args.model == "empirical":
             raise ValueError("--model empirical needs examples; a table of facts is its own model. Add --no-facts")
         facts = read_facts(rows.X, rows.y, len(rows.classes), yes_no=args.queries == "yes-no")
-        clf = fit_facts(rows, facts, args.answer_error, wording, settings)
+        clf = fit_facts(rows, facts, args.answer_error, wording, settings, given.groups)
         _tell_facts(args, clf, facts, terminal)
     else:
-        _tell_held_out(args, rows, settings, terminal)
-        clf = fit_examples(rows, args.queries, args.model, wording, settings)
+        asked = None
+        if given.terms or given.groups:  # terms name questions, so these are made before rows are held out
+            asked = with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
+            given.terms.bind(asked)  # what cannot be is told before anything long begins
+        _tell_held_out(args, rows, settings, terminal, asked)
+        clf = fit_examples(rows, args.queries, args.model, wording, settings, given.groups)
         terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {model_in_words(clf)}.")
+    for sentence in clf.pursuit_.bound.in_words():
+        terminal.tell(sentence)
     _first_questions(clf, terminal)
     clf.save(args.out)
     _go_on(args, clf, time.monotonic() - start, terminal)
@@ -93,7 +111,8 @@ def model_in_words(clf: InformationPursuitClassifier) -> str:
 
 def _stopping(args: argparse.Namespace) -> Rule:
     rule = default_stopping(args.epsilon, args.least_gain)
-    return rule if args.max_queries is None else rule | MaxQueries(args.max_queries)
+    rule = rule if args.max_queries is None else rule | MaxQueries(args.max_queries)
+    return rule if args.max_cost is None else rule | MaxCost(args.max_cost)
 
 
 def _introduce(args: argparse.Namespace, rows: LabelledTable, terminal: Terminal) -> None:
@@ -136,7 +155,13 @@ def _tell_facts(args: argparse.Namespace, clf: InformationPursuitClassifier, fac
         )
 
 
-def _tell_held_out(args: argparse.Namespace, rows: LabelledTable, settings: dict[str, Any], terminal: Terminal) -> None:
+def _tell_held_out(
+    args: argparse.Namespace,
+    rows: LabelledTable,
+    settings: dict[str, Any],
+    terminal: Terminal,
+    asked: QuerySet | None = None,
+) -> None:
     if not args.held_out:
         return
     with warnings.catch_warnings():
@@ -146,7 +171,7 @@ def _tell_held_out(args: argparse.Namespace, rows: LabelledTable, settings: dict
             terminal.tell("There are too few different rows to hold any out, so that it was not tested.")
             return
         terminal.head("How well it works")
-        found = try_examples(rows, held, args.queries, args.model, settings, args.seed)
+        found = try_examples(rows, held, args.queries, args.model, settings, args.seed, asked)
     different = min(len(set(held.groups[held.rows].tolist())), found.n_inputs)
     terminal.tell(
         f"Fitted on {int((~held.rows).sum()):,} rows, tested on {found.n_inputs:,} others, {different:,} of them "
@@ -157,10 +182,12 @@ def _tell_held_out(args: argparse.Namespace, rows: LabelledTable, settings: dict
 
 def trial_table(trials: dict[str, Trial]) -> list[str]:
     """A line for each trial."""
-    lines = [["", "right", "questions", "at most"]]
+    paid = any(trial.cost is not None for trial in trials.values())
+    lines = [["", "right", "questions", "at most", *(["cost"] if paid else [])]]
     for name, trial in trials.items():
         error = f" ± {100 * trial.standard_error:.1f}" if trial.standard_error else ""
-        lines.append([name, f"{100 * trial.accuracy:.1f}{error} %", f"{trial.length:.1f}", f"{trial.longest}"])
+        line = [name, f"{100 * trial.accuracy:.1f}{error} %", f"{trial.length:.1f}", f"{trial.longest}"]
+        lines.append([*line, f"{trial.cost:.2f}"] if trial.cost is not None else line)
     return table(lines)
 
 
@@ -203,6 +230,16 @@ def _held_out(text: str) -> float:
     if share(text) > 0.5:
         raise argparse.ArgumentTypeError(f"{text!r} leaves too little to learn from; give 0.5 or less")
     return share(text)
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+    return amount
 
 
 def _count(text: str) -> int:

@@ -12,6 +12,7 @@ from infopursuit import queries as query_builders
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.fitting.facts import ANSWER_ERROR, Facts, read_facts
 from infopursuit.fitting.labelled import LabelledTable, label_table
+from infopursuit.fitting.terms_file import TermsFile, read_terms
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import Wording, read_wording, reword
 from infopursuit.stopping import Confidence, InformationGain, Rule
@@ -43,6 +44,8 @@ def fit_table(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
     verbose: bool | None = None,
+    terms: Any = None,
+    seconds: float | None = None,
 ) -> InformationPursuitClassifier:
     """A classifier that asks about the columns of a table; ``clf.feature_names_in_`` are those that it asks about.
 
@@ -58,6 +61,9 @@ def fit_table(
     answer_error: facts only: how often an answer is another one than the table states.
     stopping, patience, seed: as for `Pursuit`; None stops when it is 99 % sure or nothing would tell 0.001 nats.
     drop, keep: columns to leave out, and columns not to be left out although they look like names or row numbers.
+    terms: what questions cost, what they require, what is never asked: `Terms`, or a .csv, .yaml or .json file, which
+        may also say what is asked together.
+    seconds: how long choosing a question may take, as for `Pursuit`.
 
     >>> import pandas as pd
     >>> import infopursuit as ip
@@ -72,17 +78,24 @@ def fit_table(
         logger.info("%s is not asked about: %s", name, why)
     settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose}
     settings["stopping"] = default_stopping() if stopping is None else stopping
+    given = read_terms(terms) if isinstance(terms, (str, Path)) else TermsFile(terms)
+    settings |= {"terms": given.terms, "seconds": seconds}
     if labelled.facts:
         stated = read_facts(labelled.X, labelled.y, len(labelled.classes), yes_no=queries == "yes-no")
-        return fit_facts(labelled, stated, answer_error, wording, settings)
-    return fit_examples(labelled, queries, model, wording, settings)
+        return fit_facts(labelled, stated, answer_error, wording, settings, given.groups)
+    return fit_examples(labelled, queries, model, wording, settings, given.groups)
 
 
 def fit_facts(
-    table: LabelledTable, facts: Facts, answer_error: float, wording: Any, settings: Mapping[str, Any]
+    table: LabelledTable,
+    facts: Facts,
+    answer_error: float,
+    wording: Any,
+    settings: Mapping[str, Any],
+    groups: Mapping[str, Sequence[str]] | None = None,
 ) -> InformationPursuitClassifier:
     """A classifier from facts: nothing is learnt, the table is the model."""
-    asked = with_wording(facts.queries, wording)
+    asked = with_wording(facts.queries, wording, groups)
     clf = InformationPursuitClassifier(asked, facts.model(answer_error), **settings)
     with warnings.catch_warnings():  # a table of facts has as many labels as rows; numbers among them are names
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
@@ -90,16 +103,26 @@ def fit_facts(
 
 
 def fit_examples(
-    table: LabelledTable, queries: Asked, model: str, wording: Any, settings: Mapping[str, Any]
+    table: LabelledTable,
+    queries: Asked,
+    model: str,
+    wording: Any,
+    settings: Mapping[str, Any],
+    groups: Mapping[str, Sequence[str]] | None = None,
 ) -> InformationPursuitClassifier:
     """A classifier from examples, its model chosen on held-out rows."""
-    asked = with_wording(query_builders.columns(table.X, yes_no=queries == "yes-no"), wording)
+    asked = with_wording(query_builders.columns(table.X, yes_no=queries == "yes-no"), wording, groups)
     return InformationPursuitClassifier(asked, model, **settings).fit(table.X, table.labels)
 
 
-def with_wording(queries: QuerySet, wording: Any) -> QuerySet:
-    """The queries in the words of a file or a mapping, as they are where there are none."""
-    if wording is None:
+def with_wording(queries: QuerySet, wording: Any, groups: Mapping[str, Sequence[str]] | None = None) -> QuerySet:
+    """The queries in the words of a file or a mapping, as they are where there are none; those of a group as one."""
+    given: Mapping[str, Wording | str] = {}
+    if wording is not None:
+        given = read_wording(wording) if isinstance(wording, (str, Path)) else wording
+    groups = groups or {}
+    queries = reword(queries, {key: words for key, words in given.items() if key not in groups})
+    if not groups:
         return queries
-    given: Mapping[str, Wording | str] = read_wording(wording) if isinstance(wording, (str, Path)) else wording
-    return reword(queries, given)
+    together: QuerySet = query_builders.panels(queries, groups)
+    return reword(together, {key: words for key, words in given.items() if key in groups})

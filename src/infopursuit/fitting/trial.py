@@ -14,7 +14,9 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.fitting.facts import Facts
 from infopursuit.fitting.labelled import LabelledTable
-from infopursuit.types import IntArray
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.trace import Trace
+from infopursuit.types import FloatArray, IntArray
 
 MOST_INPUTS = 2_000
 """Held-out rows, or games, that are tried at most."""
@@ -33,16 +35,19 @@ class Trial:
     """The share of inputs for which the very label was named, not one that has the same facts."""
     length: float
     longest: int
+    cost: float | None = None
+    """What the questions about an input cost, where they have costs."""
 
     @classmethod
-    def of(cls, right: Any, length: Any, *, groups: Any = None, exact: Any = None) -> Trial:
+    def of(cls, right: Any, length: Any, *, groups: Any = None, exact: Any = None, cost: Any = None) -> Trial:
         """groups: (B,) inputs that are alike count together for the standard error: they tell the same thing again."""
         right = np.asarray(right, dtype=np.float64)
         groups = np.arange(len(right)) if groups is None else np.unique(groups, return_inverse=True)[1]
         off = np.bincount(groups, weights=right - right.mean())
         error = float(np.sqrt((off**2).sum()) / len(right))
         named = float(right.mean() if exact is None else np.mean(exact))
-        return cls(len(right), float(right.mean()), error, named, float(np.mean(length)), int(np.max(length)))
+        paid = None if cost is None else float(np.mean(cost))
+        return cls(len(right), float(right.mean()), error, named, float(np.mean(length)), int(np.max(length)), paid)
 
 
 @dataclass(frozen=True)
@@ -70,16 +75,25 @@ def hold_out(table: LabelledTable, share: float, seed: int) -> HeldOut | None:
 
 
 def try_examples(
-    table: LabelledTable, held: HeldOut, queries: str, model: Any, settings: Mapping[str, Any], seed: int
+    table: LabelledTable,
+    held: HeldOut,
+    queries: str,
+    model: Any,
+    settings: Mapping[str, Any],
+    seed: int,
+    asked: QuerySet | None = None,
 ) -> Trial:
-    """Fit on the other rows, thresholds and all, and ask about those that are held out."""
-    builder = query_builders.columns(yes_no=queries == "yes-no")
+    """Fit on the other rows, thresholds and all, and ask about those that are held out.
+
+    asked: questions that are made already, where terms name them; their thresholds are those of all rows.
+    """
+    builder = query_builders.columns(yes_no=queries == "yes-no") if asked is None else asked
     clf = InformationPursuitClassifier(builder, model, **settings).fit(table.X[~held.rows], table.labels[~held.rows])
     rows = np.flatnonzero(held.rows)
     if len(rows) > MOST_INPUTS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_INPUTS, replace=False))
     trace = clf.explain(table.X.iloc[rows])
-    return Trial.of(trace.predictions == table.labels[rows], trace.length, groups=held.groups[rows])
+    return Trial.of(trace.predictions == table.labels[rows], trace.length, groups=held.groups[rows], cost=_paid(trace))
 
 
 def play(pursuit: Pursuit, facts: Facts, seed: int, *, wrong: float = 0.0) -> Trial:
@@ -99,4 +113,9 @@ def play(pursuit: Pursuit, facts: Facts, seed: int, *, wrong: float = 0.0) -> Tr
     for twins in facts.twins():
         group[twins] = twins[0]
     found = trace.posterior.argmax(axis=1)
-    return Trial.of(group[found] == group[owners], trace.length, groups=owners, exact=found == owners)
+    right, exact = group[found] == group[owners], found == owners
+    return Trial.of(right, trace.length, groups=owners, exact=exact, cost=_paid(trace))
+
+
+def _paid(trace: Trace) -> FloatArray | None:
+    return None if trace.query_costs is None else trace.cost

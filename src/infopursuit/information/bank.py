@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from infopursuit.information import loops
-from infopursuit.information.chooser import Proposal
+from infopursuit.information.chooser import Proposal, largest_of
+from infopursuit.information.prices import Prices
 from infopursuit.information.subset import uniform_of
 from infopursuit.posteriors.bank import BankBelief, BankPosterior
 from infopursuit.progress import Progress
@@ -29,9 +30,10 @@ class BankChooser:
 
     exact = False
 
-    def __init__(self, posterior: BankPosterior, n_states: int, n_screened: int, seed: int) -> None:
+    def __init__(self, posterior: BankPosterior, n_states: int, n_screened: int, seed: int, costs: Any = None) -> None:
         self.posterior, self.cloud, self.queries = posterior, posterior.cloud, posterior.queries
         self.n_states, self.n_screened, self.seed = n_states, n_screened, seed
+        self.prices = Prices.of(np.ones(len(self.queries)) if costs is None else costs)
         self._widths = (self.queries.query_atoms >= 0).sum(axis=1)
         self._by_state = self.cloud.by_state.numpy()
         self._compile()
@@ -65,9 +67,9 @@ class BankChooser:
             loops.choose(
                 belief.row[part], w.values, w.begin, w.end, w.blocks, w.starts, w.sums, w.totals, self.posterior.bounds,
                 self.cloud.offsets, self._by_state, belief.seen[part], asked[part], self.queries.query_atoms,
-                self._widths, self.n_states, self.n_screened, uniforms[part], query[part], gain[part], error[part],
-                runner_up[part], tie[part], gains[part],
+                self._widths, self.prices.rates, self.n_states, self.n_screened, uniforms[part], query[part],
+                gain[part], error[part], runner_up[part], tie[part], gains[part],
             )  # fmt: skip
 
         side_by_side(some, -(-n // step))
-        return Proposal(query, gain, error, runner_up, tie, gains)
+        return Proposal(query, gain, error, runner_up, tie, gains, largest_of(gains))

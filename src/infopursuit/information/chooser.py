@@ -16,6 +16,7 @@ from infopursuit.information.gain import gain
 from infopursuit.information.noise import hear
 from infopursuit.information.one_state import OneState
 from infopursuit.information.patterns import partial_products, pattern_joint
+from infopursuit.information.prices import Prices
 from infopursuit.information.singles import cell_joint, condition, part_gains, see_evidence, value_joint
 from infopursuit.information.subset import resample, uniform_of
 from infopursuit.models.finite import FiniteModel
@@ -23,7 +24,7 @@ from infopursuit.posteriors.cloud import Cloud
 from infopursuit.posteriors.exact import Belief
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
-from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 AFFORDABLE = 5e7
 """Multiplications for the gains of one history up to which they are computed exactly where nothing else is said."""
@@ -42,7 +43,8 @@ class Proposal:
     query: (H,) its index, -1 where none is left. gain: (H,) nats. error: (H,) standard error of that gain, 0 where
     exact. runner_up: (H,) the second best query, -1 where there is none. tie: (H,) whether the lead over it is within
     two standard errors of the difference (the draws are the same for both), or nothing where gains are exact.
-    gains: (H, Q) of all queries, NaN for those asked already and for those that screening left out.
+    gains: (H, Q) of all queries, NaN for those that may not be asked and for those that screening left out. largest:
+    (H,) the largest of them, 0 where there is none; where queries have costs, the best need not have it.
     """
 
     query: IntArray
@@ -51,6 +53,7 @@ class Proposal:
     runner_up: IntArray
     tie: Any
     gains: FloatArray
+    largest: FloatArray
 
 
 class Chooser:
@@ -66,6 +69,7 @@ class Chooser:
     budget: bytes that the tables of one step may take.
     sampled: the model's states are themselves draws, so that a gain has a standard error even on all of them.
     channel: how reliably queries are answered; a gain is then that of what is said, which may be wrong.
+    costs: (Q,) what each query costs; the best is the one with the largest gain per cost. All alike if not given.
     """
 
     def __init__(
@@ -80,7 +84,9 @@ class Chooser:
         seed: int = 0,
         sampled: bool = False,
         channel: Channel | None = None,
+        costs: Any = None,
     ) -> None:
+        self.prices = Prices.of(np.ones(len(queries)) if costs is None else costs)
         self.model, self.queries, self.sampled, self.channel = model, queries, sampled, channel
         self.parts = queries.parts if channel is None else channel.parts
         self.n_states, self.n_screened, self.budget, self.seed = n_states, n_screened, budget, seed
@@ -118,7 +124,7 @@ class Chooser:
     def choose(
         self, belief: Belief, asked: IntArray, keys: Sequence[bytes], model: FiniteModel | None = None
     ) -> Proposal:
-        """The best query after each history; ``asked`` (H, Q) may not be asked again, ``keys`` name the histories.
+        """The best query after each history; ``asked`` (H, Q) may not be asked (again), ``keys`` name the histories.
 
         ``model``: where the belief is not one on the chooser's own model, but on draws that a history has to itself.
         """
@@ -136,7 +142,7 @@ class Chooser:
             for h, (found, second) in enumerate(each):
                 gains[h], seconds[h] = found, second
         gains = np.where(asked, np.nan, gains)
-        return _best(gains, seconds)
+        return _best(gains, seconds, self.prices)
 
     # ---- many histories at once: one atom at a time ----------------------------------------------------------------
 
@@ -241,11 +247,12 @@ class Chooser:
             alone = part_gains(value_joint(weights[None], cells, offsets), parts.sizes)[0].cpu().numpy()
             gains[self._narrow] = alone[parts.query_part[self._narrow, 0]]
             promise = np.where(parts.query_part >= 0, alone[parts.query_part], 0).sum(axis=1)
-            candidates = _largest(np.where(asked, -1.0, promise), self._wide, self.n_screened)
+            candidates = self._screen(np.where(asked, -1.0, promise))
         gains[candidates] = self._wide_gains(candidates, cells, weights, offsets)
         if not bool(drawn.any()):
             return gains, Second()
-        best, second = _leaders(np.where(asked, np.nan, gains)[None])
+        scores, per_nat = self.prices.scores(np.where(asked, np.nan, gains)), self.prices.weights
+        best, second = _leaders(scores[None], self.prices.near)
         first = None if best[0] == UNKNOWN else self._influence(int(best[0]), cells, weights, offsets, drawn)
         if first is None:
             return gains, Second()
@@ -260,8 +267,14 @@ class Chooser:
         if second[0] == UNKNOWN:
             return gains, Second(error)
         other = self._influence(int(second[0]), cells, weights, offsets, drawn)
-        apart = variance(first.each - other.each) ** 0.5
-        return gains, Second(error, bool(gains[best[0]] - gains[second[0]] <= 2 * apart))
+        apart = variance(first.each * per_nat[best[0]] - other.each * per_nat[second[0]]) ** 0.5
+        return gains, Second(error, bool(scores[best[0]] - scores[second[0]] <= 2 * apart))
+
+    def _screen(self, promise: FloatArray) -> IntArray:
+        """The queries about several atoms that promise most for their cost, and the one that promises most at all: a
+        rule that looks at the largest gain left should not overlook what is dear."""
+        found = _largest(self.prices.scores(promise), self._wide, self.n_screened)
+        return np.union1d(found, _largest(promise, self._wide, min(self.n_screened, 1)))
 
     def _whole_table(self, model: FiniteModel) -> Tensor:
         """(L, S) the probabilities of all atom values in all states; that of the own model is kept while it is small,
@@ -402,26 +415,33 @@ def _largest(scores: FloatArray, among: IntArray, n: int) -> IntArray:
     return np.sort(order[:n])
 
 
-def _leaders(gains: FloatArray) -> tuple[IntArray, IntArray]:
-    """(H,) the best query of each row and the second best, -1 where there is none; gains closer than `TIE` go to the
-    lowest index."""
-    known = np.where(np.isnan(gains), -np.inf, gains)
+def _leaders(scores: FloatArray, near: FloatArray) -> tuple[IntArray, IntArray]:
+    """(H,) the best query of each row and the second best, -1 where there is none; scores that are as good as the best
+    but for ``near`` (Q,) of that one go to the lowest index."""
+    known = np.where(np.isnan(scores), -np.inf, scores)
     rows = np.arange(len(known))
     found = []
     for _ in range(2):
         top = known.max(axis=1, keepdims=True)
-        query = np.argmax(known >= top - TIE, axis=1)
+        query = np.argmax(known >= top - near[known.argmax(axis=1)][:, None], axis=1)
         found.append(np.where(np.isneginf(top[:, 0]), UNKNOWN, query))
         known = known.copy()
         known[rows, query] = -np.inf
     return found[0], found[1]
 
 
-def _best(gains: FloatArray, seconds: Sequence[Second]) -> Proposal:
+def _best(gains: FloatArray, seconds: Sequence[Second], prices: Prices) -> Proposal:
     """The best query of each row, with how sure that is."""
-    query, runner_up = _leaders(gains)
-    rows = np.arange(len(gains))
-    best = np.where(query == UNKNOWN, 0.0, gains[rows, query])
-    second = np.where(runner_up == UNKNOWN, -np.inf, gains[rows, runner_up])
-    tie = np.array([one.tie for one in seconds], dtype=bool) | (best - second <= TIE)
-    return Proposal(query, best, np.array([one.error for one in seconds]), runner_up, tie & (query != UNKNOWN), gains)
+    scores, rows = prices.scores(gains), np.arange(len(gains))
+    query, runner_up = _leaders(scores, prices.near)
+    none = query == UNKNOWN
+    best = np.where(none, 0.0, gains[rows, query])
+    lead = np.where(runner_up == UNKNOWN, np.inf, scores[rows, query] - scores[rows, runner_up])
+    tie = np.array([one.tie for one in seconds], dtype=bool) | (lead <= prices.near[query])
+    error = np.array([one.error for one in seconds])
+    return Proposal(query, best, error, runner_up, tie & ~none, gains, largest_of(gains))
+
+
+def largest_of(gains: FloatArray) -> FloatArray:
+    """(H,) the largest gain of each row, 0 where none is known."""
+    return np.asarray(np.where(np.isnan(gains), 0.0, gains).max(axis=1, initial=0.0))

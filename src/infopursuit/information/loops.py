@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from infopursuit.compiled import compiled
+from infopursuit.information.prices import FREE
 from infopursuit.types import TIE, UNKNOWN
 
 LN2 = np.float32(np.log(2))
@@ -410,12 +411,13 @@ def gather(query, query_atoms, seen, by_state, states, n, place, columns, n_colu
 @compiled
 def choose(
     rows, weights, begin, end, blocks, starts, sums, totals, bounds, class_ends, by_state, seen, asked, query_atoms,
-    widths, n_states, n_screened, uniforms, query, gain, error, runner_up, tie, gains,
+    widths, rates, n_states, n_screened, uniforms, query, gain, error, runner_up, tie, gains,
 ):  # fmt: skip
     """The best query after each of some histories: see `Proposal` for what is written.
 
     rows: of each history in the weights, see `Weights` for those. class_ends: (C + 1,) states. by_state: (S, A) P(yes).
-    seen: (H, A). asked: (H, Q). query_atoms: (Q, W). uniforms: (H,) by which states are drawn.
+    seen: (H, A). asked: (H, Q). query_atoms: (Q, W). rates: (Q,) see `Prices`. uniforms: (H,) by which
+    states are drawn.
     """
     n_queries, most_wide = query_atoms.shape
     n_classes, n_atoms, n_all = len(class_ends) - 1, by_state.shape[1], class_ends[-1]
@@ -425,13 +427,14 @@ def choose(
     states, exact_masses = np.empty(n_states, np.int64), np.empty(n_states, np.float64)
     all_masses = np.empty(n_states, np.float32)
     summed, space, alone = np.empty(n_atoms, np.float32), np.empty(n_atoms, np.float32), np.empty(n_atoms, np.float32)
-    promise, found = np.empty(n_queries, np.float32), np.empty(n_wide, np.int64)
+    promise, found = np.empty(n_queries, np.float32), np.empty(n_wide + 1, np.int64)
+    scores = np.empty(n_queries, np.float64)
     n_left, n_right = max(4, 1 << (most_wide // 2)), max(4, 1 << (most_wide - most_wide // 2))
     left, right = np.empty((n_left, n_states), np.float32), np.empty((n_right, n_states), np.float32)
     joint, whole = np.empty(n_left * n_right, np.float32), np.empty(n_left * n_right, np.float32)
     tables = np.empty((n_classes, n_left * n_right), np.float32)
     place = np.empty(n_atoms, np.int64)
-    columns = np.empty((min(n_atoms, (n_wide + 2) * most_wide), n_states), np.float32)
+    columns = np.empty((min(n_atoms, (n_wide + 3) * most_wide), n_states), np.float32)
     which = np.empty(most_wide, np.int64)
     ends = np.empty(n_classes + 1, np.int64)
     first, second = np.empty(n_states, np.float32), np.empty(n_states, np.float32)
@@ -458,14 +461,18 @@ def choose(
             for w in range(widths[q]):
                 promise[q] += alone[query_atoms[q, w]]
             gains[h, q] = promise[q] if widths[q] == 1 and not asked[h, q] else np.nan
-        n_found = screen(promise, asked[h], widths, n_wide, found)
+            scores[q] = score(promise[q], rates[q])
+        n_found = screen(scores, asked[h], widths, n_wide, found)
+        n_found = add_largest(promise, asked[h], widths, found, n_found)
         place[:], n_columns = UNKNOWN, 0
         for k in range(n_found):
             width, n_columns = gather(
                 found[k], query_atoms, seen[h], by_state, states, n, place, columns, n_columns, which
             )
             gains[h, found[k]] = pattern_gain(columns, which, width, masses, ends, left, right, joint, whole)
-        best, runner = leaders(gains[h])
+        for q in range(n_queries):
+            scores[q] = score(gains[h, q], rates[q])
+        best, runner = leaders(scores, rates)
         query[h], runner_up[h], gain[h], error[h], tie[h] = best, runner, 0.0, 0.0, False
         if best == UNKNOWN:
             continue
@@ -478,25 +485,59 @@ def choose(
             continue
         width, n_columns = gather(runner, query_atoms, seen[h], by_state, states, n, place, columns, n_columns, which)
         influence(columns, which, width, masses, ends, left, right, tables, whole, second)
-        apart = np.sqrt(variance_of(first[:n] - second[:n], states, masses, ends, n_each))
-        lead = gains[h, best] - gains[h, runner]
-        tie[h] = lead <= 2 * apart or lead <= TIE
+        ours, theirs = np.float32(weight(rates[best])), np.float32(weight(rates[runner]))
+        for i in range(n):
+            first[i] = ours * first[i] - theirs * second[i]
+        apart = np.sqrt(variance_of(first[:n], states, masses, ends, n_each))
+        lead = scores[best] - scores[runner]
+        tie[h] = lead <= 2 * apart or lead <= TIE * weight(rates[best])
 
 
 @compiled
-def leaders(gains):
-    """The best query and the second best, `UNKNOWN` where there is none; gains closer than `TIE` go to the lowest."""
-    best = _leader(gains, UNKNOWN)
-    return best, _leader(gains, best)
+def weight(rate):
+    """See `Prices.weights`."""
+    return 1.0 if np.isinf(rate) else rate
 
 
 @compiled
-def _leader(gains, but):
-    top = -1.0
-    for q in range(len(gains)):
-        if q != but and gains[q] > top:  # not-a-number is never larger
-            top = gains[q]
-    for q in range(len(gains)):
-        if q != but and gains[q] >= top - TIE:
+def score(gain, rate):
+    """See `Prices.scores`; not-a-number stays what it is."""
+    if np.isinf(rate):
+        return gain + FREE if gain > TIE else gain + 0.0
+    return gain * rate
+
+
+@compiled
+def add_largest(promise, asked, widths, found, size):
+    """The query about several atoms that promises most at all, if it is not among those found; returns how many."""
+    largest = UNKNOWN
+    for q in range(len(promise)):
+        if widths[q] > 1 and not asked[q] and (largest == UNKNOWN or promise[q] > promise[largest]):
+            largest = q
+    if size == 0 or largest == UNKNOWN:
+        return size
+    for k in range(size):
+        if found[k] == largest:
+            return size
+    found[size] = largest
+    return size + 1
+
+
+@compiled
+def leaders(scores, rates):
+    """The best query and the second best, `UNKNOWN` where there is none; scores closer than `TIE` nats for the cost of
+    the best go to the lowest."""
+    best = _leader(scores, rates, UNKNOWN)
+    return best, _leader(scores, rates, best)
+
+
+@compiled
+def _leader(scores, rates, but):
+    top, near = -1.0, TIE
+    for q in range(len(scores)):
+        if q != but and scores[q] > top:  # not-a-number is never larger
+            top, near = scores[q], TIE * weight(rates[q])
+    for q in range(len(scores)):
+        if q != but and scores[q] >= top - near:
             return q
     return UNKNOWN

@@ -27,7 +27,9 @@ class SampledChooser:
         self.n_states, self.n_screened = self._chooser.n_states, self._chooser.n_screened
         self._bank: BankChooser | None = None
         if not self._chooser.exact and BankChooser.serves(posterior.shared):
-            self._bank = BankChooser(posterior.shared, self.n_states, self.n_screened, self._chooser.seed)
+            self._bank = BankChooser(
+                posterior.shared, self.n_states, self.n_screened, self._chooser.seed, settings.get("costs")
+            )
 
     def choose(self, belief: SampledBelief, asked: IntArray, keys: Sequence[bytes]) -> Proposal:
         """See `Chooser.choose`."""
@@ -43,5 +45,5 @@ class SampledChooser:
                 groups.append(([h], self._chooser.choose(own.belief, asked[[h]], [keys[h]], own.cloud)))
         order = np.argsort(np.concatenate([rows for rows, _ in groups]))
         found = [proposal for _, proposal in groups]
-        names = ("query", "gain", "error", "runner_up", "tie", "gains")
+        names = ("query", "gain", "error", "runner_up", "tie", "gains", "largest")
         return Proposal(*(np.concatenate([getattr(p, name) for p in found])[order] for name in names))

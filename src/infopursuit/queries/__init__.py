@@ -11,6 +11,7 @@ from infopursuit.queries.columns import Columns, columns
 from infopursuit.queries.concepts import Concepts, concepts
 from infopursuit.queries.functions import Functions, functions
 from infopursuit.queries.missing import is_missing
+from infopursuit.queries.panels import Panels, panels
 from infopursuit.queries.patches import Patches, patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.recipe import Recipe
@@ -21,6 +22,7 @@ __all__ = [
     "Columns",
     "Concepts",
     "Functions",
+    "Panels",
     "Patches",
     "QuerySet",
     "Recipe",
@@ -30,11 +32,12 @@ __all__ = [
     "from_spec",
     "functions",
     "guess",
+    "panels",
     "patches",
     "words",
 ]
 
-KINDS: dict[str, Any] = {cls.kind: cls for cls in (Columns, Concepts, Functions, Patches, Words)}
+KINDS: dict[str, Any] = {cls.kind: cls for cls in (Columns, Concepts, Functions, Panels, Patches, Words)}
 
 
 def from_spec(kind: str, spec: dict[str, Any], functions: Any = None) -> QuerySet:
@@ -45,6 +48,11 @@ def from_spec(kind: str, spec: dict[str, Any], functions: Any = None) -> QuerySe
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; the kinds of query sets are {', '.join(sorted(KINDS))}")
+    if kind == Panels.kind:
+        base = spec["base"]
+        if base["kind"] == Panels.kind:
+            raise ValueError("the base of panels is made of panels itself")
+        return Panels.from_spec(spec, from_spec(base["kind"], base["spec"], functions))
     options = {"functions": functions} if kind == Functions.kind else {}
     queries: QuerySet = KINDS[kind].from_spec(spec, **options)
     return queries

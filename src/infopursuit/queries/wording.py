@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import DamagedModel
 
 MOST_BYTES = 8 * 2**20
 """A wording file larger than this is refused before it is read."""
@@ -53,7 +54,7 @@ def reword(queries: QuerySet, wording: Mapping[str, Wording | str]) -> QuerySet:
         entry = wording[key]
         entry = Wording(entry) if isinstance(entry, str) else entry
         if key not in known:
-            raise ValueError(f"wording names {key!r}, which is not asked about; {_near(key, list(known))}")
+            raise ValueError(f"wording names {key!r}, which is not asked about; {near(key, list(known))}")
         if len(known[key]) > 1 and entry.sentence is not None and "{}" not in entry.sentence:
             raise ValueError(
                 f"wording of {key!r} is {entry.sentence!r}, which would word {len(known[key])} questions alike; write "
@@ -74,16 +75,48 @@ def read_wording(path: Any) -> dict[str, Wording]:
     ``no = nein | yes = ja``. YAML: ``query: sentence``, or ``query:`` with ``sentence:`` and ``choices:`` below it.
     """
     file = Path(path).expanduser()
-    ending = file.suffix.lower()
-    if ending not in (*YAML, *CSV):
-        raise ValueError(f"wording={str(file)!r} ends in {ending!r}; give a .csv or .yaml file")
+    text = read_text(file, (*YAML, *CSV), "wording")
+    return _from_yaml(text, file) if file.suffix.lower() in YAML else _from_csv(text, file)
+
+
+def read_text(file: Path, endings: Sequence[str], what: str) -> str:
+    """The text of a small file that somebody wrote by hand."""
+    if file.suffix.lower() not in endings:
+        known = " or ".join(ending for ending in endings if ending not in (".yml", ".tsv"))
+        raise ValueError(f"{what}={str(file)!r} ends in {file.suffix.lower()!r}; give a {known} file")
     if file.stat().st_size > MOST_BYTES:
-        raise ValueError(f"{file} has {file.stat().st_size:,} bytes, more than {MOST_BYTES:,}; is it a wording file?")
+        raise ValueError(f"{file} has {file.stat().st_size:,} bytes, more than {MOST_BYTES:,}; is it a {what} file?")
     try:
-        text = file.read_bytes().decode("utf-8-sig")  # spreadsheets put a byte-order mark first
+        return file.read_bytes().decode("utf-8-sig")  # spreadsheets put a byte-order mark first
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
-    return _from_yaml(text, file) if ending in YAML else _from_csv(text, file)
+
+
+# ---- saved with a query set -----------------------------------------------------------------------------------------
+
+
+def words_to_spec(queries: QuerySet) -> dict[str, Any]:
+    """The words that somebody gave to queries, if to any, as JSON data; several atoms at once have no names for their
+    answers."""
+    words = {
+        queries.names[q]: {
+            "sentence": queries.sentences[q],
+            "choices": list(queries.choices(q)) if (queries.query_atoms[q] >= 0).sum() == 1 else [],
+        }
+        for q in sorted(queries.worded)
+    }
+    return {"wording": words} if words else {}
+
+
+def words_from_spec(queries: QuerySet, spec: Mapping[str, Any]) -> QuerySet:
+    """The queries in the words that somebody gave them."""
+    words = {}
+    for name, entry in spec.items():
+        sentence, choices = entry["sentence"], entry["choices"]
+        if not isinstance(sentence, str) or not isinstance(choices, list) or not all(type(c) is str for c in choices):
+            raise DamagedModel(f"the wording of {name!r} is not a sentence and a list of choices")
+        words[queries.names.index(name)] = (sentence, choices or None)
+    return queries.with_words(words) if words else queries
 
 
 # ---- CSV ------------------------------------------------------------------------------------------------------------
@@ -138,25 +171,25 @@ def _from_yaml(text: str, file: Path) -> dict[str, Wording]:
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"{file} is not YAML: {error}") from None
     found: dict[str, Wording] = {}
-    for key, node, where in _entries(root, file):
+    for key, node, where in entries(root, file):
         if isinstance(node, yaml.ScalarNode):
             _enter(found, key, Wording(node.value.strip() or None), where)
             continue
         sentence, choices = None, {}
-        for name, value, place in _entries(node, file):
+        for name, value, place in entries(node, file):
             if name.lower() in SENTENCE and isinstance(value, yaml.ScalarNode):
                 sentence = value.value.strip() or None
             elif name.lower() in CHOICES and isinstance(value, yaml.ScalarNode):
                 choices = _pairs(value.value, place)
             elif name.lower() in CHOICES:
-                choices = {old: _scalar(new, at) for old, new, at in _entries(value, file)}
+                choices = {old: scalar(new, at) for old, new, at in entries(value, file)}
             else:
                 raise ValueError(f"{place} has {name!r}; expected 'sentence' with a text, and 'choices' as no: nein")
         _enter(found, key, Wording(sentence, choices), where)
     return found
 
 
-def _entries(node: Any, file: Path) -> list[tuple[str, Any, str]]:
+def entries(node: Any, file: Path) -> list[tuple[str, Any, str]]:
     """The keys and values of a YAML mapping, and where they stand."""
     if node is None:
         return []
@@ -165,11 +198,12 @@ def _entries(node: Any, file: Path) -> list[tuple[str, Any, str]]:
     entries = []
     for key, value in node.value:
         where = f"line {key.start_mark.line + 1} of {file}"
-        entries.append((_scalar(key, where), value, where))
+        entries.append((scalar(key, where), value, where))
     return entries
 
 
-def _scalar(node: Any, where: str) -> str:
+def scalar(node: Any, where: str) -> str:
+    """The text of a YAML node."""
     if node.id != "scalar":
         raise ValueError(f"{where} has a list or mapping where a text is expected")
     return str(node.value).strip()
@@ -198,14 +232,15 @@ def _choices(queries: QuerySet, index: int, given: Mapping[str, str]) -> Sequenc
     for name, said in given.items():
         at = place.get(name, place.get(name.lower()))
         if at is None:
-            raise ValueError(f"wording names {name!r}, no answer to {queries.names[index]!r}; {_near(name, old)}")
+            raise ValueError(f"wording names {name!r}, no answer to {queries.names[index]!r}; {near(name, old)}")
         new[at] = said
     if len(set(new)) < len(new):
         raise ValueError(f"wording calls two answers to {queries.names[index]!r} alike: {', '.join(new)}")
     return new
 
 
-def _near(name: str, known: Sequence[str]) -> str:
+def near(name: str, known: Sequence[str]) -> str:
+    """What somebody may have meant by a name that is not known, or what names there are."""
     lowered = {entry.lower(): entry for entry in known}
     near = [lowered[entry] for entry in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
     if near:

@@ -66,6 +66,16 @@ class Patch(BaseModel):
     columns: int
 
 
+class Thing(BaseModel):
+    """One of the things that a question asks for together. The answer to the question is one of ``answers``, or
+    ``unknown``, of each thing in this order, joined by a comma and a space."""
+
+    name: str
+    choices: list[str] = Field(description="what may be said of it")
+    answers: list[str] = Field(description="the same, as it stands in an answer")
+    unknown: str = Field(description="what stands in an answer where it is not known")
+
+
 class Question(BaseModel):
     """A query: its name is what a history refers to it by."""
 
@@ -74,6 +84,8 @@ class Question(BaseModel):
     choices: list[str] | None = Field(description="what may be answered; null where there are very many")
     n_choices: int
     patch: Patch | None
+    things: list[Thing] | None = Field(default=None, description="where several things are asked for together")
+    cost: float | None = Field(default=None, description="null where nobody has said what questions cost")
 
 
 class Ranked(BaseModel):

@@ -14,7 +14,9 @@ from infopursuit.answerers.hearing import heard
 from infopursuit.engine import Pursuit, State
 from infopursuit.explanation import REASONS, Explanation, percent
 from infopursuit.foresight import entropy, foresee
+from infopursuit.information.prices import Prices
 from infopursuit.posteriors import ExactPosterior
+from infopursuit.queries.panels import Panels
 from infopursuit.queries.patches import Patches
 from infopursuit.server.limits import Problem
 from infopursuit.server.shelf import Offer
@@ -128,7 +130,20 @@ def question(pursuit: Pursuit, index: int) -> dict[str, Any]:
         "choices": list(query.choices) if len(query.choices) <= LISTED else None,
         "n_choices": len(query.choices),
         "patch": None,
+        "things": None,
+        "cost": None if pursuit.costs is None else float(pursuit.costs[index]),
     }
+    if isinstance(pursuit.queries, Panels) and pursuit.queries.things(index):
+        told = pursuit.queries.things(index)
+        found["things"] = [
+            {
+                "name": thing.name,
+                "choices": list(thing.choices),
+                "answers": [thing.phrase(cell) for cell in range(len(thing.choices))],
+                "unknown": thing.phrase(UNKNOWN),
+            }
+            for thing in told
+        ]
     if isinstance(pursuit.queries, Patches):
         (row, column), (rows, columns) = pursuit.queries.corners[index], pursuit.queries.size
         found["patch"] = {"row": row, "column": column, "rows": rows, "columns": columns}
@@ -136,7 +151,7 @@ def question(pursuit: Pursuit, index: int) -> dict[str, Any]:
 
 
 def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str, Any]]:
-    keys = np.nan_to_num(gains, nan=-1.0)
+    keys = np.nan_to_num(Prices.of(pursuit.bound.costs).scores(gains), nan=-1.0)
     keys[best] = np.inf  # first also among those that are as good within rounding
     order = [q for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
     names, sentences = pursuit.queries.names, pursuit.queries.sentences
@@ -150,7 +165,7 @@ def _why(offer: Offer, state: State, query: int, gain: float) -> dict[str, Any]:
     return {
         "gain": _amount(gain),
         "sentence": f"It is expected to settle {told:.2f} of the {open_bits:.2f} bits that are still open{share}, "
-        f"more than any other question.",
+        f"more than any other question{'' if offer.pursuit.costs is None else ' for what it costs'}.",
         "answers": _weigh(offer, state, query),
     }
 

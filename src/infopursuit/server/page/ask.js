@@ -99,7 +99,7 @@ export class AskView {
     this.more.hidden = !asked;
     this.list.replaceChildren(stepList(this.path, { change: (k, said) => this.ask(k, said) }));
     if (turn.question) {
-      this.number.textContent = `Question ${asked + 1}`;
+      this.number.textContent = `Question ${asked + 1}${turn.question.cost == null ? "" : `, costs ${turn.question.cost}`}`;
       this.question.replaceChildren(turn.question.sentence);
       this.answers.replaceChildren(...this.buttons(turn.question));
       this.hint.replaceChildren(...this.keysHint(turn.question));
@@ -118,6 +118,7 @@ export class AskView {
   buttons(question) {
     const unknown = make("button", { type: "button", class: "answer soft", onclick: () => this.say(null) }, "Don’t know", make("kbd", { "aria-hidden": "true" }, "D"));
     if (question.patch) return [...this.patch(question.patch), unknown];
+    if (question.things) return [...this.things(question.things), unknown];
     // "yes" before "no", as people say it
     const order = this.yesNo(question) ? ["yes", "no"] : question.choices ?? [];
     return [...order.map((choice, i) => make("button", { type: "button", class: "answer", onclick: () => this.say(choice) },
@@ -136,6 +137,17 @@ export class AskView {
     return [grid, make("button", { type: "button", class: "answer", onclick: done }, "Answer")];
   }
 
+  /** Several things that are asked for together: one choice of each. */
+  things(all) {
+    const picks = all.map(({ name, choices, answers, unknown }) => {
+      const options = [["not known", unknown], ...choices.map((choice, i) => [choice, answers[i]])];
+      return make("select", { "aria-label": name }, options.map(([words, value]) => make("option", { value }, words)));
+    });
+    const rows = picks.map((pick, i) => make("label", { class: "thing" }, make("span", {}, all[i].name), pick));
+    const done = () => this.say(picks.map((pick) => pick.value).join(", "));
+    return [make("div", { class: "things" }, rows), make("button", { type: "button", class: "answer", onclick: done }, "Answer")];
+  }
+
   yesNo(question) {
     return question.choices?.length === 2 && question.choices.includes("yes") && question.choices.includes("no");
   }
@@ -147,6 +159,7 @@ export class AskView {
   keysHint(question) {
     const key = (name) => make("kbd", {}, name);
     if (question.patch) return ["Click the pixels that are lit."];
+    if (question.things) return ["Choose what is known of each, then answer."];
     const keys = this.yesNo(question) ? [key("Y"), " ", key("N"), " ", key("D")] : [key("1"), " to ", key(String(Math.min(9, question.choices?.length ?? 9))), " ", key("D")];
     return [make("span", { class: "keys" }, "Keys: ", ...keys, " answer, ", key("U"), " undoes, ", key("←"), " ", key("→"), " move.")];
   }
@@ -177,7 +190,7 @@ export class AskView {
     else if (!question) return;
     else if (key === "d") this.say(null);
     else if (this.yesNo(question) && (key === "y" || key === "n")) this.say(key === "y" ? "yes" : "no");
-    else if (!this.yesNo(question) && !question.patch && question.choices?.[Number(key) - 1]) this.say(question.choices[Number(key) - 1]);
+    else if (!this.yesNo(question) && !question.patch && !question.things && question.choices?.[Number(key) - 1]) this.say(question.choices[Number(key) - 1]);
     else return;
     event.preventDefault();
   }

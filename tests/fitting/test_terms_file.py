@@ -1,0 +1,205 @@
+"""Terms in files that people write: read, refused, and kept to by ``fit``, ``ask`` and saved models."""
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import infopursuit as ip
+from infopursuit import cli
+from infopursuit.fitting.terms_file import read_terms
+
+CSV = """query,cost,requires,forbidden,group
+age,0,,,
+pregnant,1,sex = female,,
+rash,2.5,age > 40 = yes & kind = round | oval,,
+hb,3,,,blood panel
+wbc,4,,,blood panel
+name,,,yes,
+scan,30,ultrasound,,
+"""
+YAML = """
+age: 0
+pregnant: {cost: 1, requires: sex = female}
+rash:
+  cost: 2.5
+  requires: {"age > 40": "yes", kind: [round, oval]}
+hb: {cost: 3, group: blood panel}
+wbc: {cost: 4, group: blood panel}
+name: {forbidden: yes}
+scan: {cost: 30, requires: [ultrasound]}
+"""
+JSON = """{"age": 0, "pregnant": {"cost": 1, "requires": "sex = female"},
+"rash": {"cost": 2.5, "requires": ["age > 40 = yes", "kind = round | oval"]}, "hb": {"cost": 3, "group": "blood panel"},
+"wbc": {"cost": "4", "group": "blood panel"}, "name": {"forbidden": true},
+"scan": {"cost": 30, "requires": "ultrasound"}}"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("t.csv", CSV), ("t.tsv", CSV.replace(",", "\t")), ("t.yaml", YAML),
+                                            ("t.json", JSON), ("bom.csv", "\ufeff" + CSV)])  # fmt: skip
+def test_three_kinds_of_files_say_the_same(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    found = read_terms(tmp_path / name)
+    assert found.groups == {"blood panel": ["hb", "wbc"]}
+    assert found.terms == ip.Terms(
+        {"age": 0, "pregnant": 1, "rash": 2.5, "blood panel": 7, "scan": 30},
+        {
+            "pregnant": [("sex", ["female"])],
+            "rash": [("age > 40", ["yes"]), ("kind", ["round", "oval"])],
+            "scan": "ultrasound",
+        },
+        ["name"],
+    )
+
+
+def test_a_group_has_the_cost_of_its_own_line_and_a_column_may_be_its_own_group(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("query,cost,requires,group\nhb,3,,lab\nlab,20,sex = female,\nbmi,1,,bmi\n")
+    found = read_terms(file)
+    assert found.groups == {"lab": ["hb"], "bmi": ["bmi"]}
+    assert found.terms == ip.Terms({"lab": 20, "bmi": 1}, {"lab": ("sex", "female")})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("t.csv", "query,price\na,1\n", "expected the columns query, cost"),
+        ("t.csv", "query,cost\na,much\n", "the cost of 'a' in .* is 'much'"),
+        ("t.csv", "query,cost\na,-1\n", "0 or more"),
+        ("t.csv", "query,cost\na,1\na,2\n", "a second time"),
+        ("t.csv", "query,cost\n,1\n", "names no query"),
+        ("t.csv", "query,forbidden\na,perhaps\n", "expected yes or no"),
+        ("t.csv", "query,requires\na,= yes\n", "write it as: sex = female"),
+        ("t.csv", "query,requires,group\na,b = yes,lab\n", "into a line of the group"),
+        ("t.yaml", "a: {prize: 3}\n", "has 'prize'"),
+        ("t.yaml", "a: [1\n", "is not YAML"),
+        ("t.json", "[1]", "holds no mapping"),
+        ("t.json", "{", "is not JSON"),
+        ("t.json", '{"a": {"cost": true}}', "0 or more"),
+        ("t.txt", "a", "give a .yaml or .csv or .json file"),
+    ],
+)
+def test_files_that_are_wrong(tmp_path, name, text, says):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=says):
+        read_terms(tmp_path / name)
+
+
+# ---- fitted, saved, asked -------------------------------------------------------------------------------------------
+
+
+def patients(n=160, seed=0):
+    rng = np.random.default_rng(seed)
+    ill = rng.random(n) < 0.5
+    female = rng.random(n) < np.where(ill, 0.8, 0.3)
+    return pd.DataFrame(
+        {
+            "sex": np.where(female, "female", "male"),
+            "pregnant": np.where(female & (rng.random(n) < np.where(ill, 0.7, 0.2)), "yes", "no"),
+            "hb": np.round(rng.normal(np.where(ill, 11, 14), 1.0), 1),
+            "wbc": np.round(rng.normal(np.where(ill, 12, 8), 2.0), 1),
+            "label": np.where(ill, "ill", "well"),
+        }
+    )
+
+
+TERMS = "query,cost,requires,forbidden,group\nsex,1,,,\npregnant,1,sex = female,,\nhb,,,,lab\nwbc,,,,lab\nlab,400,,,\n"
+
+
+@pytest.fixture(scope="module", name="model")
+def _model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("terms")
+    patients().to_csv(folder / "patients.csv", index=False)
+    (folder / "terms.csv").write_text(TERMS)
+    args = ["--label", "label", "--out", str(folder / "model"), "--terms", str(folder / "terms.csv")]
+    args += ["--max-cost", "401.5"]
+    assert cli.main(["fit", str(folder / "patients.csv"), *args, "--model", "table", "--epsilon", "0.001"]) == 0
+    return folder / "model"
+
+
+def test_a_saved_model_keeps_to_its_terms(model):
+    clf = ip.load(model)
+    assert clf.queries_.names == ("sex", "pregnant", "lab")
+    assert clf.terms.cost == {"sex": 1.0, "pregnant": 1.0, "lab": 400.0}
+    again = clone(clf)
+    assert again.terms == clf.terms
+    frame = patients(seed=1)
+    trace = clf.explain(frame.drop(columns="label"))
+    assert (trace.cost <= 401.5).all()
+    assert {"max_cost"} <= set(trace.stopped_because.tolist())
+    pregnant, sex = 1, 0
+    for i in range(len(frame)):
+        history = trace.history(i)
+        at = [k for k, (query, _) in enumerate(history) if query == pregnant]
+        assert all((sex, (0,)) in history[:k] for k in at)
+    assert any((trace.queries[i] == pregnant).any() for i in range(len(frame)))
+    card = (model / "CARD.md").read_text()
+    assert "A question costs 1 to 400." in card
+    assert "1 of 3 questions may only be asked after an answer to another." in card
+
+
+def test_another_prior_keeps_the_terms(model):
+    clf = ip.load(model)
+    session = clf.session(class_prior={"ill": 0.1, "well": 0.9})
+    assert session.pursuit.terms == clf.terms
+
+
+def test_asked_in_a_terminal(model, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("female\nwhy\nyes\n11.5 12\nn\n"))
+    code = cli.main(["ask", str(model)])
+    said = capsys.readouterr().out
+    assert code in (0, 3)
+    for words in ("Question 1, costs 1", "for what it costs", "that cost"):
+        assert words in " ".join(said.split())
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_a_panel_in_a_terminal(model, monkeypatch, capsys):
+    clf = ip.load(model)
+    clf.pursuit_ = ip.Pursuit(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), terms=ip.Terms({"lab": 0.01}),
+                              classes=clf.classes_)  # fmt: skip
+    clf.save(model.parent / "lab")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("help\n11.5\n11.5, blue\n11.5, ?\n"))
+    assert cli.main(["ask", str(model.parent / "lab")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for words in ("Question 1, costs 0.01", "hb: a number, or up to", "2 answers, in this order", "one for each line",
+                  "has 1 answers for 2 things", "'blue' is no answer for wbc", "wbc: not known"):  # fmt: skip
+        assert words in said, words
+
+
+def test_terms_that_do_not_fit_are_told_in_one_line(tmp_path, capsys):
+    patients().to_csv(tmp_path / "patients.csv", index=False)
+    (tmp_path / "terms.csv").write_text("query,cost\nsexx,1\n")
+    args = ["--label", "label", "--out", str(tmp_path / "m"), "--terms", str(tmp_path / "terms.csv")]
+    assert cli.main(["fit", str(tmp_path / "patients.csv"), *args]) == 2
+    error = capsys.readouterr().err
+    assert "did you mean 'sex'" in error
+    assert error.count("\n") == 1
+    assert cli.main(["fit", str(tmp_path / "patients.csv"), *args, "--max-cost", "-3"]) == 2
+
+
+def test_a_table_of_facts_on_terms(tmp_path):
+    frame = pd.DataFrame({"animal": ["cat", "owl", "bat", "carp"], "fur": [1, 0, 1, 0], "flies": [0, 1, 1, 0]})
+    clf = ip.fit_table(frame, "animal", terms=ip.Terms({"fur": 5}), stopping=ip.Confidence(0.01))
+    assert clf.session().question.name == "flies"
+    (tmp_path / "t.json").write_text('{"fur": {"group": "look"}, "flies": {"group": "look"}}')
+    together = ip.fit_table(frame, "animal", terms=str(tmp_path / "t.json"), wording={"look": "How does it look?"})
+    assert str(together.session().question) == "How does it look?"
+    assert together.session([("look", {"fur": "yes", "flies": "no"})]).prediction == "cat"
+
+
+def test_a_limit_of_time_is_saved_as_a_limit_of_work(tmp_path):
+    X = np.random.default_rng(0).integers(2, size=(60, 6))
+    clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abcdef")), "table", seconds=50.0).fit(X, X[:, 0])
+    assert clone(clf).seconds == 50.0
+    clf.save(tmp_path / "m")
+    again = ip.load(tmp_path / "m")
+    assert (again.seconds, again.pursuit_.seconds, again.pursuit_.work) == (50.0, 50.0, clf.pursuit_.work)
+    assert again.session(class_prior=[0.2, 0.8]).pursuit.work == clf.pursuit_.work
+    with pytest.raises(ValueError, match="seconds=-1"):
+        ip.InformationPursuitClassifier(seconds=-1).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="terms="):
+        ip.InformationPursuitClassifier(terms=3).fit(X, X[:, 0])

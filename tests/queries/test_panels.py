@@ -1,0 +1,231 @@
+"""Queries that are asked together: what is told, in which words, and what that is worth."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import infopursuit as ip
+from enumerator import Truth
+from infopursuit.queries import columns, concepts, from_spec, panels, patches
+from worlds import World, random_history, table_model
+
+TABLE = pd.DataFrame(
+    {
+        "age": [18.0, 25.0, 31.0, 42.0, 54.0, 66.0, 77.0, 81.0],
+        "bill": ["cone", "dagger", "hooked", "cone", "cone", "dagger", "hooked", "cone"],
+        "migrates": [True, False, True, False, True, True, False, True],
+    }
+)
+AGE = columns(TABLE[["age"]], bins=4)
+BLOOD = panels(concepts(["fever", "hb > 12", "wbc > 10"]), {"blood panel": ["hb > 12", "wbc > 10"]})
+
+
+def test_members_are_asked_together_and_not_alone():
+    assert BLOOD.names == ("fever", "blood panel")
+    assert BLOOD.query_atoms.tolist() == [[0, -1], [1, 2]]
+    assert BLOOD.n_answers.tolist() == [2, 4]
+    both = panels(concepts(["fever", "hb > 12", "wbc > 10"]), {"blood panel": ["hb > 12", "wbc > 10"]}, alone=True)
+    assert both.names == ("fever", "hb > 12", "wbc > 10", "blood panel")
+    several = panels(concepts(list("abcd")), {"first": ["a", "b"], "second": ["b", "c", "d"]})
+    assert several.names == ("first", "second")
+    assert several.query_atoms.tolist() == [[0, 1, -1], [1, 2, 3]]
+
+
+def test_what_is_said():
+    assert BLOOD[1].sentence == "blood panel: hb > 12, wbc > 10?"
+    assert list(BLOOD.choices(1)) == [
+        "hb > 12: no, wbc > 10: no",
+        "hb > 12: no, wbc > 10: yes",
+        "hb > 12: yes, wbc > 10: no",
+        "hb > 12: yes, wbc > 10: yes",
+    ]
+    assert BLOOD.say(1, (1, 0)) == "blood panel: hb > 12: yes, wbc > 10: no"
+    assert BLOOD.say(1, (1, -1)) == "blood panel: hb > 12: yes, wbc > 10: not known"
+    assert BLOOD.say_answer(1, None) == BLOOD.say_answer(1, (-1, -1)) == "not known"
+    assert BLOOD.say(0, (1, -1)) == "fever: yes"
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        ({"hb > 12": "yes", "wbc > 10": "no"}, (1, 0)),
+        ({"wbc > 10": True}, (-1, 1)),
+        ({"wbc > 10": None, "hb > 12": 0}, (0, -1)),
+        ({"wbc > 10": None}, None),
+        (["yes", "no"], (1, 0)),
+        (["No", None], (0, -1)),
+        (["?", "yes"], (-1, 1)),
+        ([None, None], None),
+        ([1, 0], (1, 0)),
+        ((0, -1), (0, -1)),
+        (2, (1, 0)),
+        ("hb > 12: yes, wbc > 10: no", (1, 0)),
+        ("HB > 12:  yes, wbc > 10: Not known", (1, -1)),
+        (None, None),
+    ],
+)
+def test_how_a_panel_may_be_answered(value, answer):
+    assert BLOOD.to_answer(1, value) == answer
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ({"hb > 13": "yes"}, "'hb > 13' is not in it; did you mean 'hb > 12'"),
+        ({"hb > 12": "perhaps"}, "'perhaps' is no answer to 'hb > 12'"),
+        (["yes"], "1 answers for 2 things"),
+        (["yes", "perhaps"], "'perhaps' is no answer to 'wbc > 10'"),
+        ("hb > 12: yes", "'wbc > 10' is not answered"),
+        ("yes, no", "'hb > 12' is not answered"),
+        ({}, "is no answer to 'blood panel'"),
+        (4, "is no answer to 'blood panel'"),
+    ],
+)
+def test_what_is_no_answer_to_a_panel(value, says):
+    with pytest.raises(ValueError, match=says) as caught:
+        BLOOD.to_answer(1, value)
+    assert repr(value) in str(caught.value)
+
+
+def test_thresholds_of_a_column_are_merged_and_said_shortly():
+    low, middle, high = AGE.names
+    a, b, c = (name.removeprefix("age > ") for name in AGE.names)
+    qs = panels(AGE, {"visit": ["age"]})
+    assert qs.names == ("visit",)
+    assert qs.query_atoms.tolist() == [[0]]
+    assert qs.n_answers.tolist() == [4]
+    assert list(qs.choices(0)) == [f"age: up to {a}", f"age: {a} to {b}", f"age: {b} to {c}", f"age: above {c}"]
+    assert qs.to_answer(0, {high: "yes"}) == qs.to_answer(0, {low: "yes", high: "yes", middle: "yes"}) == (3,)
+    assert qs.to_answer(0, {low: "no"}) == qs.to_answer(0, {"age": f"up to {a}"}) == (0,)
+    assert qs.to_answer(0, {low: "yes", middle: "no"}) == qs.to_answer(0, [f"{a} to {b}"]) == (1,)
+    for choice in qs.choices(0):
+        assert qs.say_answer(0, qs.to_answer(0, choice)) == choice
+    with pytest.raises(ValueError, match="contradict each other"):
+        qs.to_answer(0, {low: "no", high: "yes"})
+    with pytest.raises(ValueError, match=f"'{middle}' is left open although '{low}' is about the same"):
+        qs.to_answer(0, {low: "yes"})
+    np.testing.assert_array_equal(qs.answers(TABLE)[:, 0, 0], AGE.observe(TABLE)[:, 0])
+    two = panels(AGE, {"visit": [low, high]})
+    assert two.names == (middle, "visit")
+    assert two.n_answers.tolist() == [2, 3]
+    assert two.query_cells[1, 0].tolist() == [0, 1, 1, 2]
+    measured = {0: 0, float(a): 0, int(b): 1, float(c) + 0.5: 3}
+    assert {number: qs.to_answer(0, {"age": number})[0] for number in measured} == measured
+    assert qs.to_answer(0, [str(c)]) == (2,)
+    with pytest.raises(ValueError, match="is no answer"):
+        qs.to_answer(0, {"age": "old"})
+    own = panels(AGE, {"age": ["age"]})
+    assert (own[0].sentence, own.say(0, (1,))) == ("age?", f"age: {a} to {b}")
+    assert own.to_answer(0, f"{a} to {b}") == (1,)
+
+
+def test_other_queries_about_one_thing_are_said_by_few_of_their_answers():
+    base = columns(TABLE[["bill"]], yes_no=True)
+    assert base.names == ("bill is cone", "bill is dagger", "bill is hooked")
+    qs = panels(base, {"look": ["bill"]})
+    assert list(qs.choices(0)) == ["bill is cone: yes", "bill is dagger: yes", "bill is hooked: yes"]
+    two = panels(base, {"look": ["bill is cone", "bill is dagger"]})
+    assert list(two.choices(1)) == ["bill is cone: yes", "bill is dagger: yes", "bill is cone: no, bill is dagger: no"]
+    for choice in two.choices(1):
+        assert two.say_answer(1, two.to_answer(1, choice)) == choice
+
+
+def test_whole_categories_keep_their_choices():
+    qs = panels(columns(TABLE), {"look": ["migrates", "bill"]})
+    look = qs.names.index("look")
+    assert [thing.name for thing in qs.things(look)] == ["migrates", "bill"]
+    assert qs.to_answer(look, {"bill": "hooked", "migrates": "yes"}) == (1, 2)
+    assert qs.say_answer(look, (0, 1)) == "migrates: no, bill: dagger"
+    assert qs.things(0) == ()
+
+
+def test_words_of_the_base_are_kept_and_saved():
+    base = ip.queries.wording.reword(
+        concepts(["fever", "hb", "wbc"]),
+        {"hb": ip.queries.wording.Wording(None, {"no": "niedrig", "yes": "hoch"}), "fever": "Fieber?"},
+    )
+    qs = panels(base, {"Blut": ["hb", "wbc"]})
+    assert qs[0].sentence == "Fieber?"
+    assert qs.say(0, (1, -1)) == "Fieber? yes"
+    assert qs.say_answer(1, (1, 0)) == "hb: hoch, wbc: no"
+    again = from_spec("panels", qs.to_spec())
+    assert list(again.choices(1)) == list(qs.choices(1))
+    worded = qs.with_words({1: ("Was sagt das Blut?", None)})
+    assert from_spec("panels", worded.to_spec())[1].sentence == "Was sagt das Blut?"
+
+
+def test_a_builder_waits_for_the_data():
+    recipe = panels(columns(bins=4), {"visit": ["age", "migrates"]})
+    qs = recipe.fit(TABLE)
+    assert qs.names == ("bill", "visit")
+    clf = ip.InformationPursuitClassifier(recipe, "table").fit(pd.concat([TABLE] * 4), [*"aabbccab"] * 4)
+    assert clf.queries_.names == ("bill", "visit")
+
+
+@pytest.mark.parametrize(
+    ("groups", "says"),
+    [
+        ({}, "groups is empty"),
+        ({"visit": []}, "expected a list of queries"),
+        ({"visit": "age"}, "expected a list of queries"),
+        ({"visit": ["agee"]}, "did you mean 'age'"),
+        ({"bill": ["age"]}, "which is what a query is called"),
+    ],
+)
+def test_groups_that_cannot_be(groups, says):
+    with pytest.raises(ValueError, match=says):
+        panels(columns(TABLE), groups)
+
+
+def test_too_many_answers_are_refused_with_their_number():
+    with pytest.raises(ValueError, match=r"panel 'all' has 131072 joint answers, more than 65536; leave members out"):
+        panels(concepts([f"c{i}" for i in range(17)]), {"all": [f"c{i}" for i in range(17)]})
+
+
+def test_bases_that_cannot_be():
+    with pytest.raises(ValueError, match="reveals several things already"):
+        panels(patches((2, 3), size=(1, 2)), {"both": list(patches((2, 3), size=(1, 2)).names[:2])})
+    with pytest.raises(ValueError, match="made of panels already"):
+        panels(BLOOD, {"more": ["fever"]})
+    with pytest.raises(TypeError, match="expected a query set"):
+        panels(["fever"], {"more": ["fever"]})
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_gain_of_a_panel_is_that_of_all_its_answers_together(seed):
+    """By enumeration, after any history, of yes/no queries, categories and merged thresholds; it is never below that of
+    a member."""
+    rng = np.random.default_rng(seed)
+    kind = [*map("abc".__getitem__, rng.integers(0, 3, 60))]
+    frame = pd.DataFrame({"x": rng.uniform(0, 90, 60), "kind": kind, "flag": rng.integers(0, 2, 60) == 1})
+    base = columns(frame, bins=4)
+    wanted = [["x", "flag"], ["kind", "flag"], [base.names[0], base.names[2], "kind"], ["x", "kind", "flag"]][seed % 4]
+    qs = panels(base, {"panel": wanted}, alone=True)
+    prior, latent = rng.dirichlet([1] * 3), rng.dirichlet([1] * 2, size=3)
+    probs = [rng.dirichlet([0.7] * size, size=(3, 2)) for size in base.atoms.sizes]
+    world = World(prior, latent, probs, qs)
+    truth, at = Truth(prior, latent, probs, qs), qs.names.index("panel")
+    pursuit = ip.Pursuit(table_model(prior, latent, probs), qs)
+    for n in (0, 1, 3):
+        history = [(q, a) for q, a in random_history(world, rng, n) if q != at]
+        gains = pursuit.session(history).gains
+        assert gains[at] == pytest.approx(truth.gain(at, history), abs=1e-10)
+        members = [qs.names.index(name) for name in qs.groups["panel"]]
+        known = [gains[m] for m in members if not np.isnan(gains[m])]
+        assert gains[at] >= max(known, default=0) - 1e-12
+
+
+def test_a_panel_has_a_cost_of_its_own_and_opens_what_its_members_open():
+    """A requirement may name a member that is not asked alone."""
+    base = concepts(["fever", "hb > 12", "wbc > 10", "transfusion"])
+    qs = panels(base, {"blood panel": ["hb > 12", "wbc > 10"]})
+    terms = ip.Terms({"blood panel": 12}, {"transfusion": ("hb > 12", "no")})
+    bound = terms.bind(qs)
+    assert bound.costs.tolist() == [1, 1, 12]
+    transfusion, panel = qs.names.index("transfusion"), qs.names.index("blood panel")
+    for cells, opens in (((0, 1), True), ((0, -1), True), ((1, 0), False), ((-1, 0), False)):
+        assert bool(bound.allowed(np.array([[panel]]), np.array([[cells]]))[0, transfusion]) is opens
+    whole = ip.Terms(requires={"transfusion": ("blood panel", {"hb > 12": "no"})}).bind(qs)
+    assert whole.requirements[0].outside == bound.requirements[0].outside
+    with pytest.raises(ValueError, match="circle"):
+        ip.Terms(requires={"blood panel": ("hb > 12", "no")}).bind(qs)
