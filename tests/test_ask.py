@@ -257,3 +257,17 @@ def test_ctrl_c_keeps_the_file(tmp_path):
     assert "Traceback" not in person.seen
     assert person.end() == 130
     assert len(json.loads(file.read_text())["history"]) == 1
+
+
+def test_answers_that_may_be_wrong(ask):
+    """It asks for longer, and what is not certain is kept as such; repeating needs a reliability."""
+    plain = ask("animals", "--json", said="probably yes\nno 70 %\nstop\n")
+    steps = json.loads(plain.stdout)["steps"]
+    assert [step["said"] for step in steps] == ["probably yes (80 %)", "probably no (70 %)"]
+    lines = answers_of("elephant")
+    sure = ask("animals", "--json", said="\n".join(lines))
+    weighed = ask("animals", "--json", "--reliability", "0.8", said="\n".join([*lines, "stop"]))
+    assert sure.returncode == weighed.returncode == 0
+    last = [max(json.loads(done.stdout)["steps"][-1]["posterior"]) for done in (sure, weighed)]
+    assert last[0] > last[1]
+    assert ask("animals", "--again", "3").returncode == 2

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from infopursuit import shipped
+from infopursuit.answerers.reliability import Reliability
 from infopursuit.asking_text import (
     choices_line,
     final_lines,
@@ -24,6 +25,7 @@ from infopursuit.conversation import Word, resume_session, save_session, underst
 from infopursuit.demo import one_thread
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.evaluation.evaluate_command import share
 from infopursuit.explanation import amount, percent
 from infopursuit.foresight import why
 from infopursuit.queries.patches import Patches
@@ -36,6 +38,7 @@ EXAMPLES = (
     "infopursuit ask animals",
     "infopursuit ask animals --save game.json",
     "infopursuit ask animals --resume game.json",
+    "infopursuit ask animals --reliability 0.9 --again 3",
     "printf 'yes\\nno\\n' | infopursuit ask animals --json",
     "",
     "exit codes: 0 it stopped by itself or was told to; 2 something is wrong;",
@@ -53,6 +56,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help=f"one that comes along ({names}), or a folder with a saved model")
     add("--save", type=Path, metavar="FILE", help="keep the answers in a new file, written after each of them")
     add("--resume", type=Path, metavar="FILE", help="go on with the answers in a file, and keep further ones there")
+    add(
+        "--reliability",
+        type=share,
+        metavar="P",
+        help="how often your answers are right, such as 0.9; what you say is then weighed, and it asks for longer",
+    )
+    add(
+        "--again",
+        type=int,
+        default=1,
+        metavar="N",
+        help="with --reliability: how many times the same may be asked (default: 1)",
+    )
     add("--json", action="store_true", help="write the explanation to stdout as JSON; all else goes to stderr")
 
 
@@ -62,6 +78,10 @@ def run(args: argparse.Namespace) -> int:
         raise FileExistsError(f"{args.save} exists already; go on with it by --resume {args.save}, or name a new file")
     model = shipped.open_model(args.model)
     pursuit = model.pursuit_ if isinstance(model, InformationPursuitClassifier) else model
+    if args.again != 1 and args.reliability is None:
+        raise ValueError(f"--again {args.again} needs --reliability: answers that are always right need no repeating")
+    if args.reliability is not None:
+        pursuit = pursuit.with_reliability(Reliability(args.reliability, again=args.again))
     file = args.save or args.resume
     session = pursuit.session() if args.resume is None else resume_session(pursuit, args.resume)
     if file is not None:

@@ -10,7 +10,7 @@ import copy
 import logging
 import time
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -277,6 +277,29 @@ class Pursuit:
         other.stopping, other.patience = stopping, int(patience)
         if most_cost(stopping) != most_cost(self.stopping):  # what cannot be paid for is not chosen
             other._remembered = {}
+        return other
+
+    def with_reliability(self, reliability: Reliability | None) -> Pursuit:
+        """The same pursuit for those who are right so often; None takes their answers as they are.
+
+        A ``bank``, which can only do that, gives way to the exact posterior.
+        """
+        settings = self.posterior_settings
+        weighs = reliability is None or not isinstance(settings, Bank) or settings.pooled
+        other = Pursuit(
+            self.model,
+            self.queries,
+            settings if weighs and settings is not None else "auto",
+            self.stopping,
+            self.patience,
+            self.seed,
+            classes=self.classes,
+            reliability=reliability,
+            budget=self.budget,
+            terms=self.terms,
+            **asdict(self.work),
+        )
+        other.seconds = self.seconds
         return other
 
     # ---- the loop -------------------------------------------------------------------------------------------------

@@ -139,3 +139,15 @@ def test_what_was_learnt_can_be_used():
     assert pursuit(reliability=by_query).channel.again == 2
     with pytest.raises(ValueError, match="by query"):
         learn_confusions(columns, 2, by="query").reliability("Ann")
+
+
+def test_the_same_pursuit_for_somebody_less_reliable():
+    """All settings stay; a bank, which cannot weigh, gives way."""
+    model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]])
+    for posterior in ("exact", "bank"):
+        mine = ip.Pursuit(model, QUERIES, posterior, ip.MaxQueries(2), 1, 7, classes=["a", "b"], n_states=50)
+        other = mine.with_reliability(ip.Reliability(0.8, again=2))
+        kept = (other.stopping, other.patience, other.seed, other.classes.tolist(), other.work.n_states)
+        assert kept == (ip.MaxQueries(2), 1, 7, ["a", "b"], 50)
+        assert other.session().answer("yes").posterior[0] == pytest.approx(0.8 * 0.9 + 0.2 * 0.1)
+        assert mine.session().answer("yes").posterior[0] == pytest.approx(0.9, abs=1e-6)
