@@ -30,6 +30,7 @@ LAYERS = (
     {"shipped"},
     {"evaluation"},
     {"fitting"},
+    {"linting"},
     {"demo", "report", "server", "cluster", "asking_text"},
     {"ask"},
     {"cli"},

@@ -12,7 +12,7 @@ import infopursuit as ip
 
 PUBLIC = {
     "infopursuit": """Confidence DamagedModel Explanation ImpossibleAnswer InformationGain InformationPursuitClassifier
-        MaxQueries Pursuit Session Trace fit_table load models posteriors queries save""",
+        MaxQueries Pursuit Session Trace fit_table lint load models posteriors queries save""",
     "infopursuit.queries": """Columns Concepts Functions Patches QuerySet Recipe Words columns concepts from_spec
         functions guess patches words""",
     "infopursuit.models": """VAE AggregateVAE Blur ConvBody EmpiricalModel FiniteModel Flip Learner MLPBody Moves

@@ -10,6 +10,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.fit_table import fit_table
+from infopursuit.linting.lint import lint
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 from infopursuit.storage import load, save
@@ -30,6 +31,7 @@ __all__ = [
     "Session",
     "Trace",
     "fit_table",
+    "lint",
     "load",
     "models",
     "posteriors",

@@ -15,6 +15,7 @@ from infopursuit import __version__, ask, demo
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
+from infopursuit.linting import lint_command
 from infopursuit.report import explain_command
 from infopursuit.server import command as serve
 
@@ -51,6 +52,7 @@ COMMANDS: tuple[Command, ...] = (
         evaluate_command.run,
         evaluate_command.EXAMPLES,
     ),
+    Command("lint", lint_command.SUMMARY, lint_command.add_arguments, lint_command.run, lint_command.EXAMPLES),
     Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),
     Command(
         "reproduce",
