@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,20 +25,22 @@ FEW = 3
 """With fewer rows than this for a label, on average, a table states facts about labels (as in `fit_table`)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
     """What one or several queries are about: a column with its thresholds, a word, a patch.
 
-    size: how many answers there are. ordered: whether a higher answer means more. queries: their indices.
+    size: how many answers there are. ordered: whether a higher answer means more. queries: their indices. table: (V,)
+    the answer of each value of the atom; None where a query is about several atoms.
     """
 
     name: str
     size: int
     ordered: bool
     queries: tuple[int, ...]
+    table: Any = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answers:
     """Rows with labels.
 
@@ -75,13 +77,26 @@ class Answers:
         if self.queries.width > 1:
             kept = self.values[:, np.unique(self.queries.query_atoms[self.queries.query_atoms >= 0])]
         else:
-            kept = _codes(self.values, self.queries, self.subjects, find_subjects(self.queries)[1])
+            kept = _codes(self.values, self.queries, self.subjects)
         return group_numbers(row.tobytes() for row in np.ascontiguousarray(kept))
 
     @property
     def is_facts(self) -> bool:
         """Whether there are too few rows of a class for anything to be counted within it."""
         return len(self.y) < FEW * len(self.classes)
+
+    def once(self, rows: IntArray) -> Answers:
+        """The same with each studied row counted once. rows: (N,) the same number for equal rows."""
+        keys = rows[self.studied] * len(self.classes) + self.labels
+        first = np.sort(np.unique(keys, return_index=True)[1])
+        return replace(self, studied=self.studied[first], codes=self.codes[first])
+
+    def without(self, names: Collection[str]) -> Answers:
+        """The same without some subjects, unless these are all."""
+        kept = [s for s, subject in enumerate(self.subjects) if subject.name not in names]
+        if not kept or len(kept) == len(self.subjects):
+            return self
+        return replace(self, subjects=tuple(self.subjects[s] for s in kept), codes=self.codes[:, kept])
 
     def many(self, number: int) -> str:
         """A number of subjects in words."""
@@ -125,7 +140,7 @@ def read_answers(queries: QuerySet, X: Any, y: Any, groups: Any = None, *, seed:
             for start in range(0, len(rows), AT_A_TIME)
         ]
     )
-    subjects, tables = find_subjects(queries)
+    subjects = find_subjects(queries)
     most = min(MOST_STUDIED, max(MOST_CELLS // len(subjects), 2_000))
     studied = np.arange(len(rows))
     if len(rows) > most:
@@ -140,7 +155,7 @@ def read_answers(queries: QuerySet, X: Any, y: Any, groups: Any = None, *, seed:
         n_rows=n,
         subjects=subjects,
         studied=studied,
-        codes=_codes(values[studied], queries, subjects, tables),
+        codes=_codes(values[studied], queries, subjects),
     )
 
 
@@ -156,37 +171,33 @@ def take(X: Any, rows: IntArray) -> Any:
     return _safe_indexing(X, rows)
 
 
-def find_subjects(queries: QuerySet) -> tuple[tuple[Subject, ...], list[Any]]:
-    """What the queries are about, and for each subject (V,) the answer of each value of its atom; None for patches.
+def find_subjects(queries: QuerySet) -> tuple[Subject, ...]:
+    """What the queries are about.
 
     All thresholds on a column are one subject: what they tell together. A query about several atoms is one by itself.
     """
     if queries.width > 1:
-        whole = [
-            Subject(name, int(n), False, (q,))
-            for q, (name, n) in enumerate(zip(queries.names, queries.n_answers, strict=True))
-        ]
-        return tuple(whole), [None] * len(whole)
+        sizes = queries.n_answers.tolist()
+        return tuple(Subject(name, sizes[q], False, (q,)) for q, name in enumerate(queries.names))
     topics = queries.topics
     asked: dict[int, list[int]] = {}
     for query, atom in enumerate(queries.query_atoms[:, 0].tolist()):
         asked.setdefault(atom, []).append(query)
-    subjects, tables = [], []
+    subjects = []
     for atom, about in asked.items():
         cells = queries.query_cells[about, 0, : queries.atoms.sizes[atom]]  # (q, V)
         groups, table = np.unique(cells.T, axis=0, return_inverse=True)
         name = queries.names[about[0]] if len(about) == 1 else topics[about[0]][0]
         ordered = bool(len(about) > 1 and (np.diff(cells, axis=1) >= 0).all())
-        subjects.append(Subject(name, len(groups), ordered, tuple(about)))
-        tables.append(table.ravel())
-    return tuple(subjects), tables
+        subjects.append(Subject(name, len(groups), ordered, tuple(about), table.ravel()))
+    return tuple(subjects)
 
 
-def _codes(values: Any, queries: QuerySet, subjects: Sequence[Subject], tables: Sequence[Any]) -> Any:
+def _codes(values: Any, queries: QuerySet, subjects: Sequence[Subject]) -> Any:
     """(B, S) the answer about each subject; of large ones only those that occur are numbered."""
     codes = np.empty((len(values), len(subjects)), dtype=np.int16 if len(values) < 2**15 else np.int32)
-    for s, (subject, table) in enumerate(zip(subjects, tables, strict=True)):
-        query = subject.queries[0]
+    for s, subject in enumerate(subjects):
+        query, table = subject.queries[0], subject.table
         if table is not None:
             atom = int(queries.query_atoms[query, 0])
             column = np.where(values[:, atom] == UNKNOWN, UNKNOWN, table[np.maximum(values[:, atom], 0)])

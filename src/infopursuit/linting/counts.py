@@ -32,7 +32,8 @@ def entropy(counts: Any) -> float:
 def plogp(counts: Any) -> FloatArray:
     """n log n of each, 0 for 0."""
     counts = np.asarray(counts, dtype=np.float64)
-    return counts * np.log(np.maximum(counts, 1.0))
+    found: FloatArray = counts * np.log(np.maximum(counts, 1.0))
+    return found
 
 
 def information(table: FloatArray) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,8 @@ from scipy.stats import binom
 from infopursuit.linting.answers import Answers
 from infopursuit.linting.black_boxes import Split, answer_matrix, fit_and_predict
 from infopursuit.linting.counts import by_class, coarse, left_out_right, pair_counts, skill
-from infopursuit.linting.finding import Finding, percent, shortened
-from infopursuit.types import UNKNOWN, FloatArray
+from infopursuit.linting.finding import Finding, count, listed, percent, shortened
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 LEAK = 0.95
 """An answer that puts right this share of what always naming the most frequent class gets wrong gives it away."""
@@ -21,6 +21,8 @@ NO_NEWS = 0.8
 """A pair is told only where neither of the two puts this much right alone."""
 EASY = 0.85
 """Where all others together put this much right too, the label is easy to tell, or others are copies of the leak."""
+MARK, NEARLY = 0.99, 0.9
+"""An answer marks a class from this precision and recall on; all others together do nearly as well from that on."""
 LEAST_KNOWN, LEAST_ROWS, LEAST_OF_CLASS = 0.1, 30, 8
 SURE = 1e-3
 """That chance does as well in any of all pairs must be less probable than this."""
@@ -39,22 +41,29 @@ class Leak:
     best_alone: float = 0.0
 
 
-def find_leaks(answers: Answers, split: Split | None, *, seed: int = 0) -> tuple[list[Finding], dict[str, Any]]:
-    """Findings about single queries and about pairs; and the best single query, for whoever wants to know."""
+def find_leaks(
+    answers: Answers, split: Split | None, *, suspects: Collection[int] = (), seed: int = 0
+) -> tuple[list[Finding], dict[str, Any]]:
+    """Findings about single queries, pairs, and single classes; and the best single query, for whoever wants to know.
+
+    suspects: subjects that give the label away otherwise; like those found here they are left out of the black box that
+    findings are compared with.
+    """
     tables = [by_class(answers.codes[:, s], answers.labels, len(answers.classes)) for s in range(len(answers.subjects))]
     alone = [_judge((s,), table, len(answers.codes), tries=len(tables)) for s, table in enumerate(tables)]
     single = [leak for leak in alone if leak is not None and skill(leak.accuracy, leak.usual) >= LEAK]
     leaking = {s for leak in single for s in leak.subjects}
     pairs, compared = find_pairs(answers, [s for s in range(len(tables)) if s not in leaking], tables, seed)
-    involved = leaking | {s for leak in pairs for s in leak.subjects}
-    rest = [s for s in range(len(tables)) if s not in involved]
+    marks = class_marks(answers, tables, leaking)
+    given = leaking.union(suspects, *(leak.subjects for leak in pairs), *marks.values())
+    rest = [s for s in range(len(tables)) if s not in given]
     others = None
-    if involved and split is not None and rest:
-        predicted = fit_and_predict(answer_matrix(answers, rest), answers.y, split, seed=seed)[1]
-        others = float((predicted == answers.y[split.test]).mean())
-    found = [_tell_single(answers, leak, others, len(rest)) for leak in single[:10]]
-    found += _tell_pairs(answers, pairs, others, len(rest))
-    found += _class_findings(answers, tables, leaking)
+    if (single or pairs or marks) and split is not None and rest:
+        others = _confusion(answers, rest, split, seed)
+    found = [_tell_single(answers, leak, _right(others), len(rest)) for leak in single[:10]]
+    found += _tell_pairs(answers, pairs, _right(others), len(rest))
+    if marks:
+        found.append(_tell_classes(answers, marks, others))
     best = max((leak for leak in alone if leak is not None), key=lambda leak: leak.accuracy, default=None)
     measured: dict[str, Any] = {"pairs compared": compared}
     if best is not None:
@@ -64,6 +73,18 @@ def find_leaks(answers: Answers, split: Split | None, *, seed: int = 0) -> tuple
             "most frequent class": best.usual,
         }
     return found, measured
+
+
+def _confusion(answers: Answers, subjects: Sequence[int], split: Split, seed: int) -> FloatArray:
+    """(C, C) what a black box on some subjects says about held-out rows, and what they are."""
+    predicted = fit_and_predict(answer_matrix(answers, subjects), answers.y, split, seed=seed)
+    table = np.zeros((len(answers.classes), len(answers.classes)))
+    np.add.at(table, (predicted, answers.y[split.test]), 1)
+    return table
+
+
+def _right(confusion: FloatArray | None) -> float | None:
+    return None if confusion is None else float(np.trace(confusion) / confusion.sum())
 
 
 def find_pairs(
@@ -132,37 +153,36 @@ def _judge(
 # ---- one class ------------------------------------------------------------------------------------------------------
 
 
-def _class_findings(answers: Answers, tables: Sequence[FloatArray], leaking: set[int]) -> list[Finding]:
-    """Answers that occur for all rows of a class and for no other: one finding for those that stand alone in that."""
-    n_classes = len(answers.classes)
-    if n_classes < 3:
-        return []
-    scores = np.array([_class_scores(table) for table in tables])  # (S, C)
+def class_marks(answers: Answers, tables: Sequence[FloatArray], leaking: set[int]) -> dict[int, list[int]]:
+    """For classes the subjects with an answer that (nearly) all of their rows have, and (nearly) no other row."""
+    if len(answers.classes) < 3:
+        return {}
+    scores = np.array([_class_scores(table, answers.class_counts) for table in tables])  # (S, C)
     scores[:, answers.class_counts < LEAST_OF_CLASS] = 0.0
-    given = [(s, c) for s, c in np.argwhere(scores >= 0.99).tolist() if s not in leaking]
-    if not given:
-        return []
-    second = {
-        (s, c): max((scores[t, c] for t in range(len(tables)) if t != s and (t, c) not in given), default=0.0)
-        for s, c in given
-    }
-    found = []
-    for severity, chosen in (
-        ("warning", [pair for pair in given if second[pair] < 0.7]),
-        ("note", [pair for pair in given if second[pair] >= 0.7]),
-    ):
-        if chosen:
-            found.append(_tell_classes(answers, chosen, tables, second, severity))
+    found: dict[int, list[int]] = {}
+    for s, c in np.argwhere(scores >= MARK).tolist():
+        if s not in leaking:
+            found.setdefault(c, []).append(s)
     return found
 
 
-def _class_scores(table: FloatArray) -> FloatArray:
+def _class_scores(table: FloatArray, sizes: IntArray) -> FloatArray:
     """(C,) how well the answers for which a class is the most frequent mark it: the lesser of the share of them that is
     of the class, and the share of the class that has them."""
     top = table.argmax(axis=1)[:, None] == np.arange(table.shape[1])
     hit = np.where(top, table, 0.0).sum(axis=0)
     claimed = np.where(top, table.sum(axis=1)[:, None], 0.0).sum(axis=0)
-    return np.minimum(hit / np.maximum(claimed, 1), hit / np.maximum(table.sum(axis=0), 1))
+    marked: FloatArray = np.minimum(hit / np.maximum(claimed, 1), hit / np.maximum(sizes, 1))
+    return marked
+
+
+def _class_scores_of(confusion: FloatArray) -> FloatArray:
+    """(C,) the lesser of precision and recall of each class."""
+    hit = np.diag(confusion)
+    least: FloatArray = np.minimum(
+        hit / np.maximum(confusion.sum(axis=1), 1), hit / np.maximum(confusion.sum(axis=0), 1)
+    )
+    return least
 
 
 # ---- in words -------------------------------------------------------------------------------------------------------
@@ -195,8 +215,8 @@ def _tell_pairs(answers: Answers, pairs: Sequence[Leak], others: float | None, n
             "leaking pair",
             "warning" if easy else "serious",
             f'"{shortened(a)}" and "{shortened(b)}" together give the label away: right in {percent(first.accuracy)} '
-            f"of {first.rows:,} rows. The better of the two alone is right in {percent(first.best_alone)}, always naming "
-            f"the most frequent label in {percent(first.usual)}{_against(answers, others, n_others)}.{more}",
+            f"of {first.rows:,} rows. The better of the two alone is right in {percent(first.best_alone)}, always "
+            f"naming the most frequent label in {percent(first.usual)}{_against(answers, others, n_others)}.{more}",
             _remedy(easy, "both"),
             answers.query_names(sorted({s for leak in pairs for s in leak.subjects})),
             {
@@ -224,34 +244,40 @@ def _remedy(easy: bool, what: str) -> str:
             "written down after the label was known."
         )
     return (
-        f"Ask when {what} {'are' if what == 'both' else 'is'} known: what is written down after the label, or because "
-        f"of it, must be left out. Until then no accuracy on this table means anything."
+        f"Find out when {what} {'are' if what == 'both' else 'is'} written down. What is known only after the label, "
+        f"or because of it, must be left out; until then no accuracy on this table means anything."
     )
 
 
-def _tell_classes(
-    answers: Answers, pairs: Sequence[tuple[int, int]], tables: Sequence[FloatArray], second: Any, severity: Any
-) -> Finding:
-    parts = []
-    for s, c in pairs[:4]:
-        size = int(tables[s][:, c].sum())
-        parts.append(f'"{shortened(answers.subjects[s].name, 40)}" for all {size:,} rows of "{answers.classes[c]}"')
-    rest = f"; and {len(pairs) - 4:,} more" if len(pairs) > 4 else ""
-    next_best = max(second[pair] for pair in pairs) if severity == "warning" else min(second[pair] for pair in pairs)
+def _tell_classes(answers: Answers, by_class: dict[int, list[int]], others: FloatArray | None) -> Finding:
+    """One finding. others: (C, C) what a black box on all other answers says; where it does nearly as well, an answer
+    that marks a class is nothing special."""
+    found = np.zeros(len(answers.classes)) if others is None else _class_scores_of(others)
+    ordered = sorted(by_class, key=lambda c: found[c])
+    worst = ordered[0]
+    parts = [
+        f'"{shortened(str(answers.classes[c]), 40)}" ({count(int(answers.class_counts[c]), "row")}) by '
+        f"{listed(answers.names(by_class[c]), 2)}"
+        for c in ordered[:4]
+    ]
+    rest = f"; and {count(len(ordered) - 4, 'more class', 'more classes')}" if len(ordered) > 4 else ""
+    are = "is" if len(by_class) == 1 else "are"
     compare = (
-        f"No other answer comes near (at best {percent(next_best)})."
-        if severity == "warning"
-        else f"Others tell the same classes nearly as well (at least {percent(next_best)})."
+        ""
+        if others is None
+        else f" Without {'it' if len(by_class) == 1 else 'these'} a black box finds "
+        f'"{shortened(str(answers.classes[worst]), 40)}" with {percent(float(found[worst]))} (the lesser of '
+        f"precision and recall on held-out rows)."
     )
     return Finding(
         "gives a class away",
-        severity,
-        f"An answer that one class has, and (nearly) no row of another: {'; '.join(parts)}{rest}. {compare}",
-        "Right where it defines the class. If it was filled in after the label was known, leave it out.",
-        tuple(dict.fromkeys(name for s, _ in pairs for name in answers.query_names((s,)))),
+        "warning" if others is not None and found[worst] < NEARLY else "note",
+        f"{len(by_class):,} of {len(answers.classes):,} classes {are} marked by an answer that (nearly) all of its "
+        f"rows have, and (nearly) no other row: {'; '.join(parts)}{rest}.{compare}",
+        "Right where the answer defines the class. If it was written down after the label was known, leave it out.",
+        tuple(dict.fromkeys(name for c in ordered for s in by_class[c] for name in answers.query_names((s,)))),
         {
-            "given": [[answers.subjects[s].name, str(answers.classes[c])] for s, c in pairs],
-            "next_best": [float(second[pair]) for pair in pairs],
+            "classes": {str(answers.classes[c]): list(answers.names(by_class[c])) for c in ordered},
+            "without": None if others is None else {str(answers.classes[c]): float(found[c]) for c in ordered},
         },
     )
-

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from infopursuit.linting.answers import Answers, read_answers
+from infopursuit.linting.counts import skill
 from infopursuit.linting.finding import Finding, in_order, listed
 from infopursuit.linting.lint_report import LintReport
 from infopursuit.progress import Progress
@@ -53,7 +54,7 @@ def lint(
     from infopursuit.linting.black_boxes import split_rows
     from infopursuit.linting.leaks import find_leaks
     from infopursuit.linting.missing_answers import find_missing
-    from infopursuit.linting.raw_rows import find_identifiers
+    from infopursuit.linting.raw_rows import find_identifiers, row_matrix, same_rows
     from infopursuit.linting.redundant import find_redundant
     from infopursuit.linting.row_faults import find_row_faults
     from infopursuit.linting.sufficient import find_insufficient, sufficiency_text
@@ -68,12 +69,16 @@ def lint(
         asked, dropped = _fit(builder, X, y)
         answers = read_answers(asked, X, y, groups, seed=seed)
         shown.advance()
-        faults, repeats = find_row_faults(answers, X, seed=seed)
-        found += [*faults, *find_identifiers(answers, X), *dropped]
+        numbered = find_identifiers(answers, X)
+        answers = answers.without([name for finding in numbered for name in finding.numbers["columns"]])
+        matrix = row_matrix(answers, X)
+        faults, repeats = find_row_faults(answers, matrix, seed=seed)
+        found += [*faults, *numbered, *dropped]
         measured["rows"] = {"distinct": repeats.distinct, "in_training": repeats.in_training}
         shown.advance()
         constant = find_constant(answers)
-        found += tell_constant(answers, constant) + find_missing(answers)
+        gaps, suspects = find_missing(answers)
+        found += tell_constant(answers, constant) + gaps
         shown.advance()
         found += find_redundant(answers, constant)
         shown.advance()
@@ -86,15 +91,19 @@ def lint(
             )
         else:
             split = split_rows(answers, together=repeats.unnatural, seed=seed)
-            leaks, measured["leaks"] = find_leaks(answers, split, seed=seed)
+            counted = answers.once(same_rows(matrix)) if repeats.unnatural else answers
+            leaks, measured["leaks"] = find_leaks(counted, split, suspects=suspects, seed=seed)
             shown.advance()
-            useless, measured["uninformative"] = find_uninformative(answers, constant, split, seed=seed)
+            useless, measured["uninformative"] = find_uninformative(counted, constant, split, seed=seed)
             shown.advance()
-            gaps, measured["sufficiency"] = find_insufficient(answers, X, split, model, seed=seed)
-            found += leaks + useless + gaps
+            losses, measured["sufficiency"] = find_insufficient(answers, X, split, model, seed=seed)
+            found += leaks + useless + losses
             looked_at += [_best_alone(measured["leaks"]), sufficiency_text(measured["sufficiency"]) or _not_held_out()]
             if split is not None and split.together:
-                looked_at.append("Equal rows were kept on one side when rows were held out.")
+                looked_at.append(
+                    "Equal rows were counted once for leaks and useless queries, and kept on one side when rows were "
+                    "held out."
+                )
         shown.advance(2)
     return LintReport(
         findings=in_order(found),
@@ -116,11 +125,12 @@ def _fit(builder: Any, X: Any, y: Any) -> tuple[Any, list[Finding]]:
     for warning in caught:
         message = str(warning.message)
         if message.startswith("left out, for having fewer than two different known values"):
+            names = message.split(": ", 1)[1].replace("'", '"')
             dropped.append(
                 Finding(
                     "constant",
                     "warning",
-                    f"Columns that never vary, and about which nothing is asked: {message.split(': ', 1)[1]}.",
+                    f"About columns that never vary nothing is asked: {names}.",
                     "Remove them, or look whether they were read wrongly.",
                 )
             )
@@ -138,7 +148,7 @@ def _studied(answers: Answers) -> str:
 
 
 def _best_alone(measured: dict[str, Any]) -> str:
-    if "best alone" not in measured:
+    if "best alone" not in measured or skill(measured["best alone right"], measured["most frequent class"]) < 0.1:
         return ""
     return (
         f'The best single answer is that about "{measured["best alone"]}": right in '

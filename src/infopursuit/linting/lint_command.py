@@ -76,7 +76,9 @@ def _look(args: argparse.Namespace) -> LintReport:
         call = f"ip.lint(model.queries, X, y, model=ip.load({str(args.model)!r}, functions=...))"
         pursuit = load_pursuit(args.model, f"lint it from Python: {call}")
         data = read_examples(args.data, pursuit, label=args.label)
-        return lint(pursuit.queries, data.X, data.y, model=model if args.no_model else pursuit, source=data.source, **options)
+        return lint(
+            pursuit.queries, data.X, data.y, model=model if args.no_model else pursuit, source=data.source, **options
+        )
     path = Path(args.data).expanduser()
     if path.is_file():
         return _look_at_table(args, path, model, options)
@@ -127,5 +129,3 @@ def _look_at_dataset(name: str, model: Any, options: dict[str, Any]) -> LintRepo
 def _threshold(X: Any) -> float | None:
     """Where grey pixels are cut; None for black and white ones."""
     return None if set(np.unique(X[:100]).tolist()) <= {0, 1} else GREY if X.max() > 16 else float(X.max()) / 2
-
-

@@ -18,8 +18,8 @@ LEAST_OF_CLASS = 10
 SURE = 1e-3
 
 
-def find_missing(answers: Answers) -> list[Finding]:
-    """At most two findings: mostly missing, and missing that depends on the label."""
+def find_missing(answers: Answers) -> tuple[list[Finding], list[int]]:
+    """At most two findings: mostly missing, and missing that depends on the label; and the subjects of the latter."""
     missing = missing_by_class(answers)  # (S, C)
     n = len(answers.codes)
     share = missing.sum(axis=1) / n
@@ -27,15 +27,15 @@ def find_missing(answers: Answers) -> list[Finding]:
     mostly = np.flatnonzero(share >= MOSTLY).tolist()
     if mostly:
         mostly.sort(key=lambda s: -share[s])
-        never = sum(share[s] == 1 for s in mostly)
-        extra = f" {answers.many(never)} never has one." if never == 1 else f" {never} never have one." if never else ""
+        has = "has" if len(mostly) == 1 else "have"
+        least = "" if len(mostly) == 1 else "at least "
         found.append(
             Finding(
                 "mostly missing",
                 "warning",
-                f"{answers.many(len(mostly))} without an answer in at least {percent(float(share[mostly].min()))} of "
-                f"{n:,} rows: {listed(answers.names(mostly))}.{extra}",
-                "What is learnt about them rests on few rows. Leave them out, or find out why they are missing.",
+                f"{answers.many(len(mostly))} {has} no answer in {least}{percent(float(share[mostly].min()))} of "
+                f"{n:,} rows: {listed(answers.names(mostly))}.",
+                "What is learnt here rests on few rows. Leave it out, or find out why answers are missing.",
                 answers.query_names(mostly),
                 {"rows": n, "missing": [float(share[s]) for s in mostly]},
             )
@@ -43,7 +43,7 @@ def find_missing(answers: Answers) -> list[Finding]:
     telling = _telling(answers, missing)
     if telling:
         found.append(_tell(answers, telling, missing))
-    return found
+    return found, telling
 
 
 def missing_by_class(answers: Answers) -> FloatArray:
@@ -90,8 +90,8 @@ def _tell(answers: Answers, telling: list[int], missing: FloatArray) -> Finding:
         "missing tells the label",
         "serious" if serious else "warning",
         f'Whether "{shortened(answers.subjects[worst].name)}" is known depends on the label: it is missing in '
-        f'{percent(float(shares[most]))} of the rows of "{answers.classes[most]}" and in {percent(float(shares[least]))} '
-        f'of those of "{answers.classes[least]}".{guess}{more}',
+        f'{percent(float(shares[most]))} of the rows of "{answers.classes[most]}" and in '
+        f'{percent(float(shares[least]))} of those of "{answers.classes[least]}".{guess}{more}',
         "Tests that are done because of a suspicion give it away. A black box that sees gaps will use them; here a gap "
         "counts as not asked. Fill in the answers, or leave the query out.",
         answers.query_names(telling),

@@ -19,15 +19,18 @@ LEAST_NAMES = 30
 
 
 def row_matrix(answers: Answers, X: Any) -> Any:
-    """(N, F) whole numbers that are the same where cells are the same; only what queries ask about.
+    """(N, F) whole numbers that are the same where cells are the same; only of what the subjects are.
 
     The cells of a table, the texts behind words, and else the atoms.
     """
     queries = answers.queries
     if isinstance(queries, Columns):
         table = read_table(take(X, answers.rows) if len(answers.rows) < answers.n_rows else X)
-        columns = [table.column(position).text()[0] for position in _asked(queries, table.names)]
-        return np.stack(columns, axis=1).astype(np.int32)
+        positions = _asked(queries, table.names)
+        topics = queries.topics
+        fields = {topics[subject.queries[0]][0] for subject in answers.subjects}
+        kept = [p for p, field in zip(positions, queries.fields, strict=True) if field.name in fields]
+        return np.stack([table.column(p).text()[0] for p in kept], axis=1).astype(np.int32)
     if isinstance(queries, Words):
         texts = take(X, answers.rows)
         texts = texts.to_pylist() if hasattr(texts, "to_pylist") else list(texts)

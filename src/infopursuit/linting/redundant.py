@@ -187,7 +187,8 @@ def _tell_near(answers: Answers, clusters: Sequence[Cluster]) -> Finding:
         "near duplicates",
         "note",
         f"{answers.many(involved)} in {many} tell nearly the same: the answer to the first of a group "
-        f"tells each other one in at least {percent(least)} of the rows. {_groups(answers, clusters, ' ~ ')}.",
+        f"tells each other one in at least {percent(least)} of the rows where both are known. "
+        f"{_groups(answers, clusters, ' ~ ')}.",
         "Asking a second one of a group tells little. Keep the one that is easiest to answer; a model that takes "
         "answers to be independent becomes too sure.",
         _all(answers, clusters),
@@ -203,7 +204,9 @@ def _tell_follows(answers: Answers, pairs: Sequence[tuple[int, int]]) -> Finding
     names = [answers.names(pair) for pair in pairs]
     shown = "; ".join(f'"{shortened(a, 40)}" from "{shortened(b, 40)}"' for a, b in names[:4])
     rest = f"; and {len(names) - 4:,} more" if len(names) > 4 else ""
-    what = "the answer to one query follows" if len(pairs) == 1 else f"{len(pairs):,} times the answer to a query follows"
+    what = (
+        "the answer to one query follows" if len(pairs) == 1 else f"{len(pairs):,} times the answer to a query follows"
+    )
     return Finding(
         "duplicates",
         "note",
@@ -227,5 +230,3 @@ def _groups(answers: Answers, clusters: Sequence[Cluster], sign: str, most: int 
 
 def _all(answers: Answers, clusters: Sequence[Cluster]) -> tuple[str, ...]:
     return tuple(name for cluster in clusters for name in answers.query_names(cluster.subjects))
-
-

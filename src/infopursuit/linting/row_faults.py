@@ -9,7 +9,7 @@ import numpy as np
 
 from infopursuit.linting.answers import Answers
 from infopursuit.linting.finding import Finding, count, percent
-from infopursuit.linting.raw_rows import row_matrix, same_rows
+from infopursuit.linting.raw_rows import same_rows
 from infopursuit.types import IntArray
 
 TEST_SHARE = 0.2
@@ -17,17 +17,25 @@ TEST_SHARE = 0.2
 MOST_SHUFFLED = 20_000
 """Rows that are shuffled within their class, to see how many different ones are to be expected."""
 LEAST_OF_CLASS = 5
+MEANS = (
+    ", which makes a measured accuracy too high",
+    ": an accuracy measured so is largely that of looking the row up, and says little about new rows",
+)
+"""What some, and what many, rows on both sides of a split mean."""
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """distinct: how many different rows there are; expected: how many there would be if cells varied independently
-    within each class. in_training: the share of the rows of a random test part that are, with the same label, also in
-    the training part. narrow: so few columns that repeats are to be expected."""
+    """distinct: how many different rows there are; once: how many rows have no equal. expected, expected_once: how many
+    there would be if cells varied independently within each class. in_training: the share of the rows of a random test
+    part that are, with the same label, also in the training part. narrow: so few columns that repeats are to be
+    expected."""
 
     rows: int
     distinct: int
+    once: int
     expected: float
+    expected_once: float
     in_training: float
     narrow: bool
 
@@ -36,10 +44,16 @@ class Repeats:
         """Whether rows repeat far more often than they would by themselves."""
         return not self.narrow and self.in_training >= 0.03 and self.distinct <= 0.97 * self.expected
 
+    @property
+    def copied(self) -> bool:
+        """Whether rows look like copies rather than like cases that happen to be alike: of those there would be more
+        that occur once."""
+        few = self.expected_once >= 10 and self.once <= 0.2 * self.expected_once
+        return self.unnatural and self.in_training >= 0.3 and (few or self.distinct <= 0.5 * self.expected)
 
-def find_row_faults(answers: Answers, X: Any, *, seed: int = 0) -> tuple[list[Finding], Repeats]:
-    """Facts by class, repeats, contradictions; and what was counted."""
-    matrix = row_matrix(answers, X)
+
+def find_row_faults(answers: Answers, matrix: Any, *, seed: int = 0) -> tuple[list[Finding], Repeats]:
+    """Facts by class, repeats, contradictions; and what was counted. matrix: as `row_matrix` gives it."""
     repeats = count_repeats(answers, matrix, seed)
     by_class = _facts_by_class(answers, repeats)
     found = [*by_class]
@@ -51,24 +65,35 @@ def find_row_faults(answers: Answers, X: Any, *, seed: int = 0) -> tuple[list[Fi
 def count_repeats(answers: Answers, matrix: Any, seed: int) -> Repeats:
     """How often rows repeat, and how often they would if cells varied independently within each class."""
     rows, y = same_rows(matrix), answers.y
-    n, distinct = len(rows), len(np.unique(rows))
+    n = len(rows)
     rng = np.random.default_rng((seed, 7))
     some = np.arange(n) if n <= MOST_SHUFFLED else np.sort(rng.choice(n, MOST_SHUFFLED, replace=False))
-    here = distinct if len(some) == n else len(np.unique(rows[some]))
     shuffled = matrix[some].copy()
     for c in np.unique(y[some]):
         own = y[some] == c
         shuffled[own] = rng.permuted(shuffled[own], axis=0)
-    alone = matrix.shape[1] == 1  # texts: nothing to shuffle, none should repeat
-    expected = float(len(some) if alone else len(np.unique(same_rows(shuffled))))
+    texts = matrix.shape[1] == 1  # nothing to shuffle, and none should repeat
+    expected, expected_once = (1.0 * len(some), 1.0 * len(some)) if texts else _different(same_rows(shuffled))
+    distinct, once = _different(rows)
+    if len(some) < n:  # in as many rows: larger samples have more repeats
+        here, here_once = _different(rows[some])
+        expected, expected_once = expected * distinct / here, expected_once * once / max(here_once, 1)
     possible = sum(np.log(max(len(np.unique(column)), 1)) for column in matrix[some].T)
     return Repeats(
         rows=n,
         distinct=distinct,
-        expected=expected * distinct / max(here, 1) if len(some) < n else expected,
+        once=once,
+        expected=float(expected),
+        expected_once=float(expected_once),
         in_training=in_training(rows, y),
-        narrow=not alone and bool(possible < np.log(4 * n)),
+        narrow=not texts and bool(possible < np.log(4 * n)),
     )
+
+
+def _different(rows: IntArray) -> tuple[int, int]:
+    """How many different rows, and how many that occur once."""
+    sizes = np.bincount(rows)
+    return int((sizes > 0).sum()), int((sizes == 1).sum())
 
 
 def in_training(rows: IntArray, y: IntArray) -> float:
@@ -110,9 +135,9 @@ def _facts_by_class(answers: Answers, repeats: Repeats) -> list[Finding]:
             "serious" if share >= 0.9 and not answers.is_facts else "warning",
             f"Answers are known by class only: {whole} {are} the same answers in each of its rows "
             f"({n:,} rows, {count(len(np.unique(answers.patterns)), 'pattern')} of answers). These are facts about "
-            f"classes, not observations: nothing varies within a class, a random split has {percent(repeats.in_training)} "
-            f"of its test rows in training too, and an accuracy measured on them is that of a lookup, the same on any "
-            f"part.",
+            f"classes, not observations: nothing varies within a class, a random split has "
+            f"{percent(repeats.in_training)} of its test rows in training too, and an accuracy measured on them is "
+            f"that of a lookup, the same on any part.",
             "Use answers that were given about each single row. Or say that the table states facts (fit --facts), and "
             "test with answers that are wrong now and then. Do not report an accuracy on held-out rows.",
             (),
@@ -132,8 +157,8 @@ def _one_row_each(answers: Answers) -> Finding:
     return Finding(
         "facts by class",
         "note",
-        f"Each of the {n:,} labels has one row, so the table states facts about labels. Nothing can be held out, and no "
-        f"accuracy on new cases can be measured; what needs several rows of a label was not looked at.",
+        f"Each of the {n:,} labels has one row, so the table states facts about labels. Nothing can be held out, and "
+        f"no accuracy on new cases can be measured; what needs several rows of a label was not looked at.",
         "Fine for a game or a key. Test it with answers of people, some of which are wrong (fit shows 5 % wrong "
         "answers).",
         (),
@@ -144,22 +169,24 @@ def _one_row_each(answers: Answers) -> Finding:
 def _tell_repeats(answers: Answers, matrix: Any, repeats: Repeats) -> Finding:
     rows, n_classes = same_rows(matrix), len(answers.classes)
     kinds = np.bincount(np.unique(rows * n_classes + answers.y) % n_classes, minlength=n_classes)
-    serious = repeats.in_training >= 0.3 and repeats.distinct <= 0.5 * repeats.expected
     each = f"{int(kinds.min())} to {int(kinds.max())}" if kinds.min() < kinds.max() else f"{int(kinds.min())}"
     return Finding(
         "repeated rows",
-        "serious" if serious else "warning",
-        f"Only {repeats.distinct:,} of {repeats.rows:,} rows are different, {each} in each class; if cells varied "
-        f"independently within a class, about {round(repeats.expected):,} would be. A random split into 80 % and 20 % "
-        f"has {percent(repeats.in_training)} of its test rows, label included, in training too: an accuracy measured so "
-        f"is largely that of looking the row up.",
+        "serious" if repeats.copied else "warning",
+        f"Only {repeats.distinct:,} of {repeats.rows:,} rows are different, {each} in each class, and {repeats.once:,} "
+        f"occur once; if cells varied independently within a class, about {round(repeats.expected):,} would be "
+        f"different and {round(repeats.expected_once):,} occur once. A random split into 80 % and 20 % has "
+        f"{percent(repeats.in_training)} of its test rows, label included, in training too"
+        f"{MEANS[repeats.in_training >= 0.3]}.",
         "Remove repeats before splitting, or keep equal rows on one side (groups=). If the repeats are different cases "
         "that happen to be alike, say so beside the accuracy.",
         (),
         {
             "rows": repeats.rows,
             "distinct": repeats.distinct,
+            "once": repeats.once,
             "expected_distinct": repeats.expected,
+            "expected_once": repeats.expected_once,
             "in_training": repeats.in_training,
             "fewest_in_a_class": int(kinds.min()),
             "most_in_a_class": int(kinds.max()),
@@ -186,7 +213,9 @@ def _contradictions(answers: Answers, rows: IntArray) -> list[Finding]:
     elif also == 0:
         origin = " The rows themselves differ: other queries could tell them apart."
     elif also < involved:
-        origin = f" For {int(also):,} of them the rows themselves are the same; other queries could tell apart the rest."
+        origin = (
+            f" For {int(also):,} of them the rows themselves are the same; other queries could tell apart the rest."
+        )
     else:
         origin = " The rows themselves are the same in all that is asked about."
     kinds = int((labels > 1).sum())
@@ -194,8 +223,8 @@ def _contradictions(answers: Answers, rows: IntArray) -> list[Finding]:
         Finding(
             "contradicting rows",
             "warning" if bound < 0.95 else "note",
-            f"{involved:,} of {n:,} rows have the same answers as a row with another label ({count(kinds, 'pattern')} of "
-            f"answers). No classifier that uses these queries can be right in more than {percent(bound)} of these "
+            f"{involved:,} of {n:,} rows have the same answers as a row with another label ({count(kinds, 'pattern')} "
+            f"of answers). No classifier that uses these queries can be right in more than {percent(bound)} of these "
             f"rows.{origin}",
             "Add queries that tell these rows apart, correct labels that are wrong, or accept the bound and say it "
             "beside the accuracy.",

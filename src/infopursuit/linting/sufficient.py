@@ -12,6 +12,7 @@ from infopursuit.linting.answers import Answers, take
 from infopursuit.linting.black_boxes import Gap, Split, answer_matrix, fit_and_predict, input_matrix, shares
 from infopursuit.linting.finding import Finding, percent
 from infopursuit.queries.concepts import Concepts
+from infopursuit.types import IntArray
 
 LEAST_GAP, LARGE_GAP = 0.01, 0.05
 """Gaps are told when the lower end of their interval is above the first, and serious above the second."""
@@ -24,21 +25,17 @@ def find_insufficient(
     if split is None:
         return [], {}
     y = answers.y[split.test]
-    kind, predicted = fit_and_predict(answer_matrix(answers), answers.y, split, seed=seed)
-    on_answers = predicted == y
+    on_answers = fit_and_predict(answer_matrix(answers), answers.y, split, seed=seed) == y
     measured: dict[str, Any] = {
-        "train_rows": len(split.train),
+        "train_rows": split.train_rows,
         "test_rows": len(y),
         "black box using Q": shares(on_answers).tolist(),
-        "black box": kind,
-        "most frequent class": float((y == np.bincount(answers.y[split.train]).argmax()).mean()),
+        "most frequent class": float((y == np.bincount(answers.y).argmax()).mean()),
     }
     found = []
-    matrix = None if isinstance(answers.queries, Concepts) else _inputs(answers, X, split)
+    matrix, labels, here = (None, y, split) if isinstance(answers.queries, Concepts) else _inputs(answers, X, split)
     if matrix is not None:
-        rows = Split(np.arange(len(split.train)), len(split.train) + np.arange(len(y)), split.together)
-        both = np.concatenate([answers.y[split.train], y])
-        on_inputs = fit_and_predict(matrix, both, rows, seed=seed)[1] == y
+        on_inputs = fit_and_predict(matrix, labels, here, seed=seed) == y
         gap = Gap.of(on_inputs, on_answers)
         measured |= {"black box on X": shares(on_inputs).tolist(), "gap of queries": [gap.mean, gap.low, gap.high]}
         found += _tell_queries(gap, measured)
@@ -47,6 +44,8 @@ def find_insufficient(
         gap = Gap.of(on_answers[: len(right)], right)
         measured |= {
             "MAP using Q": shares(right).tolist(),
+            "MAP rows": len(right),
+            "black box using Q on these": float(on_answers[: len(right)].mean()),
             "gap of model": [gap.mean, gap.low, gap.high],
             "model may have seen the test rows": seen,
         }
@@ -63,7 +62,8 @@ def sufficiency_text(measured: dict[str, Any]) -> str:
                         ("MAP using Q", "the model after all answers")):  # fmt: skip
         if name in measured:
             p, error = measured[name]
-            parts.append(f"{words} {100 * p:.1f} ± {100 * error:.1f} %")
+            fewer = f" (of {measured['MAP rows']:,})" if name == "MAP using Q" and fewer_rows(measured) else ""
+            parts.append(f"{words} {100 * p:.1f} ± {100 * error:.1f} %{fewer}")
     seen = " (the model may have learnt from these rows)" if measured.get("model may have seen the test rows") else ""
     if "black box on X" not in measured:
         parts[0] = parts[0].replace("one on", "a black box on")
@@ -73,31 +73,38 @@ def sufficiency_text(measured: dict[str, Any]) -> str:
     )
 
 
-def _inputs(answers: Answers, X: Any, split: Split) -> Any:
-    rows = answers.rows[np.concatenate([split.train, split.test])]
-    return input_matrix(take(X, rows))
+def fewer_rows(measured: dict[str, Any]) -> bool:
+    """Whether the model was tested on fewer rows than the black box."""
+    return bool(measured["MAP rows"] < measured["test_rows"])
+
+
+def _inputs(answers: Answers, X: Any, split: Split) -> tuple[Any, IntArray, Split]:
+    """The inputs of the rows that are used as numbers, or None; their labels; and the split counted in these rows."""
+    used = np.unique(np.concatenate([rows for fold in split.folds for rows in fold]))
+    folds = tuple((np.searchsorted(used, train), np.searchsorted(used, test)) for train, test in split.folds)
+    return input_matrix(take(X, answers.rows[used])), answers.y[used], Split(folds, split.together)
 
 
 def _map_right(answers: Answers, X: Any, split: Split, model: Any, seed: int) -> tuple[Any, bool]:
-    """(T,) whether the model's most probable class after all answers is right, and whether it may have seen the rows."""
+    """(T',) whether the model's most probable class after all answers is right, of the first rows tested; whether it
+    may have seen them."""
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.evaluation.map_using_q import map_using_q
 
-    labels = answers.classes[answers.y[split.test]]
-    values = answers.values[split.test]
     if model is False:
         return None, False
     given = model.pursuit_ if hasattr(model, "pursuit_") else model
     if isinstance(given, Pursuit):
-        posterior = map_using_q(given, values)
-        return given.classes[posterior.argmax(axis=1)] == labels[: len(posterior)], True
+        posterior = map_using_q(given, answers.values[split.test])
+        labels = answers.classes[answers.y[split.test]][: len(posterior)]
+        return given.classes[posterior.argmax(axis=1)] == labels, True
+    train, test = split.folds[0]  # fitting a model takes longer than a black box: once
     clf = InformationPursuitClassifier(answers.queries, "auto" if model is None else model, random_state=seed)
-    rows = answers.rows[split.train]
     with warnings.catch_warnings():  # many classes are no fault here
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        clf.fit(take(X, rows), answers.classes[answers.y[split.train]])
-    posterior = map_using_q(clf.pursuit_, values)
-    return clf.classes_[posterior.argmax(axis=1)] == labels[: len(posterior)], False
+        clf.fit(take(X, answers.rows[train]), answers.classes[answers.y[train]])
+    posterior = map_using_q(clf.pursuit_, answers.values[test])
+    return clf.classes_[posterior.argmax(axis=1)] == answers.classes[answers.y[test]][: len(posterior)], False
 
 
 def _tell_queries(gap: Gap, measured: dict[str, Any]) -> list[Finding]:
@@ -121,13 +128,13 @@ def _tell_queries(gap: Gap, measured: dict[str, Any]) -> list[Finding]:
 def _tell_model(gap: Gap, measured: dict[str, Any]) -> list[Finding]:
     if gap.low <= LEAST_GAP:
         return []
-    on_q, by_map = measured["black box using Q"][0], measured["MAP using Q"][0]
+    on_q, by_map = measured["black box using Q on these"], measured["MAP using Q"][0]
     return [
         Finding(
             "model loses information",
             "warning",
             f"The model makes less of the answers than there is: after all answers its most probable label is right in "
-            f"{percent(by_map)} of {measured['test_rows']:,} held-out rows, a black box on the same answers in "
+            f"{percent(by_map)} of {measured['MAP rows']:,} held-out rows, a black box on the same answers in "
             f"{percent(on_q)} ({gap}).",
             "Other queries will not help; a better model will: hidden kinds within a class (model='table'), the rows "
             "themselves (model='empirical'), or for images model='vae'.",

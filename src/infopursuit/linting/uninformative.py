@@ -72,8 +72,8 @@ def find_uninformative(
     gap = None
     if split is not None and others:
         y = answers.y[split.test]
-        every = fit_and_predict(answer_matrix(answers, candidates), answers.y, split, seed=seed)[1] == y
-        fewer = fit_and_predict(answer_matrix(answers, others), answers.y, split, seed=seed)[1] == y
+        every = fit_and_predict(answer_matrix(answers, candidates), answers.y, split, seed=seed) == y
+        fewer = fit_and_predict(answer_matrix(answers, others), answers.y, split, seed=seed) == y
         gap = Gap.of(every, fewer)
     return [_tell(answers, useless, gap, split, compared)], measured
 
@@ -134,9 +134,7 @@ def find_partners(
     rows = np.arange(len(answers.codes))
     if len(rows) > PAIR_ROWS:
         rows = np.sort(rng.permutation(rows)[:PAIR_ROWS])
-    codes = np.stack(
-        [coarse(answers.codes[rows, s], cells, ordered=answers.subjects[s].ordered) for s in used], axis=1
-    )
+    codes = np.stack([coarse(answers.codes[rows, s], cells, ordered=answers.subjects[s].ordered) for s in used], axis=1)
     place = {s: i for i, s in enumerate(used)}
     labels = answers.labels[rows]
     candidates = np.zeros(len(used), dtype=bool)
@@ -153,7 +151,7 @@ def find_partners(
                     continue
                 if _chance_beside(codes[:, a], codes[:, b], labels, n_classes, rng) * tries < LEVEL:
                     found[used[a]] = used[b]
-    return found, len(partners)
+    return found, len(partners) - 1
 
 
 def _conditional(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -196,8 +194,8 @@ def _tell(answers: Answers, useless: Sequence[int], gap: Gap | None, split: Spli
     many = len(useless) > 1
     sentence = (
         f"{answers.many(len(useless))} of {len(answers.subjects):,} "
-        f"{'tell' if many else 'tells'} no more about the label than chance in {n:,} rows, neither alone nor beside any "
-        f"one of {compared:,} others: {listed(names)}."
+        f"{'tell' if many else 'tells'} no more about the label than chance in {n:,} rows, neither alone nor beside "
+        f"any one of {compared:,} others: {listed(names)}."
     )
     matters = gap is not None and gap.low > 0.005
     if gap is not None and split is not None:
@@ -214,10 +212,8 @@ def _tell(answers: Answers, useless: Sequence[int], gap: Gap | None, split: Spli
         else "They are seldom worth asking. Leave them out where answers cost something; with more rows they may prove "
         "useful."
     )
-    numbers = {"rows": n, "uninformative": len(useless), "tried beside": compared}
+    numbers: dict[str, Any] = {"rows": n, "uninformative": len(useless), "tried beside": compared}
     if gap is not None:
         numbers |= {"gap": gap.mean, "gap_low": gap.low, "gap_high": gap.high}
     numbers["share"] = len(useless) / len(answers.subjects)
     return Finding("uninformative", "note", sentence, remedy, answers.query_names(useless), numbers)
-
-
