@@ -23,6 +23,8 @@ EASY = 0.85
 """Where all others together put this much right too, the label is easy to tell, or others are copies of the leak."""
 MARK, NEARLY = 0.99, 0.9
 """An answer marks a class from this precision and recall on; all others together do nearly as well from that on."""
+SEVERAL = 3
+"""More single queries than this that give the label away are told together."""
 LEAST_KNOWN, LEAST_ROWS, LEAST_OF_CLASS = 0.1, 30, 8
 SURE = 1e-3
 """That chance does as well in any of all pairs must be less probable than this."""
@@ -60,7 +62,10 @@ def find_leaks(
     others = None
     if (single or pairs or marks) and split is not None and rest:
         others = _confusion(answers, rest, split, seed)
-    found = [_tell_single(answers, leak, _right(others), len(rest)) for leak in single[:10]]
+    if len(single) > SEVERAL:
+        found = [_tell_several(answers, single, _right(others), len(rest))]
+    else:
+        found = [_tell_single(answers, leak, _right(others), len(rest)) for leak in single]
     found += _tell_pairs(answers, pairs, _right(others), len(rest))
     if marks:
         found.append(_tell_classes(answers, marks, others))
@@ -200,6 +205,25 @@ def _tell_single(answers: Answers, leak: Leak, others: float | None, n_others: i
         _remedy(easy, "it"),
         answers.query_names(leak.subjects),
         {"accuracy": leak.accuracy, "most_frequent": leak.usual, "rows": leak.rows, "others": others},
+    )
+
+
+def _tell_several(answers: Answers, leaks: Sequence[Leak], others: float | None, n_others: int) -> Finding:
+    """Many at once: where they are most of all, the label is easy rather than given away."""
+    ordered = sorted(leaks, key=lambda leak: -leak.accuracy)
+    subjects = [s for leak in ordered for s in leak.subjects]
+    usual = ordered[0].usual
+    easy = len(leaks) > len(answers.subjects) / 2 or (others is not None and skill(others, usual) >= EASY)
+    return Finding(
+        "leak",
+        "warning" if easy else "serious",
+        f"{answers.many(len(leaks))} of {len(answers.subjects):,} give the label away, each alone: "
+        f"{listed(answers.names(subjects))} are right in {percent(ordered[-1].accuracy)} to "
+        f"{percent(ordered[0].accuracy)} of the rows, where always naming the most frequent label is right in "
+        f"{percent(usual)}{_against(answers, others, n_others)}.",
+        _remedy(easy, "each"),
+        answers.query_names(subjects),
+        {"accuracy": [leak.accuracy for leak in ordered], "most_frequent": usual, "others": others},
     )
 
 
