@@ -167,7 +167,7 @@ def _learners(sparse: bool, seed: int) -> list[Any]:
         return [LogisticRegression(C=5.0, max_iter=50), ComplementNB()]
     return [
         make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=100)),
-        ExtraTreesClassifier(100, random_state=seed),
+        ExtraTreesClassifier(50, random_state=seed),
     ]
 
 

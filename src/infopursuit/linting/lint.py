@@ -51,7 +51,7 @@ def lint(
     (True, ('x3',))
     """
     from infopursuit import queries as query_builders
-    from infopursuit.linting.black_boxes import split_rows
+    from infopursuit.linting.black_boxes import answer_matrix, fit_and_predict, split_rows
     from infopursuit.linting.leaks import find_leaks
     from infopursuit.linting.missing_answers import find_missing
     from infopursuit.linting.raw_rows import find_identifiers, row_matrix, same_rows
@@ -92,11 +92,14 @@ def lint(
         else:
             split = split_rows(answers, together=repeats.unnatural, seed=seed)
             counted = answers.once(same_rows(matrix)) if repeats.unnatural else answers
+            right = None
+            if split is not None:
+                right = fit_and_predict(answer_matrix(answers), answers.y, split, seed=seed) == answers.y[split.test]
             leaks, measured["leaks"] = find_leaks(counted, split, suspects=suspects, seed=seed)
             shown.advance()
-            useless, measured["uninformative"] = find_uninformative(counted, constant, split, seed=seed)
+            useless, measured["uninformative"] = find_uninformative(counted, constant, split, right, seed=seed)
             shown.advance()
-            losses, measured["sufficiency"] = find_insufficient(answers, X, split, model, seed=seed)
+            losses, measured["sufficiency"] = find_insufficient(answers, X, split, right, model, seed=seed)
             found += leaks + useless + losses
             looked_at += [_best_alone(measured["leaks"]), sufficiency_text(measured["sufficiency"]) or _not_held_out()]
             if split is not None and split.together:

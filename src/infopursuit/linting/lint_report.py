@@ -98,9 +98,9 @@ class LintReport:
 
 def _wrap(text: str, width: int, first: str = "", following: str | None = None) -> list[str]:
     indent = first if following is None else following
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False, break_long_words=True
-    )
+    together = text.replace(" %", "\u00a0%")  # a number and its sign stay on one line
+    lines = textwrap.wrap(together, width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from infopursuit.engine import Pursuit
 from infopursuit.linting.answers import Answers, take
-from infopursuit.linting.black_boxes import Gap, Split, answer_matrix, fit_and_predict, input_matrix, shares
+from infopursuit.linting.black_boxes import Gap, Split, fit_and_predict, input_matrix, shares
 from infopursuit.linting.finding import Finding, percent
 from infopursuit.queries.concepts import Concepts
 from infopursuit.types import IntArray
@@ -19,13 +19,15 @@ LEAST_GAP, LARGE_GAP = 0.01, 0.05
 
 
 def find_insufficient(
-    answers: Answers, X: Any, split: Split | None, model: Any, *, seed: int = 0
+    answers: Answers, X: Any, split: Split | None, on_answers: Any, model: Any, *, seed: int = 0
 ) -> tuple[list[Finding], dict[str, Any]]:
-    """The two gaps, and what was measured: accuracies on the same held-out rows."""
+    """The two gaps, and what was measured: accuracies on the same held-out rows.
+
+    on_answers: (T,) whether a black box on all answers is right about each row of the split.
+    """
     if split is None:
         return [], {}
     y = answers.y[split.test]
-    on_answers = fit_and_predict(answer_matrix(answers), answers.y, split, seed=seed) == y
     measured: dict[str, Any] = {
         "train_rows": split.train_rows,
         "test_rows": len(y),

@@ -54,9 +54,12 @@ def tell_constant(answers: Answers, constant: Sequence[int]) -> list[Finding]:
 
 
 def find_uninformative(
-    answers: Answers, constant: Sequence[int], split: Split | None, *, seed: int = 0
+    answers: Answers, constant: Sequence[int], split: Split | None, right: Any = None, *, seed: int = 0
 ) -> tuple[list[Finding], dict[str, Any]]:
-    """Those that tell no more than chance, alone, beside any one other, and all of them together in a black box."""
+    """Those that tell no more than chance, alone, beside any one other, and all of them together in a black box.
+
+    right: (T,) whether a black box on all answers is right about each row of the split.
+    """
     candidates = [s for s in range(len(answers.subjects)) if s not in set(constant)]
     p = chance_alone(answers, candidates, seed)
     alone = [candidates[i] for i in np.flatnonzero(~discoveries(p))]
@@ -71,10 +74,8 @@ def find_uninformative(
     others = [s for s in candidates if s not in set(useless)]
     gap = None
     if split is not None and others:
-        y = answers.y[split.test]
-        every = fit_and_predict(answer_matrix(answers, candidates), answers.y, split, seed=seed) == y
-        fewer = fit_and_predict(answer_matrix(answers, others), answers.y, split, seed=seed) == y
-        gap = Gap.of(every, fewer)
+        fewer = fit_and_predict(answer_matrix(answers, others), answers.y, split, seed=seed)
+        gap = Gap.of(right, fewer == answers.y[split.test])
     return [_tell(answers, useless, gap, split, compared)], measured
 
 
