@@ -33,6 +33,7 @@ LAYERS = (
     {"evaluation"},
     {"overview"},
     {"fitting", "deployment"},
+    {"linting"},
     {"demo", "report", "server", "cluster", "asking_text"},
     {"ask"},
     {"cli"},

@@ -13,10 +13,10 @@ import infopursuit as ip
 PUBLIC = {
     "infopursuit": """Asked Confidence DamagedModel Explanation ImpossibleAnswer InformationGain
         InformationPursuitClassifier Likely MaxCost MaxQueries Pursuit Reliability Session StrategyTree
-        Terms Trace answerers asked compare_with_cart drift fit_table load models posteriors queries save
-        strategy_tree""",
-    "infopursuit.queries": """Columns Concepts Functions Patches QuerySet Recipe Words columns concepts from_spec
-        functions guess patches words""",
+        Terms Trace answerers asked compare_with_cart drift fit_table lint load models posteriors queries
+        save strategy_tree""",
+    "infopursuit.queries": """Columns Concepts Functions Panels Patches QuerySet Recipe Words columns concepts from_spec
+        functions guess panels patches words""",
     "infopursuit.models": """VAE AggregateVAE Blur ConvBody EmpiricalModel FiniteModel Flip Learner MLPBody Moves
         PaperBody Sample SoftVAE TableModel Training UnionModel aggregate empirical latent_classes load_vae naive_bayes
         save_vae soften train vae""",

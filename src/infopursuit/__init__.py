@@ -12,6 +12,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.fit_table import fit_table
+from infopursuit.linting.lint import lint
 from infopursuit.overview.asked import Asked, asked
 from infopursuit.overview.compare import compare_with_cart
 from infopursuit.overview.grow import strategy_tree
@@ -47,6 +48,7 @@ __all__ = [
     "compare_with_cart",
     "drift",
     "fit_table",
+    "lint",
     "load",
     "models",
     "posteriors",

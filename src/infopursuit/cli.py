@@ -16,6 +16,7 @@ from infopursuit.deployment import card_command, drift_command
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
+from infopursuit.linting import lint_command
 from infopursuit.overview import strategy_command
 from infopursuit.report import explain_command
 from infopursuit.server import command as serve
@@ -62,6 +63,7 @@ COMMANDS: tuple[Command, ...] = (
         strategy_command.run,
         strategy_command.EXAMPLES,
     ),
+    Command("lint", lint_command.SUMMARY, lint_command.add_arguments, lint_command.run, lint_command.EXAMPLES),
     Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),
     Command(
         "reproduce",
