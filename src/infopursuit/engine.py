@@ -25,6 +25,7 @@ from infopursuit.posteriors.protocol import Posterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Check, Confidence, Rule, Watch, look
+from infopursuit.temper import Temper
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import UNKNOWN, Answer, FloatArray, History, ImpossibleAnswer, IntArray
 
@@ -171,6 +172,7 @@ class Pursuit:
             sampled = (drawn if isinstance(drawn, (SMC, Langevin)) else SMC()).build(model, queries, self.seed)
             self.posterior, self.chooser = sampled, SampledChooser(sampled, queries, **settings)
             self.n_states = sampled.cloud.n_states
+        self.temper: Temper | None = None
         self._remembered: dict[bytes, tuple[int, float, float, int, bool]] = {}
 
     def _use_finite(self, model: FiniteModel, settings: dict[str, Any]) -> None:
@@ -194,18 +196,29 @@ class Pursuit:
         other.stopping, other.patience = stopping, int(patience)
         return other
 
+    def with_temper(self, temper: Temper | None) -> Pursuit:
+        """The same pursuit, as sure as ``temper`` makes it; None is the model's own posterior.
+
+        Which question is best is still the model's to say, so that the questions do not change, only when they end.
+        """
+        if temper is not None and not isinstance(temper, Temper):
+            raise TypeError(f"temper is {temper!r}; expected a Temper, such as that of clf.calibration_, or None")
+        other = copy.copy(self)
+        other.temper = temper
+        return other
+
     # ---- the loop -------------------------------------------------------------------------------------------------
 
     def start(self) -> State:
         """The one empty history."""
         belief = self.posterior.start()
-        posterior, log_probability = self._believed(belief)
+        posterior, error, log_probability = self._believed(belief, np.zeros(1, dtype=np.int64))
         return State(
             queries=np.zeros((1, 0), dtype=np.int64),
             answers=np.zeros((1, 0, self.queries.width), dtype=np.int64),
             belief=belief,
             posterior=posterior,
-            posterior_error=self.posterior.class_errors(belief),
+            posterior_error=error,
             log_probability=log_probability,
             asked=np.zeros((1, len(self.queries)), dtype=bool),
             watch=Watch.start(self.stopping),
@@ -253,13 +266,13 @@ class Pursuit:
         parents, answers = branches.parents, branches.answers
         skipped = (answers == UNKNOWN).all(axis=1)
         belief = self.posterior.update(state.belief, parents, branches.queries, answers, state.keys())
-        posterior, log_probability = self._believed(belief)
+        n_answers = (state.answers[parents] != UNKNOWN).any(axis=2).sum(axis=1) + ~skipped
+        posterior, error, log_probability = self._believed(belief, n_answers)
         impossible = np.isnan(posterior).any(axis=1)
         # what taught nothing changes nothing, to the last bit
         keep = skipped | impossible
         posterior[keep] = state.posterior[parents[keep]]
         log_probability[keep] = state.log_probability[parents[keep]]
-        error = self.posterior.class_errors(belief)
         error[keep] = state.posterior_error[parents[keep]]
         asked = state.asked[parents].copy()
         asked[np.arange(len(parents)), branches.queries] = True
@@ -276,11 +289,22 @@ class Pursuit:
             impossible=impossible,
         )
 
-    def _believed(self, belief: Any) -> tuple[FloatArray, FloatArray]:
-        """(H, C) p(y | history), NaN where the history is impossible, and (H,) log p(history)."""
+    def _believed(self, belief: Any, n_answers: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(H, C) p(y | history), NaN where the history is impossible, (H, C) its standard error, and (H,) log
+        p(history); ``n_answers`` (H,) is what a temper goes by."""
         joint = self.posterior.log_joint(belief)
         total = torch.logsumexp(joint, dim=1, keepdim=True)
-        return _array((joint - total).exp()), _array(total[:, 0])
+        log_class = joint - total
+        posterior, error, log_probability = (
+            _array(log_class.exp()),
+            self.posterior.class_errors(belief),
+            _array(total[:, 0]),
+        )
+        if self.temper is not None:
+            tempered = np.exp(self.temper.log(_array(log_class), n_answers))
+            error = self.temper.errors(error, posterior, tempered, n_answers)
+            posterior = tempered
+        return posterior, error, log_probability
 
     def _choose(self, state: State, rows: IntArray) -> tuple[Proposal, State]:
         """The best query of some histories; those remembered are not computed again. Also the state, in which the draws
