@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta
@@ -65,13 +66,14 @@ class Stopped:
         return self.n_right / self.n_stopped if self.n_stopped else 0.0
 
 
-def lower_bound(n_right: int, n: int, delta: float) -> float:
+def lower_bound(n_right: Any, n: Any, delta: float) -> Any:
     """The accuracy below which so many right ones of n have a probability of at most delta (Clopper and Pearson).
 
-    >>> round(lower_bound(99, 99, 0.05), 4), lower_bound(0, 5, 0.05)
+    >>> round(float(lower_bound(99, 99, 0.05)), 4), float(lower_bound(0, 5, 0.05))
     (0.9702, 0.0)
     """
-    return float(beta.ppf(delta, n_right, n - n_right + 1)) if n_right else 0.0
+    right = np.maximum(n_right, 1)  # of none that is right, nothing can be said
+    return np.where(np.asarray(n_right) > 0, beta.ppf(delta, right, np.asarray(n) - n_right + 1), 0.0)
 
 
 def fewest(target: float, delta: float) -> int:
@@ -102,7 +104,8 @@ def plan(pursued: Pursued, tried: Sequence[float], target: float, delta: float, 
     still. Where none seems safe, the one for which most can be guaranteed is tested alone.
     """
     found = count(pursued, tried, delta, patience)
-    safe = [lower_bound(each.n_right, each.n_stopped, DOUBT) >= target for each in found]
+    n_right, n_stopped = np.array([(each.n_right, each.n_stopped) for each in found]).T
+    safe = (lower_bound(n_right, n_stopped, DOUBT) >= target).tolist()
     if not any(safe):
         return [max(found, key=lambda each: each.bound).threshold]
     first = last = max(i for i, each in enumerate(safe) if each)
@@ -146,7 +149,9 @@ def count(pursued: Pursued, tried: Sequence[float], delta: float, patience: int 
     """What each confidence comes to."""
     stops = pursued.stops(tried, patience)  # (B, T)
     right = np.take_along_axis(pursued.right, np.maximum(stops, 0), axis=1) & (stops >= 0)
+    n_stopped, n_right = (stops >= 0).sum(axis=0), right.sum(axis=0)
+    bounds = lower_bound(n_right, n_stopped, delta)
     return [
-        Stopped(float(t), len(pursued), int(n), int(r), lower_bound(int(r), int(n), delta))
-        for t, n, r in zip(tried, (stops >= 0).sum(axis=0), right.sum(axis=0), strict=True)
+        Stopped(float(t), len(pursued), int(n), int(r), float(bound))
+        for t, n, r, bound in zip(tried, n_stopped, n_right, bounds, strict=True)
     ]
