@@ -529,8 +529,8 @@ def test_a_folder_without_a_model(tmp_path):
         (b'{"format": "infopursuit.model", "version": "1"}', "version '1'"),
         (b'{"format": "infopursuit.model", "version": 0}', "version 0"),
         (
-            b'{"format": "infopursuit.model", "version": 2}',
-            "format version 2, newer than 1; update infopursuit to read it",
+            b'{"format": "infopursuit.model", "version": 3}',
+            "format version 3, newer than 2; update infopursuit to read it",
         ),
         (b'{"format": "infopursuit.model", "version": 1}', "was altered: its checksum"),
         (b'{"format": "infopursuit.model", "version": 1, "sha256": []}', "was altered: its checksum"),

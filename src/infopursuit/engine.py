@@ -31,6 +31,7 @@ from infopursuit.posteriors.sampled import SampledPosterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, look, most_cost
+from infopursuit.temper import Temper
 from infopursuit.terms import Terms
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Likely, Said
@@ -204,6 +205,7 @@ class Pursuit:
                 model, queries, self.seed, soft=reliability is not None
             )
             self.posterior, self.n_states = sampled, sampled.cloud.n_states
+        self.temper: Temper | None = None
         self.chooser = self._build_chooser(Work(exact_gains, n_states, n_screened))
         self.seconds = seconds
         self._remembered: dict[bytes, tuple[int, float, float, int, bool, float]] = {}
@@ -302,18 +304,29 @@ class Pursuit:
         other.seconds = self.seconds
         return other
 
+    def with_temper(self, temper: Temper | None) -> Pursuit:
+        """The same pursuit, as sure as ``temper`` makes it; None is the model's own posterior.
+
+        Which question is best is still the model's to say, so that the questions do not change, only when they end.
+        """
+        if temper is not None and not isinstance(temper, Temper):
+            raise TypeError(f"temper is {temper!r}; expected a Temper, such as that of clf.calibration_, or None")
+        other = copy.copy(self)
+        other.temper = temper
+        return other
+
     # ---- the loop -------------------------------------------------------------------------------------------------
 
     def start(self) -> State:
         """The one empty history."""
         belief = self.posterior.start()
-        posterior, log_probability = self._believed(belief)
+        posterior, error, log_probability = self._believed(belief, np.zeros(1, dtype=np.int64))
         return State(
             queries=np.zeros((1, 0), dtype=np.int64),
             answers=np.zeros((1, 0, self.queries.width), dtype=np.int64),
             belief=belief,
             posterior=posterior,
-            posterior_error=self.posterior.class_errors(belief),
+            posterior_error=error,
             log_probability=log_probability,
             asked=np.zeros((1, len(self.queries)), dtype=bool),
             watch=Watch.start(self.stopping),
@@ -363,13 +376,13 @@ class Pursuit:
         skipped = (answers == UNKNOWN).all(axis=1)
         weights = self._weigh(branches)
         belief = self.posterior.update(state.belief, parents, branches.queries, answers, state.keys(), weights)
-        posterior, log_probability = self._believed(belief)
+        n_answers = (state.answers[parents] != UNKNOWN).any(axis=2).sum(axis=1) + ~skipped
+        posterior, error, log_probability = self._believed(belief, n_answers)
         impossible = np.isnan(posterior).any(axis=1)
         # what taught nothing changes nothing, to the last bit
         keep = skipped | impossible
         posterior[keep] = state.posterior[parents[keep]]
         log_probability[keep] = state.log_probability[parents[keep]]
-        error = self.posterior.class_errors(belief)
         error[keep] = state.posterior_error[parents[keep]]
         asked = state.asked[parents].copy()
         asked[np.arange(len(parents)), branches.queries] = skipped | self._often_enough(state, branches)
@@ -414,11 +427,22 @@ class Pursuit:
         before = (state.queries[branches.parents] == branches.queries[:, None]).sum(axis=1)
         return before + 1 >= self.channel.again
 
-    def _believed(self, belief: Any) -> tuple[FloatArray, FloatArray]:
-        """(H, C) p(y | history), NaN where the history is impossible, and (H,) log p(history)."""
+    def _believed(self, belief: Any, n_answers: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(H, C) p(y | history), NaN where the history is impossible, (H, C) its standard error, and (H,) log
+        p(history); ``n_answers`` (H,) is what a temper goes by."""
         joint = self.posterior.log_joint(belief)
         total = torch.logsumexp(joint, dim=1, keepdim=True)
-        return _array((joint - total).exp()), _array(total[:, 0])
+        log_class = joint - total
+        posterior, error, log_probability = (
+            _array(log_class.exp()),
+            self.posterior.class_errors(belief),
+            _array(total[:, 0]),
+        )
+        if self.temper is not None:
+            tempered = np.exp(self.temper.log(_array(log_class), n_answers))
+            error = self.temper.errors(error, posterior, tempered, n_answers)
+            posterior = tempered
+        return posterior, error, log_probability
 
     def _choose(self, state: State, rows: IntArray) -> tuple[Proposal, State]:
         """The best query of some histories; those remembered are not computed again. Also the state, in which the draws

@@ -28,9 +28,10 @@ from infopursuit.queries.missing import is_missing
 from infopursuit.queries.tables import read_table
 from infopursuit.selection import select_model
 from infopursuit.session import Session
-from infopursuit.stopping import Rule
+from infopursuit.stopping import Confidence, MaxQueries, Rule
 from infopursuit.terms import Terms
 from infopursuit.trace import Trace
+from infopursuit.trust.calibrate import Calibration, calibrate, check_size, run_strictly
 from infopursuit.types import FloatArray
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 MOST_CLASSES = 5_000
 FINITE = (FiniteModel, NaiveBayes, LatentClasses, Empirical)
 """Models with an exact posterior, and the learners that make them."""
+BUDGET = 50
+"""Questions at the most after calibration, where neither it nor the stopping rule says how many."""
 
 
 class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
@@ -70,7 +73,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ---------- classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (what the
-    answers looked like in training), n_features_in_, feature_names_in_.
+    answers looked like in training), n_features_in_, feature_names_in_; after calibrate also calibration_.
 
     Examples
     --------
@@ -154,6 +157,55 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             model = model.with_class_prior(self._prior(class_prior))
         self.model_ = model
         self.pursuit_ = self._pursuit(model, seed, self.posterior)
+        self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
+        return self
+
+    def calibrate(
+        self,
+        X: Any,
+        y: Any,
+        target: float = 0.97,
+        delta: float = 0.05,
+        *,
+        budget: int | None = None,
+        coverage: float | Sequence[float] = 0.95,
+        by_class: bool = False,
+    ) -> InformationPursuitClassifier:
+        """Choose how sure to be and when to stop, on inputs X with labels y that were held out from fit.
+
+        Afterwards, of the inputs that stop by confidence at least ``target`` are right, with probability 1 - ``delta``
+        over the draw of X (see `infopursuit.trust.guarantee`), the posterior is as often right as it says, and
+        `predict_set` has sets of each ``coverage``, in each class with ``by_class``. ``budget``: questions at the most,
+        those of a `MaxQueries` in ``stopping`` or else 50. What was chosen is in ``calibration_``; fit clears it.
+
+        Raises `NotGuaranteed`, a ValueError that names the highest target that can be reached.
+        """
+        check_is_fitted(self)
+        levels = [coverage] if isinstance(coverage, (int, float)) else list(coverage)
+        limits = [rule.n for rule in self.pursuit_.stopping.rules if isinstance(rule, MaxQueries)]
+        most: Any = min(limits, default=BUDGET) if budget is None else budget
+        if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
+            raise ValueError(f"budget={budget!r}; expected a whole number of questions, 1 or more")
+        most = min(int(most), len(self.queries_))
+        X = self._check_input(X, reset=False)
+        y = self._check_labels(X, y)
+        strange = sorted({str(label) for label in y[~np.isin(y, self.classes_)]})
+        if strange:
+            raise ValueError(f"y has labels that fit did not see, such as {strange[:3]}; leave their rows out")
+        check_size(len(y), target, delta, levels)
+        settings: dict[str, Any] = {"budget": most, "target": target, "delta": delta}
+        settings |= {"patience": self.pursuit_.patience, "seed": self.pursuit_.seed}
+        pursued = run_strictly(
+            self.pursuit_,
+            self.queries_.observe(X),
+            np.searchsorted(self.classes_, y),
+            **settings,
+            progress=self.verbose,
+        )
+        found = calibrate(pursued, **settings, coverage=levels, by_class=by_class)
+        rule = Confidence(found.epsilon) | MaxQueries(most)
+        self.pursuit_ = self.pursuit_.with_temper(found.temper).with_stopping(rule, found.patience)
+        self.calibration_: Calibration = found
         return self
 
     def explain(self, X: Any, *, class_prior: Any = None) -> Trace:
@@ -169,6 +221,33 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any, *, class_prior: Any = None) -> Any:
         """(B,) the most probable class after the last answer."""
         return self.explain(X, class_prior=class_prior).predictions
+
+    def predict_set(self, X: Any, coverage: float | None = None, *, anytime: bool = False) -> Any:
+        """(B, C) whether each class is in the prediction set at the stop, in the order of ``classes_``.
+
+        The right class is in it with a probability of ``coverage``, one that was calibrated, the first of them where
+        nothing is given. ``anytime``: the set belongs to a row of sets that cover after every answer at once.
+        """
+        rule = self._calibrated().rule(coverage)
+        trace = self.explain(X)
+        return rule.sets(trace.posterior, trace.length, anytime=True) if anytime else rule.at_the_stop(trace.posterior)
+
+    def sets(self, trace: Trace, coverage: float | None = None, *, anytime: bool = False) -> Any:
+        """(B, K + 1, C) whether each class is in the prediction set after each question of a trace of this classifier.
+
+        An input that has stopped keeps what it ended with; see `infopursuit.trust.sets` for what each kind guarantees.
+        """
+        rule = self._calibrated().rule(coverage)
+        steps = np.broadcast_to(np.arange(trace.posteriors.shape[1]), trace.posteriors.shape[:2])
+        if anytime:
+            steps = np.minimum(steps, trace.length[:, None])
+        return rule.sets(trace.posteriors, steps, anytime=anytime)
+
+    def likely_classes(self, session: Session, coverage: float | None = None) -> list[Any]:
+        """The classes in the anytime prediction set of a session of this classifier, the most probable first."""
+        inside = self._calibrated().rule(coverage).sets(session.posterior, len(session.history), anytime=True)
+        order = np.argsort(-session.posterior, kind="stable")
+        return [self.classes_[c] for c in order if inside[c]]
 
     def session(self, history: Iterable[tuple[Any, Any]] = (), *, class_prior: Any = None) -> Session:
         """One input whose answers come from outside."""
@@ -393,7 +472,14 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         model = self.model_.with_class_prior(self._prior(class_prior))
         before = self.pursuit_
         work = None if before.seconds is None else before.work
-        return self._pursuit(model, before.seed, before.posterior_settings, work)
+        pursuit = self._pursuit(model, before.seed, before.posterior_settings, work)
+        return pursuit.with_temper(before.temper).with_stopping(before.stopping, before.patience)
+
+    def _calibrated(self) -> Calibration:
+        check_is_fitted(self)
+        if not hasattr(self, "calibration_"):
+            raise ValueError("prediction sets need calibrate(X, y) first, with inputs that were held out from fit")
+        return self.calibration_
 
 
 def _finite_name(posterior: Any) -> str | None:

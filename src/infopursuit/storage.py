@@ -32,13 +32,16 @@ from infopursuit.models.vae import VAE
 from infopursuit.posteriors import Bank
 from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
 from infopursuit.queries.wording import words_from_spec, words_to_spec
-from infopursuit.stopping import rule_from_spec
+from infopursuit.stopping import Confidence, MaxQueries, Rule, rule_from_spec
+from infopursuit.temper import Temper
 from infopursuit.terms import Terms
+from infopursuit.trust.calibrate import Calibration
 from infopursuit.types import DamagedModel
 
 logger = logging.getLogger(__name__)
 
-FORMAT, VERSION = "infopursuit.model", 1
+FORMAT, VERSION = "infopursuit.model", 2
+"""Version 2 has a temper, which a reader of version 1 would leave out without a word; without one, 1 is written."""
 MANIFEST, CARD = "manifest.json", "CARD.md"
 MOST_MANIFEST = 256 * 2**20
 """A manifest larger than this many bytes is refused before it is read."""
@@ -67,7 +70,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
     digest = hashlib.sha256(payload).hexdigest()
     manifest: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if _is_new(pursuit) else 1,
         "written_by": versions(),
         "tensors": {"file": f"tensors-{digest[:16]}.safetensors", "sha256": digest, "bytes": len(payload)},
         "classes": _labels_to_spec(pursuit.classes),
@@ -82,6 +85,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
             **_posterior_spec(pursuit),
             **({} if pursuit.reliability is None else {"reliability": pursuit.reliability.to_spec()}),
             **_terms_spec(pursuit),
+            **({} if pursuit.temper is None else {"temper": pursuit.temper.to_spec()}),
         },
         "classifier": extra,
     }
@@ -121,6 +125,8 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
             **_settings(manifest["pursuit"]),
         )
         pursuit.seconds = _seconds(manifest["pursuit"])  # the work was fitted to it when the pursuit was built
+        if "temper" in manifest["pursuit"]:
+            pursuit = pursuit.with_temper(Temper.from_spec(manifest["pursuit"]["temper"]))
         return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
     except DamagedModel:
         raise
@@ -224,6 +230,11 @@ def _posterior(spec: dict[str, Any], model: FiniteModel | VAE) -> Any:
     return posterior_from_spec(spec["posterior"], model) if isinstance(model, VAE) else spec.get("posterior", "exact")
 
 
+def _is_new(pursuit: Pursuit) -> bool:
+    """Whether it has what readers of format 1 would pass over, and then ask, weigh or stop otherwise."""
+    return pursuit.temper is not None or pursuit.reliability is not None or bool(pursuit.terms)
+
+
 def _reliability(spec: dict[str, Any]) -> Reliability | None:
     """How often answers are right, where somebody has said so."""
     return Reliability.from_spec(spec["reliability"]) if "reliability" in spec else None
@@ -237,7 +248,7 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
         queries=pursuit.queries,
         model=spec["model"] if spec["model"] is not None else pursuit.model,
         posterior=pursuit.posterior_settings if posterior is None else posterior,
-        stopping=pursuit.stopping if spec["stopping_given"] else None,
+        stopping=_given_stopping(spec, pursuit),
         reliability=pursuit.reliability,
         terms=pursuit.terms if pursuit.terms else None,
         seconds=pursuit.seconds,
@@ -245,6 +256,8 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
     classifier.model_, classifier.pursuit_, classifier.selection_ = pursuit.model, pursuit, []
+    if "calibration" in spec:
+        classifier.calibration_ = _calibration(spec["calibration"], pursuit)
     width, names = spec["n_features_in"], spec["feature_names_in"]
     if width is not None:
         if type(width) is not int or width < 1:
@@ -259,13 +272,41 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
     return classifier
 
 
+def _given_stopping(spec: dict[str, Any], pursuit: Pursuit) -> Rule | None:
+    """The rule that the classifier was made with; calibration has put another into its pursuit."""
+    if not spec["stopping_given"]:
+        return None
+    return rule_from_spec(spec["stopping"]) if "calibration" in spec else pursuit.stopping
+
+
+def _calibration(spec: dict[str, Any], pursuit: Pursuit) -> Calibration:
+    """What was chosen, which must be what the pursuit does."""
+    found = Calibration.from_spec(spec)
+    rule = Confidence(found.epsilon) | MaxQueries(found.budget)
+    if (found.temper, rule, found.patience) != (pursuit.temper, pursuit.stopping, pursuit.patience):
+        raise DamagedModel("the calibration and the pursuit do not agree about when to stop")
+    for each in found.sets:
+        for rows in (each.after, each.anytime):
+            if len(rows) not in (1, len(pursuit.classes)):
+                raise DamagedModel(f"a prediction set has {len(rows)} rows; expected 1 or {len(pursuit.classes)}")
+    return found
+
+
 # ---- writing
 # -----------------------------------------------------------------------------------------------------------
 
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
     seed = classifier.random_state
+    calibrated: dict[str, Any] = {}
+    if hasattr(classifier, "calibration_"):
+        given = classifier.stopping
+        calibrated = {
+            "calibration": classifier.calibration_.to_spec(),
+            "stopping": None if given is None else given.to_spec(),
+        }
     return {
+        **calibrated,
         "model": classifier.model if isinstance(classifier.model, str) else None,
         "posterior": classifier.posterior if isinstance(classifier.posterior, str) else None,
         "stopping_given": classifier.stopping is not None,

@@ -165,3 +165,19 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ImportError, match=r"pip install infopursuit\[plots\]"):
         drawn(SURE, RIGHT)
+
+
+def test_before_and_after_in_one_picture():
+    rng = np.random.default_rng(0)
+    right = rng.random(400) < 0.8
+    before = (np.where(rng.random(400) < 0.99, 0.97, 0.55), right)
+    figure = drawn(np.full(400, 0.8), right, before=before)
+    lines = [line.get_xdata() for line in figure.axes[0].get_lines() if line.get_marker() == "o"]
+    assert [np.round(x, 6).tolist() for x in lines] == [[0.97], [0.8]]  # the bin with four inputs is left out
+    said = next(text.get_text() for text in figure.axes[0].child_axes[0].texts if "expected" in text.get_text())
+    gap = abs(0.8 - right.mean())
+    assert said.startswith(f"expected calibration error {100 * gap:.1f} %, ")
+    assert " % before, over 400 inputs\n" in said
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["before", "after"]
+    with pytest.raises(ValueError, match=r"before: confidence\[0\] is 2"):
+        calibration([0.5], [True], before=([2.0], [True]))

@@ -9,10 +9,7 @@ import numpy as np
 
 from infopursuit.evaluation.sufficiency import LEAST
 from infopursuit.evaluation.table import accuracy_interval
-from infopursuit.stopping import SLACK
-
-EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
-"""Of the bins. A pursuit asks until it is sure, so that most confidences lie close to one: bins are narrow there."""
+from infopursuit.trust.reliability import EDGES, expected_error, places
 
 
 @dataclass(frozen=True)
@@ -61,13 +58,12 @@ def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = EDGES) -
             f"posterior has shape {posterior.shape} and labels {labels.shape}; give (B, C) and (B,), B from 1 on"
         )
     confidence, right = posterior.max(axis=1), posterior.argmax(axis=1) == labels
-    # rounding must not put 90 % below 90 %
-    place = np.clip(np.searchsorted(edges, confidence + SLACK, side="right") - 1, 0, len(edges) - 2)
+    place = places(confidence, edges)
     bins = tuple(_bin(edges[b], edges[b + 1], confidence[place == b], right[place == b]) for b in np.unique(place))
     truth = np.arange(posterior.shape[1]) == labels[:, None]  # (B, C)
     return Calibration(
         bins=bins,
-        expected_error=float(sum(abs(b.confidence - b.accuracy) * b.n_inputs for b in bins) / len(labels)),
+        expected_error=expected_error(confidence, right, edges),
         confidence=float(confidence.mean()),
         accuracy=float(right.mean()),
         brier=float(((posterior - truth) ** 2).sum(axis=1).mean()),

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.stopping import SLACK
 from infopursuit.trace import Trace
+from infopursuit.trust.pursued import first_stops
 from infopursuit.types import UNKNOWN, IntArray
 
 
@@ -42,14 +42,10 @@ def confidence_curve(trace: Trace, y: Any, epsilons: Sequence[float], patience: 
 
 def stops_at(trace: Trace, epsilon: float, patience: int = 0) -> IntArray:
     """(B,) after how many questions a pursuit with this epsilon stops; where it is never so sure, as the trace does."""
-    holds = trace.posteriors.max(axis=2) >= 1 - epsilon - SLACK  # (B, K + 1)
-    skipped = np.zeros_like(holds)  # after a question without an answer, runs neither grow nor end
+    skipped = np.zeros(trace.posteriors.shape[:2], dtype=bool)
     skipped[:, 1:] = (trace.answers == UNKNOWN).all(axis=2)
-    stop, run = trace.length.copy(), np.zeros(len(trace), dtype=np.int64)
-    for k in range(holds.shape[1]):
-        run = np.where(skipped[:, k], run, np.where(holds[:, k], run + 1, 0))
-        stop = np.where(run > patience, np.minimum(stop, k), stop)
-    return stop
+    stop = first_stops(trace.posteriors.max(axis=2), [1 - epsilon], patience, skipped, trace.length)[:, 0]
+    return np.where(stop >= 0, stop, trace.length)
 
 
 def summary(trace: Trace, y: Any, epsilon: float) -> Point:

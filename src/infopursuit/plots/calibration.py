@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +19,20 @@ SLACK = 1e-9
 """Of a confidence: rounding must not put 90 % below 90 %."""
 LEVEL = 0.95
 """Of the intervals."""
+FEW = 10
+"""Inputs of a bin below which two lines leave it out."""
 SMALL, SIZE, TITLE, LINE = 7.5, 8.5, 11.0, 9.0
 """Points: size of the counts, of other words and of the title, and from one line of counts to the next."""
 
 
 def calibration(
-    confidence: Any, right: Any, *, bins: int | Sequence[float] = 10, axes: Any = None, title: str | None = None
+    confidence: Any,
+    right: Any,
+    *,
+    before: tuple[Any, Any] | None = None,
+    bins: int | Sequence[float] = 10,
+    axes: Any = None,
+    title: str | None = None,
 ) -> Axes:
     """Draw the share of right predictions against the confidence in them, bin by bin, and above it how many there are.
 
@@ -35,6 +44,8 @@ def calibration(
     ----------
     confidence: (B,) the posterior of each prediction.
     right: (B,) whether it was right.
+    before: both of the same inputs before calibration, drawn in grey behind; counts are those after it. Bins with fewer
+        than 10 inputs, whose intervals say nothing, are then left out of both lines, not out of the error.
     bins: how many of equal width, or their edges, which rise from 0 to 1; a bin has its lower edge, not its upper one.
     axes: one axes to draw on; counts and words go above it. A new figure if None.
     title: above all.
@@ -50,31 +61,69 @@ def calibration(
     check_axes(axes)
     if axes is None:
         axes = Figure(figsize=(4.6, 5.2), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1), dpi=150).add_subplot()
-    place = np.clip(np.searchsorted(edges, confidence + SLACK, side="right") - 1, 0, len(edges) - 2)
-    counts = np.bincount(place, minlength=len(edges) - 1)
-    filled = np.flatnonzero(counts)
-    n = counts[filled]
-    sure, share = (np.bincount(place, values)[filled] / n for values in (confidence, right))
-    error = float((np.abs(sure - share) * n).sum() / n.sum())
-    _draw_points(axes, sure, share, n, lowest=edges[filled[0]])
-    words = (
-        f"expected calibration error {100 * error:.1f} % over {len(right):,} input{'' if len(right) == 1 else 's'}",
+    earlier = None if before is None else _binned(*_checked(*before, "before: "), edges, FEW)
+    found = _binned(confidence, right, edges, 1 if earlier is None else FEW)
+    lowest = min(each.lowest for each in (found, earlier) if each is not None)
+    if earlier is not None:
+        _draw_points(axes, earlier, "before", FAINT)
+    _draw_points(axes, found, None if earlier is None else "after", COLOURS[0])
+    _dress(axes, lowest)
+    many = f"{len(right):,} input{'' if len(right) == 1 else 's'}"
+    words = [
+        f"expected calibration error {100 * found.error:.1f} % over {many}",
         f"right {100 * right.mean():.1f} %, sure {100 * confidence.mean():.1f} % on average",
-    )
+    ]
+    if earlier is not None:
+        words[0] = words[0].replace(" over", f", {100 * earlier.error:.1f} % before, over")
+        words[1] += f"; before {100 * earlier.right:.1f} %, {100 * earlier.sure:.1f} %"
+        axes.legend(loc="upper left", fontsize=SIZE, frameon=False, labelcolor=INK)
+    counts = found.counts
     _draw_counts(axes, edges, counts, "\n".join(words), title)
     drawn: Axes = axes
     return drawn
 
 
-def _checked(confidence: Any, right: Any) -> tuple[FloatArray, FloatArray]:
+@dataclass(frozen=True)
+class _Bins:
+    """Bins that are drawn: (b,) mean confidence, share right, its interval (b, 2), inputs; counts of all bins; the
+    expected calibration error; the lower edge of the first; mean accuracy and confidence."""
+
+    confidence: FloatArray
+    share: FloatArray
+    ends: FloatArray
+    counts: IntArray
+    error: float
+    lowest: float
+    right: float
+    sure: float
+
+
+def _binned(confidence: FloatArray, right: FloatArray, edges: FloatArray, fewest: int) -> _Bins:
+    place = np.clip(np.searchsorted(edges, confidence + SLACK, side="right") - 1, 0, len(edges) - 2)
+    counts = np.bincount(place, minlength=len(edges) - 1)
+    filled = np.flatnonzero(counts)
+    n = counts[filled]
+    sure, share = (np.bincount(place, values)[filled] / n for values in (confidence, right))
+    tests = [binomtest(round(part * many), int(many)) for part, many in zip(share, n, strict=True)]
+    ends = np.array([test.proportion_ci(LEVEL, method="wilson") for test in tests])  # (bins, 2)
+    error = float((np.abs(sure - share) * n).sum() / n.sum())
+    drawn = n >= min(fewest, n.max())
+    lowest = float(min(edges[filled[drawn][0]], ends[drawn].min()))
+    means = float(right.mean()), float(confidence.mean())
+    return _Bins(sure[drawn], share[drawn], ends[drawn], counts, error, lowest, *means)
+
+
+def _checked(confidence: Any, right: Any, name: str = "") -> tuple[FloatArray, FloatArray]:
     """Both as numbers (B,)."""
     sure, hit = np.asarray(confidence, dtype=np.float64), np.asarray(right)
     if sure.ndim != 1 or hit.shape != sure.shape or not len(sure):
-        raise ValueError(f"confidence has shape {sure.shape} and right {hit.shape}; give (B,) and (B,), B from 1 on")
+        raise ValueError(
+            f"{name}confidence has shape {sure.shape} and right {hit.shape}; give (B,) and (B,), B from 1 on"
+        )
     for i in np.flatnonzero(~((sure >= 0) & (sure <= 1 + SLACK)))[:1]:
-        raise ValueError(f"confidence[{i}] is {sure[i]:g}; a confidence is a probability, from 0 to 1")
+        raise ValueError(f"{name}confidence[{i}] is {sure[i]:g}; a confidence is a probability, from 0 to 1")
     for i in np.flatnonzero(~np.isin(hit, (0, 1)))[:1]:
-        raise ValueError(f"right[{i}] is {hit[i]}; give True and False, such as predictions == labels")
+        raise ValueError(f"{name}right[{i}] is {hit[i]}; give True and False, such as predictions == labels")
     return sure, hit.astype(np.float64)
 
 
@@ -90,26 +139,29 @@ def _edges(bins: int | Sequence[float]) -> FloatArray:
     return edges
 
 
-def _draw_points(axes: Axes, sure: FloatArray, share: FloatArray, n: IntArray, lowest: float) -> None:
-    """A point with its interval for each bin that has inputs, and the line on which all should lie."""
-    from matplotlib.ticker import PercentFormatter
-
-    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle="--")
-    tests = [binomtest(round(part * many), int(many)) for part, many in zip(share, n, strict=True)]
-    ends = np.array([test.proportion_ci(LEVEL, method="wilson") for test in tests])  # (bins, 2)
+def _draw_points(axes: Axes, bins: _Bins, label: str | None, colour: str) -> None:
+    """A point with its interval for each bin that has inputs."""
     axes.errorbar(
-        sure,
-        share,
-        yerr=np.abs(ends.T - share),
-        color=COLOURS[0],
+        bins.confidence,
+        bins.share,
+        yerr=np.abs(bins.ends.T - bins.share),
+        color=colour,
         marker="o",
         markersize=5,
         linewidth=1.4,
         elinewidth=1,
         capsize=2.5,
+        label=label,
     )
+
+
+def _dress(axes: Axes, lowest: float) -> None:
+    """The line on which all points should lie, and the scales."""
+    from matplotlib.ticker import PercentFormatter
+
+    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle="--", zorder=0)
     axes.text(0.97, 0.04, "too sure", transform=axes.transAxes, ha="right", fontsize=SIZE, color=FAINT, style="italic")
-    low = np.floor(10 * min(lowest, ends.min())) / 10
+    low = np.floor(10 * lowest) / 10
     limits = (low - 0.02 * (1 - low), 1 + 0.02 * (1 - low))
     axes.set(xlim=limits, ylim=limits)
     axes.set_xlabel("confidence", color=INK)

@@ -14,6 +14,7 @@ from infopursuit.evaluation.recipes.huffpost import huffpost
 from infopursuit.evaluation.recipes.images import images
 from infopursuit.evaluation.recipes.patch_sizes import patch_sizes
 from infopursuit.evaluation.recipes.samplers import samplers
+from infopursuit.evaluation.recipes.trust import trust
 from infopursuit.evaluation.recipes.wrong_answers import wrong_answers
 
 
@@ -36,4 +37,8 @@ RECIPES = {
     "patch-sizes": Recipe("the table of patch sizes, 1 x 1 to 4 x 4", patch_sizes),
     "wrong-answers": Recipe("what wrong answers cost, and what is left of it where they are weighed", wrong_answers),
     "mnist-samplers": Recipe("every way to a posterior, on the same images", samplers),
+    "trust-digits": Recipe("calibrated stopping and sets: scikit-learn's digits", partial(trust, "digits")),
+    "trust-mnist": Recipe("calibrated stopping and sets: MNIST", partial(trust, "mnist")),
+    "trust-fashion": Recipe("calibrated stopping and sets: clothes", partial(trust, "fashion")),
+    "trust-huffpost": Recipe("calibrated stopping and sets: headlines", partial(trust, "huffpost")),
 }

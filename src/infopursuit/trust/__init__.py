@@ -1,0 +1,1 @@
+"""Confidence that means what it says: stopping with a guarantee, prediction sets, reliability."""
