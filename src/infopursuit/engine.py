@@ -10,11 +10,12 @@ import copy
 import logging
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
 
+from infopursuit.checking import Ending, choose_check
 from infopursuit.information.bank import BankChooser
 from infopursuit.information.chooser import Chooser, Proposal
 from infopursuit.information.sampled import SampledChooser
@@ -38,6 +39,13 @@ REMEMBERED = 20_000
 """Histories whose next query is remembered, so that batches and sessions share their first steps."""
 
 
+class Likeness(Protocol):
+    """What says how unlike other inputs those of a trace are."""
+
+    def judge(self, trace: Trace) -> Trace:
+        """The same trace with its p-values."""
+
+
 @dataclass(frozen=True)
 class State:
     """H histories side by side: what was asked and answered, and all that follows from it."""
@@ -52,6 +60,7 @@ class State:
     watch: Watch
     skipped: Any  # (H,) bool: the last question was not answered
     impossible: Any  # (H,) bool: the last answer cannot be
+    ending: Ending  # where the pursuit stopped, if checks follow
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -106,6 +115,7 @@ class Pursuit:
     patience: the paper's T: a rule must hold at T + 1 checks in a row.
     seed: for what is drawn where gains are not exact; the draw depends on the seed and the history alone.
     classes: the labels, 0 to C - 1 where nothing is given.
+    checks: questions that are asked after the stop, to find out whether the input is like those the model was made of.
     exact_gains, n_states, n_screened, budget: see `Chooser`.
 
     >>> import infopursuit as ip
@@ -125,6 +135,7 @@ class Pursuit:
         seed: int = 0,
         *,
         classes: Any = None,
+        checks: int = 0,
         exact_gains: bool | None = None,
         n_states: int = 1024,
         n_screened: int = 64,
@@ -148,6 +159,8 @@ class Pursuit:
                 f"stopping is {stopping!r}; expected a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)"
             )
         self.model, self.queries = model, queries
+        self.checks = check_count(checks)
+        self.reference: Likeness | None = None
         self.stopping = stopping if stopping is not None else Confidence()
         self.patience, self.seed, self.budget = int(patience), int(seed), int(budget)
         self.classes = np.arange(model.n_classes) if classes is None else np.asarray(classes)
@@ -191,7 +204,19 @@ class Pursuit:
         if patience < 0 or int(patience) != patience:
             raise ValueError(f"patience={patience} must be a whole number, 0 or more")
         other = copy.copy(self)
-        other.stopping, other.patience = stopping, int(patience)
+        other.stopping, other.patience, other.reference = stopping, int(patience), None
+        return other
+
+    def with_checks(self, checks: int) -> Pursuit:
+        """The same pursuit with so many checks after the stop."""
+        other = copy.copy(self)
+        other.checks, other.reference = check_count(checks), None
+        return other
+
+    def with_reference(self, reference: Likeness | None) -> Pursuit:
+        """The same pursuit that also says how unlike its reference each input is (`trust.reference`)."""
+        other = copy.copy(self)
+        other.reference = reference
         return other
 
     # ---- the loop -------------------------------------------------------------------------------------------------
@@ -211,6 +236,7 @@ class Pursuit:
             watch=Watch.start(self.stopping),
             skipped=np.zeros(1, dtype=bool),
             impossible=np.zeros(1, dtype=bool),
+            ending=Ending.none(1),
         )
 
     def steps(self, state: State | None = None) -> Generator[Step, Branches, None]:
@@ -239,14 +265,35 @@ class Pursuit:
         for h in range(len(state)):
             if state.impossible[h]:
                 reason[h], settled[h] = IMPOSSIBLE, n_asked[h]
+            elif state.ending.at[h] != UNKNOWN:
+                reason[h], settled[h] = state.ending.reason[h], state.ending.settled[h]
             elif not reason[h] and spent[h]:
                 reason[h], settled[h] = EXHAUSTED, n_asked[h]
         if proposal is None:
             proposal, state = self._choose(state, np.flatnonzero([not why for why in reason]))
         query = np.where([bool(why) for why in reason], UNKNOWN, proposal.query)
-        return Step(
+        step = Step(
             state, watch, query, proposal.gain, proposal.error, proposal.runner_up, proposal.tie, reason, settled
         )
+        return self._check(step) if self.checks else step
+
+    def _check(self, step: Step) -> Step:
+        """The same step, with a check in the place of the stop where there are checks left to ask."""
+        state, n_asked = step.state, step.state.queries.shape[1]
+        stopped = np.array([bool(why) for why in step.reason]) & ~state.impossible
+        ending = state.ending.mark(stopped, n_asked, step.reason, step.settled)
+        rows = np.flatnonzero(stopped & (n_asked < ending.at + self.checks) & ~state.asked.all(axis=1)).tolist()
+        keys = state.keys()
+        belief = self.posterior.refresh(state.belief, keys, rows) if rows else state.belief
+        query, gain, runner_up = step.query.copy(), step.gain.copy(), step.runner_up.copy()
+        each = 4 * (1 + self.queries.width)  # bytes of a key for each query
+        for h in rows:
+            number, key = n_asked - int(ending.at[h]), keys[h][: each * int(ending.at[h])]
+            query[h] = choose_check(self.posterior, belief, h, state.asked[h], number, self.seed, key)
+            gain[h], runner_up[h] = np.nan, UNKNOWN
+        reason = ["" if query[h] != UNKNOWN else why for h, why in enumerate(step.reason)]
+        state = replace(state, belief=belief, ending=ending)
+        return replace(step, state=state, query=query, gain=gain, runner_up=runner_up, reason=reason)
 
     def absorb(self, state: State, branches: Branches, watch: Watch) -> State:
         """Histories that are longer by one answer. An impossible answer leaves the belief as it was, and is marked."""
@@ -274,6 +321,7 @@ class Pursuit:
             watch=watch.take(parents),
             skipped=skipped,
             impossible=impossible,
+            ending=state.ending.take(parents),
         )
 
     def _believed(self, belief: Any) -> tuple[FloatArray, FloatArray]:
@@ -336,7 +384,8 @@ class Pursuit:
         with Progress("asking", len(values), show=progress) as shown:
             for start in range(0, len(values), rows):
                 self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown)
-        return writer.finish()
+        trace = writer.finish()
+        return trace if self.reference is None else self.reference.judge(trace)
 
     def _rows_at_a_time(self) -> int:
         """How many histories fit the budget side by side, those with draws of their own included."""
@@ -352,7 +401,10 @@ class Pursuit:
             writer.believe(inputs, step.state, place)
             query = step.query[place]
             stopped = query == UNKNOWN
-            writer.stop(inputs[stopped], [step.reason[h] for h in place[stopped]], step.settled[place[stopped]])
+            ended = place[stopped]
+            writer.stop(
+                inputs[stopped], [step.reason[h] for h in ended], step.settled[ended], step.state.ending.at[ended]
+            )
             shown.advance(int(stopped.sum()))
             inputs, place, query = inputs[~stopped], place[~stopped], query[~stopped]
             if not len(inputs):
@@ -394,7 +446,7 @@ class Pursuit:
         if state.queries[0].tolist() != [query for query, _ in history[:known]]:
             raise ValueError(f"since={state.queries[0].tolist()} is not how the history begins; leave it out")
         for k, (query, answer) in enumerate(history[known:], start=known):
-            if k in looked_at:
+            if k in looked_at or self.checks:
                 step = self.propose(state)
                 state, watch = step.state, step.watch
             else:
@@ -424,6 +476,13 @@ class Pursuit:
         if answer is not None:
             cells[0, : len(answer)] = answer
         return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells)
+
+
+def check_count(checks: Any) -> int:
+    """A number of checks, refused where it is none."""
+    if isinstance(checks, bool) or not isinstance(checks, (int, np.integer)) or checks < 0:
+        raise ValueError(f"checks={checks!r} must be a whole number, 0 or more")
+    return int(checks)
 
 
 def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langevin | Bank | None:

@@ -21,7 +21,7 @@ import torch
 from safetensors import SafetensorError
 
 from infopursuit import queries as query_builders
-from infopursuit.engine import Pursuit
+from infopursuit.engine import Pursuit, check_count
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
 from infopursuit.information.sampled import SampledChooser
@@ -32,6 +32,7 @@ from infopursuit.posteriors import Bank
 from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import rule_from_spec
+from infopursuit.trust.reference import Reference
 from infopursuit.types import DamagedModel
 
 logger = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
             "n_screened": pursuit.chooser.n_screened,
             "budget": pursuit.budget,
             **_posterior_spec(pursuit),
+            **_likeness_spec(pursuit),
         },
         "classifier": extra,
     }
@@ -115,8 +117,11 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
             posterior=_posterior(manifest["pursuit"], model),
             stopping=rule_from_spec(manifest["pursuit"]["stopping"]),
             classes=classes,
+            checks=check_count(manifest["pursuit"].get("checks", 0)),
             **_settings(manifest["pursuit"]),
         )
+        if "reference" in manifest["pursuit"]:
+            pursuit = pursuit.with_reference(Reference.from_spec(manifest["pursuit"]["reference"]))
         return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
     except DamagedModel:
         raise
@@ -226,6 +231,7 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
         model=spec["model"] if spec["model"] is not None else pursuit.model,
         posterior=pursuit.posterior_settings if posterior is None else posterior,
         stopping=pursuit.stopping if spec["stopping_given"] else None,
+        checks=pursuit.checks,
         **{name: spec[name] for name in ("patience", "random_state", "dtype", "exact_gains")},
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
@@ -286,6 +292,12 @@ def _posterior_spec(pursuit: Pursuit) -> dict[str, Any]:
     if isinstance(settings, Bank):
         return {"posterior": Bank.kind}
     return {"posterior": posterior_to_spec(settings, model)} if isinstance(model, VAE) and settings is not None else {}
+
+
+def _likeness_spec(pursuit: Pursuit) -> dict[str, Any]:
+    """Checks and what is usual, where there is something to say."""
+    spec: dict[str, Any] = {"checks": pursuit.checks} if pursuit.checks else {}
+    return {**spec, "reference": pursuit.reference.to_spec()} if isinstance(pursuit.reference, Reference) else spec
 
 
 def _own_checksum(manifest: dict[str, Any]) -> str:
