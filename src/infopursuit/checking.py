@@ -24,7 +24,7 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 SHARE = 0.85
 """A check is a query that tells at least this share of what the best one does about an input of any other kind."""
-N_STATES = 1024
+N_STATES = 256
 """States that what is expected is computed on, at the most."""
 LEAST = 1e-6
 """Answers are not thought less probable than this, so that one that cannot be does not outweigh all others."""
@@ -87,16 +87,17 @@ def telling(model: FiniteModel, log_weights: Tensor, evidence: Tensor, queries: 
     out. log_weights: (S,) of the states. evidence: (L,) of the atom values.
     """
     states, weights, _ = resample(torch.softmax(log_weights, dim=0), N_STATES, uniform)
-    table = model.state_probs(states).to(torch.float64).cpu().numpy()  # (L, M)
-    mass = weights.to(torch.float64).cpu().numpy()
+    table = model.state_probs(states)  # (L, M)
+    expected = (table @ weights.to(table.dtype)).to(torch.float64).cpu().numpy()  # (L,)
     allowed = evidence.to(torch.float64).exp().cpu().numpy()  # (L,)
     atoms, parts = model.atoms, queries.parts
-    expected = table @ mass
-    for atom in np.unique(atoms.slot_atom[allowed != 1]).tolist():  # what is known changes what a state expects
+    known = np.add.reduceat(allowed > 0, atoms.offsets[:-1], dtype=np.int64)[atoms.slot_atom] == 1
+    expected[known] = allowed[known] > 0
+    for atom in np.unique(atoms.slot_atom[(allowed != 1) & ~known]).tolist():  # what a state still expects
         slots = slice(int(atoms.offsets[atom]), int(atoms.offsets[atom + 1]))
-        left = table[slots] * allowed[slots, None]
-        total = left.sum(axis=0)
-        expected[slots] = np.divide(left, total, out=np.zeros_like(left), where=total > 0) @ mass
+        left = table[slots].to(torch.float64) * torch.as_tensor(allowed[slots, None], device=table.device)
+        share = (left / left.sum(dim=0).clamp(min=1e-300)) @ weights.to(torch.float64)
+        expected[slots] = share.cpu().numpy()
     n_cells, starts = int(parts.offsets[-1]), parts.offsets[:-1]
     cells = np.bincount(parts.entry_cell, weights=expected[parts.entry_slot], minlength=n_cells)
     possible = np.bincount(parts.entry_cell, weights=allowed[parts.entry_slot], minlength=n_cells) > 0

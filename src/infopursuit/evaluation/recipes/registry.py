@@ -14,6 +14,7 @@ from infopursuit.evaluation.recipes.huffpost import huffpost
 from infopursuit.evaluation.recipes.images import images
 from infopursuit.evaluation.recipes.patch_sizes import patch_sizes
 from infopursuit.evaluation.recipes.samplers import samplers
+from infopursuit.evaluation.recipes.unlike import unlike
 
 
 @dataclass(frozen=True)
@@ -34,4 +35,5 @@ RECIPES = {
     "attribution": Recipe("Table 2: explanations by attribution maps of a black box", attribution),
     "patch-sizes": Recipe("the table of patch sizes, 1 x 1 to 4 x 4", patch_sizes),
     "mnist-samplers": Recipe("every way to a posterior, on the same images", samplers),
+    "unlike": Recipe("clothes and random pixels that the model of digits should say are unlike it", unlike),
 }
