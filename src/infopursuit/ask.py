@@ -22,7 +22,7 @@ from infopursuit.conversation import Word, resume_session, save_session, underst
 from infopursuit.demo import one_thread
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.explanation import percent
+from infopursuit.explanation import CHECK, percent
 from infopursuit.foresight import why
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
@@ -134,7 +134,8 @@ class Talk:
     def _ask(self) -> None:
         question = self.session.question
         assert question is not None
-        self.terminal.head(f"Question {len(self.session.history) + 1}")
+        check = ", a check" if self.session.checking else ""
+        self.terminal.head(f"Question {len(self.session.history) + 1}{check}")
         self.terminal.tell(question.sentence, style="bold")
         if isinstance(self.pursuit.queries, Patches):
             self.terminal.say(*patch_lines(self.session, self.terminal))
@@ -151,9 +152,7 @@ class Talk:
                 if said is Word.HELP:
                     self.terminal.say(*help_lines(self.session, self.terminal))
                 elif said is Word.WHY:
-                    found = why(self.session)
-                    assert found is not None
-                    self.terminal.say(*why_lines(found, self.terminal))
+                    self._why()
                 elif said is Word.STOP:
                     return said
                 elif said is Word.BACK:
@@ -172,6 +171,13 @@ class Talk:
                 )
             except ValueError as error:
                 self.terminal.tell(f"{error}.", style="bad")
+
+    def _why(self) -> None:
+        if self.session.checking:
+            return self.terminal.tell(CHECK)
+        found = why(self.session)
+        assert found is not None
+        return self.terminal.say(*why_lines(found, self.terminal))
 
     def _read(self) -> str | None:
         """One line, or None where there are no more. A person gets a prompt; a pipe's lines are shown as they come."""

@@ -18,6 +18,9 @@ FORMAT = "infopursuit.explanation/1"
 UNLIKE = 0.05
 """The p-value up to which answers are called unlike those of training."""
 
+CHECK = "It is a check: the model is sure of the answer, and another one would say that the input is unlike training."
+"""Why a check is asked."""
+
 REASONS = {
     "confidence": "it is sure enough",
     "information_gain": "no question left would tell enough",
