@@ -21,6 +21,7 @@ LAYERS = (
     {"answerers"},
     {"posteriors"},
     {"information", "stopping", "temper", "terms"},
+    {"checking"},
     {"trace"},
     {"engine"},
     {"session"},

@@ -26,7 +26,7 @@ from infopursuit.demo import one_thread
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.evaluate_command import share
-from infopursuit.explanation import amount, percent
+from infopursuit.explanation import CHECK, amount, percent
 from infopursuit.foresight import why
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
@@ -158,7 +158,8 @@ class Talk:
         assert question is not None
         costs = self.pursuit.costs
         paid = "" if costs is None else f", costs {amount(float(costs[question.index]))}"
-        self.terminal.head(f"Question {len(self.session.history) + 1}{paid}")
+        check = ", a check" if self.session.checking else ""
+        self.terminal.head(f"Question {len(self.session.history) + 1}{check}{paid}")
         self.terminal.tell(question.sentence, style="bold")
         if isinstance(self.pursuit.queries, Patches):
             self.terminal.say(*patch_lines(self.session, self.terminal))
@@ -177,9 +178,7 @@ class Talk:
                 if said is Word.HELP:
                     self.terminal.say(*help_lines(self.session, self.terminal))
                 elif said is Word.WHY:
-                    found = why(self.session)
-                    assert found is not None
-                    self.terminal.say(*why_lines(found, self.terminal))
+                    self._why()
                 elif said is Word.STOP:
                     return said
                 elif said is Word.BACK:
@@ -198,6 +197,13 @@ class Talk:
                 )
             except ValueError as error:
                 self.terminal.tell(f"{error}.", style="bad")
+
+    def _why(self) -> None:
+        if self.session.checking:
+            return self.terminal.tell(CHECK)
+        found = why(self.session)
+        assert found is not None
+        return self.terminal.say(*why_lines(found, self.terminal))
 
     def _read(self) -> str | None:
         """One line, or None where there are no more. A person gets a prompt; a pipe's lines are shown as they come."""

@@ -12,13 +12,14 @@ import time
 from collections.abc import Generator, Iterable
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
 
 from infopursuit.answerers.reliability import Channel, Reliability
 from infopursuit.answerers.simulated import Answerer
+from infopursuit.checking import Ending, choose_check
 from infopursuit.information.bank import BankChooser
 from infopursuit.information.chooser import Chooser, Proposal
 from infopursuit.information.sampled import SampledChooser
@@ -54,6 +55,13 @@ Uncertain = tuple[tuple[int, Likely], ...]
 """(step, answer) of the answers of a history that are not certain."""
 
 
+class Likeness(Protocol):
+    """What says how unlike other inputs those of a trace are."""
+
+    def judge(self, trace: Trace) -> Trace:
+        """The same trace with its p-values."""
+
+
 @dataclass(frozen=True)
 class State:
     """H histories side by side: what was asked and answered, and all that follows from it."""
@@ -68,6 +76,7 @@ class State:
     watch: Watch
     skipped: Any  # (H,) bool: the last question was not answered
     impossible: Any  # (H,) bool: the last answer cannot be
+    ending: Ending  # where the pursuit stopped, if checks follow
     uncertain: tuple[Uncertain, ...] = ()  # for each history the answers that are not certain; () where none has any
 
     def __len__(self) -> int:
@@ -131,6 +140,7 @@ class Pursuit:
     seed: for what is drawn where gains are not exact; the draw depends on the seed and the history alone.
     classes: the labels, 0 to C - 1 where nothing is given.
     reliability: how often answers are right, `Reliability`; None takes every answer as it is.
+    checks: questions that are asked after the stop, to find out whether the input is like those the model was made of.
     exact_gains, n_states, n_screened, budget: see `Chooser`.
     terms: what queries cost, what must be known before they are asked, and which are never asked; see `Terms`.
     seconds: how long choosing a query may take. Work is tried out when the pursuit is built, and reduced until it is
@@ -155,6 +165,7 @@ class Pursuit:
         *,
         classes: Any = None,
         reliability: Reliability | None = None,
+        checks: int = 0,
         exact_gains: bool | None = None,
         n_states: int = 1024,
         n_screened: int = 64,
@@ -185,6 +196,8 @@ class Pursuit:
         self.model, self.queries = model, queries
         self.terms = Terms() if terms is None else terms
         self.bound = self.terms.bind(queries)
+        self.checks = check_count(checks)
+        self.reference: Likeness | None = None
         self.stopping = stopping if stopping is not None else Confidence()
         self.patience, self.seed, self.budget = int(patience), int(seed), int(budget)
         self.classes = np.arange(model.n_classes) if classes is None else np.asarray(classes)
@@ -276,7 +289,7 @@ class Pursuit:
         if patience < 0 or int(patience) != patience:
             raise ValueError(f"patience={patience} must be a whole number, 0 or more")
         other = copy.copy(self)
-        other.stopping, other.patience = stopping, int(patience)
+        other.stopping, other.patience, other.reference = stopping, int(patience), None
         if most_cost(stopping) != most_cost(self.stopping):  # what cannot be paid for is not chosen
             other._remembered = {}
         return other
@@ -298,6 +311,7 @@ class Pursuit:
             classes=self.classes,
             reliability=reliability,
             budget=self.budget,
+            checks=self.checks,
             terms=self.terms,
             **asdict(self.work),
         )
@@ -313,6 +327,18 @@ class Pursuit:
             raise TypeError(f"temper is {temper!r}; expected a Temper, such as that of clf.calibration_, or None")
         other = copy.copy(self)
         other.temper = temper
+        return other
+
+    def with_checks(self, checks: int) -> Pursuit:
+        """The same pursuit with so many checks after the stop."""
+        other = copy.copy(self)
+        other.checks, other.reference = check_count(checks), None
+        return other
+
+    def with_reference(self, reference: Likeness | None) -> Pursuit:
+        """The same pursuit that also says how unlike its reference each input is (`trust.reference`)."""
+        other = copy.copy(self)
+        other.reference = reference
         return other
 
     # ---- the loop -------------------------------------------------------------------------------------------------
@@ -332,6 +358,7 @@ class Pursuit:
             watch=Watch.start(self.stopping),
             skipped=np.zeros(1, dtype=bool),
             impossible=np.zeros(1, dtype=bool),
+            ending=Ending.none(1),
         )
 
     def steps(self, state: State | None = None) -> Generator[Step, Branches, None]:
@@ -361,14 +388,36 @@ class Pursuit:
         for h in range(len(state)):
             if state.impossible[h]:
                 reason[h], settled[h] = IMPOSSIBLE, n_asked[h]
+            elif state.ending.at[h] != UNKNOWN:
+                reason[h], settled[h] = state.ending.reason[h], state.ending.settled[h]
             elif not reason[h] and spent[h]:
                 reason[h], settled[h] = EXHAUSTED, n_asked[h]
         if proposal is None:
             proposal, state = self._choose(state, np.flatnonzero([not why for why in reason]))
         query = np.where([bool(why) for why in reason], UNKNOWN, proposal.query)
-        return Step(
+        step = Step(
             state, watch, query, proposal.gain, proposal.error, proposal.runner_up, proposal.tie, reason, settled
         )
+        return self._check(step) if self.checks else step
+
+    def _check(self, step: Step) -> Step:
+        """The same step, with a check in the place of the stop where there are checks left to ask."""
+        state, n_asked = step.state, step.state.queries.shape[1]
+        stopped = np.array([bool(why) for why in step.reason]) & ~state.impossible
+        ending = state.ending.mark(stopped, n_asked, step.reason, step.settled)
+        shut, _ = self._shut(state)
+        rows = np.flatnonzero(stopped & (n_asked < ending.at + self.checks) & ~shut.all(axis=1)).tolist()
+        keys = state.keys()
+        belief = self.posterior.refresh(state.belief, keys, rows) if rows else state.belief
+        query, gain, runner_up = step.query.copy(), step.gain.copy(), step.runner_up.copy()
+        each = 4 * (1 + self.queries.width)  # bytes of a key for each query
+        for h in rows:
+            number, key = n_asked - int(ending.at[h]), keys[h][: each * int(ending.at[h])]
+            query[h] = choose_check(self.posterior, belief, h, shut[h], number, self.seed, key)
+            gain[h], runner_up[h] = np.nan, UNKNOWN
+        reason = ["" if query[h] != UNKNOWN else why for h, why in enumerate(step.reason)]
+        state = replace(state, belief=belief, ending=ending)
+        return replace(step, state=state, query=query, gain=gain, runner_up=runner_up, reason=reason)
 
     def absorb(self, state: State, branches: Branches, watch: Watch) -> State:
         """Histories that are longer by one answer. An impossible answer leaves the belief as it was, and is marked."""
@@ -398,6 +447,7 @@ class Pursuit:
             skipped=skipped,
             impossible=impossible,
             uncertain=_uncertain(state, branches),
+            ending=state.ending.take(parents),
         )
 
     def _weigh(self, branches: Branches) -> FloatArray | None:
@@ -521,7 +571,8 @@ class Pursuit:
         with Progress("asking", len(values), show=progress) as shown:
             for start in range(0, len(values), rows):
                 self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown, answerer)
-        return writer.finish()
+        trace = writer.finish()
+        return trace if self.reference is None else self.reference.judge(trace)
 
     def _rows_at_a_time(self) -> int:
         """How many histories fit the budget side by side, those with draws of their own included."""
@@ -539,7 +590,10 @@ class Pursuit:
             writer.believe(inputs, step.state, place)
             query = step.query[place]
             stopped = query == UNKNOWN
-            writer.stop(inputs[stopped], [step.reason[h] for h in place[stopped]], step.settled[place[stopped]])
+            ended = place[stopped]
+            writer.stop(
+                inputs[stopped], [step.reason[h] for h in ended], step.settled[ended], step.state.ending.at[ended]
+            )
             shown.advance(int(stopped.sum()))
             inputs, place, query = inputs[~stopped], place[~stopped], query[~stopped]
             if not len(inputs):
@@ -583,7 +637,7 @@ class Pursuit:
         if state.queries[0].tolist() != [query for query, _ in history[:known]]:
             raise ValueError(f"since={state.queries[0].tolist()} is not how the history begins; leave it out")
         for k, (query, answer) in enumerate(history[known:], start=known):
-            if k in looked_at:
+            if k in looked_at or self.checks:
                 step = self.propose(state)
                 state, watch = step.state, step.watch
             else:
@@ -615,6 +669,13 @@ class Pursuit:
             cells[0, : len(told)] = told
         likely = (answer,) if isinstance(answer, Likely) else ()
         return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, likely)
+
+
+def check_count(checks: Any) -> int:
+    """A number of checks, refused where it is none."""
+    if isinstance(checks, bool) or not isinstance(checks, (int, np.integer)) or checks < 0:
+        raise ValueError(f"checks={checks!r} must be a whole number, 0 or more")
+    return int(checks)
 
 
 def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langevin | Bank | None:

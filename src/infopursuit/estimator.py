@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.answerers.reliability import Reliability
-from infopursuit.engine import Pursuit
+from infopursuit.engine import Pursuit, check_count
 from infopursuit.information.work import Work, check_seconds
 from infopursuit.models import VAE, FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes, vae
 from infopursuit.models.finite import check_prior
@@ -31,6 +31,8 @@ from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
 from infopursuit.terms import Terms
 from infopursuit.trace import Trace
+from infopursuit.trust import reference as references
+from infopursuit.trust.abstaining import label_or
 from infopursuit.trust.calibrate import Calibration, calibrate, check_size, run_strictly
 from infopursuit.types import FloatArray
 
@@ -61,6 +63,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         or settings such as ``ip.posteriors.SMC(n_draws=4000)``.
     stopping: when to stop asking; ``ip.Confidence(0.01)`` where nothing is given.
     patience: a stopping rule must hold this many more times in a row.
+    checks: questions that are asked after the stop, where the model is surest of the answer: whether the input is like
+        those of training. See `unlike`.
     random_state: seed of the few things that are drawn; None is 0, so that fitting twice gives the same classifier.
     device: where to compute, such as "cuda"; the processor where nothing is given.
     dtype: "float32" or "float64" for the model's tables or networks; chosen by their size where nothing is given.
@@ -99,6 +103,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         reliability: Reliability | None = None,
         terms: Terms | None = None,
         seconds: float | None = None,
+        checks: int = 0,
     ) -> None:
         self.queries = queries
         self.model = model
@@ -113,6 +118,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.reliability = reliability
         self.terms = terms
         self.seconds = seconds
+        self.checks = checks
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
         """Learn from inputs X with labels y.
@@ -218,9 +224,53 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """(B, C) the posterior after the last answer."""
         return self.explain(X, class_prior=class_prior).posterior
 
-    def predict(self, X: Any, *, class_prior: Any = None) -> Any:
-        """(B,) the most probable class after the last answer."""
-        return self.explain(X, class_prior=class_prior).predictions
+    def predict(self, X: Any, *, class_prior: Any = None, abstain: Any = None, alpha: float = 0.05) -> Any:
+        """(B,) the most probable class after the last answer.
+
+        ``abstain``: what to say instead where the input is unlike those of training (`unlike` below ``alpha``) or the
+        questions ended before the stopping rule's confidence was reached; where nothing is given, every input gets a
+        class, as scikit-learn wants it.
+        """
+        if abstain is None:
+            return self.explain(X, class_prior=class_prior).predictions
+        if class_prior is not None:
+            raise ValueError("abstain and class_prior do not go together: p-values are those of the fitted prior")
+        self._know_something()
+        return label_or(self.explain(X), self.pursuit_.stopping, abstain, alpha)
+
+    def know(self, X: Any = None, *, n: int = references.N_DRAWS) -> InformationPursuitClassifier:
+        """Learn what is usual, so that `unlike` can say what is not: how unexpected the answers of some inputs are.
+
+        X: inputs like those that will come, which the classifier was not fitted on. Of such a share alpha at the most
+        is then called unlike them at level alpha. Where nothing is given, ``n`` inputs are drawn from the model itself.
+        """
+        check_is_fitted(self)
+        if X is None:
+            found = references.from_model(self.pursuit_, n, seed=self.pursuit_.seed, progress=self.verbose)
+        else:
+            values = self.queries_.observe(self._check_input(X, reset=False))
+            found = references.from_values(self.pursuit_, values, progress=self.verbose)
+        self.pursuit_ = self.pursuit_.with_reference(found)
+        return self
+
+    def unlike(self, X: Any) -> FloatArray:
+        """(B,) p-values of inputs, or of a trace of them: how probable it is that the answers of an input like those of
+        training are as unexpected as these. Small ones say that the label should not be trusted.
+
+        Like what, `know` says; where it was not called, it is called without inputs. ``checks`` after the stop make the
+        answer much surer.
+        """
+        check_is_fitted(self)
+        reference = self._know_something()
+        return reference.p_values((X if isinstance(X, Trace) else self.explain(X)).surprise)
+
+    def _know_something(self) -> references.Reference:
+        check_is_fitted(self)
+        if self.pursuit_.reference is None:
+            self.know()
+        reference = self.pursuit_.reference
+        assert isinstance(reference, references.Reference)
+        return reference
 
     def predict_set(self, X: Any, coverage: float | None = None, *, anytime: bool = False) -> Any:
         """(B, C) whether each class is in the prediction set at the stop, in the order of ``classes_``.
@@ -354,6 +404,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         patience: Any = self.patience
         if not isinstance(patience, (int, np.integer)) or patience < 0:
             raise ValueError(f"patience={self.patience!r}; expected a whole number, 0 or more")
+        check_count(self.checks)
         self._torch_dtype()
         named: dict[str, Sequence[Learner]] = {
             "auto": (naive_bayes(), latent_classes(), empirical()),
@@ -462,6 +513,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             seed=seed,
             classes=self.classes_,
             reliability=self.reliability,
+            checks=self.checks,
             terms=self.terms,
             **limits,
         )

@@ -15,6 +15,12 @@ from infopursuit.types import UNKNOWN, Answer, FloatArray
 
 FORMAT = "infopursuit.explanation/1"
 
+UNLIKE = 0.05
+"""The p-value up to which answers are called unlike those of training."""
+
+CHECK = "It is a check: the model is sure of the answer, and another one would say that the input is unlike training."
+"""Why a check is asked."""
+
 REASONS = {
     "confidence": "it is sure enough",
     "information_gain": "no question left would tell enough",
@@ -66,6 +72,10 @@ class Explanation:
     settled_at: int
     exact_gains: bool
     shape: tuple[int, int] | None = None
+    n_checks: int = 0
+    """How many of the last steps were checks, asked after the stop."""
+    p_value: float | None = None
+    """How probable answers as unexpected as these are for inputs like those of a reference, where there is one."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -90,6 +100,18 @@ class Explanation:
         """What the questions cost together, None where nobody has said what they cost."""
         costs = [step.cost for step in self.steps if step.cost is not None]
         return sum(costs) if costs else None
+
+    @property
+    def unlike(self) -> bool:
+        """Whether the answers are too unexpected to trust the label (a p-value up to `UNLIKE`)."""
+        return self.p_value is not None and self.p_value <= UNLIKE
+
+    @property
+    def warning(self) -> str:
+        """What to say about answers that are unlike those the model expects; empty where there is nothing to say."""
+        if not self.unlike or self.p_value is None:
+            return ""
+        return f"These answers are unlike those of training (p = {self.p_value:.2g}): do not trust the label."
 
     def influence(self) -> FloatArray:
         """(K,) how far each answer moved the belief: KL(after || before), nats."""
@@ -129,6 +151,12 @@ class Explanation:
         else:
             why = REASONS.get(self.stopped_because, self.stopped_because)
             lines.append(f"It stopped because {why} ({self.stopped_because}).")
+        if self.n_checks:
+            lines.append(
+                f"The last {_count(self.n_checks, 'question')} came after that, to check that it is like training."
+            )
+        if self.warning:
+            lines.append(self.warning)
         if not self.exact_gains:
             error = max((step.gain_error for step in self.steps), default=0.0)
             lines.append(
@@ -196,6 +224,10 @@ class Explanation:
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""
         data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
+        if not self.n_checks:
+            del data["n_checks"]
+        if self.p_value is None:
+            del data["p_value"]
         for step in data["steps"]:  # JSON has no NaN, the gain of a question that the pursuit did not choose
             step["gain"] = None if np.isnan(step["gain"]) else step["gain"]
             if not step["worded"]:
@@ -238,6 +270,8 @@ class Explanation:
                 settled_at=data["settled_at"],
                 exact_gains=data["exact_gains"],
                 shape=None if data["shape"] is None else tuple(data["shape"]),
+                n_checks=data.get("n_checks", 0),
+                p_value=data.get("p_value"),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"the explanation is damaged: {error}") from None

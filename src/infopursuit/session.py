@@ -72,6 +72,17 @@ class Session:
         return self._step.reason[0] or None
 
     @property
+    def checking(self) -> bool:
+        """Whether the pursuit has stopped and the question is a check."""
+        return self.question is not None and int(self._step.state.ending.at[0]) != UNKNOWN
+
+    @property
+    def p_value(self) -> float | None:
+        """How probable answers as unexpected as these are for inputs like those of the pursuit's reference; None where
+        it has none, and while it goes on."""
+        return self.explanation.p_value
+
+    @property
     def prediction(self) -> Any:
         """The most probable class now."""
         return self.pursuit.classes[int(self.posterior.argmax())]
@@ -126,8 +137,9 @@ class Session:
                 {0: uncertain[k]} if k in uncertain else {},
             )
         writer.believe(one, self._step.state, one)
-        writer.stop(one, [self._step.reason[0] or "open"], self._step.settled)
-        return writer.finish()[0]
+        writer.stop(one, [self._step.reason[0] or "open"], self._step.settled, self._step.state.ending.at)
+        trace, reference = writer.finish(), self.pursuit.reference
+        return (trace if reference is None or not self._step.reason[0] else reference.judge(trace))[0]
 
     def _take(self, query: int, value: Any, sure: float | None = None, by: Reliability | None = None) -> None:
         answer = heard(self.pursuit.queries, query, value, sure, by)

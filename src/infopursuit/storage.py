@@ -23,7 +23,7 @@ from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.answerers.reliability import Reliability
 from infopursuit.card import training_data, versions, write_card
-from infopursuit.engine import Pursuit
+from infopursuit.engine import Pursuit, check_count
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
 from infopursuit.models.finite import FiniteModel
@@ -36,6 +36,7 @@ from infopursuit.stopping import Confidence, MaxQueries, Rule, rule_from_spec
 from infopursuit.temper import Temper
 from infopursuit.terms import Terms
 from infopursuit.trust.calibrate import Calibration
+from infopursuit.trust.reference import Reference
 from infopursuit.types import DamagedModel
 
 logger = logging.getLogger(__name__)
@@ -86,6 +87,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
             **({} if pursuit.reliability is None else {"reliability": pursuit.reliability.to_spec()}),
             **_terms_spec(pursuit),
             **({} if pursuit.temper is None else {"temper": pursuit.temper.to_spec()}),
+            **_likeness_spec(pursuit),
         },
         "classifier": extra,
     }
@@ -122,11 +124,14 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
             stopping=rule_from_spec(manifest["pursuit"]["stopping"]),
             classes=classes,
             reliability=_reliability(manifest["pursuit"]),
+            checks=check_count(manifest["pursuit"].get("checks", 0)),
             **_settings(manifest["pursuit"]),
         )
         pursuit.seconds = _seconds(manifest["pursuit"])  # the work was fitted to it when the pursuit was built
         if "temper" in manifest["pursuit"]:
             pursuit = pursuit.with_temper(Temper.from_spec(manifest["pursuit"]["temper"]))
+        if "reference" in manifest["pursuit"]:
+            pursuit = pursuit.with_reference(Reference.from_spec(manifest["pursuit"]["reference"]))
         return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
     except DamagedModel:
         raise
@@ -232,7 +237,8 @@ def _posterior(spec: dict[str, Any], model: FiniteModel | VAE) -> Any:
 
 def _is_new(pursuit: Pursuit) -> bool:
     """Whether it has what readers of format 1 would pass over, and then ask, weigh or stop otherwise."""
-    return pursuit.temper is not None or pursuit.reliability is not None or bool(pursuit.terms)
+    ways = (pursuit.temper, pursuit.reliability, pursuit.terms or None, pursuit.checks or None)
+    return any(way is not None for way in ways)
 
 
 def _reliability(spec: dict[str, Any]) -> Reliability | None:
@@ -252,6 +258,7 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
         reliability=pursuit.reliability,
         terms=pursuit.terms if pursuit.terms else None,
         seconds=pursuit.seconds,
+        checks=pursuit.checks,
         **{name: spec[name] for name in ("patience", "random_state", "dtype", "exact_gains")},
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
@@ -333,6 +340,12 @@ def _posterior_spec(pursuit: Pursuit) -> dict[str, Any]:
     if isinstance(settings, Bank):
         return {"posterior": Bank.kind}
     return {"posterior": posterior_to_spec(settings, model)} if isinstance(model, VAE) and settings is not None else {}
+
+
+def _likeness_spec(pursuit: Pursuit) -> dict[str, Any]:
+    """Checks and what is usual, where there is something to say."""
+    spec: dict[str, Any] = {"checks": pursuit.checks} if pursuit.checks else {}
+    return {**spec, "reference": pursuit.reference.to_spec()} if isinstance(pursuit.reference, Reference) else spec
 
 
 def _own_checksum(manifest: dict[str, Any]) -> str:

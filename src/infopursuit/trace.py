@@ -25,8 +25,10 @@ class Trace:
     C), the prior first, the last one repeated after the stop; posterior_errors their standard errors, 0 where exact.
     log_probability: (B, K + 1) log p(answers so far) under the model, repeated in the same way. length: (B,) queries
     asked. settled_at: (B,) the paper's L. stopped_because: (B,) the reason.
-    exact_gains: whether every gain was computed on all states and for all queries. query_costs: (Q,) what each query
-    costs, None where nobody has said.
+    exact_gains: whether every gain was computed on all states and for all queries. checked_from: (B,)
+    queries asked before the checks, whose gains are NaN; -1 where the pursuit has none. query_costs: (Q,) what each
+    query costs, None where nobody has said. p_values: (B,) how probable
+    answers as unexpected as these are for inputs like those of a reference, None where the pursuit has none.
     """
 
     queries: IntArray
@@ -43,10 +45,12 @@ class Trace:
     stopped_because: Any
     classes: Any
     exact_gains: bool
+    checked_from: IntArray
     query_set: QuerySet = field(repr=False)
     uncertain: Mapping[tuple[int, int], Likely] = field(default_factory=dict, repr=False)
     """(input, step) -> an answer that was not certain; `answers` has the likeliest one there."""
     query_costs: FloatArray | None = field(default=None, repr=False)
+    p_values: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.length)
@@ -77,6 +81,19 @@ class Trace:
         if self.query_costs is None:
             return self.length.astype(np.float64)
         return np.asarray(np.where(self.queries >= 0, self.query_costs[self.queries], 0.0).sum(axis=1))
+
+    @property
+    def n_checks(self) -> IntArray:
+        """(B,) how many of the last queries were checks."""
+        return np.asarray(np.where(self.checked_from < 0, 0, self.length - self.checked_from))
+
+    @property
+    def surprise(self) -> FloatArray:
+        """(B,) how unexpected the answers are, nats: -log p(answers to the checks | those before), or of all answers
+        where no checks were asked for; infinite for those that cannot be."""
+        begin = np.maximum(self.checked_from, 0)
+        found = self.log_probability[np.arange(len(self)), begin] - self.log_probability[:, -1]
+        return np.asarray(np.where(self.stopped_because == "impossible", np.inf, np.maximum(found, 0.0)))
 
     def history(self, i: int) -> History:
         """What was asked and answered about input i."""
@@ -112,6 +129,8 @@ class Trace:
             settled_at=int(self.settled_at[i]),
             exact_gains=self.exact_gains,
             shape=getattr(qs, "shape", None),
+            n_checks=int(self.n_checks[i]),
+            p_value=None if self.p_values is None else float(self.p_values[i]),
         )
 
     def to_html(
@@ -177,6 +196,7 @@ class TraceWriter:
         self.n_inputs = n_inputs
         self.length = np.zeros(n_inputs, dtype=np.int64)
         self.settled_at = np.zeros(n_inputs, dtype=np.int64)
+        self.checked_from = np.full(n_inputs, UNKNOWN, dtype=np.int64)
         self.stopped_because = np.full(n_inputs, "", dtype=object)
         self._capacity = 0
         self._queries = np.zeros((n_inputs, 0), dtype=np.int64)
@@ -218,9 +238,10 @@ class TraceWriter:
         self._runners_up[inputs, at], self._ties[inputs, at] = runners_up, ties
         self.length[inputs] += 1
 
-    def stop(self, inputs: IntArray, reasons: Sequence[str], settled: IntArray) -> None:
-        """Some inputs have stopped."""
+    def stop(self, inputs: IntArray, reasons: Sequence[str], settled: IntArray, checked_from: IntArray) -> None:
+        """Some inputs have stopped, and what they were asked from a query on was a check (-1: nothing was)."""
         self.stopped_because[inputs], self.settled_at[inputs] = reasons, settled
+        self.checked_from[inputs] = checked_from
 
     def finish(self) -> Trace:
         """The trace, cut to the longest input."""
@@ -248,6 +269,7 @@ class TraceWriter:
             stopped_because=self.stopped_because.astype(str),
             classes=self.classes,
             exact_gains=self.exact,
+            checked_from=self.checked_from,
             query_set=self.query_set,
             uncertain=self._uncertain,
             query_costs=self.costs,

@@ -9,7 +9,7 @@ import pytest
 from infopursuit.cli import main
 from infopursuit.datasets import Dataset
 from infopursuit.evaluation.baselines import NetworkSettings
-from infopursuit.evaluation.recipes import image_sets, images, patch_sizes
+from infopursuit.evaluation.recipes import image_sets, images, patch_sizes, unlike
 from infopursuit.evaluation.recipes.image_sets import ImageSet, ImageTask, train_images
 from infopursuit.evaluation.recipes.images import pixels_seen
 from infopursuit.models.smoothing import Blur
@@ -146,6 +146,37 @@ def test_patch_sizes(small, tmp_path, monkeypatch):
     assert [row["patch"] for row in table] == ["1 x 1", "2 x 2", "3 x 3"]
     assert table[0]["questions"] == table[0]["pixels"]  # of one pixel each
     assert table[0]["questions"] > table[2]["questions"]
+
+
+def test_unlike(small, weights, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(unlike, "weights_file", lambda name: weights)
+    task = ImageTask(SMALL)  # what is usual must be new to the model
+    for name, value in (("N_REFERENCE", 60), ("N_INPUTS", 20), ("CHECKS", 4), ("COUNTS", (0, 2, 4))):
+        monkeypatch.setattr(unlike, name, value)
+    monkeypatch.setattr(unlike.shipped, "load", lambda name: task.with_examples(task.rest, 0.01))
+    assert main(["reproduce", "unlike", "--out", str(tmp_path)]) == 0
+    result = json.loads((tmp_path / "unlike.json").read_text())
+    (table,) = result["tables"].values()
+    assert len(table) == 14
+    share = {(row["model"], row["images"]): row for row in table}
+    for model in ("VAE", "shipped mnist"):
+        usual, strange = share[model, unlike.DIGITS], share[model, "digits, dark and lit exchanged"]
+        flagged = [float(row["4 checks, % (95 % interval)"].split()[0]) for row in (usual, strange)]
+        assert flagged[0] <= 40 < 90 <= flagged[1]
+        assert strange["area under the curve"] > 0.95
+    without, checked = result["rows"][:2]
+    assert checked["length"] == pytest.approx(without["length"] + 4, abs=0.01)
+    assert (tmp_path / "unlike.png").is_file()
+    monkeypatch.setattr(unlike, "_run", lambda *given: pytest.fail("measured again"))  # nothing is measured twice
+    assert main(["reproduce", "unlike", "--out", str(tmp_path)]) == 0
+
+
+def test_fewer_checks_are_the_first_of_many(small):
+    task = ImageTask(image_sets.IMAGE_SETS["mnist"], 20)
+    pursuit = task.with_examples(slice(None), 0.05)
+    many, few = (pursuit.with_checks(n).run_values(task.x_test) for n in (6, 3))
+    np.testing.assert_allclose(unlike.surprise_after(many, 3), few.surprise, atol=1e-6)
+    np.testing.assert_allclose(unlike.surprise_after(many, 0), pursuit.run_values(task.x_test).surprise, atol=1e-6)
 
 
 def test_pixels_seen_counts_a_pixel_once(small):

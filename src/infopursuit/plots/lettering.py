@@ -93,7 +93,8 @@ def headline(explanation: Explanation, true_class: int | None, n_shown: int, not
     """What came out; and below it how to read the picture, and how many of the steps it shows."""
     if n_shown < len(explanation):
         note = f"{n_shown} of {len(explanation)} steps: the last and those that moved the belief most; {note}"
-    return Word(outcome(explanation, true_class), INK, True, HEAD), Word(note, FAINT, False, NOTE)
+    unlike = f": unlike training, p = {explanation.p_value:.2g}" if explanation.unlike else ""
+    return Word(outcome(explanation, true_class) + unlike, INK, True, HEAD), Word(note, FAINT, False, NOTE)
 
 
 def write_above(figure: Figure, lines: tuple[Word, ...], left: float, top: float) -> None:

@@ -86,6 +86,8 @@ def _tell(summary: Summary, shown: list[Shown], data: Examples, terminal: Termin
         f"{n:,} inputs of {data.source}: {right}{summary.mean_length:.1f} questions on average, {summary.longest} at "
         f"most."
     )
+    if summary.n_unlike is not None:
+        terminal.tell(f"{summary.n_unlike:,} of them are unlike those of training: do not trust their labels.")
     rows, n_more, rest = most_common(summary.predictions, 6)
     lines = [["what came out", "inputs", "share"]]
     lines += [[name, f"{count:,}", f"{100 * count / n:.1f} %"] for name, count in rows]

@@ -112,6 +112,8 @@ def _summary(summary: Summary) -> str:
     figures = [("inputs", f"{n:,}")]
     if summary.n_right is not None:
         figures.append(("named right", f"{100 * summary.n_right / n:.1f} %"))
+    if summary.n_unlike is not None:
+        figures.append(("unlike training", f"{100 * summary.n_unlike / n:.1f} %"))
     figures += [("questions on average", f"{summary.mean_length:.1f}"), ("questions at most", f"{summary.longest}")]
     listed = "".join(f"<div><dt>{text(what)}</dt><dd>{text(value)}</dd></div>" for what, value in figures)
     reasons = Counter({REASONS.get(reason, reason): count for reason, count in summary.reasons.items()})
@@ -151,6 +153,9 @@ def _article(shown: Shown, number: int, most_steps: int = MOST_STEPS) -> str:
     said = [f"With a probability of {percent(e.confidence)}, after {n} question{'' if n == 1 else 's'}."]
     why = REASONS.get(e.stopped_because, e.stopped_because)
     said.append("It has not stopped yet." if e.stopped_because == "open" else f"It stopped because {why}.")
+    if e.n_checks:
+        last = "question" if e.n_checks == 1 else f"{e.n_checks} questions"
+        said.append(f"The last {last} came after that, to check that it is like training.")
     if len(steps) < n:
         said.append(f"Here are {len(steps)} of the {n} steps: the last and those that moved the belief most.")
     if not e.exact_gains:
@@ -161,7 +166,8 @@ def _article(shown: Shown, number: int, most_steps: int = MOST_STEPS) -> str:
     pixels = None if shown.image is None or not _drawable(e) else grey(shown.image, e.shape or (0, 0))
     return (
         f'<article id="e{number}"><div class="head"><h3><span>{name}{foreign(e.prediction)}</span>{mark}</h3>'
-        f"{correction}<p>{text(' '.join(said))}</p></div>{_pictures(e, pixels, n) if _drawable(e) and n else ''}"
+        f"{correction}{_warned(e)}<p>{text(' '.join(said))}</p></div>"
+        f"{_pictures(e, pixels, n) if _drawable(e) and n else ''}"
         f'<ol class="steps">{_before(e, shown.truth)}{"".join(_step(e, k, pixels, shown.truth) for k in steps)}</ol>'
         f"</article>"
     )
@@ -174,6 +180,10 @@ def _judged(shown: Shown) -> tuple[str, str]:
     if same_class(shown.explanation.prediction, shown.truth):
         return '<span class="badge right">right</span>', ""
     return '<span class="badge wrong">wrong</span>', f"<p>It is {foreign(shown.truth)}.</p>"
+
+
+def _warned(e: Explanation) -> str:
+    return f'<p class="warning">{text(e.warning)}</p>' if e.warning else ""
 
 
 def _before(e: Explanation, truth: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.explanation import UNLIKE
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.trace import Trace
 
@@ -18,10 +19,12 @@ MOST_COLUMNS = 24
 
 @dataclass
 class Summary:
-    """Counts over inputs. n_right is None while no truth is known. asked, first: inputs by the question's words."""
+    """Counts over inputs. n_right is None while no truth is known, n_unlike while no p-values are.
+    asked, first: inputs by the question's words."""
 
     n_inputs: int = 0
     n_right: int | None = None
+    n_unlike: int | None = None
     lengths: Counter[int] = field(default_factory=Counter)
     predictions: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
@@ -40,6 +43,8 @@ class Summary:
         self.asked.update(words(q) for _, q in pairs)
         if trace.queries.shape[1]:
             self.first.update(words(q) for q in trace.queries[:, 0].tolist() if q >= 0)
+        if trace.p_values is not None:
+            self.n_unlike = (self.n_unlike or 0) + int((trace.p_values <= UNLIKE).sum())
         if truth is not None:
             pairs_of_labels = zip(trace.predictions.tolist(), np.asarray(truth).tolist(), strict=True)
             right = sum(same_class(predicted, true) for predicted, true in pairs_of_labels)

@@ -132,6 +132,7 @@ class NextResponse(BaseModel):
     question: Question | None = Field(description="null after the stop")
     stopped_because: str | None
     stopped_in_words: str | None
+    warning: str | None = Field(description="after the stop: why not to trust the label, if so")
     ranked: list[Ranked] = Field(description="the best questions, best first")
     why: Why | None
     so_far: list[str] = Field(description="the answers so far, as sentences")

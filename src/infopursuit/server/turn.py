@@ -12,7 +12,7 @@ import numpy as np
 
 from infopursuit.answerers.hearing import heard
 from infopursuit.engine import Pursuit, State
-from infopursuit.explanation import REASONS, Explanation, percent
+from infopursuit.explanation import CHECK, REASONS, Explanation, percent
 from infopursuit.foresight import entropy, foresee
 from infopursuit.information.prices import Prices
 from infopursuit.posteriors import ExactPosterior
@@ -91,7 +91,8 @@ def turn(offer: Offer, history: History, top: int, explain: bool) -> dict[str, A
         "stopped_because": reason,
         "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
         "ranked": [] if best == UNKNOWN else _ranked(pursuit, proposal.gains[0], best, top),
-        "why": None if best == UNKNOWN else _why(offer, state, best, float(step.gain[0])),
+        "why": None if best == UNKNOWN else _why(offer, state, best, float(step.gain[0]), proposal.gains[0]),
+        "warning": None if reason is None else _warning(offer, history),
         "so_far": [pursuit.queries.say(query, answer) for query, answer in history],
         "exact_gains": pursuit.chooser.exact,
         "explanation": json.loads(explanation_of(offer, history).to_json()) if explain else None,
@@ -158,8 +159,16 @@ def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str,
     return [{"name": names[q], "sentence": sentences[q], "gain": _amount(float(gains[q]))} for q in order]
 
 
-def _why(offer: Offer, state: State, query: int, gain: float) -> dict[str, Any]:
+def _warning(offer: Offer, history: History) -> str | None:
+    """What is to be said about answers that are unlike those of training."""
+    return None if offer.pursuit.reference is None else explanation_of(offer, history).warning or None
+
+
+def _why(offer: Offer, state: State, query: int, gain: float, gains: Any) -> dict[str, Any]:
     """What the question is expected to tell, and where this is cheap what would be believed after each answer."""
+    if np.isnan(gain):  # a check
+        told = float(np.nan_to_num(gains[query]))
+        return {"gain": _amount(told), "sentence": CHECK, "answers": _weigh(offer, state, query)}
     open_bits, told = entropy(state.posterior[0]) / NATS_PER_BIT, gain / NATS_PER_BIT
     share = f" ({percent(told / open_bits)})" if open_bits > 1e-9 else ""
     return {

@@ -1,1 +1,1 @@
-"""Confidence that means what it says: stopping with a guarantee, prediction sets, reliability."""
+"""How far an answer can be trusted: stopping with a guarantee, sets that cover, inputs unlike those of training."""

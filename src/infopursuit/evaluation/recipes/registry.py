@@ -15,6 +15,7 @@ from infopursuit.evaluation.recipes.images import images
 from infopursuit.evaluation.recipes.patch_sizes import patch_sizes
 from infopursuit.evaluation.recipes.samplers import samplers
 from infopursuit.evaluation.recipes.trust import trust
+from infopursuit.evaluation.recipes.unlike import unlike
 from infopursuit.evaluation.recipes.wrong_answers import wrong_answers
 
 
@@ -41,4 +42,5 @@ RECIPES = {
     "trust-mnist": Recipe("calibrated stopping and sets: MNIST", partial(trust, "mnist")),
     "trust-fashion": Recipe("calibrated stopping and sets: clothes", partial(trust, "fashion")),
     "trust-huffpost": Recipe("calibrated stopping and sets: headlines", partial(trust, "huffpost")),
+    "unlike": Recipe("clothes and random pixels that the model of digits should say are unlike it", unlike),
 }

@@ -1,0 +1,135 @@
+"""A classifier that says what is unlike training, and abstains; what people read of it."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import infopursuit as ip
+from infopursuit.explanation import Explanation
+from infopursuit.report.explain_command import explain
+from infopursuit.trust.abstaining import doubtful
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X.reshape(-1, 8, 8), y
+
+
+@pytest.fixture(scope="module")
+def clf(digits):
+    X, y = digits
+    patches = ip.queries.patches((8, 8), size=2, threshold=8)
+    made = ip.InformationPursuitClassifier(patches, ip.models.latent_classes(4), checks=8, stopping=ip.Confidence(0.05))
+    return made.fit(X[:900], y[:900]).know(X[900:1200])
+
+
+@pytest.fixture(scope="module")
+def noise():
+    return np.random.default_rng(0).integers(0, 17, size=(150, 8, 8))
+
+
+def test_inputs_like_the_reference_are_left_alone_and_noise_is_not(clf, digits, noise):
+    own, strange = clf.unlike(digits[0][1200:]), clf.unlike(noise)
+    n = len(own)
+    assert (own <= 0.05).mean() <= 0.05 + 4.5 * np.sqrt(0.05 * 0.95 * (1 / n + 1 / 300))
+    assert (strange <= 0.05).mean() >= 0.9
+    trace = clf.explain(noise)
+    np.testing.assert_array_equal(trace.p_values, strange)
+    np.testing.assert_array_equal(clf.unlike(trace), strange)
+
+
+def test_checks_tell_more_than_the_pursuit_alone(clf, digits, noise):
+    plain = clf.pursuit_.with_checks(0)
+    assert plain.reference is None  # it was that of the pursuit with checks
+    alone = ip.InformationPursuitClassifier(clf.queries_, clf.model_, stopping=ip.Confidence(0.05))
+    alone.fit(*(a[:900] for a in digits)).know(digits[0][900:1200])
+    assert (alone.unlike(noise) <= 0.05).mean() < (clf.unlike(noise) <= 0.05).mean() - 0.1
+
+
+def test_predict_abstains_where_it_is_told_to(clf, digits, noise):
+    X = np.concatenate([digits[0][1200:1260], noise[:60]])
+    plain, said = clf.predict(X), clf.predict(X, abstain="unsure")
+    assert plain.dtype.kind == "i"
+    assert set(plain.tolist()) <= set(range(10))
+    trace = clf.explain(X)
+    doubt = (trace.p_values <= 0.05) | (trace.posterior.max(axis=1) < 0.95)
+    np.testing.assert_array_equal(said == "unsure", doubt)
+    np.testing.assert_array_equal(said[~doubt], plain[~doubt])
+    assert doubt[60:].mean() > 0.9 > 0.5 > doubt[:60].mean()
+    assert clf.predict(X, abstain=-1).dtype.kind == "i"
+    assert (clf.predict(X, abstain=-1) == -1).sum() == doubt.sum()
+    strict = clf.predict(X, abstain=-1, alpha=0.3)
+    assert (strict == -1).sum() > doubt.sum()
+    with pytest.raises(ValueError, match="alpha=2"):
+        clf.predict(X, abstain=-1, alpha=2)
+    with pytest.raises(ValueError, match="abstain and class_prior"):
+        clf.predict(X, abstain=-1, class_prior=np.full(10, 0.1))
+
+
+def test_budgets_alone_ask_for_no_confidence(clf, digits):
+    trace = clf.pursuit_.with_checks(0).with_stopping(ip.MaxQueries(1)).run(digits[0][1200:1230])
+    assert trace.p_values is None  # another rule, another reference
+    assert not doubtful(trace, ip.MaxQueries(1), 0.05).any()
+    assert doubtful(trace, ip.Confidence(0.01) | ip.MaxQueries(1), 0.05).all()
+
+
+def test_without_a_reference_the_model_itself_is_drawn_from(digits):
+    X, y = digits
+    patches = ip.queries.patches((8, 8), size=2, threshold=8)
+    clf = ip.InformationPursuitClassifier(patches, ip.models.naive_bayes(), checks=4).fit(X[:900], y[:900])
+    assert clf.explain(X[:2]).p_values is None
+    p = clf.unlike(X[900:1000])
+    assert clf.pursuit_.reference.source == "model"
+    assert len(clf.pursuit_.reference) == 1000
+    assert ((p > 0) & (p <= 1)).all()
+    with pytest.raises(ValueError, match="checks='many'"):
+        ip.InformationPursuitClassifier(patches, ip.models.naive_bayes(), checks="many").fit(X[:900], y[:900])
+
+
+def test_saved_and_loaded(clf, digits, tmp_path):
+    clf.save(tmp_path)
+    again = ip.load(tmp_path)
+    assert again.checks == 8
+    X = digits[0][1200:1240]
+    np.testing.assert_array_equal(again.unlike(X), clf.unlike(X))
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert len(manifest["pursuit"]["reference"]["surprises"]) == 300
+
+
+def test_a_folder_with_a_damaged_reference_is_refused(clf, tmp_path):
+    from infopursuit import storage
+
+    clf.save(tmp_path)
+    file = tmp_path / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["pursuit"]["reference"]["surprises"] = [3.0, 1.0] * 20
+    manifest["sha256"] = storage._own_checksum(manifest)
+    file.write_text(json.dumps(manifest))
+    with pytest.raises(ip.DamagedModel, match="reference"):
+        ip.load(tmp_path)
+
+
+def test_the_explanation_says_so_in_words_json_and_html(clf, digits, noise):
+    strange = clf.explain(noise)
+    trace = strange[int(np.argmin(strange.p_values))]
+    assert trace.unlike
+    assert "unlike those of training (p = 0.0033): do not trust the label." in str(trace)
+    assert "The last 8 questions came after that, to check that it is like training." in str(trace)
+    assert "do not trust the label" in trace.to_html()
+    again = Explanation.from_json(trace.to_json())
+    assert (again.p_value, again.n_checks) == (trace.p_value, 8)
+    own = clf.explain(digits[0][1200:1300])
+    usual = own[int(np.argmax(own.p_values))]
+    assert not usual.warning
+    assert "do not trust" not in str(usual) + usual.to_html()
+    assert "unlike training" in own.to_html()
+
+
+def test_explain_counts_them(clf, noise, tmp_path):
+    from infopursuit.evaluation.data_files import Examples
+
+    summary, _, _ = explain(clf.pursuit_, Examples(X=noise, y=None, source="noise"), None, 1)
+    assert summary.n_unlike == (clf.unlike(noise) <= 0.05).sum()

@@ -1,0 +1,66 @@
+"""Checks as people meet them: in the terminal, over HTTP, and in a picture."""
+
+import io
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+from infopursuit.cli import main
+from infopursuit.explanation import CHECK
+from infopursuit.trust.reference import from_model
+
+
+@pytest.fixture(scope="module")
+def pursuit():
+    """Two kinds that differ in one thing; four other things are as good as certain."""
+    rare = 0.002
+    model = ip.models.TableModel([0.5, 0.5], None, [[0.999, rare, rare, rare, rare], [0.001, rare, rare, rare, rare]])
+    names = ip.queries.concepts(["wings", "wheels", "engine", "roots", "keys"])
+    made = ip.Pursuit(model, names, stopping=ip.Confidence(0.01), classes=["bird", "fish"], checks=2)
+    return made.with_reference(from_model(made, 499))
+
+
+def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, capsys, monkeypatch):
+    ip.save(pursuit, tmp_path / "model")
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\nwhy\nyes\nyes\n"))
+    assert main(["ask", str(tmp_path / "model")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Question 2, a check" in said
+    assert CHECK in said
+    assert "bird, with a probability of" in said
+    assert "These answers are unlike those of training (p = 0.002): do not trust the label." in said
+
+
+def test_the_server_says_so_too(pursuit):
+    pytest.importorskip("pydantic")
+    from infopursuit.server.schemas import NextResponse
+    from infopursuit.server.shelf import Offer
+    from infopursuit.server.turn import turn
+
+    offer = Offer("kinds", "two kinds", pursuit)
+    for said, warned in ((1, True), (0, False)):
+        history = ((0, (1,)),)
+        for _ in range(2):
+            told = NextResponse(**turn(offer, history, 3, False))
+            assert told.why.sentence == CHECK
+            assert np.isfinite(told.why.gain.nats)
+            assert told.warning is None
+            history = (*history, (pursuit.queries.names.index(told.question.name), (said,)))
+        last = NextResponse(**turn(offer, history, 3, True))
+        assert last.question is None
+        assert last.stopped_because == "confidence"
+        assert ("do not trust the label" in (last.warning or "")) == warned
+        assert (last.explanation["p_value"] <= 0.05) == warned
+
+
+def test_a_picture_says_so_in_its_headline():
+    pytest.importorskip("matplotlib")
+    from infopursuit.plots import image_trace
+
+    model = ip.models.TableModel([0.5, 0.5], None, [[0.99] * 2 + [0.01] * 14, [0.01] * 16])
+    made = ip.Pursuit(model, ip.queries.patches((4, 4), size=2), stopping=ip.Confidence(0.05), checks=3)
+    made = made.with_reference(from_model(made, 99))
+    image = np.ones((4, 4))
+    figure = image_trace(image, made.run([image])[0])
+    assert any("unlike training, p = 0.01" in text.get_text() for text in figure.texts)
