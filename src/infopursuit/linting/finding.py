@@ -93,6 +93,15 @@ def percent(share: float) -> str:
     return "under 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"
 
 
+def at_least(share: float) -> str:
+    """A share that others are not below.
+
+    >>> at_least(0.98), at_least(0.9999)
+    ('at least 98.0 %', 'over 99.9 %')
+    """
+    return percent(share) if 0.9995 < share < 1 else f"at least {percent(share)}"
+
+
 def count(number: int, what: str, many: str | None = None) -> str:
     """A number and what it counts.
 

@@ -45,8 +45,9 @@ class Leak:
 
 def find_leaks(
     answers: Answers, split: Split | None, *, suspects: Collection[int] = (), seed: int = 0
-) -> tuple[list[Finding], dict[str, Any]]:
-    """Findings about single queries, pairs, and single classes; and the best single query, for whoever wants to know.
+) -> tuple[list[Finding], set[int], dict[str, Any]]:
+    """Findings about single queries, pairs, and single classes; the subjects of these and the suspects; and the best
+    single query, for whoever wants to know.
 
     suspects: subjects that give the label away otherwise; like those found here they are left out of the black box that
     findings are compared with.
@@ -77,7 +78,7 @@ def find_leaks(
             "best alone right": best.accuracy,
             "most frequent class": best.usual,
         }
-    return found, measured
+    return found, given, measured
 
 
 def _confusion(answers: Answers, subjects: Sequence[int], split: Split, seed: int) -> FloatArray:

@@ -95,9 +95,9 @@ def lint(
             right = None
             if split is not None:
                 right = fit_and_predict(answer_matrix(answers), answers.y, split, seed=seed) == answers.y[split.test]
-            leaks, measured["leaks"] = find_leaks(counted, split, suspects=suspects, seed=seed)
+            leaks, leaking, measured["leaks"] = find_leaks(counted, split, suspects=suspects, seed=seed)
             shown.advance()
-            useless, measured["uninformative"] = find_uninformative(counted, constant, split, right, seed=seed)
+            useless, measured["uninformative"] = find_uninformative(counted, constant, split, right, leaking, seed=seed)
             shown.advance()
             losses, measured["sufficiency"] = find_insufficient(answers, X, split, right, model, seed=seed)
             found += leaks + useless + losses

@@ -10,7 +10,7 @@ import numpy as np
 
 from infopursuit.linting.answers import Answers
 from infopursuit.linting.counts import by_class, coarse, entropy, information, pair_counts, plogp
-from infopursuit.linting.finding import Finding, percent, shortened
+from infopursuit.linting.finding import Finding, at_least, shortened
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 NEAR = 0.85
@@ -187,7 +187,7 @@ def _tell_near(answers: Answers, clusters: Sequence[Cluster]) -> Finding:
         "near duplicates",
         "note",
         f"{answers.many(involved)} in {many} tell nearly the same: the answer to the first of a group "
-        f"tells each other one in at least {percent(least)} of the rows where both are known. "
+        f"tells each other one in {at_least(least)} of the rows where both are known. "
         f"{_groups(answers, clusters, ' ~ ')}.",
         "Asking a second one of a group tells little. Keep the one that is easiest to answer; a model that takes "
         "answers to be independent becomes too sure.",

@@ -59,7 +59,7 @@ def find_row_faults(answers: Answers, matrix: Any, *, seed: int = 0) -> tuple[li
     found = [*by_class]
     if not by_class and repeats.unnatural:
         found.append(_tell_repeats(answers, matrix, repeats))
-    return found + _contradictions(answers, same_rows(matrix)), repeats
+    return found + _contradictions(answers, same_rows(matrix), repeats.narrow), repeats
 
 
 def count_repeats(answers: Answers, matrix: Any, seed: int) -> Repeats:
@@ -194,41 +194,47 @@ def _tell_repeats(answers: Answers, matrix: Any, repeats: Repeats) -> Finding:
     )
 
 
-def _contradictions(answers: Answers, rows: IntArray) -> list[Finding]:
+def best_possible(rows: IntArray, y: IntArray) -> tuple[float, int, int]:
+    """The share of rows that are right when equal rows get their most frequent label; how many rows have an equal with
+    another label; and how many kinds of rows these are.
+
+    >>> best_possible(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+    (0.75, 3, 1)
+    """
+    n_classes = int(y.max()) + 1
+    pairs, sizes = np.unique(rows * n_classes + y, return_counts=True)
+    kind = pairs // n_classes
+    best = np.zeros(int(kind.max()) + 1, dtype=np.int64)
+    np.maximum.at(best, kind, sizes)
+    labels = np.bincount(kind)
+    return float(best.sum() / len(y)), int(sizes[labels[kind] > 1].sum()), int((labels > 1).sum())
+
+
+def _contradictions(answers: Answers, rows: IntArray, narrow: bool) -> list[Finding]:
     """Rows with the same answers and different labels: they bound what any classifier on these queries can reach."""
-    n, n_classes = len(answers.y), len(answers.classes)
-    pairs, sizes = np.unique(answers.patterns * n_classes + answers.y, return_counts=True)
-    pattern = pairs // n_classes
-    best = np.zeros(int(pattern.max()) + 1, dtype=np.int64)
-    np.maximum.at(best, pattern, sizes)
-    bound = float(best.sum() / n)
-    labels = np.bincount(pattern)
-    involved = int(sizes[labels[pattern] > 1].sum())
+    n = len(answers.y)
+    bound, involved, kinds = best_possible(answers.patterns, answers.y)
     if bound == 1 or (involved < 0.01 * n and involved < 10 and not answers.is_facts):
         return []
-    whole = np.unique(rows * n_classes + answers.y) // n_classes
-    also = np.isin(rows, np.flatnonzero(np.bincount(whole) > 1)).sum()
+    whole, also, _ = best_possible(rows, answers.y)
     if answers.queries.kind == "concepts":
         origin = ""
     elif also == 0:
-        origin = " The rows themselves differ: other queries could tell them apart."
+        origin = " The rows themselves differ: finer queries could tell them apart, if the difference means anything."
     elif also < involved:
-        origin = (
-            f" For {int(also):,} of them the rows themselves are the same; other queries could tell apart the rest."
-        )
+        origin = f" For {also:,} of them the rows themselves are the same; finer queries could tell apart the rest."
     else:
         origin = " The rows themselves are the same in all that is asked about."
-    kinds = int((labels > 1).sum())
     return [
         Finding(
             "contradicting rows",
-            "warning" if bound < 0.95 else "note",
+            "warning" if whole < 0.95 and not narrow else "note",
             f"{involved:,} of {n:,} rows have the same answers as a row with another label ({count(kinds, 'pattern')} "
-            f"of answers). No classifier that uses these queries can be right in more than {percent(bound)} of these "
-            f"rows.{origin}",
+            f"of answers). No classifier that uses these queries can be right in more than {percent(bound)} of "
+            f"all {n:,}.{origin}",
             "Add queries that tell these rows apart, correct labels that are wrong, or accept the bound and say it "
             "beside the accuracy.",
             (),
-            {"rows": n, "contradicting": involved, "patterns": kinds, "bound": bound, "same_rows": int(also)},
+            {"rows": n, "contradicting": involved, "patterns": kinds, "bound": bound, "same_rows": also},
         )
     ]

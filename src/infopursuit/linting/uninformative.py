@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ def tell_constant(answers: Answers, constant: Sequence[int]) -> list[Finding]:
             "warning",
             f"{answers.many(len(constant))} {have} the same answer in all of the {n:,} rows where it is "
             f"known: {listed(answers.names(constant))}.",
-            "Leave such queries out, or look whether the column was filled in or read wrongly.",
+            "Leave such queries out, or look whether the data was read wrongly.",
             answers.query_names(constant),
             {"rows": n, "constant": len(constant)},
         )
@@ -54,11 +54,18 @@ def tell_constant(answers: Answers, constant: Sequence[int]) -> list[Finding]:
 
 
 def find_uninformative(
-    answers: Answers, constant: Sequence[int], split: Split | None, right: Any = None, *, seed: int = 0
+    answers: Answers,
+    constant: Sequence[int],
+    split: Split | None,
+    right: Any,
+    leaking: Collection[int],
+    *,
+    seed: int = 0,
 ) -> tuple[list[Finding], dict[str, Any]]:
     """Those that tell no more than chance, alone, beside any one other, and all of them together in a black box.
 
-    right: (T,) whether a black box on all answers is right about each row of the split.
+    right: (T,) whether a black box on all answers is right about each row of the split. leaking: subjects that give the
+    label away; beside them nothing else can matter, and black boxes are compared without them.
     """
     candidates = [s for s in range(len(answers.subjects)) if s not in set(constant)]
     p = chance_alone(answers, candidates, seed)
@@ -71,11 +78,14 @@ def find_uninformative(
     }
     if not useless:
         return [], measured
-    others = [s for s in candidates if s not in set(useless)]
+    kept = [s for s in candidates if s not in leaking]
+    others = [s for s in kept if s not in set(useless)]
     gap = None
-    if split is not None and others:
-        fewer = fit_and_predict(answer_matrix(answers, others), answers.y, split, seed=seed)
-        gap = Gap.of(right, fewer == answers.y[split.test])
+    if split is not None and others and len(others) < len(kept):
+        y = answers.y[split.test]
+        if len(kept) < len(candidates):
+            right = fit_and_predict(answer_matrix(answers, kept), answers.y, split, seed=seed) == y
+        gap = Gap.of(right, fit_and_predict(answer_matrix(answers, others), answers.y, split, seed=seed) == y)
     return [_tell(answers, useless, gap, split, compared)], measured
 
 
@@ -210,8 +220,7 @@ def _tell(answers: Answers, useless: Sequence[int], gap: Gap | None, split: Spli
     remedy = (
         "Keep them: they are needed together."
         if matters
-        else "They are seldom worth asking. Leave them out where answers cost something; with more rows they may prove "
-        "useful."
+        else "Seldom worth asking: leave it out where answers cost something. With more rows it may prove useful."
     )
     numbers: dict[str, Any] = {"rows": n, "uninformative": len(useless), "tried beside": compared}
     if gap is not None:
