@@ -30,8 +30,10 @@ class Temper:
     are, which no model has made too sure. Questions that were not answered do not count as answers.
 
     One number for all lengths: a temperature that grows with the number of answers is fitted by the inputs that need
-    many, which are the hard ones, and makes those that need few too sure. On held-out images of clothes it left the
-    expected calibration error at 4.4 %, where one number has 2.8 %.
+    many, which are the hard ones, and makes those that need few too sure. Of six ways that were compared on held-out
+    training inputs (fitted at the stop, up to it or at all steps, with growth or without, with a share of lapses), this
+    one was the best or near it on all three data sets: on 2,000 images of clothes, a third to fit on, four draws, an
+    expected calibration error of 2.7 % (1.0 to 4.7) against 4.4 % with growth and 9.4 % untouched.
 
     >>> import numpy as np
     >>> np.exp(Temper(2.0).log(np.log([[0.8, 0.2], [0.8, 0.2]]), [0, 3])).round(3).tolist()
