@@ -40,8 +40,8 @@ DELTA = 0.05
 N_SPLITS, N_TRIED = 100, 10
 """Random halves for each target, and those that a higher target is tried with."""
 LEAST_STOPPED = 0.8
-HIGHER = 0.01
-"""From one target that is tried to the next."""
+HIGHER, LOWEST = 0.01, 0.5
+"""From one target that is tried to the next, and where to give up."""
 
 Inputs = tuple[Pursuit, IntArray, IntArray]
 """A pursuit, the values of test inputs (B, A), and their labels (B,)."""
@@ -85,7 +85,7 @@ def trust(name: str, experiment: Experiment) -> dict[str, Any]:
     say(f"{len(pursued)} test inputs, {100 * final:.2f} % right after {pursued.length.mean():.1f} questions")
     measured = [_splits(experiment, pursued, about.target, N_SPLITS)]
     highest = _highest(experiment, pursued, about.target)
-    if highest > about.target:
+    if highest != about.target:
         measured.append(_splits(experiment, pursued, highest, N_SPLITS))
     figure = _draw(experiment, pursued, about)
     return experiment.finish(
@@ -119,12 +119,19 @@ def _splits(experiment: Experiment, pursued: Pursued, target: float, n: int) -> 
 
 
 def _highest(experiment: Experiment, pursued: Pursued, target: float) -> float:
-    """The highest target, in whole per cents, that a few splits can all guarantee with enough inputs stopped."""
-    while target + HIGHER < 1:
-        found = _splits(experiment, pursued, round(target + HIGHER, 4), N_TRIED)
-        if found["n_refused"] or found["stopped"] < LEAST_STOPPED:
-            break
-        target = found["target"]
+    """The highest target, in whole per cents, that a few splits can all guarantee with enough inputs stopped: above the
+    one that is asked for where that can be kept, else below it."""
+
+    def fits(some: float) -> bool:
+        found = _splits(experiment, pursued, some, N_TRIED)
+        return not found["n_refused"] and found["stopped"] >= LEAST_STOPPED
+
+    if fits(target):
+        while target + HIGHER < 1 and fits(round(target + HIGHER, 4)):
+            target = round(target + HIGHER, 4)
+        return target
+    while target > LOWEST and not fits(target):
+        target = round(target - HIGHER, 4)
     return target
 
 
