@@ -1,9 +1,11 @@
 # One command for each thing a contributor does. Every target sets itself up: python3 (3.11 or newer) and make are enough.
 #   make test ARGS="-k patches"      passes ARGS on to the command behind demo, test, bench and docs
+#   make test WORKERS=4              runs the tests in four processes instead of two
 #   make test PYTHON=python3.12      makes .venv with another Python
 
 PYTHON ?= python3
 ARGS   ?=
+WORKERS ?= 2
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
@@ -23,7 +25,7 @@ demo: $(STAMP) ## see it ask, answer and explain
 	@$(BIN)/infopursuit demo $(ARGS)
 
 test: $(STAMP) ## run the tests
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 lint: $(STAMP) ## check style, layout and types
 	@$(BIN)/ruff check
