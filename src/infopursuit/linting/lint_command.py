@@ -36,8 +36,8 @@ GREY = 128
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``lint``."""
     parser.description = (
-        "Look for what is wrong with the questions that a table allows, and with its rows.\n"
-        "Exit code 0: nothing serious was found; 1: something serious was."
+        "Look for what is wrong with the questions of a table, and with its rows.\n"
+        "Exit code 0: nothing serious was found; 1: something serious was; 2: an error."
     )
     add = parser.add_argument
     add("data", metavar="TABLE", help=".csv, .tsv or .parquet file, or the name of a data set")

@@ -86,7 +86,8 @@ def find_uninformative(
         if len(kept) < len(candidates):
             right = fit_and_predict(answer_matrix(answers, kept), answers.y, split, seed=seed) == y
         gap = Gap.of(right, fit_and_predict(answer_matrix(answers, others), answers.y, split, seed=seed) == y)
-    return [_tell(answers, useless, gap, split, compared)], measured
+    tried = [s for s in useless if s not in leaking]
+    return [_tell(answers, useless, tried, gap, split, compared)], measured
 
 
 def chance_alone(answers: Answers, subjects: Sequence[int], seed: int) -> FloatArray:
@@ -200,7 +201,10 @@ def _chance_beside(a: Any, b: Any, labels: IntArray, n_classes: int, rng: np.ran
     return float(chi2.sf(given(a), max(float(np.mean(usual)), 0.5)))
 
 
-def _tell(answers: Answers, useless: Sequence[int], gap: Gap | None, split: Split | None, compared: int) -> Finding:
+def _tell(
+    answers: Answers, useless: Sequence[int], tried: Sequence[int], gap: Gap | None, split: Split | None, compared: int
+) -> Finding:
+    """tried: those of the useless ones that were left out of a black box; leaks were left out of both."""
     n, names = len(answers.codes), answers.names(useless)
     many = len(useless) > 1
     sentence = (
@@ -210,7 +214,7 @@ def _tell(answers: Answers, useless: Sequence[int], gap: Gap | None, split: Spli
     )
     matters = gap is not None and gap.low > 0.005
     if gap is not None and split is not None:
-        them = "all of them" if many else "it"
+        them = listed(answers.names(tried)) if len(tried) < len(useless) else "all of them" if many else "it"
         sentence += (
             f" With {them} a black box is right on {len(split.test):,} held-out rows as often as without, within the "
             f"noise ({gap})." if not matters else
