@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import binom
 
 from infopursuit.progress import Progress
+from infopursuit.stopping import SLACK
 from infopursuit.temper import Temper
 from infopursuit.trust.calibrate import Calibration, calibrate, outcome
 from infopursuit.trust.guarantee import NotGuaranteed
@@ -88,8 +89,8 @@ def _covered(pursued: Pursued, found: Calibration, threshold: float) -> dict[str
     result: dict[str, Any] = {name: {} for name in ("after", "stop", "anytime", "size", "size_anytime")}
     for rule in found.sets:
         name = f"{rule.coverage:g}"
-        hit = right | (own >= np.array(rule.after[0])[: own.shape[1]])
-        always = (right | (own >= np.array(rule.anytime[0])[steps])).all(axis=1)
+        hit = right | (own >= np.array(rule.after[0])[: own.shape[1]] - SLACK)  # as in `SetRule.sets`
+        always = (right | (own >= np.array(rule.anytime[0])[steps] - SLACK)).all(axis=1)
         result["after"][name] = hit.mean(axis=0).tolist()
         result["stop"][name] = float(hit[:, -1].mean())
         result["anytime"][name] = float(always.mean())
