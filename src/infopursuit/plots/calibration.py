@@ -78,6 +78,10 @@ def calibration(
         words[1] += f"; before {100 * earlier.right:.1f} %, {100 * earlier.sure:.1f} %"
         axes.legend(loc="upper left", fontsize=SIZE, frameon=False, labelcolor=INK)
     counts = found.counts
+    hidden = int(counts[_hidden(edges[1:], axes.get_xlim()[0])].sum())
+    if hidden or earlier is not None:  # a line of their own, for which there is no room in the first
+        words[0] = words[0].removesuffix(f" over {many}").rstrip(",")
+        words.append(many + (f", {hidden:,} of them less sure than is drawn" if hidden else ""))
     _draw_counts(axes, edges, counts, "\n".join(words), title)
     drawn: Axes = axes
     return drawn
@@ -186,7 +190,13 @@ def _draw_counts(axes: Axes, edges: FloatArray, counts: IntArray, words: str, ti
     strip.annotate(words, (0, 1), xytext=(0, high), fontsize=SIZE, color=FAINT, linespacing=1.3, **place)
     if title:
         style: dict[str, Any] = {"fontsize": TITLE, "fontweight": "bold", "color": INK, "parse_math": False}
-        strip.annotate(title, (0, 1), xytext=(0, high + 3 * SIZE + 3), **style, **place)
+        above = high + (1.5 * (words.count("\n") + 1)) * SIZE + 3
+        strip.annotate(title, (0, 1), xytext=(0, above), **style, **place)
+
+
+def _hidden(edge: Any, low: float) -> Any:
+    """Whether a bin with this upper edge lies to the left of a scale that begins at ``low``, but for its margin."""
+    return np.asarray(edge) <= low + 0.03 * (1 - low)
 
 
 def _write_counts(strip: Axes, edges: FloatArray, counts: IntArray, width: float) -> int:
@@ -198,7 +208,9 @@ def _write_counts(strip: Axes, edges: FloatArray, counts: IntArray, width: float
     ends: list[float] = []  # of the last number of each line, in points
     for b in np.flatnonzero(counts).tolist():
         text = f"{counts[b]:,}"
-        centre = (edges[b] + edges[b + 1]) / 2
+        if _hidden(edges[b + 1], low):  # a number that far to the left would be outside the picture
+            continue
+        centre = (max(edges[b], low) + edges[b + 1]) / 2
         at, half = width * (centre - low) / (high - low), 0.32 * SMALL * len(text)
         line = next((i for i, end in enumerate(ends) if at - half > end + 2), len(ends))
         ends[line : line + 1] = [at + half]
