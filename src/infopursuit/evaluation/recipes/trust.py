@@ -53,8 +53,8 @@ class TrustSet:
 
     whole: accuracy of MAP using Q with the same model, as measured (`RESULTS.md`); the target stays below it. That of
     digits was not measured: 0.80 is a target that its few inputs can support, for a run that takes a minute. epsilon:
-    of the strict run. at_a_time: inputs in a part that is kept. every: rules are looked at after so many questions; where
-    hundreds are asked, looking after each would take a hundred splits hours and tell no more.
+    of the strict run. at_a_time: inputs in a part that is kept. every: rules are looked at after so many questions;
+    where hundreds are asked, looking after each would take a hundred splits hours and tell no more.
     """
 
     name: str
