@@ -83,8 +83,8 @@ def _with_checks(make: Callable[[], Pursuit]) -> Pursuit:
 
 
 def _models() -> dict[str, Callable[[], Pursuit]]:
-    """The model that comes along: what the VAE has decoded, as a bank. A check with all draws of the VAE takes ten times
-    as long."""
+    """The model that comes along: what the VAE has decoded, as a bank. With all draws of the VAE a check takes ten
+    times as long."""
     return {"shipped mnist": lambda: shipped.load("mnist")}
 
 
