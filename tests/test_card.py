@@ -244,3 +244,20 @@ def test_what_has_no_card():
         write_card({})
     with pytest.raises(Exception, match="not fitted"):
         Classifier().card()
+
+
+def test_the_card_of_a_calibrated_classifier_has_its_figures(tmp_path):
+    """Of a real calibration, and the same again after saving and loading."""
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = ip.InformationPursuitClassifier(model=ip.models.naive_bayes()).fit(X[::2], y[::2])
+    clf.calibrate(X[1::2], y[1::2], target=0.8)
+    found, card = clf.calibration_, clf.card()
+    assert "right in 80 % or more, with a probability of 95 %" in card
+    for value in (f"{1 - found.epsilon:.6g}", f"{found.stopped:.4g}", f"{found.accuracy_bound:.4g}", "in 95 % of all"):
+        assert value in card
+    assert f"**Questions** on average after: {found.length_after:.2f}" in card
+    assert "not calibrated" not in card
+    clf.save(tmp_path / "model")
+    assert ip.load(tmp_path / "model").card() == card

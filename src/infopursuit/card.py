@@ -210,17 +210,25 @@ def calibration_section(found: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"- **Target**: predictions that are stopped are right in {100 * number['target']:g} % or more{sure}"
         )
+    if "epsilon" in number:
+        number["threshold"] = 1 - number["epsilon"]
     told = {
         "threshold": ("Threshold", "of the posterior at which it stops", "{:.6g}"),
         "n_inputs": ("Inputs", "that it was calibrated on", "{:,.0f}"),
         "stopped": ("Stopped", "before the budget, as a share", "{:.4g}"),
+        "accuracy": ("Right", "among those, as a share", "{:.4g}"),
+        "accuracy_bound": ("Right", "among those at the least, with that probability", "{:.4g}"),
         "length": ("Questions", "on average", "{:.2f}"),
+        "length_before": ("Questions", "on average before, stopping at the target", "{:.2f}"),
+        "length_after": ("Questions", "on average after", "{:.2f}"),
         "expected_error_before": ("Expected calibration error", "before", "{:.4f}"),
         "expected_error_after": ("Expected calibration error", "after", "{:.4f}"),
     }
     for key, (name, what, form) in told.items():
         if key in number:
             lines.append(f"- **{name}** {what}: {form.format(number[key])}")
+    for rule in found.get("sets") or ():
+        lines.append(f"- **Prediction sets** hold the right class in {100 * rule['coverage']:g} % of all cases")
     return [*lines, ""] if len(lines) > 2 else [*lines, "- present, but it tells no figures", ""]
 
 
