@@ -228,7 +228,7 @@ def calibration_section(found: Mapping[str, Any]) -> list[str]:
         if key in number:
             lines.append(f"- **{name}** {what}: {form.format(number[key])}")
     for rule in found.get("sets") or ():
-        lines.append(f"- **Prediction sets** hold the right class in {100 * rule['coverage']:g} % of all cases")
+        lines.append(f"- **Prediction sets** hold the right class in {100 * rule.coverage:g} % of all cases")
     return [*lines, ""] if len(lines) > 2 else [*lines, "- present, but it tells no figures", ""]
 
 
