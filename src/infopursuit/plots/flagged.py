@@ -24,7 +24,7 @@ def flagged_shares(
 
     if not curves:
         raise ValueError("curves is empty; give at least one model with its lines")
-    figure = Figure(figsize=(4.4 * len(curves) + 0.4, 4.6), layout="constrained", dpi=150)
+    figure = Figure(figsize=(max(4.4 * len(curves) + 0.4, 6.4), 4.6), layout="constrained", dpi=150)
     panels = figure.subplots(1, len(curves), sharey=True, squeeze=False)[0]
     for axes, (name, lines) in zip(panels, curves.items(), strict=True):
         for i, (kind, shares) in enumerate(lines.items()):
