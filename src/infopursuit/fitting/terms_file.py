@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from infopursuit.queries.wording import CSV, YAML, entries, read_text, scalar
+from infopursuit.queries.wording import CSV, YAML, compose, entries, read_text, scalar
 from infopursuit.terms import Terms
 
 JSON = (".json",)
@@ -145,16 +145,8 @@ def _from_csv(text: str, file: Path) -> dict[str, dict[str, Any]]:
 
 
 def _from_yaml(text: str, file: Path) -> dict[str, dict[str, Any]]:
-    try:
-        import yaml
-    except ImportError:
-        raise ImportError(f"reading {file} needs pyyaml; pip install infopursuit[tables], or give a .csv") from None
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"{file} is not YAML: {error}") from None
     rows: dict[str, dict[str, Any]] = {}
-    for key, node, where in entries(root, file):
+    for key, node, where in entries(compose(text, file), file):
         fields = {"cost": node.value} if node.id == "scalar" else {n: _plain(v, p) for n, v, p in entries(node, file)}
         _enter(rows, key, fields, where)
     return rows

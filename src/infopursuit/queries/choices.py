@@ -39,10 +39,14 @@ class JointChoices(Sequence[str]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
             raise IndexError(f"choice {index} of {len(self)}")
-        return write_cells([str(cell) for cell in np.unravel_index(index % len(self), self.limits)], self.limits)
+        return self.say(np.unravel_index(index % len(self), self.limits))
 
     def __iter__(self) -> Iterator[str]:
-        return (write_cells([str(cell) for cell in cells], self.limits) for cells in product(*map(range, self.limits)))
+        return (self.say(cells) for cells in product(*map(range, self.limits)))
+
+    def say(self, cells: Sequence[Any]) -> str:
+        """One joint answer in words."""
+        return write_cells([str(cell) for cell in cells], self.limits)
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         written = (value if max(self.limits) <= 10 else value.split("-")) if isinstance(value, str) else []

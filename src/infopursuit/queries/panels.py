@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from infopursuit.queries.choices import YES_NO
+from infopursuit.queries.choices import YES_NO, JointChoices
 from infopursuit.queries.queryset import MAX_ANSWERS, QuerySet
 from infopursuit.queries.recipe import Recipe
 from infopursuit.queries.wording import near, words_from_spec, words_to_spec
@@ -187,37 +187,18 @@ class Panels(QuerySet):
         return left.pop() if said else UNKNOWN
 
 
-class PanelChoices(Sequence[str]):
+class PanelChoices(JointChoices):
     """All joint answers to a panel in words, made when they are looked at."""
 
     def __init__(self, things: Sequence[Thing]) -> None:
-        self.things, self.limits = tuple(things), tuple(len(thing.choices) for thing in things)
-
-    def __len__(self) -> int:
-        return int(np.prod(self.limits))
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"choice {index} of {len(self)}")
-        return self._say(np.unravel_index(index % len(self), self.limits))
-
-    def __iter__(self) -> Iterator[str]:
-        return (self._say(cells) for cells in product(*map(range, self.limits)))
+        super().__init__(tuple(len(thing.choices) for thing in things))
+        self.things = tuple(things)
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         cells = self.cells(value) if isinstance(value, str) else None
         if cells is None or UNKNOWN in cells:
             raise ValueError(f"{value!r} is not among the {len(self)} choices")
         return int(np.ravel_multi_index(cells, self.limits))
-
-    def __contains__(self, value: object) -> bool:
-        try:
-            self.index(value)
-        except ValueError:
-            return False
-        return True
 
     def cells(self, text: str) -> Answer:
         """The cells that a text names, thing by thing in their order; "not known" leaves one open."""
@@ -233,7 +214,7 @@ class PanelChoices(Sequence[str]):
             rest = rest[len(way) + 2 :]
         return _all_or_none(cells)
 
-    def _say(self, cells: Any) -> str:
+    def say(self, cells: Any) -> str:
         return ", ".join(thing.phrase(int(cell)) for thing, cell in zip(self.things, cells, strict=True))
 
 

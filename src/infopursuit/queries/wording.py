@@ -160,16 +160,22 @@ def _pairs(text: str, where: str) -> dict[str, str]:
 # ---- YAML -----------------------------------------------------------------------------------------------------------
 
 
-def _from_yaml(text: str, file: Path) -> dict[str, Wording]:
+def compose(text: str, file: Path) -> Any:
+    """YAML as nodes, not objects: nothing is built from tags, and "no" stays a word."""
     try:
         import yaml
     except ImportError:
         raise ImportError(f"reading {file} needs pyyaml; pip install infopursuit[tables], or give a .csv") from None
     try:
-        # nodes, not objects: nothing is built from tags, and "no" stays a word
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        return yaml.compose(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"{file} is not YAML: {error}") from None
+
+
+def _from_yaml(text: str, file: Path) -> dict[str, Wording]:
+    root = compose(text, file)
+    import yaml
+
     found: dict[str, Wording] = {}
     for key, node, where in entries(root, file):
         if isinstance(node, yaml.ScalarNode):
