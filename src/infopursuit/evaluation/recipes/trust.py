@@ -90,7 +90,7 @@ def trust(name: str, experiment: Experiment) -> dict[str, Any]:
     highest = _highest(experiment, pursued, about.target)
     if highest != about.target:
         measured.append(_splits(experiment, pursued, highest, N_SPLITS))
-    figure = _draw(experiment, pursued, about)
+    figure = _draw(experiment, pursued, about, highest)
     return experiment.finish(
         {
             "data": {"name": name, "n_test": len(pursued), "budget": about.budget, "right at the end": final},
@@ -150,6 +150,8 @@ def _row(found: dict[str, Any], every: int = 1) -> dict[str, Any]:
         "of those right, %": round(100 * found["accuracy"], 2),
         "calibration error before, %": round(100 * found["error_before"], 2),
         "calibration error after, %": round(100 * found["error"], 2),
+        "halved in": sum(each["error"] <= each["error_before"] / 2 for each in found["splits"]),
+        f"{100 * LEAST_STOPPED:.0f} % stopped in": sum(each["stopped"] >= LEAST_STOPPED for each in found["splits"]),
         "questions before": round(every * found["length_before"], 1),
         "questions after": round(every * found["length"], 1),
         "temperature": round(found["temperature"], 2),
@@ -173,14 +175,14 @@ def _set_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(experiment: Experiment, pursued: Pursued, about: TrustSet) -> list[dict[str, str]]:
-    """The reliability of the first split."""
-    first = one_split(pursued, about.target, DELTA, experiment.seed)
+def _draw(experiment: Experiment, pursued: Pursued, about: TrustSet, target: float) -> list[dict[str, str]]:
+    """The reliability of the first split at a target."""
+    first = one_split(pursued, target, DELTA, experiment.seed)
     if first is None:
         return []
     theirs = pursued.take(halves(len(pursued), experiment.seed)[1])
-    before, after = before_and_after(theirs, Temper(first.temperature), about.target, first.threshold)
-    axes = calibration(*after, before=before, bins=EDGES, title=f"{about.name}, before and after calibration")
+    before, after = before_and_after(theirs, Temper(first.temperature), target, first.threshold)
+    axes = calibration(*after, before=before, bins=EDGES, title=f"{about.name}, target {100 * target:g} %, one split")
     file = experiment.folder / f"trust-{about.name}.png"
     save(axes, file)
     return [{"file": file.name, "about": f"reliability on {about.name} before and after calibration"}]
