@@ -1,12 +1,14 @@
 """Files are written whole or not at all."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from infopursuit.evaluation import machine
-from infopursuit.files import write_atomically
+from infopursuit.files import replacing, sweep_leftovers, write_atomically
 
 
 class Crash(BaseException):
@@ -65,7 +67,8 @@ def test_all_of_it_is_on_the_disk_before_the_name_is_taken(tmp_path, monkeypatch
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "replace", replace)
     write_atomically(tmp_path / "a", b"12345")
-    assert order == [("fsync", 5), ("replace", 5)]
+    assert order[:2] == [("fsync", 5), ("replace", 5)]
+    assert [what for what, _ in order[2:]] == ["fsync"]  # of the folder, so that the new name is on the disk too
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path):
@@ -84,3 +87,50 @@ def test_a_measurement_that_cannot_be_written_leaves_the_old_one(tmp_path, monke
     assert file.read_bytes() == before
     assert before.endswith(b"\n}\n")
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("before", [None, b"old"])
+def test_a_full_disk_is_told_with_the_file_and_the_old_one_stays(tmp_path, before):
+    """The limit of a process on the size of files: the system refuses to write on, as where the disk is full."""
+    if before is not None:
+        (tmp_path / "a.bin").write_bytes(before)
+    code = """
+import resource, signal, sys
+from pathlib import Path
+from infopursuit.files import write_atomically
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    write_atomically(Path(sys.argv[1]), b"x" * 5000)
+except OSError as error:
+    print(error.filename, "|", error.strerror)
+"""
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "a.bin"], capture_output=True, text=True, check=True)
+    kept = "what was there before is untouched" if before else "nothing of it was kept"
+    assert done.stdout.startswith(f"{tmp_path / 'a.bin'} | File too large; {kept}. Make room")
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == ([before] if before else [])
+
+
+def test_what_killed_processes_left_is_swept_and_nothing_else(tmp_path):
+    code = """
+import os, sys
+from pathlib import Path
+from infopursuit.files import replacing
+with replacing(Path(sys.argv[1])) as beside:
+    beside.write_bytes(b"half")
+    os.kill(os.getpid(), 9)
+"""
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "a.bin"], check=False)
+    assert done.returncode == -9
+    assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"half"]
+    for name in (".keep-me", "a.bin", ".a.bin-elsewhere-999999-abcdefgh"):
+        (tmp_path / name).write_bytes(b"")
+    with replacing(tmp_path / "b") as beside:
+        beside.write_bytes(b"mine")
+        assert sweep_leftovers(tmp_path) == 1  # that of the killed one; this one is being written
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        ".a.bin-elsewhere-999999-abcdefgh",
+        ".keep-me",
+        "a.bin",
+        "b",
+    ]

@@ -35,16 +35,21 @@ LAYERS = (
     {"overview"},
     {"fitting", "deployment"},
     {"linting"},
-    {"demo", "report", "server", "cluster", "asking_text"},
+    {"demo", "report", "server", "asking_text"},
+    {"jobs"},
     {"ask"},
     {"cli"},
     {"__main__"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
-PROGRAMS = {"demo", "report", "server", "cluster", "cli", "__main__"}  # these may ask the package for its version
+PROGRAMS = {"demo", "report", "server", "jobs", "cli", "__main__"}  # these may ask the package for its version
 
 # What an extra needs may be imported at the top by modules that are themselves only imported inside functions.
-OF_AN_EXTRA = {"server/app.py": {"fastapi", "starlette"}, "server/schemas.py": {"pydantic"}}
+OF_AN_EXTRA = {
+    "jobs/ray_data.py": {"threadpoolctl"},  # scikit-learn brings it along
+    "server/app.py": {"fastapi", "starlette"},
+    "server/schemas.py": {"pydantic"},
+}
 
 CORE = {"numba", "numpy", "torch", "scipy", "sklearn", "safetensors"}
 OPTIONAL = (

@@ -16,9 +16,9 @@ from infopursuit.deployment import card_command, drift_command
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
+from infopursuit.jobs import explain_command
 from infopursuit.linting import lint_command
 from infopursuit.overview import strategy_command
-from infopursuit.report import explain_command
 from infopursuit.server import command as serve
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)

@@ -1,12 +1,18 @@
-"""Writing files so that a crash leaves the old one."""
+"""Writing files so that a crash, or a full disk, leaves the old one."""
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
+import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""What the system says where there is no room left: of the disk, of a user's share of it, of the size of a file."""
 
 
 def write_atomically(file: Path, content: bytes) -> None:
@@ -18,14 +24,60 @@ def write_atomically(file: Path, content: bytes) -> None:
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
     """A file beside to write to, which takes the place of ``file`` when all went well and else is removed."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
-    os.close(handle)
+    name = ""
     try:
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-{_here()}-{os.getpid()}-")
+        os.close(handle)
         yield Path(name)
         with open(name, "r+b") as stream:
             os.fsync(stream.fileno())
         os.chmod(name, 0o644)
         os.replace(name, file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        _flush_folder(file.parent)
+    except BaseException as error:
+        if name:
+            Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL:
+            before = "what was there before is untouched" if file.exists() else "nothing of it was kept"
+            why = f"{os.strerror(error.errno)}; {before}. Make room, or write elsewhere"
+            raise OSError(error.errno, why, str(file)) from error
         raise
+
+
+def sweep_leftovers(folder: Path) -> int:
+    """Remove what processes of this machine that were killed have left of files they were writing; how many."""
+    n = 0
+    if os.name != "posix" or not folder.is_dir():
+        return n
+    pattern = re.compile(rf"\..+-{re.escape(_here())}-(\d+)-[a-z0-9_]{{8}}")
+    for file in folder.iterdir():
+        found = pattern.fullmatch(file.name)
+        if found and not _alive(int(found[1])):
+            file.unlink(missing_ok=True)
+            n += 1
+    return n
+
+
+def _here() -> str:
+    """The machine's name as a part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9]", "", platform.node())[:32] or "here"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True
+
+
+def _flush_folder(folder: Path) -> None:
+    """Let the new name reach the disk too, where the system can be asked to."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -12,6 +12,7 @@ from infopursuit.datasets import zoo
 from infopursuit.datasets.files import data_folder
 from infopursuit.fitting.labelled import label_table
 from infopursuit.fitting.trial import Trial, hold_out
+from infopursuit.jobs import explain_job
 
 
 def animals(n=120, seed=0):
@@ -182,7 +183,8 @@ def test_explain_writes_rows_in_the_users_words(model, tmp_path, capsys):
     assert {(step["query"], step["question"]) for step in asked} >= {("legs > 2", "Mehr als 2 Füße?")}
     assert {step["answer"] for step in asked} >= {"ja", "no"}
     assert "Mehr als 2 Füße?" in page.read_text(encoding="utf-8")
-    assert [f.name for f in (tmp_path / "out").iterdir()] == ["traces.parquet"]
+    assert sorted(f.name for f in (tmp_path / "out").iterdir()) == [".job", "traces.parquet"]
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), rows)  # the folder itself is a table
 
 
 def test_explain_without_labels_and_without_pyarrow(model, tmp_path, monkeypatch, capsys):
@@ -193,24 +195,23 @@ def test_explain_without_labels_and_without_pyarrow(model, tmp_path, monkeypatch
     np.savez(tmp_path / "new.npz", x=frame.to_numpy(dtype=str))  # pandas reads no table while pyarrow is hidden
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     assert explain(tmp_path / "new.npz", "--model", model, "--out", tmp_path / "out", "--inputs", 5) == 0
-    rows = [json.loads(line) for line in (tmp_path / "out" / "traces.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = (tmp_path / "out" / "traces.jsonl" / "part-000000.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
     assert [row["prediction"] for row in rows] == ip.load(model).predict(frame[:5]).tolist()
     assert {row["label"] for row in rows} == {None}
 
 
 def test_parts_give_what_the_whole_gives(model, tmp_path, monkeypatch):
-    from infopursuit.report import explain_command
-
     animals(40, 2).to_csv(tmp_path / "new.csv", index=False)
 
-    def once(folder):
+    def once(folder, *more):
         assert explain(tmp_path / "new.csv", "--model", model, "--label", "kind", "--out", tmp_path / folder,
-                       "--html", tmp_path / f"{folder}.html", "--most", 12, "--title", "T") == 0  # fmt: skip
+                       "--html", tmp_path / f"{folder}.html", "--most", 12, "--title", "T", *more) == 0  # fmt: skip
         return pd.read_parquet(tmp_path / folder / "traces.parquet"), (tmp_path / f"{folder}.html").read_text()
 
     whole, page = once("whole")
-    monkeypatch.setattr(explain_command, "AT_ONCE", 7)
-    parts, again = once("parts")
+    monkeypatch.setattr(explain_job, "at_once", lambda pursuit: 3)
+    parts, again = once("parts", "--part", 7)
     pd.testing.assert_frame_equal(whole, parts)
     assert page == again
     assert page.count("<article") == 12

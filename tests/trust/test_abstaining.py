@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 
 import infopursuit as ip
 from infopursuit.explanation import Explanation
-from infopursuit.report.explain_command import explain
+from infopursuit.jobs import explain
 from infopursuit.trust.abstaining import doubtful
 
 
@@ -129,7 +129,6 @@ def test_the_explanation_says_so_in_words_json_and_html(clf, digits, noise):
 
 
 def test_explain_counts_them(clf, noise, tmp_path):
-    from infopursuit.evaluation.data_files import Examples
-
-    summary, _, _ = explain(clf.pursuit_, Examples(X=noise, y=None, source="noise"), None, 1)
-    assert summary.n_unlike == (clf.unlike(noise) <= 0.05).sum()
+    np.savez(tmp_path / "noise.npz", x=noise)
+    done = explain(tmp_path / "noise.npz", clf, tmp_path / "out")
+    assert done.summary.n_unlike == (clf.unlike(noise) <= 0.05).sum()

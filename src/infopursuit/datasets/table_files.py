@@ -29,7 +29,7 @@ def read_frame(path: Path) -> Any:
         if path.name.lower().endswith(PARQUET):
             frame = pd.read_parquet(path)
         else:
-            frame = pd.read_csv(path, sep=_separator(path), low_memory=False, encoding="utf-8-sig")
+            frame = pd.read_csv(path, low_memory=False, **csv_options(path))
     except ImportError as error:
         raise ImportError(f"reading {path} needs pyarrow; pip install pyarrow, or give a .csv ({error})") from None
     except UnicodeDecodeError as error:
@@ -44,6 +44,11 @@ def check_size(path: Path, n_bytes: int, most: int = MOST_BYTES) -> None:
     """Refuse what would not fit."""
     if n_bytes > most:
         raise ValueError(f"{path} holds {n_bytes / 2**30:.1f} GiB, more than {most / 2**30:g}; give a part of it")
+
+
+def csv_options(path: Path) -> dict[str, Any]:
+    """How pandas has to be asked to read a table of text."""
+    return {"sep": _separator(path), "encoding": "utf-8-sig"}
 
 
 def _separator(path: Path) -> str:

@@ -69,7 +69,7 @@ def has_training_part(source: str) -> bool:
     path = Path(source).expanduser()
     if not path.is_file():
         return is_dataset(source)
-    return path.name.lower().endswith(NPZ) and {"x_train", "y_train"} <= set(_npz_names(path))
+    return path.name.lower().endswith(NPZ) and {"x_train", "y_train"} <= set(npz_sizes(path))
 
 
 def is_dataset(name: str) -> bool:
@@ -91,17 +91,10 @@ def _from_dataset(name: str, pursuit: Pursuit, part: Part) -> Examples:
 
 
 def _from_npz(path: Path, pursuit: Pursuit, part: Part, labelled: bool) -> Examples:
-    names = _npz_names(path)
-    pairs = ((f"x_{part}", f"y_{part}"), ("x", "y"), ("X", "y"))
-    found = next((pair for pair in pairs if set(pair) <= set(names)), None)
-    alone = next((x for x, _ in pairs if x in names), None)
-    if found is None and alone is not None and not labelled:
-        return Examples(read_arrays(path, (alone,))[alone], None, str(path))
-    if found is None:
-        raise ValueError(
-            f"{path} has {', '.join(names) or 'nothing'}; expected the arrays x_{part} and y_{part}, or x and y"
-        )
+    found = npz_arrays(path, part, labelled)
     arrays = read_arrays(path, found)
+    if len(found) == 1:
+        return Examples(arrays[found[0]], None, str(path))
     x, y = arrays[found[0]], arrays[found[1]]
     if y.ndim != 1 or x.ndim < 1 or len(x) != len(y):
         raise ValueError(
@@ -110,20 +103,35 @@ def _from_npz(path: Path, pursuit: Pursuit, part: Part, labelled: bool) -> Examp
     return Examples(x, as_classes(y, pursuit.classes, f"{found[1]} of {path}"), str(path))
 
 
+def npz_arrays(path: Path, part: Part, labelled: bool) -> tuple[str, ...]:
+    """The names of the arrays of inputs and of labels; of the inputs alone where there are none and none are needed."""
+    names = list(npz_sizes(path))
+    pairs = ((f"x_{part}", f"y_{part}"), ("x", "y"), ("X", "y"))
+    found = next((pair for pair in pairs if set(pair) <= set(names)), None)
+    alone = next((x for x, _ in pairs if x in names), None)
+    if found is None and alone is not None and not labelled:
+        return (alone,)
+    if found is None:
+        raise ValueError(
+            f"{path} has {', '.join(names) or 'nothing'}; expected the arrays x_{part} and y_{part}, or x and y"
+        )
+    return found
+
+
 def _from_table(path: Path, pursuit: Pursuit, label: str | None, labelled: bool) -> Examples:
     frame = read_frame(path)
     names: list[str] = frame.columns.tolist()
-    if label is None and not labelled and not _likely_labels(names, pursuit):
-        return Examples(_as_inputs(frame, pursuit, path), None, str(path))
-    label = _label_column(names, label, pursuit, path)
+    if label is None and not labelled and not likely_labels(names, pursuit):
+        return Examples(as_inputs(frame, pursuit, path), None, str(path))
+    label = label_column(names, label, pursuit, path)
     y = as_classes(frame[label].to_numpy(dtype=object), pursuit.classes, f"column {label!r} of {path}")
-    return Examples(_as_inputs(frame.drop(columns=label), pursuit, path), y, str(path))
+    return Examples(as_inputs(frame.drop(columns=label), pursuit, path), y, str(path))
 
 
 # ---- what the model takes -------------------------------------------------------------------------------------------
 
 
-def _as_inputs(frame: Any, pursuit: Pursuit, path: Path) -> Any:
+def as_inputs(frame: Any, pursuit: Pursuit, path: Path) -> Any:
     """The columns beside the label as the model's queries take them."""
     queries, names = pursuit.queries, frame.columns.tolist()
     if isinstance(queries, Words):
@@ -162,25 +170,27 @@ def _columns(pursuit: Pursuit) -> list[str]:
     return [field.name for field in queries.fields] if isinstance(queries, Columns) else list(queries.names)
 
 
-def _label_column(names: Sequence[str], label: str | None, pursuit: Pursuit, path: Path) -> str:
+def label_column(names: Sequence[str], label: str | None, pursuit: Pursuit, path: Path) -> str:
     if label is not None:
         if label not in names:
             raise ValueError(f"{path} has no column {label!r}; its columns are {_shown(names)}")
         return label
-    likely = _likely_labels(names, pursuit)
+    likely = likely_labels(names, pursuit)
     if len(likely) != 1:
         what = f"has {' and '.join(map(repr, likely))}" if likely else f"has the columns {_shown(names)}"
         raise ValueError(f"{path} {what}; say which one holds the labels with --label COLUMN")
     return likely[0]
 
 
-def _likely_labels(names: Sequence[str], pursuit: Pursuit) -> list[str]:
+def likely_labels(names: Sequence[str], pursuit: Pursuit) -> list[str]:
     """Columns whose name says that they hold labels."""
     return [name for name in names if name.lower() in LABELS and name not in _columns(pursuit)]
 
 
-def as_classes(y: Any, classes: Any, source: str) -> Any:
+def as_classes(y: Any, classes: Any, source: str, first: int = 0) -> Any:
     """Labels as the model's classes, also where a file has 1 for "1" or 1.0 for 1; others are refused by name.
+
+    first: rows of the source that come before these.
 
     >>> as_classes(np.array([1.0, 0.0]), np.array([0, 1]), "y").tolist()
     [1, 0]
@@ -193,7 +203,7 @@ def as_classes(y: Any, classes: Any, source: str) -> Any:
         strange = next(i for i, entry in enumerate(entries) if entry not in known and _written(entry) not in known)
         what = "missing" if is_missing(entries[strange]) else f"{entries[strange]!r}, which is no class of the model"
         raise ValueError(
-            f"{source}, row {strange}, is {what}; the classes are {_shown([repr(c) for c in classes.tolist()])}"
+            f"{source}, row {first + strange}, is {what}; the classes are {_shown([repr(c) for c in classes.tolist()])}"
         ) from None
     return np.array(found, dtype=classes.dtype)
 
@@ -206,14 +216,15 @@ def _written(entry: Any) -> str:
 # ---- bounds ---------------------------------------------------------------------------------------------------------
 
 
-def _npz_names(path: Path) -> list[str]:
-    """The arrays of an npz file; its sizes are looked at before anything is unpacked."""
+def npz_sizes(path: Path) -> dict[str, int]:
+    """The arrays of an npz file and their bytes; those are looked at before anything is unpacked."""
     try:
         with zipfile.ZipFile(path) as archive:
-            check_size(path, sum(entry.file_size for entry in archive.infolist()), MOST_BYTES)
-            return [entry.filename.removesuffix(".npy") for entry in archive.infolist()]
+            sizes = {entry.filename.removesuffix(".npy"): entry.file_size for entry in archive.infolist()}
     except zipfile.BadZipFile as error:
         raise ValueError(f"{path} is not a readable npz file ({error})") from None
+    check_size(path, sum(sizes.values()), MOST_BYTES)
+    return sizes
 
 
 def _shown(names: Sequence[Any], most: int = 8) -> str:

@@ -16,6 +16,8 @@ from infopursuit.trace import Trace
 MOST_COLUMNS = 24
 """Of a histogram of lengths; more different lengths share columns."""
 
+COUNTERS = ("lengths", "predictions", "asked", "first", "reasons")
+
 
 @dataclass
 class Summary:
@@ -50,6 +52,30 @@ class Summary:
             right = sum(same_class(predicted, true) for predicted, true in pairs_of_labels)
             self.n_right = (self.n_right or 0) + right
         return self
+
+    def merge(self, other: Summary) -> Summary:
+        """Count the inputs of another one too."""
+        self.n_inputs += other.n_inputs
+        for name in ("n_right", "n_unlike"):
+            if getattr(other, name) is not None:
+                setattr(self, name, (getattr(self, name) or 0) + getattr(other, name))
+        for name in COUNTERS:
+            getattr(self, name).update(getattr(other, name))
+        return self
+
+    def to_spec(self) -> dict[str, Any]:
+        """As JSON data."""
+        counted = {name: sorted(getattr(self, name).items()) for name in COUNTERS}
+        return {"n_inputs": self.n_inputs, "n_right": self.n_right, "n_unlike": self.n_unlike, **counted}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> Summary:
+        """What `to_spec` has written.
+
+        >>> Summary.from_spec(Summary(2, lengths=Counter({3: 2})).to_spec()).lengths
+        Counter({3: 2})
+        """
+        return cls(**{**spec, **{name: Counter(dict(map(tuple, spec[name]))) for name in COUNTERS}})
 
     @property
     def mean_length(self) -> float:

@@ -1,9 +1,9 @@
-"""Explanations as rows of a file: Parquet, or JSON lines where pyarrow is missing; whole, or the old one stays."""
+"""Explanations as rows of a file: Parquet, or JSON lines where pyarrow is missing; whole, or not there at all."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,13 @@ from infopursuit.explanation import Explanation
 from infopursuit.files import replacing
 from infopursuit.trace import Trace
 
-NAME = "traces"
+PARQUET, LINES = "traces.parquet", "traces.jsonl"
+"""What traces are called, in the form that can be written here."""
 
 
-def row_of(explanation: Explanation, number: int, truth: Any = None) -> dict[str, Any]:
+def row_of(
+    explanation: Explanation, number: int, truth: Any = None, name: str | None = None, p_value: float | None = None
+) -> dict[str, Any]:
     """One input as a row: what came out, and the questions and answers, in the user's words, as JSON."""
     steps = [
         {
@@ -30,9 +33,11 @@ def row_of(explanation: Explanation, number: int, truth: Any = None) -> dict[str
     ]
     return {
         "input": number,
+        "name": name,
         "prediction": str(explanation.prediction),
         "probability": explanation.confidence,
         "label": None if truth is None else str(truth),
+        "p_value": p_value,
         "length": len(explanation),
         "stopped_because": explanation.stopped_because,
         "steps": json.dumps(steps, ensure_ascii=False, allow_nan=False),
@@ -40,39 +45,66 @@ def row_of(explanation: Explanation, number: int, truth: Any = None) -> dict[str
 
 
 class TraceFile:
-    """Where rows are written to, a trace at a time."""
+    """Where rows are written to, a trace at a time. first: the number of the first input."""
 
-    def __init__(self, path: Path, writer: Any) -> None:
-        self.path, self.n_rows, self._writer = path, 0, writer
+    def __init__(self, writer: Any, first: int) -> None:
+        self.n_rows, self._writer, self._first = 0, writer, first
 
-    def add(self, trace: Trace, truth: Any = None) -> None:
-        """Write the rows of a trace."""
+    def add(self, trace: Trace, truth: Any = None, names: Sequence[str] | None = None) -> None:
+        """Write the rows of a trace; with the true classes and what the inputs are called, where that is known."""
+        number, p_values = self._first + self.n_rows, trace.p_values
         rows = [
-            row_of(explanation, self.n_rows + i, None if truth is None else truth[i])
+            row_of(
+                explanation,
+                number + i,
+                None if truth is None else truth[i],
+                None if names is None else names[i],
+                None if p_values is None else float(p_values[i]),
+            )
             for i, explanation in enumerate(trace)
         ]
         self._writer(rows)
         self.n_rows += len(rows)
 
 
-@contextmanager
-def trace_file(folder: Path) -> Iterator[TraceFile]:
-    """``traces.parquet`` in a folder, or ``traces.jsonl`` where pyarrow is missing; whole, or not there at all."""
-    folder.mkdir(parents=True, exist_ok=True)
+def trace_name() -> str:
+    """`PARQUET`, or `LINES` where pyarrow is missing."""
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        import pyarrow  # noqa: F401
     except ImportError:
-        file = folder / f"{NAME}.jsonl"
-        with replacing(file) as beside, beside.open("w", encoding="utf-8") as stream:
+        return LINES
+    return PARQUET
+
+
+@contextmanager
+def trace_file(file: Path, first: int = 0) -> Iterator[TraceFile]:
+    """A file of rows, of the form that its name says."""
+    if file.suffix == Path(LINES).suffix:
+        with replacing(file) as beside, beside.open("w", encoding="utf-8") as lines:
             yield TraceFile(
-                file, lambda rows: stream.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
+                lambda rows: lines.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), first
             )
         return
-    texts = ("prediction", "label", "stopped_because", "steps")
-    kinds = {"input": pa.int64(), "probability": pa.float64(), "length": pa.int64()} | dict.fromkeys(texts, pa.string())
-    order = ("input", "prediction", "probability", "label", "length", "stopped_because", "steps")
-    schema = pa.schema([(name, kinds[name]) for name in order])
-    file = folder / f"{NAME}.parquet"
-    with replacing(file) as beside, pq.ParquetWriter(beside, schema) as writer:
-        yield TraceFile(file, lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema)))
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema(
+        [
+            ("input", pa.int64()),
+            ("name", pa.string()),
+            ("prediction", pa.string()),
+            ("probability", pa.float64()),
+            ("label", pa.string()),
+            ("p_value", pa.float64()),
+            ("length", pa.int64()),
+            ("stopped_because", pa.string()),
+            ("steps", pa.string()),
+        ]
+    )
+    # through a stream of our own: what the system says about a full disk is then heard as it is
+    with (
+        replacing(file) as beside,
+        beside.open("wb") as stream,
+        pq.ParquetWriter(stream, schema, compression="zstd") as writer,
+    ):
+        yield TraceFile(lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema)), first)

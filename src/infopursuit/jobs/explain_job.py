@@ -1,0 +1,176 @@
+"""Explaining many inputs as a job: in parts, on one process or on many, going on where it was stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from infopursuit.engine import Pursuit
+from infopursuit.jobs.engines import Engine, Make, Unit, as_engine
+from infopursuit.jobs.job_folder import HIDDEN, JobFolder
+from infopursuit.jobs.sources import Place, Source
+from infopursuit.progress import Progress
+from infopursuit.report.summary import Summary
+from infopursuit.report.trace_files import trace_file, trace_name
+from infopursuit.storage import MANIFEST, load_pursuit, save
+
+FEWEST, MOST_PARTS = 1_000, 10_000
+"""A part has at least so many inputs, and more where there would be more parts than so many."""
+BEFORE = "explain from Python: ip.load({!r}, functions=...).explain(X)"
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What a job has made.
+
+    folder, traces: where it is. summary: what the inputs have in common. n_parts: how many there are. n_kept: those
+    that an earlier run had finished. seconds: of this run. pursuit, source: what was asked about what.
+    """
+
+    folder: Path
+    traces: Path
+    summary: Summary
+    n_parts: int
+    n_kept: int
+    seconds: float
+    pursuit: Pursuit
+    source: Source
+
+    def __repr__(self) -> str:
+        n = self.summary.n_inputs
+        return f"<{n:,} inputs explained in {self.n_parts} parts in {self.traces}>"
+
+
+def explain(
+    data: Any,
+    model: Any,
+    out: Any,
+    *,
+    engine: Engine | str = "local",
+    workers: int | None = None,
+    threads: int | None = None,
+    address: str | None = None,
+    label: str | None = None,
+    name: str | None = None,
+    inputs: int | None = None,
+    part: int | None = None,
+    again: bool = False,
+    progress: bool | None = None,
+) -> Explained:
+    """Explain every input of a file, a folder or a data set, and write the questions and answers as Parquet.
+
+    Called again after it was stopped, it goes on: finished parts are kept. The rows do not depend on the engine, nor on
+    how often it was stopped.
+
+    Parameters
+    ----------
+    data: a .csv, .tsv, .parquet or .npz file, a folder of Parquet files or of images, or the name of a data set.
+    model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
+    out: a folder; the rows are in its ``traces.parquet``, which is one table in many files.
+    engine: "local" or "ray", or an `Engine`. workers, threads, address: see `Engine`.
+    label: the column of a table that holds the true classes. name: that of what the inputs are called.
+    inputs: only so many, the first. part: inputs in a part, 1,000 or more where nothing is given.
+    again: forget what an earlier job has left in ``out``.
+    """
+    chosen = as_engine(engine, workers=workers, threads=threads, address=address)
+    begin = time.perf_counter()
+    for what, value in (("inputs", inputs), ("part", part)):
+        if value is not None and (type(value) is not int or value < 1):
+            raise ValueError(f"{what}={value!r} must be a whole number, 1 or more")
+    folder = Path(out)
+    job = JobFolder(folder, trace_name())
+    place = Place(str(data), label, name, str(folder.absolute() / HIDDEN))
+    with _on_disk(model) as saved:
+        about = {"model": _checksum(saved), "data": place.identity(), "inputs": inputs, "part": part}
+        job.begin(about, again=again)
+        where = saved if _is_path(model) else shutil.copytree(saved, folder / HIDDEN / "model", dirs_exist_ok=True)
+    place.prepare(progress=progress)
+    pursuit = load_pursuit(where, BEFORE.format(str(where)))
+    source = place.open(pursuit)
+    n = source.n_inputs if inputs is None else min(source.n_inputs, inputs)
+    if not n:
+        raise ValueError(f"{source.about} has no rows; there is nothing to explain")
+    size = part or max(FEWEST, -(-n // MOST_PARTS))
+    units = [{"number": i, "start": s, "stop": min(s + size, n)} for i, s in enumerate(range(0, n, size))]
+    summary, kept = Summary(), set[int]()
+    for told in job.all_finished(len(units)):
+        kept.add(told["number"])
+        summary.merge(Summary.from_spec(told["summary"]))
+    todo = [unit for unit in units if unit["number"] not in kept]
+    make: Make = partial(_make, str(where.absolute()), place, str(folder.absolute()), job.traces)
+    if chosen.kind == "local":  # all is open already
+        make = partial(Explainer, pursuit, source, job)
+    with Progress("explaining", n, show=progress, done=n - sum(u["stop"] - u["start"] for u in todo)) as shown:
+        for unit, told in chosen.run(make, todo):
+            summary.merge(Summary.from_spec(told["summary"]))
+            shown.advance(unit["stop"] - unit["start"])
+    if summary.n_inputs != n:
+        raise RuntimeError(f"{summary.n_inputs} inputs were counted instead of {n}; begin {folder} again")
+    took = time.perf_counter() - begin
+    return Explained(folder, folder / job.traces, summary, len(units), len(kept), took, pursuit, source)
+
+
+class Explainer:
+    """Explains a part: what a worker does."""
+
+    def __init__(self, pursuit: Pursuit, source: Source, job: JobFolder) -> None:
+        self.pursuit, self.source, self.job = pursuit, source, job
+        self.at_once = at_once(pursuit)
+
+    def __call__(self, unit: Unit) -> dict[str, Any]:
+        """Write the rows of a part, and tell what they have in common."""
+        number, summary = unit["number"], Summary()
+        finished = self.job.finished(number)
+        if finished is not None:  # by a worker that died before it could tell
+            return finished
+        with trace_file(self.job.part(number), unit["start"]) as rows:
+            for start in range(unit["start"], unit["stop"], self.at_once):
+                some = self.source.read(start, min(start + self.at_once, unit["stop"]))
+                trace = self.pursuit.run(some.X, progress=False)
+                summary.add(trace, some.y)
+                rows.add(trace, some.y, some.names)
+        return self.job.finish(number, {"summary": summary.to_spec()})
+
+
+def at_once(pursuit: Pursuit, most: int = 1_000, numbers: int = 2**26) -> int:
+    """Inputs that are asked together: fewer where there are many classes and questions, so that their trace stays
+    within a quarter of a gigabyte or so."""
+    return max(1, min(most, numbers // (len(pursuit.classes) * min(len(pursuit.queries), 1_000))))
+
+
+def _make(model: str, place: Place, folder: str, traces: str) -> Explainer:
+    """An explainer in another process, which has only names; what it opens it opens once."""
+    pursuit = load_pursuit(model, BEFORE.format(model))
+    return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
+
+
+@contextmanager
+def _on_disk(model: Any) -> Iterator[Path]:
+    """The folder of a model; one that is not saved yet is, for as long as this lasts."""
+    if _is_path(model):
+        yield Path(model)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        save(model, folder)
+        yield Path(folder)
+
+
+def _is_path(model: Any) -> bool:
+    return isinstance(model, (str, os.PathLike))
+
+
+def _checksum(folder: Path) -> str:
+    """Of a saved model; its manifest has the checksums of all the rest."""
+    file = folder / MANIFEST
+    if not file.is_file():
+        raise FileNotFoundError(f"{folder} has no {MANIFEST}; give a folder that save() wrote")
+    return hashlib.sha256(file.read_bytes()).hexdigest()
