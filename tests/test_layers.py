@@ -32,7 +32,7 @@ LAYERS = (
     {"datasets", "plots"},
     {"shipped"},
     {"evaluation"},
-    {"overview"},
+    {"overview", "hardening"},
     {"fitting", "deployment"},
     {"linting"},
     {"demo", "report", "server", "asking_text"},

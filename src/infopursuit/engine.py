@@ -610,6 +610,12 @@ class Pursuit:
             parents = together[:, 0]
             step = loop.send(Branches(parents, step.query[parents], together[:, 1:]))
 
+    def forget(self) -> Pursuit:
+        """Forget the queries that were chosen so far; what follows is then the same as in a new process, to the last
+        bit. (Chosen beside other histories, a gain differs in its last digits.)"""
+        self._remembered.clear()
+        return self
+
     def session(self, history: Iterable[tuple[Any, Any]] = ()) -> Session:
         """One input whose answers come from outside, one at a time; ``history`` are answers that are known already."""
         from infopursuit.session import Session

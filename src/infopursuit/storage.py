@@ -25,7 +25,7 @@ from infopursuit.answerers.reliability import Reliability
 from infopursuit.card import training_data, versions, write_card
 from infopursuit.engine import Pursuit, check_count
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.files import write_atomically
+from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.models.vae import VAE
@@ -93,6 +93,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
     }
     manifest["sha256"] = _own_checksum(manifest)
     folder.mkdir(parents=True, exist_ok=True)
+    sweep_leftovers(folder)
     write_atomically(folder / manifest["tensors"]["file"], payload)
     write_atomically(folder / CARD, write_card(thing).encode())
     write_atomically(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain).encode())

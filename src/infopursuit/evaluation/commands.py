@@ -24,8 +24,9 @@ BENCH_EXAMPLES = (
     "infopursuit bench --histories 20 --out results",
     "infopursuit bench animals",
     "infopursuit bench serve --model animals --people 200 --seconds 60",
+    "infopursuit bench kills --page RELIABILITY.md",
 )
-SPEED, ANIMALS, SERVE = "speed", "animals", "serve"
+SPEED, ANIMALS, SERVE, KILLS = "speed", "animals", "serve", "kills"
 TRAIN_SUMMARY = "train the generative model of an experiment; stopped and called again, it goes on"
 TRAIN_EXAMPLES = ("infopursuit train fashion --out fashion-vae.safetensors",)
 REPRODUCE_SUMMARY = "run one of the paper's experiments, from the data to a table of results"
@@ -41,10 +42,11 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=[SPEED, ANIMALS, SERVE],
+        choices=[SPEED, ANIMALS, SERVE, KILLS],
         default=SPEED,
         metavar="WHAT",
-        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: under load",
+        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: under load, "
+        f"{KILLS}: what is left of work that was killed",
     )
     _add_out(parser)
     parser.add_argument(
@@ -54,6 +56,8 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", default=ANIMALS, metavar="MODEL", help="what to serve, as `serve` takes it (default: animals)")
     add("--people", type=_positive, default=200, metavar="N", help="who answer a server at once (default: 200)")
     add("--seconds", type=_positive, default=60, metavar="N", help="for how long they do (default: 60)")
+    add("--kills", type=_positive, default=20, metavar="N", help="of each task (default: 20)")
+    add("--page", type=Path, default=None, metavar="FILE", help="a page whose tables are written anew")
 
 
 def run_bench(args: argparse.Namespace) -> int:
@@ -63,8 +67,14 @@ def run_bench(args: argparse.Namespace) -> int:
         bench_animals(folder=args.out, say=say)
     elif args.what == SERVE:
         bench_serve(args.model, people=args.people, seconds=args.seconds, folder=args.out, say=say)
+    elif args.what == KILLS:
+        from infopursuit.hardening.kills import bench_kills
+
+        bench_kills(args.kills, folder=args.out, say=say)
     else:
         bench(folder=args.out, say=say, n_histories=args.histories)
+    if args.page is not None:
+        say(f"{args.page}: {', '.join(update_page(args.page, args.out)) or 'nothing to write'}")
     return 0
 
 

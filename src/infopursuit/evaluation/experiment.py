@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.evaluation.machine import write_result
-from infopursuit.files import write_atomically
+from infopursuit.files import sweep_leftovers, write_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +37,10 @@ class Experiment:
     _begin: float = field(default_factory=time.perf_counter, compare=False)
     _earlier: dict[Path, float] = field(default_factory=dict, compare=False)
     """Seconds that parts took which an earlier run has made."""
+
+    def __post_init__(self) -> None:
+        for folder in (self.folder, self.folder / PARTS / self.name):
+            sweep_leftovers(folder)
 
     def part(self, name: str, settings: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` returns, JSON data, or what it returned in an earlier run with the same settings.

@@ -132,6 +132,7 @@ class Explainer:
         finished = self.job.finished(number)
         if finished is not None:  # by a worker that died before it could tell
             return finished
+        self.pursuit.forget()  # a part must not depend, in its last digits, on what was done before it
         with trace_file(self.job.part(number), unit["start"]) as rows:
             for start in range(unit["start"], unit["stop"], self.at_once):
                 some = self.source.read(start, min(start + self.at_once, unit["stop"]))

@@ -22,7 +22,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from infopursuit.files import write_atomically
+from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.models.augmentation import Moves
 from infopursuit.models.vae import VAE, log_evidence
 from infopursuit.progress import Progress
@@ -121,6 +121,8 @@ def train(
     state = _State(0, math.inf, -1, 0.0, [], {})
     file = None if checkpoint is None else Path(checkpoint)
     name = _fingerprint(model, values, labels, training)
+    if file is not None:
+        sweep_leftovers(file.parent)
     if file is not None and file.exists():
         state = _read(file, name, networks, optimizer)
         say(f"going on from step {state.step} of {total} in {file}")
