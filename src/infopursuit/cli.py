@@ -16,7 +16,7 @@ from infopursuit.deployment import card_command, drift_command
 from infopursuit.evaluation import commands as measure
 from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
-from infopursuit.jobs import explain_command
+from infopursuit.jobs import explain_command, sweep_command
 from infopursuit.linting import lint_command
 from infopursuit.overview import strategy_command
 from infopursuit.server import command as serve
@@ -54,6 +54,7 @@ COMMANDS: tuple[Command, ...] = (
         evaluate_command.run,
         evaluate_command.EXAMPLES,
     ),
+    Command("sweep", sweep_command.SUMMARY, sweep_command.add_arguments, sweep_command.run, sweep_command.EXAMPLES),
     Command("drift", drift_command.SUMMARY, drift_command.add_arguments, drift_command.run, drift_command.EXAMPLES),
     Command("card", card_command.SUMMARY, card_command.add_arguments, card_command.run, card_command.EXAMPLES),
     Command(

@@ -2,5 +2,6 @@
 
 from infopursuit.jobs.engines import Engine
 from infopursuit.jobs.explain_job import Explained, explain
+from infopursuit.jobs.sweep import Sweep, Swept, sweep
 
-__all__ = ["Engine", "Explained", "explain"]
+__all__ = ["Engine", "Explained", "Sweep", "Swept", "explain", "sweep"]

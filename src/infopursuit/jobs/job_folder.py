@@ -23,10 +23,11 @@ HIDDEN = ".job"
 
 @dataclass(frozen=True)
 class JobFolder:
-    """A folder for a job. traces: the name of what it writes."""
+    """A folder for a job. traces: the name of what it writes. suffix: of its files; None: as the name has it."""
 
     folder: Path
     traces: str
+    suffix: str | None = None
 
     def begin(self, about: dict[str, Any], *, again: bool = False) -> bool:
         """Make it the folder of a job, or find that it is; True if there was one to go on with.
@@ -64,7 +65,7 @@ class JobFolder:
 
     def part(self, number: int) -> Path:
         """Where the rows of a part go."""
-        return self.folder / self.traces / f"part-{number:06d}{Path(self.traces).suffix}"
+        return self.folder / self.traces / f"part-{number:06d}{self.suffix or Path(self.traces).suffix}"
 
     def finish(self, number: int, told: dict[str, Any]) -> dict[str, Any]:
         """Say that a part is finished, and what came of it."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -65,6 +66,8 @@ class Place:
     label: str | None
     name: str | None
     folder: str
+    base: str = field(default_factory=os.getcwd)
+    """Where names of files begin: workers may be elsewhere."""
 
     def prepare(self, *, progress: bool | None = None) -> None:
         """Turn a large file into one of which any part can be read, unless that has been done."""
@@ -97,7 +100,7 @@ class Place:
     @property
     def path(self) -> Path:
         """As a file, whether it is one or not."""
-        return Path(self.data).expanduser()
+        return Path(self.base) / Path(self.data).expanduser()
 
     @property
     def staged(self) -> Path | None:
@@ -199,7 +202,8 @@ class Whole:
         else:
             if place.name is not None:
                 raise ValueError(f"name={place.name!r} is a column of a table, and {place.data} is none")
-            found: Examples = read_examples(place.data, pursuit, label=place.label, labelled=False)
+            where = str(path) if path.is_file() else place.data
+            found: Examples = read_examples(where, pursuit, label=place.label, labelled=False)
             self._rows, self.about = Rows(found.X, found.y, None), found.source
         self.n_inputs = len(self._rows.X)
 

@@ -1,0 +1,221 @@
+"""Sweeps: the same data fitted and evaluated with several models, seeds, folds and confidences, each on any worker.
+
+A run is one model, one seed and one fold: it is fitted on the other folds, and asks about the inputs of its own as far
+as the strictest confidence wants; what the others come to is read off the same traces. Finished runs are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import t
+
+from infopursuit import datasets
+from infopursuit.datasets.folds import fold_numbers
+from infopursuit.datasets.table_files import is_table_file
+from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.evaluation.curve import Point, confidence_curve
+from infopursuit.evaluation.data_files import is_dataset
+from infopursuit.files import write_atomically
+from infopursuit.fitting.labelled import label_table
+from infopursuit.jobs.engines import Engine, Unit, as_engine
+from infopursuit.jobs.job_folder import JobFolder
+from infopursuit.jobs.sources import Place
+from infopursuit.progress import Progress
+from infopursuit.stopping import Confidence, MaxQueries
+
+EPSILONS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
+MODELS = ("auto", "table", "empirical", "vae")
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One model with one epsilon over all runs.
+
+    accuracy, length: means over runs, with (low, high) t intervals from the spread between runs, None where there is
+    but one. Folds share inputs to learn from, so that the intervals are somewhat narrow. errors: standard errors of the
+    two, 0 for one run.
+    """
+
+    model: str
+    epsilon: float
+    accuracy: float
+    accuracy_interval: tuple[float, float] | None
+    length: float
+    length_interval: tuple[float, float] | None
+    errors: tuple[float, float]
+    n_runs: int
+    n_inputs: int
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What `sweep` has made. rows: one for each model and epsilon. n_kept: runs that an earlier call had finished."""
+
+    folder: Path
+    rows: tuple[Swept, ...]
+    n_runs: int
+    n_kept: int
+    seconds: float
+
+    def curves(self) -> dict[str, list[Point]]:
+        """For each model its points, as `infopursuit.plots.trade_off` draws them."""
+        return {
+            model: [
+                Point(row.epsilon, row.accuracy, row.errors[0], row.length, row.errors[1], row.n_inputs)
+                for row in self.rows
+                if row.model == model
+            ]
+            for model in dict.fromkeys(row.model for row in self.rows)
+        }
+
+
+def sweep(
+    data: Any,
+    out: Any,
+    *,
+    label: str | None = None,
+    models: Sequence[str] = ("auto",),
+    epsilons: Sequence[float] = EPSILONS,
+    seeds: Sequence[int] = (0,),
+    folds: int = 5,
+    most_queries: int | None = None,
+    engine: Engine | str = "local",
+    workers: int | None = None,
+    threads: int | None = None,
+    address: str | None = None,
+    again: bool = False,
+    progress: bool | None = None,
+) -> Sweep:
+    """Fit and evaluate with every model, seed and fold; what was stopped goes on.
+
+    Parameters
+    ----------
+    data: a .csv, .tsv or .parquet file with a column ``label``, or the name of a data set, whose training part is used:
+        what is chosen by a sweep may then be reported on its test part.
+    out: a folder for the runs and ``sweep.json``.
+    models: of `InformationPursuitClassifier`. epsilons: of `Confidence`. seeds: of the fit and of the folds.
+    folds: the inputs are cut into so many parts, each tested on once.
+    most_queries: a pursuit asks no more.
+    engine, workers, threads, address: see `Engine`.
+    """
+    begin = time.perf_counter()
+    chosen = as_engine(engine, workers=workers, threads=threads, address=address)
+    _check(models, epsilons, seeds, folds)
+    place = Place(str(data), label, None, "")
+    settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "most_queries": most_queries}
+    job = JobFolder(Path(out).absolute(), "runs", ".json")
+    job.begin({"data": place.identity(), "models": list(models), "seeds": list(seeds), **settings}, again=again)
+    units = [
+        {"number": i, "model": model, "seed": seed, "fold": fold}
+        for i, (model, seed, fold) in enumerate(
+            (model, seed, fold) for model in models for seed in seeds for fold in range(folds)
+        )
+    ]
+    found = {told["number"]: told for told in job.all_finished(len(units))}
+    n_kept = len(found)
+    make = partial(Runner, place, settings, job)
+    with Progress("runs", len(units), show=progress, done=n_kept) as shown:
+        for unit, told in chosen.run(make, [unit for unit in units if unit["number"] not in found]):
+            found[unit["number"]] = told
+            shown.advance()
+    rows = tuple(_rows([found[i] for i in range(len(units))]))
+    content = {
+        "settings": {"models": list(models), "seeds": list(seeds), **settings},
+        "rows": [asdict(r) for r in rows],
+    }
+    write_atomically(Path(out) / "sweep.json", f"{json.dumps(content, indent=1)}\n".encode())
+    return Sweep(Path(out), rows, len(units), n_kept, time.perf_counter() - begin)
+
+
+class Runner:
+    """What a worker does: one fit, and what every epsilon comes to. The data are read once."""
+
+    def __init__(self, place: Place, settings: dict[str, Any], job: JobFolder) -> None:
+        self.settings, self.job = settings, job
+        self.X, self.y = _read(place)
+
+    def __call__(self, unit: Unit) -> dict[str, Any]:
+        """One model, seed and fold."""
+        kept = self.job.finished(unit["number"])
+        if kept is not None:
+            return kept
+        fold = fold_numbers(self.y, n=self.settings["folds"], seed=unit["seed"])
+        learn, test = np.flatnonzero(fold != unit["fold"]), np.flatnonzero(fold == unit["fold"])
+        strictest, most = min(self.settings["epsilons"]), self.settings["most_queries"]
+        rule = Confidence(strictest) if most is None else Confidence(strictest) | MaxQueries(most)
+        clf = InformationPursuitClassifier(model=unit["model"], stopping=rule, random_state=unit["seed"])
+        clf.fit(_rows_of(self.X, learn), self.y[learn])
+        trace = clf.explain(_rows_of(self.X, test))
+        points = confidence_curve(trace, self.y[test], self.settings["epsilons"])
+        told = {"model": unit["model"], "points": [asdict(point) for point in points]}
+        number = unit["number"]
+        write_atomically(self.job.part(number), f"{json.dumps({**unit, **told}, indent=1)}\n".encode())
+        return self.job.finish(number, told)
+
+
+def _check(models: Sequence[str], epsilons: Sequence[float], seeds: Sequence[int], folds: int) -> None:
+    for name, given in (("models", models), ("epsilons", epsilons), ("seeds", seeds)):
+        if isinstance(given, str) or not len(given) or len(set(given)) != len(given):
+            raise ValueError(f"{name}={given!r} must be a list of different entries, at least one")
+    strange = [model for model in models if model not in MODELS]
+    if strange:
+        raise ValueError(f"models has {strange[0]!r}; give some of {', '.join(MODELS)}")
+    if any(not 0 < epsilon < 1 for epsilon in epsilons):
+        raise ValueError(f"epsilons={list(epsilons)} must be numbers between 0 and 1")
+    if any(type(seed) is not int or seed < 0 for seed in seeds):
+        raise ValueError(f"seeds={list(seeds)} must be whole numbers, 0 or more")
+    if type(folds) is not int or folds < 2:
+        raise ValueError(f"folds={folds!r} must be a whole number, 2 or more")
+
+
+def _read(place: Place) -> tuple[Any, Any]:
+    """Inputs and labels."""
+    if not place.path.is_file() and is_dataset(place.data):
+        found = datasets.load(place.data)
+        return found.x_train, np.asarray(found.y_train)
+    if not is_table_file(place.path):
+        raise ValueError(f"{place.data} is no table; give a .csv, .tsv or .parquet file, or the name of a data set")
+    if place.label is None:
+        raise ValueError(f"label is missing; say which column of {place.data} is to be found out")
+    table = label_table(place.path, place.label, facts=False)
+    return table.X, table.labels
+
+
+def _rows_of(X: Any, rows: Any) -> Any:
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return [X[i] for i in rows] if isinstance(X, (list, tuple)) else X[rows]
+
+
+def _rows(runs: Sequence[dict[str, Any]]) -> list[Swept]:
+    rows = []
+    for model in dict.fromkeys(run["model"] for run in runs):
+        those = [run["points"] for run in runs if run["model"] == model]
+        for i, first in enumerate(those[0]):
+            points = [points[i] for points in those]
+            right, right_error, between = _mean([point["accuracy"] for point in points])
+            asked, asked_error, lengths = _mean([point["length"] for point in points])
+            if between is not None:
+                between = max(between[0], 0.0), min(between[1], 1.0)
+            n, errors = sum(point["n_inputs"] for point in points), (right_error, asked_error)
+            rows.append(Swept(model, first["epsilon"], right, between, asked, lengths, errors, len(points), n))
+    return rows
+
+
+def _mean(values: Sequence[float]) -> tuple[float, float, tuple[float, float] | None]:
+    """The mean, its standard error, and its interval."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, 0.0, None
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values)))
+    half = error * float(t.ppf((1 + LEVEL) / 2, len(values) - 1))
+    return mean, error, (mean - half, mean + half)
