@@ -24,8 +24,9 @@ BENCH_EXAMPLES = (
     "infopursuit bench --histories 20 --out results",
     "infopursuit bench animals",
     "infopursuit bench serve --model animals --people 200 --seconds 60",
+    "infopursuit bench hostile --folders 1000 --seed 0",
 )
-SPEED, ANIMALS, SERVE = "speed", "animals", "serve"
+SPEED, ANIMALS, SERVE, HOSTILE = "speed", "animals", "serve", "hostile"
 TRAIN_SUMMARY = "train the generative model of an experiment; stopped and called again, it goes on"
 TRAIN_EXAMPLES = ("infopursuit train fashion --out fashion-vae.safetensors",)
 REPRODUCE_SUMMARY = "run one of the paper's experiments, from the data to a table of results"
@@ -41,10 +42,11 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=[SPEED, ANIMALS, SERVE],
+        choices=[SPEED, ANIMALS, SERVE, HOSTILE],
         default=SPEED,
         metavar="WHAT",
-        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: under load",
+        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: under load, "
+        f"{HOSTILE}: altered model folders, which are refused or load rightly",
     )
     _add_out(parser)
     parser.add_argument(
@@ -54,6 +56,8 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", default=ANIMALS, metavar="MODEL", help="what to serve, as `serve` takes it (default: animals)")
     add("--people", type=_positive, default=200, metavar="N", help="who answer a server at once (default: 200)")
     add("--seconds", type=_positive, default=60, metavar="N", help="for how long they do (default: 60)")
+    add("--folders", type=_positive, default=1000, metavar="N", help="altered model folders (default: 1000)")
+    add("--seed", type=int, default=0, metavar="N", help="of how they are altered (default: 0)")
 
 
 def run_bench(args: argparse.Namespace) -> int:
@@ -63,6 +67,10 @@ def run_bench(args: argparse.Namespace) -> int:
         bench_animals(folder=args.out, say=say)
     elif args.what == SERVE:
         bench_serve(args.model, people=args.people, seconds=args.seconds, folder=args.out, say=say)
+    elif args.what == HOSTILE:
+        from infopursuit.hardening.model_folders import bench_hostile
+
+        return bench_hostile(args.folders, args.seed, folder=args.out, say=say)
     else:
         bench(folder=args.out, say=say, n_histories=args.histories)
     return 0
