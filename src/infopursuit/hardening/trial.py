@@ -103,6 +103,8 @@ def check(thing: Model) -> None:
     for _ in range(N_STEPS):
         question = session.question
         if question is None:
+            if session.stopped_because is None:
+                raise Broken("nothing is asked, and nobody knows why")
             break
         if not all(isinstance(text, str) for text in (question.name, question.sentence, question.choices[0])):
             raise Broken(f"question {question.index} is not made of texts")
@@ -133,6 +135,8 @@ def _answer(session: Session, choices: Sequence[int]) -> None:
 
 
 def _check_trace(trace: Trace) -> None:
+    if not all(trace.stopped_because):
+        raise Broken("a pursuit ended without a reason")
     if np.isinf(trace.gains).any():  # that of a question which was asked as a check is not known
         raise Broken("a gain is not finite")
     _check_posterior(trace.posteriors)
