@@ -105,7 +105,8 @@ def check_npy(path: Path, archive: zipfile.ZipFile, name: str) -> None:
         except BAD_HEADER as error:
             raise ValueError(f"{path} holds {name!r} in a form that is not read ({str(error)[:200]})") from None
         if dtype.hasobject:
-            raise ValueError(f"{path} holds {name!r} as objects of Python's, which may be code; save numbers or texts")
+            what = "objects of Python's may be code; save numbers or texts"
+            raise ValueError(f"{path} holds {name!r} in a form that is not read: {what}")
         claimed, size = math.prod(int(n) for n in shape) * dtype.itemsize, entry.file_size
         if min((int(n) for n in shape), default=0) < 0 or claimed > size - stream.tell():
             shown = str(shape)[:80]
