@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from infopursuit import __version__, ask, demo
 from infopursuit.deployment import card_command, drift_command
+from infopursuit.evaluation import bench_command, evaluate_command
 from infopursuit.evaluation import commands as measure
-from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
 from infopursuit.jobs import explain_command, sweep_command
 from infopursuit.linting import lint_command
@@ -74,7 +74,7 @@ COMMANDS: tuple[Command, ...] = (
         measure.REPRODUCE_EXAMPLES,
     ),
     Command("train", measure.TRAIN_SUMMARY, measure.add_train_arguments, measure.run_train, measure.TRAIN_EXAMPLES),
-    Command("bench", measure.BENCH_SUMMARY, measure.add_bench_arguments, measure.run_bench, measure.BENCH_EXAMPLES),
+    Command("bench", bench_command.SUMMARY, bench_command.add_arguments, bench_command.run, bench_command.EXAMPLES),
 )
 
 

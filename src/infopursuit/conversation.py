@@ -213,6 +213,8 @@ def save_session(session: Session, file: Path) -> None:
 
 def resume_session(pursuit: Pursuit, file: Path) -> Session:
     """A session that goes on where `save_session` left it; refused where it belongs to another model."""
+    if file.exists() and not file.is_file():  # who opens a pipe waits for ever
+        raise ValueError(f"{file} is no file but a folder, a pipe or a device; give a file that --save wrote")
     if file.stat().st_size > MOST_BYTES:
         raise ValueError(f"{file} has more than {MOST_BYTES} bytes; it is no saved session")
     try:
@@ -225,8 +227,8 @@ def resume_session(pursuit: Pursuit, file: Path) -> Session:
         raise ValueError(f"{file} belongs to another model: its classes or questions differ; name the one it is of")
     try:
         return pursuit.session([(step["query"], _read(step["answer"])) for step in data["history"]])
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{file} is damaged: {type(error).__name__}: {error}") from None
+    except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(f"{file} is damaged: {type(error).__name__}: {str(error)[:300]}") from None
 
 
 def _written(queries: QuerySet, query: int, answer: Said) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -243,11 +243,11 @@ class Explanation:
         """The explanation that `to_json` wrote."""
         try:
             data = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"this is not JSON: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"this is not JSON: {str(error)[:200]}") from None
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"this is not an explanation in the format {FORMAT!r} (found {found!r})")
+            raise ValueError(f"this is not an explanation in the format {FORMAT!r} (found {found!r:.80})")
         try:
             steps = tuple(
                 ExplanationStep(
@@ -262,7 +262,7 @@ class Explanation:
                 )
                 for step in data["steps"]
             )
-            return cls(
+            found = cls(
                 classes=tuple(data["classes"]),
                 prior=tuple(data["prior"]),
                 steps=steps,
@@ -273,8 +273,35 @@ class Explanation:
                 n_checks=data.get("n_checks", 0),
                 p_value=data.get("p_value"),
             )
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the explanation is damaged: {error}") from None
+            found._check()
+        except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise ValueError(f"the explanation is damaged: {' '.join(str(error).split())[:300]}") from None
+        return found
+
+    def _check(self) -> None:
+        """Refuse what no pursuit could have written: it may come from a stranger."""
+        posteriors = self.posteriors
+        if posteriors.dtype.kind not in "fiu" or posteriors.shape != (len(self) + 1, len(self.classes)):
+            raise ValueError("prior and posteriors must have a number for each class")
+        if not len(self.classes) or not ((posteriors >= 0) & (posteriors <= 1 + 1e-9)).all():
+            raise ValueError("prior and posteriors must be numbers from 0 to 1")
+        for k, step in enumerate(self.steps):
+            texts: tuple[Any, ...] = (step.name, step.sentence, step.said)
+            if not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"steps[{k}] must have name, sentence and said as texts")
+            numbers: tuple[Any, ...] = (step.gain, step.gain_error, 0.0 if step.cost is None else step.cost)
+            if not all(type(number) in (int, float) and not np.isinf(number) for number in numbers):
+                raise ValueError(f"steps[{k}] must have gain, gain_error and cost as numbers")
+            cells: tuple[Any, ...] = (step.query, *(step.answer or ()), *step.atoms)
+            if not all(type(cell) is int for cell in cells):
+                raise ValueError(f"steps[{k}] must have query, answer and atoms as whole numbers")
+        stop, n_checks, shape = (cast(Any, each) for each in (self.stopped_because, self.n_checks, self.shape))
+        if not isinstance(stop, str) or type(n_checks) is not int or not 0 <= n_checks <= len(self):
+            raise ValueError("stopped_because must be a text, and n_checks at most the number of steps")
+        if shape is not None and (len(shape) != 2 or not all(type(n) is int and n > 0 for n in shape)):
+            raise ValueError("shape must be two whole numbers, or null")
+        if self.p_value is not None and not 0 <= self.p_value <= 1:
+            raise ValueError("p_value must be a number from 0 to 1, or null")
 
     def _cost_in_words(self) -> str:
         cost = self.cost

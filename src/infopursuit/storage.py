@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 import safetensors.torch
-import torch
-from safetensors import SafetensorError
 
+from infopursuit import model_files
 from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.answerers.reliability import Reliability
@@ -26,6 +25,7 @@ from infopursuit.card import training_data, versions, write_card
 from infopursuit.engine import Pursuit, check_count
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically
+from infopursuit.model_files import FORMAT, VERSION, damaged, own_checksum, read_manifest, read_tensors
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.models.vae import VAE
@@ -41,11 +41,7 @@ from infopursuit.types import DamagedModel
 
 logger = logging.getLogger(__name__)
 
-FORMAT, VERSION = "infopursuit.model", 2
-"""Version 2 has a temper, which a reader of version 1 would leave out without a word; without one, 1 is written."""
-MANIFEST, CARD = "manifest.json", "CARD.md"
-MOST_MANIFEST = 256 * 2**20
-"""A manifest larger than this many bytes is refused before it is read."""
+MANIFEST, CARD = model_files.MANIFEST, "CARD.md"
 
 
 def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
@@ -91,7 +87,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
         },
         "classifier": extra,
     }
-    manifest["sha256"] = _own_checksum(manifest)
+    manifest["sha256"] = own_checksum(manifest, default=_plain)
     folder.mkdir(parents=True, exist_ok=True)
     sweep_leftovers(folder)
     write_atomically(folder / manifest["tensors"]["file"], payload)
@@ -111,13 +107,18 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
     saved.
     """
     folder = Path(path)
-    manifest = _read_manifest(folder)
+    manifest = read_manifest(folder)
+    part = "tensors"
     try:
-        tensors = _read_tensors(folder, manifest["tensors"])
+        tensors = read_tensors(folder, manifest["tensors"])
+        part = "model"
         model = model_from_parts(manifest["model"], tensors)
+        part = "queries"
         queries = query_builders.from_spec(manifest["queries"]["kind"], manifest["queries"]["spec"], functions)
         queries = words_from_spec(queries, manifest["queries"].get("wording", {}))
+        part = "classes"
         classes = _labels_from_spec(manifest["classes"])
+        part = "pursuit"
         pursuit = Pursuit(
             model if device is None else model.to(device),
             queries,
@@ -133,14 +134,14 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
             pursuit = pursuit.with_temper(Temper.from_spec(manifest["pursuit"]["temper"]))
         if "reference" in manifest["pursuit"]:
             pursuit = pursuit.with_reference(Reference.from_spec(manifest["pursuit"]["reference"]))
+        part = "classifier"
         return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
-    except DamagedModel:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         asked = manifest.get("queries")
-        if "functions" in str(error) and isinstance(asked, dict) and asked.get("kind") == "functions":
+        named = isinstance(asked, dict) and asked.get("kind") == "functions"
+        if named and isinstance(error, ValueError) and "functions" in str(error):
             raise
-        raise DamagedModel(f"{folder} is damaged: {type(error).__name__}: {error}") from error
+        raise damaged(folder, part, error) from error
 
 
 # ---- reading
@@ -165,52 +166,6 @@ def load_pursuit(path: Any, instead: str) -> Pursuit:
     """The pursuit in a folder, for a command; see `load_for_command`."""
     thing = load_for_command(path, instead)
     return thing if isinstance(thing, Pursuit) else thing.pursuit_
-
-
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    file = folder / MANIFEST
-    if not file.is_file():
-        raise FileNotFoundError(f"{folder} has no {MANIFEST}; give a folder that save() wrote")
-    if file.stat().st_size > MOST_MANIFEST:
-        raise DamagedModel(f"{file} has {file.stat().st_size} bytes, more than {MOST_MANIFEST}; it is not a manifest")
-    try:
-        manifest = json.loads(file.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise DamagedModel(f"{file} is not JSON, it may be cut off or altered: {error}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise DamagedModel(f"{file} is not a model of this package: it does not say format {FORMAT!r}")
-    found = manifest.get("version")
-    if not isinstance(found, int) or found < 1:
-        raise DamagedModel(f"{file} has version {found!r}; expected a whole number from 1 to {VERSION}")
-    if found > VERSION:
-        raise DamagedModel(f"{file} has format version {found}, newer than {VERSION}; update infopursuit to read it")
-    try:
-        agrees = manifest.get("sha256") == _own_checksum(manifest)
-    except RecursionError:
-        raise DamagedModel(f"{file} was altered: it is nested too deeply") from None
-    if not agrees:
-        raise DamagedModel(f"{file} was altered: its checksum does not agree with its content")
-    return manifest
-
-
-def _read_tensors(folder: Path, entry: dict[str, Any]) -> dict[str, torch.Tensor]:
-    name = entry["file"]
-    if not isinstance(name, str) or Path(name).name != name or name.startswith(".") or "\\" in name:
-        raise DamagedModel(f"the manifest names the tensor file {name!r}, which is not a plain file name")
-    file = folder / name
-    if not file.is_file():
-        raise DamagedModel(f"{file} is missing; copy the whole folder")
-    if file.stat().st_size != entry["bytes"]:
-        raise DamagedModel(
-            f"{file} has {file.stat().st_size} bytes instead of {entry['bytes']}; it was cut off or altered"
-        )
-    payload = file.read_bytes()
-    if hashlib.sha256(payload).hexdigest() != entry["sha256"]:
-        raise DamagedModel(f"{file} was altered: its checksum does not agree with the manifest")
-    try:
-        return safetensors.torch.load(payload)
-    except SafetensorError as error:
-        raise DamagedModel(f"{file} is not a safetensors file: {error}") from None
 
 
 def _settings(spec: dict[str, Any]) -> dict[str, Any]:
@@ -347,12 +302,6 @@ def _likeness_spec(pursuit: Pursuit) -> dict[str, Any]:
     """Checks and what is usual, where there is something to say."""
     spec: dict[str, Any] = {"checks": pursuit.checks} if pursuit.checks else {}
     return {**spec, "reference": pursuit.reference.to_spec()} if isinstance(pursuit.reference, Reference) else spec
-
-
-def _own_checksum(manifest: dict[str, Any]) -> str:
-    content = {key: value for key, value in manifest.items() if key != "sha256"}
-    text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=_plain)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _plain(value: Any) -> Any:

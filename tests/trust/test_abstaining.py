@@ -100,13 +100,13 @@ def test_saved_and_loaded(clf, digits, tmp_path):
 
 
 def test_a_folder_with_a_damaged_reference_is_refused(clf, tmp_path):
-    from infopursuit import storage
+    from infopursuit import model_files
 
     clf.save(tmp_path)
     file = tmp_path / "manifest.json"
     manifest = json.loads(file.read_text())
     manifest["pursuit"]["reference"]["surprises"] = [3.0, 1.0] * 20
-    manifest["sha256"] = storage._own_checksum(manifest)
+    manifest["sha256"] = model_files.own_checksum(manifest)
     file.write_text(json.dumps(manifest))
     with pytest.raises(ip.DamagedModel, match="reference"):
         ip.load(tmp_path)

@@ -8,7 +8,7 @@ from boastful import repeated_answers, too_sure
 from sklearn.base import clone
 
 import infopursuit as ip
-from infopursuit.storage import _own_checksum
+from infopursuit.model_files import own_checksum
 from infopursuit.temper import Temper
 from infopursuit.trust.guarantee import NotGuaranteed
 
@@ -200,7 +200,7 @@ def test_hostile_numbers_are_refused(calibrated, tmp_path, path, value):
     for name in path[:-1]:
         entry = entry[name]
     entry[path[-1]] = value
-    manifest["sha256"] = _own_checksum(manifest)
+    manifest["sha256"] = own_checksum(manifest)
     file.write_text(json.dumps(manifest))
     with pytest.raises(ip.DamagedModel):
         ip.load(tmp_path)

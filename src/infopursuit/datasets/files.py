@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import lzma
 import os
 import sys
 import zipfile
@@ -13,6 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.datasets import guarded
+from infopursuit.datasets.guarded import PACKED, check_file, check_npy, check_size, open_text
+
+BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, lzma.LZMAError)
+"""What is raised where a zip file is damaged, has a password, or is packed in a way that nobody knows."""
 VARIABLE = "INFOPURSUIT_DATA"
 """The environment variable that names the data folder."""
 
@@ -54,30 +61,31 @@ def not_found(name: str, advice: str) -> FileNotFoundError:
 
 def read_bytes(path: Path) -> bytes:
     """All of a file, unpacked if its name ends in ``.gz``."""
+    check_size(check_file(path), path.stat().st_size)
     if path.suffix != ".gz":
         return path.read_bytes()
     try:
         with gzip.open(path, "rb") as file:
-            return file.read()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            content = file.read(guarded.MOST_BYTES + 1)
+    except PACKED as error:
         raise _bad_gzip(path, error) from None
+    check_size(path, len(content))
+    return content
 
 
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 text, with their ends; unpacked if its name ends in ``.gz``."""
     try:
         # utf-8-sig passes over the mark that some programs put in front; csv wants the line ends as they are
-        opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+        with open_text(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as file:
             yield from file
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise _bad_gzip(path, error) from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not a text in UTF-8 ({error})") from None
 
 
 def read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
     """Some arrays of an npz file; no pickles are read. A file that is broken or lacks an array is refused by name."""
+    _check_npz(path, (*needed, *optional))
     try:
         with path.open("rb") as file:
             content = np.load(file, allow_pickle=False)
@@ -91,7 +99,7 @@ def read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str] = ())
                 )
             wanted = [*needed, *(key for key in optional if key in content.files)]
             return {key: _read(content, key, path) for key in wanted}
-    except (zipfile.BadZipFile, EOFError) as error:
+    except BAD_ZIP as error:
         raise ValueError(f"{path} is not a readable npz file ({error}); fetch it again") from None
     except ValueError as error:
         if str(path) in str(error):
@@ -117,10 +125,25 @@ def check_array(array: Any, shape: Sequence[int | None], kinds: str, what: str) 
     return array
 
 
+def _check_npz(path: Path, wanted: Sequence[str]) -> None:
+    """Refuse an npz file that would not fit, or whose arrays claim more than it has; other files are left to numpy."""
+    if not zipfile.is_zipfile(check_file(path)):
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_size(path, sum(entry.file_size for entry in archive.infolist()))
+            names = set(archive.namelist())
+            for key in wanted:
+                if f"{key}.npy" in names:
+                    check_npy(path, archive, key)
+    except (*BAD_ZIP, OSError) as error:
+        raise ValueError(f"{path} is not a readable npz file ({error}); fetch it again") from None
+
+
 def _read(content: Any, key: str, path: Path) -> Any:
     try:
         return content[key]
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+    except (*BAD_ZIP, OSError) as error:
         raise ValueError(f"{path} is damaged at {key!r} ({error}); fetch it again") from None
     except ValueError as error:
         raise ValueError(f"{path} holds {key!r} in a form that is not read ({error})") from None

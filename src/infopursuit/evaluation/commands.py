@@ -1,13 +1,10 @@
-"""``infopursuit bench``, ``reproduce`` and ``train``: the measurements behind RESULTS.md, each in one command."""
+"""``infopursuit reproduce`` and ``train``: the experiments behind RESULTS.md, each in one command."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from infopursuit.evaluation.animal_game import bench_animals
-from infopursuit.evaluation.bench import bench
-from infopursuit.evaluation.bench_serve import bench_serve
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.pages import update_page
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, train_images
@@ -18,15 +15,6 @@ from infopursuit.terminal import Terminal
 FOLDER = Path("benchmarks/results")
 ALL = "all"
 
-BENCH_SUMMARY = "measure speed, and how often the short cuts miss the best query"
-BENCH_EXAMPLES = (
-    "infopursuit bench",
-    "infopursuit bench --histories 20 --out results",
-    "infopursuit bench animals",
-    "infopursuit bench serve --model animals --people 200 --seconds 60",
-    "infopursuit bench kills --page RELIABILITY.md",
-)
-SPEED, ANIMALS, SERVE, KILLS = "speed", "animals", "serve", "kills"
 TRAIN_SUMMARY = "train the generative model of an experiment; stopped and called again, it goes on"
 TRAIN_EXAMPLES = ("infopursuit train fashion --out fashion-vae.safetensors",)
 REPRODUCE_SUMMARY = "run one of the paper's experiments, from the data to a table of results"
@@ -37,52 +25,11 @@ REPRODUCE_EXAMPLES = (
 )
 
 
-def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``bench``."""
-    parser.add_argument(
-        "what",
-        nargs="?",
-        choices=[SPEED, ANIMALS, SERVE, KILLS],
-        default=SPEED,
-        metavar="WHAT",
-        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: under load, "
-        f"{KILLS}: what is left of work that was killed",
-    )
-    _add_out(parser)
-    parser.add_argument(
-        "--histories", type=_positive, default=120, metavar="N", help="histories to compare on (default: 120)"
-    )
-    add = parser.add_argument
-    add("--model", default=ANIMALS, metavar="MODEL", help="what to serve, as `serve` takes it (default: animals)")
-    add("--people", type=_positive, default=200, metavar="N", help="who answer a server at once (default: 200)")
-    add("--seconds", type=_positive, default=60, metavar="N", help="for how long they do (default: 60)")
-    add("--kills", type=_positive, default=20, metavar="N", help="of each task (default: 20)")
-    add("--page", type=Path, default=None, metavar="FILE", help="a page whose tables are written anew")
-
-
-def run_bench(args: argparse.Namespace) -> int:
-    """Measure and tell."""
-    say = Terminal().say
-    if args.what == ANIMALS:
-        bench_animals(folder=args.out, say=say)
-    elif args.what == SERVE:
-        bench_serve(args.model, people=args.people, seconds=args.seconds, folder=args.out, say=say)
-    elif args.what == KILLS:
-        from infopursuit.hardening.kills import bench_kills
-
-        bench_kills(args.kills, folder=args.out, say=say)
-    else:
-        bench(folder=args.out, say=say, n_histories=args.histories)
-    if args.page is not None:
-        say(f"{args.page}: {', '.join(update_page(args.page, args.out)) or 'nothing to write'}")
-    return 0
-
-
 def add_reproduce_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``reproduce``."""
     parser.add_argument("experiment", choices=[*RECIPES, ALL], metavar="EXPERIMENT", help=f"one of the list, or {ALL}")
-    _add_out(parser)
-    parser.add_argument("--inputs", type=_positive, default=None, metavar="N", help="only the first N test inputs")
+    add_out(parser)
+    parser.add_argument("--inputs", type=positive, default=None, metavar="N", help="only the first N test inputs")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of everything that is drawn (default: 0)")
     parser.add_argument("--page", type=Path, default=None, metavar="FILE", help="a page whose tables are written anew")
     parser.epilog = "\n".join(
@@ -127,13 +74,15 @@ def run_train(args: argparse.Namespace) -> int:
     return 0
 
 
-def _add_out(parser: argparse.ArgumentParser) -> None:
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """Where results go."""
     parser.add_argument(
         "--out", type=Path, default=FOLDER, metavar="DIR", help=f"where the JSON goes (default: {FOLDER})"
     )
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """A count that is given as an option."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")

@@ -56,7 +56,7 @@ def _made(rows: Mapping[str, Mapping[str, Any]], file: Path) -> TermsFile:
     requires: dict[str, list[Any]] = {}
     forbidden: list[str] = []
     for key, row in rows.items():
-        where = f"{key!r} in {file}"
+        where = f"{key!r:.80} in {file}"
         cost = _cost(row.get("cost"), where)
         needed, never = _requires(row.get("requires"), where), _forbidden(row.get("forbidden"), where)
         inside = str(row.get("group", "") or "").strip()
@@ -86,8 +86,8 @@ def _cost(value: Any, where: str) -> float | None:
         return None
     try:
         cost = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"the cost of {where} is {value!r}; expected a number of 0 or more") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"the cost of {where} is {value!r:.80}; expected a number of 0 or more") from None
     if not 0 <= cost < float("inf") or isinstance(value, bool):
         raise ValueError(f"the cost of {where} is {value!r}; expected a number of 0 or more")
     return cost
@@ -96,7 +96,7 @@ def _cost(value: Any, where: str) -> float | None:
 def _forbidden(value: Any, where: str) -> bool:
     said = str(value if value is not None else "").strip().lower()
     if said not in (*YES, *NO):
-        raise ValueError(f"forbidden of {where} is {value!r}; expected yes or no")
+        raise ValueError(f"forbidden of {where} is {value!r:.80}; expected yes or no")
     return said in YES
 
 
@@ -109,7 +109,7 @@ def _requires(value: Any, where: str) -> list[Any]:
     found: list[Any] = []
     for text in value if isinstance(value, list) else [value]:
         if not isinstance(text, str):
-            raise ValueError(f"{where} requires {text!r}; write it as: sex = female")
+            raise ValueError(f"{where} requires {text!r:.80}; write it as: sex = female")
         for part in filter(str.strip, text.split("&")):
             other, equals, choices = part.rpartition("=")
             if not equals:
@@ -117,7 +117,7 @@ def _requires(value: Any, where: str) -> list[Any]:
                 continue
             several = [choice.strip() for choice in choices.split("|") if choice.strip()]
             if not other.strip() or not several:
-                raise ValueError(f"{where} requires {part.strip()!r}; write it as: sex = female")
+                raise ValueError(f"{where} requires {part.strip()!r:.80}; write it as: sex = female")
             found.append((other.strip(), several))
     return found
 
@@ -134,11 +134,13 @@ def _from_csv(text: str, file: Path) -> dict[str, dict[str, Any]]:
         key_at = next((head.index(name) for name in QUERY if name in head), None)
         strange = [name for i, name in enumerate(head) if i != key_at and name not in FIELDS]
         if key_at is None or strange or len(head) < 2:
-            raise ValueError(f"{file} begins with {first.strip()!r}; expected the columns query, {', '.join(FIELDS)}")
+            begin = first.strip()
+            raise ValueError(f"{file} begins with {begin!r:.80}; expected the columns query, {', '.join(FIELDS)}")
         for row in reader:
             if any(cell.strip() for cell in row):
                 cells = {name: row[i].strip() for i, name in enumerate(head) if i < len(row)}
-                _enter(rows, row[key_at].strip(), cells, f"line {reader.line_num} of {file}")
+                key = row[key_at].strip() if key_at < len(row) else ""
+                _enter(rows, key, cells, f"line {reader.line_num} of {file}")
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num} of {file} is not CSV: {error}") from None
     return rows
@@ -170,7 +172,7 @@ def _from_json(text: str, file: Path) -> dict[str, dict[str, Any]]:
         raise ValueError(f"{file} holds no mapping; write it as: {{query: {{cost: 5}}}}")
     rows: dict[str, dict[str, Any]] = {}
     for key, value in data.items():
-        _enter(rows, str(key), value if isinstance(value, dict) else {"cost": value}, f"{key!r} of {file}")
+        _enter(rows, str(key), value if isinstance(value, dict) else {"cost": value}, f"{key!r:.80} of {file}")
     return rows
 
 
@@ -178,8 +180,8 @@ def _enter(rows: dict[str, dict[str, Any]], key: str, fields: dict[str, Any], wh
     if not key:
         raise ValueError(f"{where} names no query")
     if key in rows:
-        raise ValueError(f"{where} has {key!r} a second time; leave one of the two out")
+        raise ValueError(f"{where} has {key!r:.80} a second time; leave one of the two out")
     strange = [name for name in fields if name.lower() not in (*FIELDS, *QUERY)]
     if strange:
-        raise ValueError(f"{where} has {strange[0]!r}; expected {', '.join(FIELDS)}")
+        raise ValueError(f"{where} has {strange[0]!r:.80}; expected {', '.join(FIELDS)}")
     rows[key] = {name.lower(): value for name, value in fields.items()}

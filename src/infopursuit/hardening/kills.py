@@ -35,14 +35,16 @@ def bench_kills(
             say(f"{task.name}: {task.about}")
             rows.append(kill(task, made, n_kills, random.Random(f"{seed} {task.name}"), say))
             say(f"{task.name}: {rows[-1]}")
+    same = all(row["same as undisturbed"] == row["brought to an end"] for row in rows)
     result = {
         "experiment": "kills",
+        "passed": same and not any(row["half-written files left over"] for row in rows),
         "seed": seed,
         "seconds": round(time.perf_counter() - begin, 1),
         "tables": {"Processes killed with SIGKILL and started again": rows},
         "tasks": {task.name: task.about for task in tasks},
     }
-    write_result(folder, "kills", f"infopursuit bench kills --kills {n_kills}", result)
+    write_result(folder, "kills", f"infopursuit bench kills --number {n_kills}", result)
     return result
 
 

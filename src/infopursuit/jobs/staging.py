@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from infopursuit.datasets.table_files import csv_options
+from infopursuit.datasets.guarded import check_npy
+from infopursuit.datasets.table_files import open_csv
 from infopursuit.files import replacing
 from infopursuit.jobs.parquet_rows import import_parquet
 from infopursuit.progress import Progress
@@ -17,8 +18,6 @@ from infopursuit.progress import Progress
 CHUNK = 20_000
 """Rows of a table that are in memory at once; fewer where the table is wide."""
 CELLS = 4_000_000
-MOST_LINE = 2**24
-"""Bytes of a line at most."""
 
 
 def stage_table(path: Path, file: Path, *, progress: bool | None = None) -> None:
@@ -27,25 +26,23 @@ def stage_table(path: Path, file: Path, *, progress: bool | None = None) -> None
     It is read twice: whether a column holds numbers is only known at its end.
     """
     pa, pq = import_parquet()
-    options = csv_options(path)
-    size = max(1, path.stat().st_size)
     names, kinds, n_rows = list[str](), dict[str, set[str]](), 0
-    with Progress(f"looking through {path.name}", size, show=progress) as shown:
-        for frame in _chunks(path, options, shown):
+    with Progress(f"rows of {path.name} looked at", 0, show=progress) as shown:
+        for frame in _chunks(path, {}, shown):
             names, n_rows = [str(name) for name in frame.columns], n_rows + len(frame)
             for name, kind in zip(names, (_kind(frame[column]) for column in frame.columns), strict=True):
                 kinds.setdefault(name, set()).add(kind)
     chosen = {name: _common(found) for name, found in kinds.items()}
     forms = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "text": pa.string(), "none": pa.float64()}
     schema = pa.schema([(name, forms[chosen[name]]) for name in names])
-    texts = {name: str for name, kind in chosen.items() if kind == "text"}
+    texts: dict[str, type] = {name: str for name, kind in chosen.items() if kind == "text"}
     with (
-        Progress(f"preparing {path.name}", size, show=progress) as shown,
+        Progress(f"rows of {path.name} prepared", n_rows, show=progress) as shown,
         replacing(file) as beside,
         beside.open("wb") as stream,
         pq.ParquetWriter(stream, schema, compression="zstd") as writer,
     ):
-        for frame in _chunks(path, {**options, "dtype": texts}, shown):
+        for frame in _chunks(path, texts, shown):
             for name in names:
                 if chosen[name] in ("float", "none"):
                     frame[name] = frame[name].astype("float64")
@@ -54,6 +51,8 @@ def stage_table(path: Path, file: Path, *, progress: bool | None = None) -> None
 
 def stage_array(path: Path, name: str, file: Path) -> None:
     """An array of an npz file as a file of its own, which need not be read whole."""
+    with zipfile.ZipFile(path) as archive:
+        check_npy(path, archive, name)
     with (
         zipfile.ZipFile(path) as archive,
         archive.open(f"{name}.npy") as packed,
@@ -63,24 +62,18 @@ def stage_array(path: Path, name: str, file: Path) -> None:
         shutil.copyfileobj(packed, stream, 2**20)
 
 
-def _chunks(path: Path, options: dict[str, Any], shown: Progress) -> Iterator[Any]:
+def _chunks(path: Path, texts: dict[str, type], shown: Progress) -> Iterator[Any]:
+    """The table, some rows at a time; columns in ``texts`` as they are written."""
     import pandas as pd
 
-    try:
-        wide = len(pd.read_csv(path, nrows=0, **{k: v for k, v in options.items() if k != "dtype"}).columns)
-        rows = max(1, min(CHUNK, CELLS // max(wide, 1)))
-        done = 0
-        with pd.read_csv(path, chunksize=rows, low_memory=False, **options) as reader:
+    with open_csv(path) as (stream, options):
+        wide = max(1, len(pd.read_csv(stream, nrows=0, **options).columns))
+    with open_csv(path) as (stream, options):
+        rows = max(1, min(CHUNK, CELLS // wide))
+        with pd.read_csv(stream, chunksize=rows, low_memory=False, dtype=texts, **options) as reader:
             for frame in reader:
                 yield frame
-                at = getattr(getattr(reader.handles, "handle", None), "buffer", None)
-                now = at.tell() if at is not None and not path.name.endswith(".gz") else done
-                shown.advance(max(0, now - done))
-                done = max(now, done)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path} cannot be read as a table: {error}") from None
+                shown.advance(len(frame))
 
 
 def _kind(column: Any) -> str:

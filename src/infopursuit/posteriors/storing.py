@@ -11,6 +11,8 @@ from infopursuit.posteriors.smc import SMC
 
 MOST_BYTES = 8 * 2**30
 """Memory that the draws of saved settings may take: more is refused before any is taken."""
+MOST_STEPS = 10_000
+"""Steps and moves of a chain that saved settings may ask for: more would not end while somebody waits."""
 
 
 def posterior_to_spec(settings: SMC | Langevin, model: VAE) -> dict[str, Any]:
@@ -30,6 +32,9 @@ def posterior_from_spec(spec: dict[str, Any], model: VAE) -> SMC | Langevin:
 
 
 def _check_memory(settings: SMC | Langevin, model: VAE) -> None:
+    for step in ("n_moves", "n_steps", "burn_in"):
+        if getattr(settings, step, 0) > MOST_STEPS:
+            raise ValueError(f"{step}={getattr(settings, step)} is more than {MOST_STEPS:,}; choose fewer")
     if isinstance(settings, SMC):
         n_draws, name = settings.n_draws + settings.n_own, "n_draws and n_own"
     else:

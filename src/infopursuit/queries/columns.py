@@ -11,6 +11,7 @@ import numpy as np
 from infopursuit.queries.fields import Field, choose_field, field_from_spec, field_to_spec
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.recipe import Recipe
+from infopursuit.queries.stated import flag, texts
 from infopursuit.queries.tables import Table, read_table
 from infopursuit.queries.weights import check_weights
 from infopursuit.types import UNKNOWN, IntArray
@@ -74,8 +75,12 @@ class Columns(QuerySet):
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Columns:
+        names = texts(spec, "columns")
         fields = [field_from_spec(field) for field in spec["fields"]]
-        return cls(spec["columns"], fields, named=bool(spec["named"]), sentences=spec["sentences"])
+        strange = [field.name for field in fields if field.name not in names]
+        if strange or not fields:
+            raise ValueError(f"fields has {strange[:1]!r:.80}; expected one or more, each called like a column")
+        return cls(names, fields, named=flag(spec, "named"), sentences=texts(spec, "sentences"))
 
     def _positions(self, table: Table) -> dict[str, int]:
         """Where each column of the training table lies in this one."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.stated import flag, rows_of_texts, texts
 from infopursuit.queries.tables import is_frame, read_table
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -59,7 +60,8 @@ class Concepts(QuerySet):
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Concepts:
-        return cls(spec["names"], spec["sentences"], spec["choices"], bool(spec["presence"]))
+        choices = None if spec["choices"] is None else rows_of_texts(spec, "choices")
+        return cls(texts(spec, "names"), texts(spec, "sentences"), choices, flag(spec, "presence"))
 
     def _matrix(self, X: Any) -> FloatArray:
         """(B, Q) the numbers of a dense X."""

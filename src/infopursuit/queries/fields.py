@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from infopursuit.queries import stated
 from infopursuit.queries.choices import YES_NO
 from infopursuit.queries.tables import Column
 from infopursuit.queries.thresholds import choose_thresholds, format_date, format_number
@@ -206,10 +209,24 @@ def field_to_spec(field: Field) -> dict[str, Any]:
 
 
 def field_from_spec(spec: dict[str, Any]) -> Field:
-    """The field that ``field_to_spec`` wrote."""
-    options = {key: tuple(v) if isinstance(v, list) else v for key, v in spec.items() if key != "kind"}
-    field: Field = FIELDS[spec["kind"]](**options)
-    return field
+    """The field that ``field_to_spec`` wrote, checked as if a stranger had written it."""
+    name, kind = stated.text(spec, "name"), stated.text(spec, "kind")
+    if kind == "yes_no":
+        return YesNoField(name)
+    if kind == "category":
+        categories = stated.texts(spec, "categories", different=True)
+        rest = stated.texts(spec, "rest", different=True)
+        return CategoryField(name, tuple(categories), tuple(rest), stated.flag(spec, "yes_no"))
+    thresholds = spec["thresholds"]
+    if not isinstance(thresholds, list) or not all(type(t) in (int, float) and math.isfinite(t) for t in thresholds):
+        raise ValueError(f"thresholds of {name!r:.80} is {thresholds!r:.80}; expected a list of numbers")
+    if any(low >= high for low, high in pairwise(thresholds)):
+        raise ValueError(f"thresholds of {name!r:.80} are not in ascending order")
+    if kind == "date":
+        return DateField(name, tuple(thresholds), stated.flag(spec, "time_of_day"))
+    if kind == "number":
+        return NumberField(name, tuple(thresholds))
+    raise ValueError(f"kind is {kind!r:.80}; the kinds of fields are {', '.join(FIELDS)}")
 
 
 def _choose_categories(column: Column, weights: FloatArray, yes_no: bool, max_categories: int) -> CategoryField | None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from infopursuit.queries.choices import YES_NO
 from infopursuit.queries.missing import is_missing
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.stated import texts
 from infopursuit.types import UNKNOWN, IntArray
 
 Threshold = float | Mapping[str, float] | None
@@ -87,7 +88,7 @@ class Functions(QuerySet):
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Functions:
         """The saved query set with its functions: the mapping, or the one callable, that it was made of."""
-        names = [str(name) for name in spec["names"]]
+        names = texts(spec, "names")
         what = "one callable" if spec["single"] else f"a mapping from each of {_shown(names)} to its callable"
         remedy = f"functions are not saved; give functions=..., {what}"
         if functions is None:

@@ -12,6 +12,7 @@ import numpy as np
 from infopursuit.queries.choices import YES_NO, JointChoices
 from infopursuit.queries.queryset import MAX_ANSWERS, QuerySet
 from infopursuit.queries.recipe import Recipe
+from infopursuit.queries.stated import flag, texts
 from infopursuit.queries.wording import near, words_from_spec, words_to_spec
 from infopursuit.types import UNKNOWN, Answer, IntArray
 
@@ -157,8 +158,11 @@ class Panels(QuerySet):
     def from_spec(cls, spec: dict[str, Any], base: QuerySet) -> Panels:
         """The panels that `to_spec` described, of a base that is there again."""
         base = words_from_spec(base, spec["base"].get("wording", {}))
-        found = cls(base, dict(spec["groups"]), bool(spec["alone"]))
-        found.sentences = tuple(str(sentence) for sentence in spec["sentences"])
+        groups = dict(spec["groups"])
+        if not all(isinstance(name, str) for name in groups):
+            raise ValueError(f"groups is {spec['groups']!r:.80}; expected names, each with a list of queries")
+        found = cls(base, {name: texts(groups, name) for name in groups}, flag(spec, "alone"))
+        found.sentences = tuple(texts(spec, "sentences"))
         found._check_words()
         return found
 

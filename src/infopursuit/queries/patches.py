@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, overload
 
@@ -10,9 +11,12 @@ import numpy.typing as npt
 
 from infopursuit.queries.queryset import MAX_ANSWERS, QuerySet
 from infopursuit.queries.recipe import Recipe
+from infopursuit.queries.stated import counts
 from infopursuit.queries.weights import check_weights
 from infopursuit.types import UNKNOWN, IntArray
 
+MOST_PIXELS = 2**20
+"""Of an image: each is an atom and most are the corner of a patch, which has a name and a sentence."""
 ON, OFF, HIDDEN = "█", "·", "?"
 
 
@@ -34,6 +38,8 @@ class Patches(QuerySet):
             raise ValueError(
                 f"size={size} reveals {high * wide} pixels at once, 2**{high * wide} answers; use at most 16 (4 x 4)"
             )
+        if rows * columns > MOST_PIXELS:
+            raise ValueError(f"shape={shape} has {rows * columns} pixels, more than {MOST_PIXELS}; use smaller images")
         self.shape, self.size, self.stride, self.threshold = (rows, columns), (high, wide), stride, threshold
         tops, lefts = range(0, rows - high + 1, stride[0]), range(0, columns - wide + 1, stride[1])
         corners = [(r, c) for r in tops for c in lefts]
@@ -81,8 +87,12 @@ class Patches(QuerySet):
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Patches:
-        shape, size, stride = ((int(a), int(b)) for a, b in (spec["shape"], spec["size"], spec["stride"]))
-        return cls(shape, size, stride, None if spec["threshold"] is None else float(spec["threshold"]))
+        (rows, columns), (high, wide) = counts(spec, "shape", 2), counts(spec, "size", 2)
+        down, across = counts(spec, "stride", 2)
+        threshold = spec["threshold"]
+        if threshold is not None and (type(threshold) not in (int, float) or not math.isfinite(threshold)):
+            raise ValueError(f"threshold is {threshold!r:.80}; expected a number, or null")
+        return cls((rows, columns), (high, wide), (down, across), threshold)
 
 
 Pair = int | tuple[int, int]

@@ -15,6 +15,8 @@ from infopursuit.types import DamagedModel
 
 MOST_BYTES = 8 * 2**20
 """A wording file larger than this is refused before it is read."""
+MOST_YAML = 2 * 2**20
+"""The same for YAML, of which a megabyte takes seconds."""
 QUERY, SENTENCE, CHOICES = (
     ("query", "key", "column", "name"),
     ("sentence", "question", "wording"),
@@ -84,8 +86,11 @@ def read_text(file: Path, endings: Sequence[str], what: str) -> str:
     if file.suffix.lower() not in endings:
         known = " or ".join(ending for ending in endings if ending not in (".yml", ".tsv"))
         raise ValueError(f"{what}={str(file)!r} ends in {file.suffix.lower()!r}; give a {known} file")
-    if file.stat().st_size > MOST_BYTES:
-        raise ValueError(f"{file} has {file.stat().st_size:,} bytes, more than {MOST_BYTES:,}; is it a {what} file?")
+    size, most = file.stat().st_size, MOST_YAML if file.suffix.lower() in YAML else MOST_BYTES
+    if not file.is_file():  # who opens a pipe waits for ever
+        raise ValueError(f"{file} is no file but a folder, a pipe or a device; give a {what} file")
+    if size > most:
+        raise ValueError(f"{file} has {size:,} bytes, more than {most:,}; is it a {what} file?")
     try:
         return file.read_bytes().decode("utf-8-sig")  # spreadsheets put a byte-order mark first
     except UnicodeDecodeError as error:
@@ -134,7 +139,8 @@ def _from_csv(text: str, file: Path) -> dict[str, Wording]:
         ]
         query, sentence, choices = places
         if query is None or (sentence is None and choices is None):
-            raise ValueError(f"{file} begins with {first.strip()!r}; expected the columns query, sentence and choices")
+            begin = first.strip()
+            raise ValueError(f"{file} begins with {begin!r:.80}; expected the columns query, sentence and choices")
         for row in reader:
             if not any(cell.strip() for cell in row):
                 continue
@@ -152,7 +158,7 @@ def _pairs(text: str, where: str) -> dict[str, str]:
     for part in filter(str.strip, text.split("|")):
         old, equals, new = part.partition("=")
         if not equals or not old.strip() or not new.strip():
-            raise ValueError(f"{where} has the choices {text!r}; write them as: no = nein | yes = ja")
+            raise ValueError(f"{where} has the choices {text!r:.80}; write them as: no = nein | yes = ja")
         pairs[old.strip()] = new.strip()
     return pairs
 
@@ -167,9 +173,24 @@ def compose(text: str, file: Path) -> Any:
     except ImportError:
         raise ImportError(f"reading {file} needs pyyaml; pip install infopursuit[tables], or give a .csv") from None
     try:
-        return yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"{file} is not YAML: {error}") from None
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ValueError(f"{file} is not YAML: {' '.join(str(error).split())[:300]}") from None
+    _refuse_aliases(root, file)
+    return root
+
+
+def _refuse_aliases(root: Any, file: Path) -> None:
+    """A few aliases of aliases stand for billions of entries, and one of itself for ever more."""
+    waiting, seen = [root], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            line = node.start_mark.line + 1
+            raise ValueError(f"line {line} of {file} is used again with an alias (*name); write it out instead")
+        seen.add(id(node))
+        if node is not None and node.id != "scalar":
+            waiting += [each for entry in node.value for each in (entry if node.id == "mapping" else (entry,))]
 
 
 def _from_yaml(text: str, file: Path) -> dict[str, Wording]:

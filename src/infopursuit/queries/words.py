@@ -10,6 +10,7 @@ import numpy as np
 
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.recipe import Recipe
+from infopursuit.queries.stated import flag, rows_of_texts, texts
 from infopursuit.queries.tokens import StopWords, check_stop_words, read_texts, stemmer, stop_word_test, tokens
 from infopursuit.queries.weights import check_weights
 from infopursuit.types import UNKNOWN, IntArray
@@ -93,7 +94,11 @@ class Words(QuerySet):
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Words:
-        return cls(spec["stems"], spec["forms"], stem=bool(spec["stem"]), stop_words=spec["stop_words"])
+        stems, forms, passed = texts(spec, "stems", different=True), rows_of_texts(spec, "forms"), spec["stop_words"]
+        if len(forms) != len(stems) or not all(forms):
+            raise ValueError(f"forms has {len(forms)} entries for {len(stems)} stems; expected one or more of each")
+        stop_words = texts(spec, "stop_words") if isinstance(passed, list) else passed
+        return cls(stems, forms, stem=flag(spec, "stem"), stop_words=stop_words)
 
 
 @overload

@@ -1,0 +1,117 @@
+"""``infopursuit bench``: speed, load, hostile input and kills, each measured by one word."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from infopursuit.evaluation.animal_game import bench_animals
+from infopursuit.evaluation.bench import bench
+from infopursuit.evaluation.bench_hostile import bench_hostile
+from infopursuit.evaluation.bench_serve import bench_serve
+from infopursuit.evaluation.commands import add_out, positive
+from infopursuit.evaluation.pages import update_page
+from infopursuit.evaluation.soak import soak
+from infopursuit.terminal import Terminal
+
+SUMMARY = "measure speed, and what becomes of it under load, of hostile input and of what is killed"
+EXAMPLES = (
+    "infopursuit bench",
+    "infopursuit bench serve --model animals --people 200 --seconds 60",
+    "infopursuit bench kills --page RELIABILITY.md",
+)
+MISSED = 1
+"""Exit code where what was demanded did not come out."""
+
+Options = argparse.Namespace
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What it shows, and what takes it: whether all that was demanded came out."""
+
+    summary: str
+    take: Callable[[Options, Say], bool]
+
+
+def _speed(args: Options, say: Say) -> bool:
+    bench(folder=args.out, say=say, n_histories=args.histories)
+    return True
+
+
+def _animals(args: Options, say: Say) -> bool:
+    bench_animals(folder=args.out, say=say)
+    return True
+
+
+def _serve(args: Options, say: Say) -> bool:
+    bench_serve(args.model, people=args.people or 200, seconds=args.seconds or 60, folder=args.out, say=say)
+    return True
+
+
+def _soak(args: Options, say: Say) -> bool:
+    return bool(soak(people=args.people or 100, seconds=args.seconds or 600, folder=args.out, say=say)["passed"])
+
+
+def _requests(args: Options, say: Say) -> bool:
+    return bool(bench_hostile(args.number or 10_000, seed=args.seed, folder=args.out, say=say)["passed"])
+
+
+def _folders(args: Options, say: Say) -> bool:
+    from infopursuit.hardening.model_folders import bench_folders
+
+    return bench_folders(args.number or 1_000, args.seed, folder=args.out, say=say)
+
+
+def _kills(args: Options, say: Say) -> bool:
+    from infopursuit.hardening.kills import bench_kills
+
+    return bool(bench_kills(args.number or 20, folder=args.out, say=say, seed=args.seed)["passed"])
+
+
+def _jobs(args: Options, say: Say) -> bool:
+    from infopursuit.jobs.bench_jobs import bench_jobs
+
+    return bool(bench_jobs(args.number or 50_000, folder=args.out, say=say)["passed"])
+
+
+MEASUREMENTS = {
+    "speed": Measurement("how fast queries are chosen, and how often short cuts miss the best one", _speed),
+    "animals": Measurement("how often the animals that come along are found", _animals),
+    "serve": Measurement("a server whom --people answer for --seconds", _serve),
+    "soak": Measurement("the same for long: errors, times, memory (100 people, 600 seconds)", _soak),
+    "hostile-models": Measurement("altered model folders, which are refused or load rightly (1,000)", _folders),
+    "hostile-requests": Measurement("requests that no client should send (10,000)", _requests),
+    "kills": Measurement("what is left of work that was killed (20 kills of each task)", _kills),
+    "jobs": Measurement("one and two workers on Ray, and one that is killed (50,000 inputs)", _jobs),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``bench``."""
+    parser.add_argument(
+        "what", nargs="?", choices=list(MEASUREMENTS), default="speed", metavar="WHAT", help="one of the list (speed)"
+    )
+    add_out(parser)
+    add = parser.add_argument
+    add("--number", type=positive, metavar="N", help="of folders, requests, kills or inputs (as the list says)")
+    add("--seed", type=int, default=0, metavar="N", help="of what is hostile or killed (0)")
+    add("--histories", type=positive, default=120, metavar="N", help="speed: histories to compare on (120)")
+    add("--model", default="animals", metavar="MODEL", help="serve: what, as `serve` takes it (animals)")
+    add("--people", type=positive, metavar="N", help="serve, soak: who answer a server at once (200; soak: 100)")
+    add("--seconds", type=positive, metavar="N", help="serve, soak: for how long they do (60; soak: 600)")
+    add("--page", type=Path, metavar="FILE", help="a page whose tables are written anew")
+    listed = (f"  {name:<17} {measurement.summary}" for name, measurement in MEASUREMENTS.items())
+    parser.epilog = "\n".join(["measurements:", *listed, "", parser.epilog or ""])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and tell."""
+    say = Terminal().say
+    passed = MEASUREMENTS[args.what].take(args, say)
+    if args.page is not None:
+        say(f"{args.page}: {', '.join(update_page(args.page, args.out)) or 'nothing to write'}")
+    return 0 if passed else MISSED
