@@ -44,7 +44,11 @@ LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 PROGRAMS = {"demo", "report", "server", "cluster", "cli", "__main__"}  # these may ask the package for its version
 
 # What an extra needs may be imported at the top by modules that are themselves only imported inside functions.
-OF_AN_EXTRA = {"server/app.py": {"fastapi", "starlette"}, "server/schemas.py": {"pydantic"}}
+OF_AN_EXTRA = {
+    "server/app.py": {"fastapi", "starlette"},
+    "server/connection.py": {"h11", "uvicorn"},
+    "server/schemas.py": {"pydantic", "pydantic_core"},
+}
 
 CORE = {"numba", "numpy", "torch", "scipy", "sklearn", "safetensors"}
 OPTIONAL = (

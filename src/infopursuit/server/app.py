@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
@@ -14,14 +15,16 @@ from starlette.responses import HTMLResponse, JSONResponse
 
 from infopursuit import __version__
 from infopursuit.server import schemas
-from infopursuit.server.desk import Desk
-from infopursuit.server.guard import Guard
+from infopursuit.server.desk import Crowd, Desk
+from infopursuit.server.guard import HEALTH, MODEL_VERSION, Guard
 from infopursuit.server.inputs import read_inputs
 from infopursuit.server.limits import Limits, Problem
 from infopursuit.server.memory import Memory
 from infopursuit.server.metrics import Metrics
 from infopursuit.server.pages import read_pages
+from infopursuit.server.reload import Watch
 from infopursuit.server.shelf import Offer
+from infopursuit.server.token import Token
 from infopursuit.server.turn import explanation_of, question, read_history, turn
 from infopursuit.types import History, IntArray
 
@@ -34,6 +37,7 @@ REMEMBERED = 64 * 2**20
 REFUSED: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ProblemInfo, "description": text}
     for status, text in {
+        401: "the server wants a token, and the right one was not sent",
         404: "there is no such model",
         409: "answers that cannot all be true under the model",
         413: "the body is too long",
@@ -50,20 +54,31 @@ Name = Annotated[str, Path(description="the name of a model", max_length=64)]
 
 
 def create_app(
-    shelf: Mapping[str, Offer], limits: Limits | None = None, *, hosts: frozenset[str] | None = None
+    shelf: Mapping[str, Offer],
+    limits: Limits | None = None,
+    *,
+    hosts: frozenset[str] | None = None,
+    token: Token | None = None,
+    watch: Watch | None = None,
 ) -> FastAPI:
-    """The application that offers some models. ``hosts``: see `Guard`."""
+    """The application that offers some models. ``hosts``, ``token``: see `Guard`. ``watch``: what puts new versions on
+    the shelf; a request is answered by the version that is there when it comes."""
     limits, metrics = limits or Limits(), Metrics()
     memory: Memory[bytes] = Memory(REMEMBERED)
-    desks = {name: Desk(name, limits.waiting, limits.seconds) for name in shelf}
+    crowd = Crowd(limits.waiting_in_all)
+    desks = {name: Desk(name, limits.waiting, limits.seconds, crowd) for name in shelf}
     pages = read_pages()
-    described = {name: offer.describe() for name, offer in shelf.items()}
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         for name, offer in shelf.items():  # compile and fill what the first question would have to wait for
-            await desks[name].do(lambda offer=offer: turn(offer, (), 1, False))  # type: ignore[misc]
+            await desks[name].do(lambda offer=offer: _warm(offer), float("inf"))  # type: ignore[misc]
+        watching = None if watch is None else asyncio.create_task(watch.run(_warm))
         yield
+        if watching is not None:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
         for desk in desks.values():
             desk.close()
 
@@ -75,7 +90,8 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.add_middleware(Guard, limits=limits, metrics=metrics, hosts=hosts)
+    app.state.metrics, app.state.crowd = metrics, crowd
+    app.add_middleware(Guard, limits=limits, metrics=metrics, hosts=hosts, token=token, models=shelf)
     _tell_problems(app)
 
     def find(name: str) -> Offer:
@@ -84,7 +100,7 @@ def create_app(
             raise Problem(404, "there is no such model", field="name", value=name, remedy=f"the models are {known}")
         return shelf[name]
 
-    def told(name: str, items: list[schemas.HistoryItem]) -> History:
+    def told(offer: Offer, items: list[schemas.HistoryItem]) -> History:
         if len(items) > limits.history:
             raise Problem(
                 422,
@@ -93,27 +109,29 @@ def create_app(
                 value=f"{len(items)} answers",
                 remedy="leave some of them out",
             )
-        return read_history(find(name), [(item.query, item.answer) for item in items])
+        return read_history(offer, [(item.query, item.answer) for item in items])
 
     @app.get("/v1/models", response_model=schemas.ModelList, tags=["models"], summary="The models of this server")
     async def models() -> Response:
-        return JSONResponse({"models": list(described.values())})
+        return JSONResponse({"models": [offer.described for offer in shelf.values()]})
 
     @app.get(
         "/v1/models/{name}",
         response_model=schemas.ModelPage,
-        responses={404: REFUSED[404], 422: REFUSED[422]},
+        responses={status: REFUSED[status] for status in (401, 404, 422)},
         tags=["models"],
         summary="A model and its queries, some at a time",
     )
     async def model(
         name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=LISTED)] = 100
     ) -> Response:
-        pursuit = find(name).pursuit
+        offer = find(name)
+        pursuit = offer.pursuit
         end = min(offset + limit, len(pursuit.queries))
         listed = [question(pursuit, q) for q in range(min(offset, end), end)]
         after = end if listed and end < len(pursuit.queries) else None
-        return JSONResponse({**described[name], "queries": listed, "offset": offset, "next_offset": after})
+        content = {**offer.described, "queries": listed, "offset": offset, "next_offset": after}
+        return JSONResponse(content, headers=_by(offer))
 
     @app.post(
         "/v1/models/{name}/next",
@@ -123,15 +141,16 @@ def create_app(
         summary="What is believed after a history, and what to ask next",
     )
     async def following(name: Name, request: schemas.NextRequest) -> Response:
-        offer, history = find(name), told(name, request.history)
-        key = (name, history, request.top, request.explanation)
+        offer = find(name)
+        history = told(offer, request.history)
+        key = (name, offer.version, history, request.top, request.explanation)
         content = memory.find(key)
         if content is None:
             content = await desks[name].do(lambda: _dump(turn(offer, history, request.top, request.explanation)))
             memory.keep(key, content, len(content))
         else:
             metrics.remembered += 1
-        return Response(content, media_type="application/json")
+        return Response(content, media_type="application/json", headers=_by(offer))
 
     @app.post(
         "/v1/models/{name}/report",
@@ -141,10 +160,11 @@ def create_app(
         summary="A history as a page to keep: one HTML file that needs nothing else",
     )
     async def report(name: Name, request: schemas.ReportRequest) -> Response:
-        offer, history = find(name), told(name, request.history)
+        offer = find(name)
+        history = told(offer, request.history)
         content = await desks[name].do(lambda: explanation_of(offer, history).to_html().encode())
         headers = {"content-disposition": f'attachment; filename="explanation-{name}.html"'}
-        return Response(content, media_type="text/html; charset=utf-8", headers=headers)
+        return Response(content, media_type="text/html; charset=utf-8", headers={**headers, **_by(offer)})
 
     @app.post(
         "/v1/models/{name}/explain",
@@ -163,15 +183,18 @@ def create_app(
                 value=f"{len(request.inputs)} inputs",
                 remedy="send them in several requests",
             )
+        until = desks[name].deadline()
         values = await desks[name].do(lambda: read_inputs(offer, request.inputs))
         found: list[dict[str, Any]] = []
         for start in range(0, len(values), AT_A_TIME):
             some = values[start : start + AT_A_TIME]
-            found += await desks[name].do(lambda some=some: _explain(offer, some))  # type: ignore[misc]
-        return Response(_dump({"explanations": found}), media_type="application/json")
+            found += await desks[name].do(lambda some=some: _explain(offer, some), until)  # type: ignore[misc]
+        return Response(_dump({"explanations": found}), media_type="application/json", headers=_by(offer))
 
-    @app.get("/healthz", response_model=schemas.Health, tags=["operating"], summary="Whether the server can be asked")
-    async def health() -> Response:
+    @app.get(HEALTH, response_model=schemas.Health, tags=["operating"], summary="Whether the server can be asked")
+    async def health(request: Request) -> Response:
+        if token is not None and not token.is_shown(request.scope["headers"]):
+            return JSONResponse({"status": "ok", "version": None, "models": None})
         return JSONResponse({"status": "ok", "version": __version__, "models": list(shelf)})
 
     @app.get("/metrics", tags=["operating"], summary="Counts and times, for Prometheus")
@@ -196,6 +219,17 @@ def create_app(
     return app
 
 
+def _warm(offer: Offer) -> None:
+    """Compile and fill what the first question would have to wait for."""
+    turn(offer, (), 1, False)
+    _ = offer.described, offer.index_of, offer.classes
+
+
+def _by(offer: Offer) -> dict[str, str]:
+    """Which version of the model has answered."""
+    return {MODEL_VERSION: offer.version}
+
+
 def _explain(offer: Offer, values: IntArray) -> list[dict[str, Any]]:
     trace = offer.pursuit.run_values(values, progress=False)
     return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
@@ -205,10 +239,9 @@ def _tell_problems(app: FastAPI) -> None:
     """Everything that goes wrong is told in one form."""
 
     def tell(problem: Problem) -> Response:
-        headers = None if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
         media = "application/problem+json"
         content = json.dumps(problem.to_dict())
-        return Response(content, problem.status, headers=headers, media_type=media)
+        return Response(content, problem.status, headers=problem.headers(), media_type=media)
 
     @app.exception_handler(Problem)
     async def on_problem(request: Request, error: Problem) -> Response:
