@@ -7,16 +7,20 @@ from pathlib import Path
 
 from infopursuit.evaluation.animal_game import bench_animals
 from infopursuit.evaluation.bench import bench
+from infopursuit.evaluation.bench_hostile import bench_hostile
 from infopursuit.evaluation.bench_serve import bench_serve
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.pages import update_page
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, train_images
 from infopursuit.evaluation.recipes.registry import RECIPES
+from infopursuit.evaluation.soak import soak
 from infopursuit.evaluation.table import markdown, markdown_differences
 from infopursuit.terminal import Terminal
 
 FOLDER = Path("benchmarks/results")
 ALL = "all"
+MISSED = 1
+"""Exit code where what was demanded did not come out."""
 
 BENCH_SUMMARY = "measure speed, and how often the short cuts miss the best query"
 BENCH_EXAMPLES = (
@@ -24,8 +28,12 @@ BENCH_EXAMPLES = (
     "infopursuit bench --histories 20 --out results",
     "infopursuit bench animals",
     "infopursuit bench serve --model animals --people 200 --seconds 60",
+    "infopursuit bench soak --people 100 --seconds 600",
+    "infopursuit bench hostile-requests --requests 10000",
 )
-SPEED, ANIMALS, SERVE = "speed", "animals", "serve"
+SPEED, ANIMALS, SERVE, SOAK, HOSTILE_REQUESTS = "speed", "animals", "serve", "soak", "hostile-requests"
+CROWDS = {SERVE: (200, 60), SOAK: (100, 600)}
+"""How many people, and for how many seconds, where that is not said."""
 TRAIN_SUMMARY = "train the generative model of an experiment; stopped and called again, it goes on"
 TRAIN_EXAMPLES = ("infopursuit train fashion --out fashion-vae.safetensors",)
 REPRODUCE_SUMMARY = "run one of the paper's experiments, from the data to a table of results"
@@ -41,10 +49,11 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=[SPEED, ANIMALS, SERVE],
+        choices=[SPEED, ANIMALS, SERVE, SOAK, HOSTILE_REQUESTS],
         default=SPEED,
         metavar="WHAT",
-        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: under load",
+        help=f"{SPEED} (the default), {ANIMALS}: how often the animals that come along are found, {SERVE}: under load, "
+        f"{SOAK}: for long, {HOSTILE_REQUESTS}: what no client should send",
     )
     _add_out(parser)
     parser.add_argument(
@@ -52,17 +61,25 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("--model", default=ANIMALS, metavar="MODEL", help="what to serve, as `serve` takes it (default: animals)")
-    add("--people", type=_positive, default=200, metavar="N", help="who answer a server at once (default: 200)")
-    add("--seconds", type=_positive, default=60, metavar="N", help="for how long they do (default: 60)")
+    add("--people", type=_positive, metavar="N", help="who answer a server at once (default: 200; soak: 100)")
+    add("--seconds", type=_positive, metavar="N", help="for how long they do (default: 60; soak: 600)")
+    add("--requests", type=_positive, default=10_000, metavar="N", help="that are hostile (default: %(default)s)")
+    add("--seed", type=int, default=0, metavar="N", help="of the hostile requests (default: 0)")
 
 
 def run_bench(args: argparse.Namespace) -> int:
     """Measure and tell."""
     say = Terminal().say
+    usual = CROWDS.get(args.what, (1, 1))
+    people, seconds = args.people or usual[0], args.seconds or usual[1]
     if args.what == ANIMALS:
         bench_animals(folder=args.out, say=say)
     elif args.what == SERVE:
-        bench_serve(args.model, people=args.people, seconds=args.seconds, folder=args.out, say=say)
+        bench_serve(args.model, people=people, seconds=seconds, folder=args.out, say=say)
+    elif args.what == SOAK:
+        return 0 if soak(people=people, seconds=seconds, folder=args.out, say=say)["passed"] else MISSED
+    elif args.what == HOSTILE_REQUESTS:
+        return 0 if bench_hostile(args.requests, seed=args.seed, folder=args.out, say=say)["passed"] else MISSED
     else:
         bench(folder=args.out, say=say, n_histories=args.histories)
     return 0

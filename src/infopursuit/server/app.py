@@ -88,6 +88,7 @@ def create_app(
         description=" ".join(DESCRIPTION.split()),
         docs_url=None,  # the usual pages load their scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # a path that is nearly right is told to be wrong
         lifespan=lifespan,
     )
     app.state.metrics, app.state.crowd = metrics, crowd
