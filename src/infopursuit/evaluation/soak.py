@@ -20,7 +20,7 @@ from infopursuit.evaluation.served import Served, served
 from infopursuit.progress import Progress
 from infopursuit.terminal import table
 
-MIX = {"animals": 0.6, "mnist": 0.3, "digits": 0.1}
+MIX = {"animals": 0.5, "mnist": 0.3, "digits": 0.2}
 """Which model a game is played with."""
 THINKING = (1.0, 3.0)
 """Seconds that a person takes to read a question and to answer it, at random between these; nobody needs less."""

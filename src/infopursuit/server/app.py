@@ -32,7 +32,7 @@ AT_A_TIME = 4
 """Inputs that are explained together; between two such lots the questions of others have their turn."""
 LISTED = 500
 """Queries that are told at once."""
-REMEMBERED = 64 * 2**20
+REMEMBERED = 32 * 2**20
 """Bytes of answers that are remembered."""
 REFUSED: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.ProblemInfo, "description": text}

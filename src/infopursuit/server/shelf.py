@@ -18,7 +18,7 @@ from infopursuit.server.memory import Memory
 from infopursuit.storage import MANIFEST
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-STATES = 128 * 2**20
+STATES = 64 * 2**20
 """Bytes of states that are remembered for each model."""
 DIGITS = 12
 """Of the checksum that says which version of a model has answered."""
