@@ -47,6 +47,7 @@ PROGRAMS = {"demo", "report", "server", "cluster", "cli", "__main__"}  # these m
 OF_AN_EXTRA = {
     "server/app.py": {"fastapi", "starlette"},
     "server/connection.py": {"h11", "uvicorn"},
+    "server/problems.py": {"fastapi", "starlette"},
     "server/schemas.py": {"pydantic", "pydantic_core"},
 }
 

@@ -9,9 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 
 from infopursuit import __version__
 from infopursuit.server import schemas
@@ -22,6 +20,7 @@ from infopursuit.server.limits import Limits, Problem
 from infopursuit.server.memory import Memory
 from infopursuit.server.metrics import Metrics
 from infopursuit.server.pages import read_pages
+from infopursuit.server.problems import ANYWHERE, REFUSED, describe_problems, tell_problems
 from infopursuit.server.reload import Watch
 from infopursuit.server.shelf import Offer
 from infopursuit.server.token import Token
@@ -34,19 +33,6 @@ LISTED = 500
 """Queries that are told at once."""
 REMEMBERED = 32 * 2**20
 """Bytes of answers that are remembered."""
-REFUSED: dict[int | str, dict[str, Any]] = {
-    status: {"model": schemas.ProblemInfo, "description": text}
-    for status, text in {
-        401: "the server wants a token, and the right one was not sent",
-        404: "there is no such model",
-        409: "answers that cannot all be true under the model",
-        413: "the body is too long",
-        422: "something in the request does not fit",
-        429: "too many requests wait; see Retry-After",
-        503: "the model was busy for too long",
-        504: "it took too long",
-    }.items()
-}
 DESCRIPTION = """A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the
 whole history each time, and the same history always gets the same answer."""
 
@@ -93,7 +79,8 @@ def create_app(
     )
     app.state.metrics, app.state.crowd = metrics, crowd
     app.add_middleware(Guard, limits=limits, metrics=metrics, hosts=hosts, token=token, models=shelf)
-    _tell_problems(app)
+    tell_problems(app)
+    describe_problems(app)
 
     def find(name: str) -> Offer:
         if name not in shelf:
@@ -112,14 +99,20 @@ def create_app(
             )
         return read_history(offer, [(item.query, item.answer) for item in items])
 
-    @app.get("/v1/models", response_model=schemas.ModelList, tags=["models"], summary="The models of this server")
+    @app.get(
+        "/v1/models",
+        response_model=schemas.ModelList,
+        responses=ANYWHERE,
+        tags=["models"],
+        summary="The models of this server",
+    )
     async def models() -> Response:
         return JSONResponse({"models": [offer.described for offer in shelf.values()]})
 
     @app.get(
         "/v1/models/{name}",
         response_model=schemas.ModelPage,
-        responses={status: REFUSED[status] for status in (401, 404, 422)},
+        responses={**ANYWHERE, 404: REFUSED[404], 422: REFUSED[422]},
         tags=["models"],
         summary="A model and its queries, some at a time",
     )
@@ -198,7 +191,13 @@ def create_app(
             return JSONResponse({"status": "ok", "version": None, "models": None})
         return JSONResponse({"status": "ok", "version": __version__, "models": list(shelf)})
 
-    @app.get("/metrics", tags=["operating"], summary="Counts and times, for Prometheus")
+    @app.get(
+        "/metrics",
+        response_class=PlainTextResponse,
+        responses=ANYWHERE,
+        tags=["operating"],
+        summary="Counts and times, for Prometheus",
+    )
     async def measured() -> Response:
         waiting = [(name, desk.waiting) for name, desk in desks.items()]
         return Response(metrics.text(waiting), media_type="text/plain; version=0.0.4")
@@ -234,42 +233,6 @@ def _by(offer: Offer) -> dict[str, str]:
 def _explain(offer: Offer, values: IntArray) -> list[dict[str, Any]]:
     trace = offer.pursuit.run_values(values, progress=False)
     return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
-
-
-def _tell_problems(app: FastAPI) -> None:
-    """Everything that goes wrong is told in one form."""
-
-    def tell(problem: Problem) -> Response:
-        media = "application/problem+json"
-        content = json.dumps(problem.to_dict())
-        return Response(content, problem.status, headers=problem.headers(), media_type=media)
-
-    @app.exception_handler(Problem)
-    async def on_problem(request: Request, error: Problem) -> Response:
-        return tell(error)
-
-    @app.exception_handler(RequestValidationError)
-    async def on_invalid(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        place = first["loc"][1:]  # the first part says whether it is in the body, the path or the query
-        if "answer" in place:  # what comes after it says which of several forms was tried
-            place = place[: place.index("answer") + 1]
-        field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".") or "body"
-        if first["type"] == "json_invalid":
-            field, title = "body", "the body is not JSON"
-        else:
-            title = str(first["msg"])
-        remedy = f"see /docs for what {request.method} {request.url.path[:80]} takes"
-        return tell(Problem(422, title, field=field, value=first.get("input"), remedy=remedy))
-
-    @app.exception_handler(HTTPException)
-    async def on_http(request: Request, error: HTTPException) -> Response:
-        title = {404: "there is nothing here", 405: "this cannot be done here"}.get(error.status_code, error.detail)
-        return tell(
-            Problem(
-                error.status_code, title, field="path", value=request.url.path, remedy="see /docs for what there is"
-            )
-        )
 
 
 def _dump(data: Any) -> bytes:
