@@ -104,6 +104,7 @@ async def _run(server: Served, mix: dict[str, float], people: int, seconds: floa
             "requests_per_second": rate,
             "errors": pressed.errors,
             "statuses": dict(pressed.statuses),
+            "games_ended": pressed.games,
             **_times(pressed),
         },
         **_growth(looks),
