@@ -27,7 +27,7 @@ def test_what_comes_back_is_described(client, operation, mode):
     """Requests that fit the description, and requests that do not; half of them to a model that is there."""
     names = ("animals", "texts")
 
-    @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(case=operation.as_strategy(generation_mode=mode))
     def one(case):
         if "name" in (case.path_parameters or {}) and len(str(case.path_parameters["name"])) % 2 == 0:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from infopursuit.evaluation.hostile_http import MODEL, Hostile, request, slow_ones
+from infopursuit.evaluation.hostile_http import BROKEN, LONG, MODEL, Hostile, request, slow_ones
 from infopursuit.evaluation.hostile_requests import hostile_requests
 from infopursuit.evaluation.machine import write_result
 from infopursuit.evaluation.served import Served, served
@@ -27,6 +27,8 @@ MEMORY = 1024.0
 """MiB that the server may use at most."""
 BUSY = (503, 504)
 """What a server that has too much to do may say, beside 429."""
+CONTINUE = 100
+"""Comes before the answer, to those who wait for it before they send a body."""
 FAILURES = re.compile(r'"event": "(failed|complaint)"')
 OUTCOMES = ("answered", "refused", "busy", "closed", "wrong")
 
@@ -69,7 +71,7 @@ async def _run(server: Served, n: int, seed: int, n_slow: int, seconds: float) -
         kinds.setdefault(one.kind, Counter())[outcome] += 1
         statuses.update(told)
         if outcome == "wrong" and len(wrong) < 20:
-            wrong.append(f"{one.kind}: {list(told) or 'left hanging'} for {one.parts[0][:300]!r}")
+            wrong.append(f"{one.kind}: {list(told) or 'no answer'} for {one.parts[0][:300]!r}")
 
     waiting = hostile_requests(n, seed)
     with Progress("sending", n, show=True) as progress:
@@ -132,12 +134,13 @@ async def _send(port: int, one: Hostile) -> tuple[str, list[int]]:
         with contextlib.suppress(OSError, asyncio.CancelledError):
             await writer.wait_closed()
     statuses = [int(found) for found in re.findall(rb"HTTP/1\.1 (\d{3}) ", bytes(told))]
+    statuses = [status for status in statuses if status != CONTINUE]
     if hanging or any(
         (status >= 500 and status not in BUSY) or status < 200 or 300 <= status < 400 for status in statuses
     ):
         return "wrong", statuses
     if not statuses:
-        return "closed", statuses
+        return "closed" if one.kind in (*BROKEN, *LONG) else "wrong", statuses
     worst = max(statuses)
     return ("busy" if worst in BUSY else "refused" if worst >= 400 else "answered"), statuses
 
@@ -180,8 +183,8 @@ def _lines(result: dict[str, Any]) -> list[str]:
         "",
         *table(rows),
         "",
-        "answered: 2xx, the request was valid after all; refused: 4xx; busy: 503 or 504; closed: no answer where none",
-        "can be given; wrong: any other 5xx, 1xx, 3xx, or a connection left hanging",
+        "answered: 2xx, it was valid after all; refused: 4xx; busy: 503 or 504; closed: broken HTTP, unanswered;",
+        "wrong: any other status, no answer to what is HTTP, or a connection left hanging",
         f"statuses: {statuses}",
         f"the server is {'alive' if result['alive_afterwards'] else 'DEAD'}, "
         f"answers {'as before' if result['answers_as_before'] else 'OTHERWISE THAN BEFORE'}, "

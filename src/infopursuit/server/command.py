@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-history", type=_count, default=limits.history, metavar="N", help="answers (default: %(default)s)")
     add("--max-inputs", type=_count, default=limits.inputs, metavar="N", help="of one explain (default: %(default)s)")
     add("--max-waiting", type=_count, default=limits.waiting, metavar="N", help="for a model (default: %(default)s)")
-    add("--max-connections", type=_count, default=limits.connections, metavar="N", help="(default: %(default)s)")
+    add(
+        "--max-connections", type=_count, default=limits.connections, metavar="N", help="at once (default: %(default)s)"
+    )
     add("--timeout", type=_seconds, default=limits.seconds, metavar="S", help="of a request (default: %(default)g)")
     add("--grace", type=_count, default=limits.stopping, metavar="S", help="of a stop (default: %(default)s)")
 
