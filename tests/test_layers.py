@@ -48,7 +48,9 @@ PROGRAMS = {"demo", "report", "server", "jobs", "cli", "__main__"}  # these may 
 OF_AN_EXTRA = {
     "jobs/ray_data.py": {"threadpoolctl"},  # scikit-learn brings it along
     "server/app.py": {"fastapi", "starlette"},
-    "server/schemas.py": {"pydantic"},
+    "server/connection.py": {"h11", "uvicorn"},
+    "server/problems.py": {"fastapi", "starlette"},
+    "server/schemas.py": {"pydantic", "pydantic_core"},
 }
 
 CORE = {"numba", "numpy", "torch", "scipy", "sklearn", "safetensors"}

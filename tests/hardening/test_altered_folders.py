@@ -12,7 +12,7 @@ import safetensors.torch
 import infopursuit as ip
 from infopursuit import model_files, storage
 from infopursuit.cli import build_parser
-from infopursuit.evaluation.commands import run_bench
+from infopursuit.evaluation.bench_command import run as run_bench
 from infopursuit.hardening import alterations, manifest_damage, model_folders, trial
 from infopursuit.hardening.folder import ModelFolder, own_checksum, read_tensors, write_tensors
 from infopursuit.hardening.limits import MOST_MEMORY
@@ -81,11 +81,11 @@ def test_the_command_writes_a_result_and_says_what_is_wrong(tmp_path, capsys, mo
 
     for outcome, code in ((REFUSED, 0), (WRONG, 1)):
         monkeypatch.setattr(model_folders, "try_folders", found(outcome))
-        args = build_parser().parse_args(["bench", "hostile", "--folders", "1", "--out", str(tmp_path)])
+        args = build_parser().parse_args(["bench", "hostile-models", "--number", "1", "--out", str(tmp_path)])
         assert run_bench(args) == code
         written = json.loads((tmp_path / "hostile-models.json").read_text())
         assert written["outcomes"][outcome] == 1
-        assert written["command"] == "infopursuit bench hostile --folders 1 --seed 0"
+        assert written["command"] == "infopursuit bench hostile-models --number 1 --seed 0"
         assert ("WRONG: truncate (vae, case 0): what was said" in capsys.readouterr().out) == bool(code)
 
 

@@ -7,11 +7,12 @@ import time
 import httpx
 import numpy as np
 import pytest
-import uvicorn
 
 import infopursuit as ip
 from infopursuit.server.app import create_app
 from infopursuit.server.command import listen
+from infopursuit.server.connection import Server, configure
+from infopursuit.server.limits import Limits
 from infopursuit.server.shelf import Offer
 
 ANIMALS = ["cat", "dog", "hen", "duck", "carp", "bee"]
@@ -25,10 +26,10 @@ FACTS = {
 
 
 @contextlib.contextmanager
-def _serving(shelf, limits=None, hosts=None):
+def _serving(shelf, limits=None, hosts=None, **options):
     listener = listen("127.0.0.1", 0)
-    config = uvicorn.Config(create_app(shelf, limits, hosts=hosts), log_level="error", ws="none")
-    server = uvicorn.Server(config)
+    app = create_app(shelf, limits, hosts=hosts, **options)
+    server = Server(configure(app, limits or Limits(), app.state.metrics))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

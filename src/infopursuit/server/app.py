@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 
 from infopursuit import __version__
 from infopursuit.server import schemas
-from infopursuit.server.desk import Desk
-from infopursuit.server.guard import Guard
+from infopursuit.server.desk import Crowd, Desk
+from infopursuit.server.guard import HEALTH, MODEL_VERSION, Guard
 from infopursuit.server.inputs import read_inputs
 from infopursuit.server.limits import Limits, Problem
 from infopursuit.server.memory import Memory
 from infopursuit.server.metrics import Metrics
 from infopursuit.server.pages import read_pages
+from infopursuit.server.problems import ANYWHERE, REFUSED, describe_problems, tell_problems
+from infopursuit.server.reload import Watch
 from infopursuit.server.shelf import Offer
+from infopursuit.server.token import Token
 from infopursuit.server.turn import explanation_of, question, read_history, turn
 from infopursuit.types import History, IntArray
 
@@ -29,20 +31,8 @@ AT_A_TIME = 4
 """Inputs that are explained together; between two such lots the questions of others have their turn."""
 LISTED = 500
 """Queries that are told at once."""
-REMEMBERED = 64 * 2**20
+REMEMBERED = 32 * 2**20
 """Bytes of answers that are remembered."""
-REFUSED: dict[int | str, dict[str, Any]] = {
-    status: {"model": schemas.ProblemInfo, "description": text}
-    for status, text in {
-        404: "there is no such model",
-        409: "answers that cannot all be true under the model",
-        413: "the body is too long",
-        422: "something in the request does not fit",
-        429: "too many requests wait; see Retry-After",
-        503: "the model was busy for too long",
-        504: "it took too long",
-    }.items()
-}
 DESCRIPTION = """A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the
 whole history each time, and the same history always gets the same answer."""
 
@@ -50,20 +40,31 @@ Name = Annotated[str, Path(description="the name of a model", max_length=64)]
 
 
 def create_app(
-    shelf: Mapping[str, Offer], limits: Limits | None = None, *, hosts: frozenset[str] | None = None
+    shelf: Mapping[str, Offer],
+    limits: Limits | None = None,
+    *,
+    hosts: frozenset[str] | None = None,
+    token: Token | None = None,
+    watch: Watch | None = None,
 ) -> FastAPI:
-    """The application that offers some models. ``hosts``: see `Guard`."""
+    """The application that offers some models. ``hosts``, ``token``: see `Guard`. ``watch``: what puts new versions on
+    the shelf; a request is answered by the version that is there when it comes."""
     limits, metrics = limits or Limits(), Metrics()
     memory: Memory[bytes] = Memory(REMEMBERED)
-    desks = {name: Desk(name, limits.waiting, limits.seconds) for name in shelf}
+    crowd = Crowd(limits.waiting_in_all)
+    desks = {name: Desk(name, limits.waiting, limits.seconds, crowd) for name in shelf}
     pages = read_pages()
-    described = {name: offer.describe() for name, offer in shelf.items()}
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         for name, offer in shelf.items():  # compile and fill what the first question would have to wait for
-            await desks[name].do(lambda offer=offer: turn(offer, (), 1, False))  # type: ignore[misc]
+            await desks[name].do(lambda offer=offer: _warm(offer), float("inf"))  # type: ignore[misc]
+        watching = None if watch is None else asyncio.create_task(watch.run(_warm))
         yield
+        if watching is not None:
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
         for desk in desks.values():
             desk.close()
 
@@ -73,10 +74,13 @@ def create_app(
         description=" ".join(DESCRIPTION.split()),
         docs_url=None,  # the usual pages load their scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # a path that is nearly right is told to be wrong
         lifespan=lifespan,
     )
-    app.add_middleware(Guard, limits=limits, metrics=metrics, hosts=hosts)
-    _tell_problems(app)
+    app.state.metrics, app.state.crowd = metrics, crowd
+    app.add_middleware(Guard, limits=limits, metrics=metrics, hosts=hosts, token=token, models=shelf)
+    tell_problems(app)
+    describe_problems(app)
 
     def find(name: str) -> Offer:
         if name not in shelf:
@@ -84,7 +88,7 @@ def create_app(
             raise Problem(404, "there is no such model", field="name", value=name, remedy=f"the models are {known}")
         return shelf[name]
 
-    def told(name: str, items: list[schemas.HistoryItem]) -> History:
+    def told(offer: Offer, items: list[schemas.HistoryItem]) -> History:
         if len(items) > limits.history:
             raise Problem(
                 422,
@@ -93,27 +97,35 @@ def create_app(
                 value=f"{len(items)} answers",
                 remedy="leave some of them out",
             )
-        return read_history(find(name), [(item.query, item.answer) for item in items])
+        return read_history(offer, [(item.query, item.answer) for item in items])
 
-    @app.get("/v1/models", response_model=schemas.ModelList, tags=["models"], summary="The models of this server")
+    @app.get(
+        "/v1/models",
+        response_model=schemas.ModelList,
+        responses=ANYWHERE,
+        tags=["models"],
+        summary="The models of this server",
+    )
     async def models() -> Response:
-        return JSONResponse({"models": list(described.values())})
+        return JSONResponse({"models": [offer.described for offer in shelf.values()]})
 
     @app.get(
         "/v1/models/{name}",
         response_model=schemas.ModelPage,
-        responses={404: REFUSED[404], 422: REFUSED[422]},
+        responses={**ANYWHERE, 404: REFUSED[404], 422: REFUSED[422]},
         tags=["models"],
         summary="A model and its queries, some at a time",
     )
     async def model(
         name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=LISTED)] = 100
     ) -> Response:
-        pursuit = find(name).pursuit
+        offer = find(name)
+        pursuit = offer.pursuit
         end = min(offset + limit, len(pursuit.queries))
         listed = [question(pursuit, q) for q in range(min(offset, end), end)]
         after = end if listed and end < len(pursuit.queries) else None
-        return JSONResponse({**described[name], "queries": listed, "offset": offset, "next_offset": after})
+        content = {**offer.described, "queries": listed, "offset": offset, "next_offset": after}
+        return JSONResponse(content, headers=_by(offer))
 
     @app.post(
         "/v1/models/{name}/next",
@@ -123,15 +135,16 @@ def create_app(
         summary="What is believed after a history, and what to ask next",
     )
     async def following(name: Name, request: schemas.NextRequest) -> Response:
-        offer, history = find(name), told(name, request.history)
-        key = (name, history, request.top, request.explanation)
+        offer = find(name)
+        history = told(offer, request.history)
+        key = (name, offer.version, history, request.top, request.explanation)
         content = memory.find(key)
         if content is None:
             content = await desks[name].do(lambda: _dump(turn(offer, history, request.top, request.explanation)))
             memory.keep(key, content, len(content))
         else:
             metrics.remembered += 1
-        return Response(content, media_type="application/json")
+        return Response(content, media_type="application/json", headers=_by(offer))
 
     @app.post(
         "/v1/models/{name}/report",
@@ -141,10 +154,11 @@ def create_app(
         summary="A history as a page to keep: one HTML file that needs nothing else",
     )
     async def report(name: Name, request: schemas.ReportRequest) -> Response:
-        offer, history = find(name), told(name, request.history)
+        offer = find(name)
+        history = told(offer, request.history)
         content = await desks[name].do(lambda: explanation_of(offer, history).to_html().encode())
         headers = {"content-disposition": f'attachment; filename="explanation-{name}.html"'}
-        return Response(content, media_type="text/html; charset=utf-8", headers=headers)
+        return Response(content, media_type="text/html; charset=utf-8", headers={**headers, **_by(offer)})
 
     @app.post(
         "/v1/models/{name}/explain",
@@ -163,18 +177,27 @@ def create_app(
                 value=f"{len(request.inputs)} inputs",
                 remedy="send them in several requests",
             )
+        until = desks[name].deadline()
         values = await desks[name].do(lambda: read_inputs(offer, request.inputs))
         found: list[dict[str, Any]] = []
         for start in range(0, len(values), AT_A_TIME):
             some = values[start : start + AT_A_TIME]
-            found += await desks[name].do(lambda some=some: _explain(offer, some))  # type: ignore[misc]
-        return Response(_dump({"explanations": found}), media_type="application/json")
+            found += await desks[name].do(lambda some=some: _explain(offer, some), until)  # type: ignore[misc]
+        return Response(_dump({"explanations": found}), media_type="application/json", headers=_by(offer))
 
-    @app.get("/healthz", response_model=schemas.Health, tags=["operating"], summary="Whether the server can be asked")
-    async def health() -> Response:
+    @app.get(HEALTH, response_model=schemas.Health, tags=["operating"], summary="Whether the server can be asked")
+    async def health(request: Request) -> Response:
+        if token is not None and not token.is_shown(request.scope["headers"]):
+            return JSONResponse({"status": "ok", "version": None, "models": None})
         return JSONResponse({"status": "ok", "version": __version__, "models": list(shelf)})
 
-    @app.get("/metrics", tags=["operating"], summary="Counts and times, for Prometheus")
+    @app.get(
+        "/metrics",
+        response_class=PlainTextResponse,
+        responses=ANYWHERE,
+        tags=["operating"],
+        summary="Counts and times, for Prometheus",
+    )
     async def measured() -> Response:
         waiting = [(name, desk.waiting) for name, desk in desks.items()]
         return Response(metrics.text(waiting), media_type="text/plain; version=0.0.4")
@@ -196,46 +219,20 @@ def create_app(
     return app
 
 
+def _warm(offer: Offer) -> None:
+    """Compile and fill what the first question would have to wait for."""
+    turn(offer, (), 1, False)
+    _ = offer.described, offer.index_of, offer.classes
+
+
+def _by(offer: Offer) -> dict[str, str]:
+    """Which version of the model has answered."""
+    return {MODEL_VERSION: offer.version}
+
+
 def _explain(offer: Offer, values: IntArray) -> list[dict[str, Any]]:
     trace = offer.pursuit.run_values(values, progress=False)
     return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
-
-
-def _tell_problems(app: FastAPI) -> None:
-    """Everything that goes wrong is told in one form."""
-
-    def tell(problem: Problem) -> Response:
-        headers = None if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
-        media = "application/problem+json"
-        content = json.dumps(problem.to_dict())
-        return Response(content, problem.status, headers=headers, media_type=media)
-
-    @app.exception_handler(Problem)
-    async def on_problem(request: Request, error: Problem) -> Response:
-        return tell(error)
-
-    @app.exception_handler(RequestValidationError)
-    async def on_invalid(request: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        place = first["loc"][1:]  # the first part says whether it is in the body, the path or the query
-        if "answer" in place:  # what comes after it says which of several forms was tried
-            place = place[: place.index("answer") + 1]
-        field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".") or "body"
-        if first["type"] == "json_invalid":
-            field, title = "body", "the body is not JSON"
-        else:
-            title = str(first["msg"])
-        remedy = f"see /docs for what {request.method} {request.url.path[:80]} takes"
-        return tell(Problem(422, title, field=field, value=first.get("input"), remedy=remedy))
-
-    @app.exception_handler(HTTPException)
-    async def on_http(request: Request, error: HTTPException) -> Response:
-        title = {404: "there is nothing here", 405: "this cannot be done here"}.get(error.status_code, error.detail)
-        return tell(
-            Problem(
-                error.status_code, title, field="path", value=request.url.path, remedy="see /docs for what there is"
-            )
-        )
 
 
 def _dump(data: Any) -> bytes:

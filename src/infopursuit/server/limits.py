@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +12,27 @@ SHOWN = 80
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on what one request may ask for, and on how many may wait.
+    """Bounds on what one request may ask for, on how many may wait, and on how long anything takes.
 
-    body_bytes: of a request. history: answers in one. inputs: of one ``explain``. waiting: requests of one model
-    that wait or are worked on. seconds: until a request is given up.
+    body_bytes: of a request; bodies_bytes: of all that are held at once. history: answers in one; inputs: of one
+    ``explain``. waiting: requests of one model that wait or are worked on; waiting_in_all: of all models together.
+    seconds: for the head of a request, for its body, and for its work, each; sending: until an answer is taken.
+    connections: that are served at once; idle: seconds until one that asks nothing is closed; requests: until one is
+    closed and the client opens another. stopping: seconds that what was begun has to end when the server stops.
     """
 
     body_bytes: int = 2**20
+    bodies_bytes: int = 64 * 2**20
     history: int = 256
     inputs: int = 64
     waiting: int = 256
+    waiting_in_all: int = 384
     seconds: float = 10.0
+    sending: float = 30.0
+    connections: int = 512
+    idle: int = 20
+    requests: int = 1000
+    stopping: int = 25
 
 
 class Problem(Exception):
@@ -41,6 +52,11 @@ class Problem(Exception):
         self.status, self.title, self.field, self.remedy = status, title, field, remedy
         self.value, self.retry_after = value, retry_after
 
+    def headers(self) -> dict[str, str]:
+        """What an answer with this problem says in its head."""
+        found = {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
+        return {**found, "www-authenticate": 'Bearer realm="infopursuit"'} if self.status == 401 else found
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON data, in the form of RFC 9457."""
         found: dict[str, Any] = {"status": self.status, "title": self.title}
@@ -59,5 +75,10 @@ def shorten(value: Any) -> str:
     """
     if value is None:
         return "null"
-    text = value if isinstance(value, str) else repr(value)
+    text = value[: SHOWN + 1] if isinstance(value, str) else _SHORT.repr(value)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+
+_SHORT = reprlib.Repr()  # the whole of a deep or long value would take long, or more stack than there is
+_SHORT.maxlevel, _SHORT.maxother = 4, SHOWN
+_SHORT.maxlist = _SHORT.maxdict = _SHORT.maxstring = _SHORT.maxlong = SHOWN

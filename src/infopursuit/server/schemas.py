@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, model_validator
+from pydantic_core import PydanticCustomError
 
-LONGEST, MOST = 1000, 100
-"""Characters of a query's name or of an answer; choices that one answer weighs."""
+LONGEST, MOST, LONGEST_HISTORY, FIELDS = 1000, 100, 10_000, 16
+"""Characters of a query's name or of an answer; choices that one answer weighs; answers of a history; fields of an
+object. What has more is refused before each of its parts is looked at, since every part that does not fit costs a
+hundred times its own size to tell of."""
+
+
+def _at_most(most: int) -> BeforeValidator:
+    """Refuses what has more parts, whatever they are."""
+
+    def check(value: Any) -> Any:
+        if isinstance(value, (dict, list)) and len(value) > most:
+            raise PydanticCustomError("too_long", "At most {most} of them are taken", {"most": most})
+        return value
+
+    return BeforeValidator(check)
 
 
 Likely = Annotated[
@@ -16,37 +30,49 @@ Likely = Annotated[
 """An answer that is not certain: how likely each choice is."""
 
 
-class HistoryItem(BaseModel):
-    """A question that was asked, and its answer."""
+class Sent(BaseModel):
+    """Something that a client sends: the fields that it has and no others."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > FIELDS:
+            raise PydanticCustomError("too_long", "There are no {most} fields", {"most": len(value)})
+        return value
+
+
+class HistoryItem(Sent):
+    """A question that was asked, and its answer."""
+
     query: str = Field(description="the name of the query", max_length=LONGEST, examples=["has feathers"])
-    answer: Annotated[str, Field(max_length=LONGEST)] | Likely | None = Field(
+    answer: Annotated[Annotated[str, Field(max_length=LONGEST)] | Likely | None, _at_most(MOST)] = Field(
         description="one of its choices, {choice: probability} where it is not certain, null for not known",
         examples=["yes", {"yes": 0.8, "no": 0.2}],
     )
 
 
-class NextRequest(BaseModel):
+History = Annotated[list[HistoryItem], FailFast(), _at_most(LONGEST_HISTORY)]
+
+
+class NextRequest(Sent):
     """Everything that was asked and answered so far; the server keeps nothing of it."""
 
-    model_config = ConfigDict(extra="forbid")
-    history: list[HistoryItem] = Field(default_factory=list, description="in the order in which it was asked")
+    history: History = Field(default_factory=list, description="in the order in which it was asked")
     top: int = Field(default=10, ge=0, le=100, description="how many of the best questions to rank")
     explanation: bool = Field(default=False, description="also the whole explanation so far, as Explanation.to_json")
 
 
-class ReportRequest(BaseModel):
+class ReportRequest(Sent):
     """Everything that was asked and answered."""
 
-    model_config = ConfigDict(extra="forbid")
-    history: list[HistoryItem] = Field(default_factory=list, description="in the order in which it was asked")
+    history: History = Field(default_factory=list, description="in the order in which it was asked")
 
 
-class ExplainRequest(BaseModel):
+class ExplainRequest(Sent):
     """Inputs to be classified: images as lists of rows, texts, or rows as lists or objects; null is not known."""
 
-    model_config = ConfigDict(extra="forbid")
     inputs: list[Any] = Field(description="one or more inputs", min_length=1)
 
 
@@ -153,6 +179,7 @@ class ModelInfo(BaseModel):
     """A model that can be asked."""
 
     name: str
+    version: str = Field(description="which one it is; the header x-model-version of its answers says the same")
     summary: str
     kind: str = Field(description="of its queries: patches, concepts, words, columns")
     inputs: str = Field(description="what explain takes: images, texts or rows")
@@ -205,5 +232,5 @@ class Health(BaseModel):
     """Whether the server can be asked."""
 
     status: str
-    version: str
-    models: list[str]
+    version: str | None = Field(description="null where the server wants a token and none was sent")
+    models: list[str] | None = Field(description="null where the server wants a token and none was sent")

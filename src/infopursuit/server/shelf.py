@@ -1,7 +1,8 @@
-"""The models that a server offers: opened once, at the start, from where the operator said. No request names a path."""
+"""The models that a server offers: opened at the start, from where the operator said. No request names a path."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,19 +18,28 @@ from infopursuit.server.memory import Memory
 from infopursuit.storage import MANIFEST
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-STATES = 128 * 2**20
+STATES = 64 * 2**20
 """Bytes of states that are remembered for each model."""
+DIGITS = 12
+"""Of the checksum that says which version of a model has answered."""
+TRIES = 3
 INPUTS = {"patches": "images", "words": "texts"}
 """What the inputs of a kind of queries are; all others are about rows of a table."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """A model that can be asked, with its name and a line on what it is."""
+    """A model that can be asked, with its name and a line on what it is.
+
+    version: the first digits of the checksum of its manifest. source: the folder that it was read from, None for one
+    that comes along.
+    """
 
     name: str
     summary: str
     pursuit: Pursuit
+    version: str = "unsaved"
+    source: Path | None = None
 
     @cached_property
     def states(self) -> Memory[State]:
@@ -46,11 +56,13 @@ class Offer:
         """The labels, as they stand in JSON."""
         return [str(label) for label in self.pursuit.classes.tolist()]
 
-    def describe(self) -> dict[str, Any]:
+    @cached_property
+    def described(self) -> dict[str, Any]:
         """What there is to know before the first question."""
         queries = self.pursuit.queries
         return {
             "name": self.name,
+            "version": self.version,
             "summary": self.summary,
             "kind": queries.kind,
             "inputs": INPUTS.get(queries.kind, "rows"),
@@ -105,12 +117,39 @@ def _read(text: str) -> tuple[str, Path | None]:
 
 
 def _open(name: str, path: Path | None) -> Offer:
-    thing = shipped.load(name) if path is None else shipped.open_model(path)
+    if path is not None:
+        return open_folder(name, path)
+    thing = shipped.load(name)
     pursuit = thing if isinstance(thing, Pursuit) else thing.pursuit_
-    if path is None:
-        return Offer(name, shipped.summary(name), pursuit)
-    n = len(pursuit.queries)
-    return Offer(name, f"{len(pursuit.classes)} classes told apart by {n} {pursuit.queries.kind}", pursuit)
+    return Offer(name, shipped.summary(name), pursuit, shipped.fingerprint(name)[:DIGITS])
+
+
+def open_folder(name: str, path: Path) -> Offer:
+    """The model in a folder, and its version; read again where somebody saved another one meanwhile."""
+    for tried in range(TRIES):
+        version = version_of(path)
+        try:
+            thing = shipped.open_model(path)
+        except (ValueError, OSError):
+            if tried + 1 < TRIES and version_of(path) != version:
+                continue
+            raise
+        if version_of(path) == version:
+            break
+    else:
+        raise ValueError(f"{path} is written again and again while it is read; try later")
+    pursuit = thing if isinstance(thing, Pursuit) else thing.pursuit_
+    summary = f"{len(pursuit.classes)} classes told apart by {len(pursuit.queries)} {pursuit.queries.kind}"
+    return Offer(name, summary, pursuit, version, path)
+
+
+def version_of(path: Path) -> str:
+    """The first digits of the checksum of a manifest; nothing where there is none."""
+    try:
+        with open(path / MANIFEST, "rb") as manifest:
+            return hashlib.file_digest(manifest, "sha256").hexdigest()[:DIGITS]
+    except OSError:
+        return ""
 
 
 def _image(queries: Patches) -> dict[str, Any]:

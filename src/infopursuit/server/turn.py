@@ -38,10 +38,11 @@ def read_history(offer: Offer, items: Sequence[tuple[str, str | dict[str, float]
         if index is None:
             raise Problem(
                 422,
-                f"the model {offer.name} has no query of this name",
+                f"the model {offer.name} has no query of this name in its version {offer.version}",
                 field=f"history[{k}].query",
                 value=name,
-                remedy=f"GET /v1/models/{offer.name} lists the names",
+                remedy=f"GET /v1/models/{offer.name} lists the names; where the model was replaced since it asked, "
+                "leave this answer out or start again",
             )
         if isinstance(choice, dict) and not offer.pursuit.posterior.weighs:
             raise Problem(

@@ -5,6 +5,6 @@
 ('animals', 'digits', 'mnist')
 """
 
-from infopursuit.shipped.catalog import is_shipped, load, names, open_model, summary
+from infopursuit.shipped.catalog import fingerprint, is_shipped, load, names, open_model, summary
 
-__all__ = ["is_shipped", "load", "names", "open_model", "summary"]
+__all__ = ["fingerprint", "is_shipped", "load", "names", "open_model", "summary"]

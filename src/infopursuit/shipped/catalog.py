@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from infopursuit import storage
 from infopursuit.shipped.animals import load_animals
+from infopursuit.shipped.mnist import FILE as PICTURES
 from infopursuit.shipped.mnist import load_mnist
 
 FOLDER = Path(__file__).parent
@@ -17,24 +19,28 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Shipped:
-    """A model that comes along: what it is in one sentence, and how it is read."""
+    """A model that comes along: what it is in one sentence, how it is read, and the files that decide what it is."""
 
     summary: str
     read: Callable[[], Any]
+    files: tuple[str, ...]
 
 
 MODELS = {
     "animals": Shipped(
         "Think of an animal and answer yes or no: about a hundred animals, told apart by questions anybody can answer.",
         lambda: load_animals(FOLDER),
+        ("animals.csv", "animals-questions.csv"),
     ),
     "digits": Shipped(
         "Handwritten digits of 8 x 8 pixels, told apart by asking what is in 3 x 3 patches of the image.",
         lambda: storage.load(FOLDER / "digits"),
+        (f"digits/{storage.MANIFEST}",),
     ),
     "mnist": Shipped(
         "Handwritten digits of 28 x 28 pixels, as a trained VAE draws them, told apart by asking about 3 x 3 patches.",
         lambda: load_mnist(FOLDER / "mnist"),
+        (f"mnist/{PICTURES}",),
     ),
 }
 
@@ -52,6 +58,11 @@ def is_shipped(name: Any) -> bool:
 def summary(name: str) -> str:
     """What a model is for, in one sentence."""
     return _find(name).summary
+
+
+def fingerprint(name: str) -> str:
+    """The sha256 of the files that decide what a model is."""
+    return hashlib.sha256(b"".join((FOLDER / file).read_bytes() for file in _find(name).files)).hexdigest()
 
 
 def load(name: str) -> Any:

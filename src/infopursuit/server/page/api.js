@@ -1,5 +1,7 @@
 // The server, and what is said when it does not answer or refuses.
 
+import { authorization } from "./token.js";
+
 export class Trouble extends Error {
   /** away: the server could not be reached, so that trying again may help. */
   constructor(message, { away = false, status = 0 } = {}) {
@@ -16,7 +18,7 @@ async function ask(path, body, read = (response) => response.json()) {
   try {
     response = await fetch(path, {
       method: body === undefined ? "GET" : "POST",
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: { ...authorization(), ...(body === undefined ? {} : { "content-type": "application/json" }) },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(PATIENCE),
     });

@@ -4,6 +4,7 @@ import { models } from "./api.js";
 import { AskView } from "./ask.js";
 import { make } from "./dom.js";
 import { DrawView } from "./draw.js";
+import { askForToken } from "./token.js";
 
 const trouble = document.getElementById("trouble");
 const views = {};
@@ -16,9 +17,14 @@ async function attempt(work) {
     trouble.hidden = true;
     return result;
   } catch (error) {
+    again = () => attempt(work);
+    if (error.status === 401) {
+      askForToken(document.getElementById("token"), () => again());
+      trouble.hidden = true;
+      return undefined;
+    }
     document.getElementById("trouble-text").textContent = error.message;
     document.getElementById("trouble-retry").hidden = !error.away;
-    again = () => attempt(work);
     trouble.hidden = false;
     if (!("away" in error)) console.error(error);
     return undefined;

@@ -1,0 +1,295 @@
+"""Bounds that hold on real connections: how many, for how long, how much at once; and 429 before anything collapses."""
+
+import contextlib
+import io
+import json
+import re
+import socket
+import threading
+import time
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from infopursuit.server.connection import SPARE
+from infopursuit.server.limits import Limits, shorten
+from infopursuit.server.logs import logging_of_a_server
+from infopursuit.server.shelf import Offer
+
+NEXT = "/v1/models/animals/next"
+HEAD = f"POST {NEXT} HTTP/1.1\r\nhost: localhost\r\n"
+
+
+@contextlib.contextmanager
+def connected(address):
+    parts = urlsplit(address)
+    with socket.create_connection((parts.hostname, parts.port), timeout=20) as line:
+        yield line
+
+
+def read(line):
+    """Everything until the server hangs up."""
+    found = bytearray()
+    with contextlib.suppress(ConnectionResetError):
+        while part := line.recv(65536):
+            found += part
+    return bytes(found)
+
+
+@pytest.fixture(scope="module")
+def brief(serving, shelf):
+    """A server with little time, few connections and few requests on each."""
+    limits = Limits(seconds=0.4, sending=0.4, connections=3, idle=1, requests=4)
+    with serving({"animals": shelf["animals"]}, limits) as address:
+        yield address
+
+
+def test_a_head_that_does_not_come_is_not_waited_for(brief):
+    with connected(brief) as silent, connected(brief) as slow:
+        slow.sendall(HEAD.encode())
+        for _ in range(20):  # a byte now and then does not help
+            with contextlib.suppress(OSError):
+                slow.sendall(b"x")
+            time.sleep(0.05)
+        told = read(slow)
+        assert told.startswith(b"HTTP/1.1 408")
+        assert b"the head did not arrive within 0.4 s" in told
+        assert read(silent) == b""
+
+
+def test_a_body_that_nobody_waits_for_ends_too(brief):
+    """The answer was given before the body was read; what then drips in does not hold the connection."""
+    with connected(brief) as line:
+        line.sendall(f"{HEAD}content-length: 2000000\r\n\r\n".encode())
+        told = b""
+        for _ in range(200):
+            with contextlib.suppress(OSError):
+                line.sendall(b"x")
+            time.sleep(0.03)
+            line.setblocking(False)
+            with contextlib.suppress(BlockingIOError, ConnectionResetError):
+                part = line.recv(65536)
+                told += part
+                if not part:
+                    break
+            line.setblocking(True)
+        else:
+            pytest.fail("the connection was left open")
+        assert told.startswith(b"HTTP/1.1 413")
+
+
+def test_idle_connections_and_used_up_ones_are_closed(brief):
+    with connected(brief) as line:
+        for k in range(4):
+            line.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            told = b""
+            while not told.endswith(b"}"):
+                told += line.recv(65536)
+            assert told.startswith(b"HTTP/1.1 200")
+            assert (b"connection: close" in told) == (k == 3)
+        assert line.recv(100) == b""
+    with connected(brief) as line:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert read(line).startswith(b"HTTP/1.1 200")  # to the end, which comes after a second without a request
+
+
+def test_more_connections_than_are_served_are_told_so(brief):
+    time.sleep(1.2)  # those of other tests are gone
+    with contextlib.ExitStack() as stack:
+        lines = [stack.enter_context(connected(brief)) for _ in range(3)]
+        with httpx.Client(base_url=brief) as client:
+            answer = client.post(NEXT, json={})
+            assert (answer.status_code, answer.headers["retry-after"], answer.headers["connection"]) == (
+                429,
+                "1",
+                "close",
+            )
+            assert "3 connections" in answer.json()["title"]
+        with httpx.Client(base_url=brief) as client:
+            assert client.get("/healthz").status_code == 200  # whoever watches over it is told
+        many = [stack.enter_context(connected(brief)) for _ in range(SPARE + 10)]
+        many[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert read(many[-1]) == b""
+        del lines
+    time.sleep(0.3)
+    assert httpx.post(f"{brief}{NEXT}", json={}).status_code == 200
+
+
+def test_an_answer_that_is_not_taken_does_not_stay(serving, shelf):
+    """Nobody reads the answers to many requests: when the system takes no more of them, the connection is given up."""
+    n, one = 1500, b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    with serving({"animals": shelf["animals"]}, Limits(sending=0.4, requests=n)) as address, connected(address) as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sending = threading.Thread(target=line.sendall, args=(one * n,), daemon=True)
+        sending.start()
+
+        def answered():
+            """How many, where none is under way but this one."""
+            told = httpx.get(f"{address}/metrics").text
+            found = re.search(r'route="unmatched",status="200"} (\d+)', told)
+            return int(found[1]) if found and "infopursuit_requests_in_flight 1\n" in told else 0
+
+        until(answered)  # the one that could not be sent is no longer waited for
+        assert answered() < n
+        sending.join(20)
+
+
+def test_a_request_on_a_connection_that_was_closed_on_one_side_is_answered(client):
+    address = str(client.base_url)
+    with connected(address) as line:
+        line.sendall(f"{HEAD}content-type: application/json\r\ncontent-length: 2\r\n\r\n{{}}".encode())
+        line.shutdown(socket.SHUT_WR)
+        told = read(line)
+    assert told.startswith(b"HTTP/1.1 200")
+    assert b"connection: close" in told
+
+
+class Held:
+    """A pursuit that does its work when it is let go."""
+
+    def __init__(self, pursuit, free):
+        self._pursuit, self._free, self.begun = pursuit, free, 0
+
+    def __getattr__(self, name):
+        return getattr(self._pursuit, name)
+
+    def at(self, history, since=None):
+        if history:
+            self.begun += 1
+            assert self._free.wait(30)
+        return self._pursuit.at(history, since)
+
+
+def ask_many(address, name, n, statuses):
+    """n who ask at once, each something else."""
+
+    def one(k):
+        likely = {"yes": 0.6 + k / 1000, "no": 0.4 - k / 1000}
+        body = {"history": [{"query": "barks", "answer": likely}]}
+        answer = httpx.post(f"{address}/v1/models/{name}/next", json=body, timeout=60)
+        statuses.append((name, answer.status_code, answer.headers.get("retry-after"), answer.text))
+
+    threads = [threading.Thread(target=one, args=(k,)) for k in range(n)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def until(condition):
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.02)
+    pytest.fail("it did not come")
+
+
+def test_queues_are_bounded_for_each_model_and_in_all(serving, shelf):
+    free = threading.Event()
+    held = {name: Held(shelf["animals"].pursuit, free) for name in ("a", "b")}
+    offered = {name: Offer(name, name, pursuit) for name, pursuit in held.items()}
+    with serving(offered, Limits(waiting=4, waiting_in_all=6, seconds=30)) as address:
+        statuses = []
+        threads = ask_many(address, "a", 7, statuses)
+        until(lambda: len(statuses) == 3)  # four wait for the model, three were sent away
+        threads += ask_many(address, "b", 5, statuses)
+        until(lambda: len(statuses) == 6)  # two more have room in all
+        assert {status[1:3] for status in statuses} == {(429, "1")}
+        assert {(name, "the model a has 4" in text, "the server has 6" in text) for name, _, _, text in statuses} == {
+            ("a", True, False),
+            ("b", False, True),
+        }
+        assert httpx.get(f"{address}/healthz").status_code == 200
+        free.set()
+        for thread in threads:
+            thread.join(30)
+        assert sorted(status[1] for status in statuses) == [200] * 6 + [429] * 6
+
+
+def test_who_could_not_be_served_in_time_is_sent_away_at_once(serving, shelf):
+    """Work that takes long fills the time of those who wait; the next hears when to come back."""
+    free = threading.Event()
+    held = Held(shelf["animals"].pursuit, free)
+    with serving({"a": Offer("a", "a", held)}, Limits(seconds=2.0)) as address:
+        statuses = []
+        first = ask_many(address, "a", 1, statuses)
+        until(lambda: held.begun)
+        time.sleep(1.0)  # the moving mean of how long one takes is then a tenth of a second or more
+        free.set()
+        first[0].join(30)
+        free.clear()
+        threads = ask_many(address, "a", 60, statuses)
+        until(lambda: any(status[1] == 429 for status in statuses))
+        free.set()
+        for thread in threads:
+            thread.join(60)
+        sent_away = [status for status in statuses if status[1] == 429]
+        assert "take too long" in sent_away[0][3]
+        assert all(int(status[2]) >= 1 for status in sent_away)
+
+
+def test_what_is_not_done_when_the_time_to_stop_is_up_is_told_so(serving, shelf):
+    free, statuses = threading.Event(), []
+    held = Held(shelf["animals"].pursuit, free)
+    with serving({"a": Offer("a", "a", held)}, Limits(seconds=30, stopping=1)) as address:
+        threads = ask_many(address, "a", 2, statuses)
+        until(lambda: held.begun)
+    for thread in threads:  # one was at work and one waited; the server is gone by now
+        thread.join(30)
+    free.set()
+    assert [status[1:3] for status in statuses] == [(503, "5")] * 2
+    assert "being stopped" in statuses[0][3]
+
+
+def test_bodies_of_all_together_are_bounded(serving, shelf):
+    limits = Limits(body_bytes=60_000, bodies_bytes=100_000, seconds=20)
+    with serving({"animals": shelf["animals"]}, limits) as address, contextlib.ExitStack() as stack:
+        lines = [stack.enter_context(connected(address)) for _ in range(2)]
+        for line in lines:  # each holds most of a body
+            line.sendall(f"{HEAD}content-length: 50000\r\n\r\n".encode() + b" " * 49_000)
+        time.sleep(0.5)
+        answer = httpx.post(f"{address}{NEXT}", content=b" " * 20_000, headers={"content-type": "application/json"})
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
+        assert "bytes of requests" in answer.json()["title"]
+        for line in lines:
+            line.close()
+        until(lambda: httpx.post(f"{address}{NEXT}", json={}).status_code == 200)
+
+
+def test_a_client_that_goes_away_is_noted(serving, shelf):
+    stream = io.StringIO()
+    with logging_of_a_server("json", stream), serving({"animals": shelf["animals"]}) as address:
+        with connected(address) as line:
+            line.sendall(f"{HEAD}content-length: 100\r\n\r\n{{".encode())
+            time.sleep(0.2)
+        until(lambda: '"status": 499' in stream.getvalue())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"history": [0] * 300_000},
+        {f"a{i}": 0 for i in range(80_000)},
+        {"history": [{"query": "a", "answer": {f"a{i}": 2 for i in range(80_000)}}]},
+        {"history": [{f"a{i}": 2 for i in range(80_000)}]},
+        {"history": [{"query": "barks", "answer": None}] * 20_000},
+        {"inputs": [[[]] * 100_000]},
+    ],
+)
+def test_a_body_with_many_wrong_parts_is_refused_at_its_first(client, body):
+    """Telling of each would take seconds and hundreds of megabytes; here the problem has one."""
+    route = "explain" if "inputs" in body else "next"
+    content = json.dumps(body, separators=(",", ":")).encode()
+    answer = client.post(f"/v1/models/animals/{route}", content=content, headers={"content-type": "application/json"})
+    assert answer.status_code == 422
+    assert len(answer.content) < 1000
+
+
+def test_values_are_told_in_short_however_deep_they_are():
+    deep = []
+    for _ in range(50_000):
+        deep = [deep]
+    assert len(shorten(deep)) <= 80
+    assert len(shorten({"a" * 10_000: deep})) <= 80
+    while deep:  # taken apart from the outside, as a deep list is not on its own
+        deep = deep[0]
