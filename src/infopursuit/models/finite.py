@@ -133,8 +133,15 @@ class FiniteModel:
         """The same model on another device or in another number type."""
         other = object.__new__(type(self))
         other.__dict__.update({k: v.to(device) if isinstance(v, Tensor) else v for k, v in self.__dict__.items()})
-        other.probs = self.probs.to(device=device, dtype=dtype)
+        other.probs = rounded(self.probs.to(device), dtype)
         return other
+
+
+def rounded(probs: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """Probabilities in another number type; what is possible stays so, also where it is less than the type holds."""
+    if dtype is None or dtype == probs.dtype:
+        return probs
+    return torch.where(probs > 0, probs.to(dtype).clamp(min=torch.finfo(dtype).tiny), 0.0)
 
 
 def class_log_sums(log_weights: Tensor, offsets: IntArray) -> Tensor:
