@@ -75,7 +75,7 @@ def learnt():
     columns = ip.InformationPursuitClassifier(random_state=2).fit(TABLE[:100, :2], LABELS[:100])
     found["chosen model"] = of_folder(columns)
     found["evaluation"] = digest(untimed(dataclasses.asdict(evaluate(columns, TABLE[100:, :2], LABELS[100:]))))
-    found["lint"] = digest(ip.lint(None, TABLE[:80], LABELS[:80]).to_json().encode())
+    found["lint"] = digest(ip.lint(None, TABLE[:40, :2], LABELS[:40], model=False).to_json().encode())
     return found
 
 
