@@ -131,7 +131,7 @@ def adapt(
 
 def _scale(latents: Tensor, step_size: float | Tensor, preconditioner: Tensor | None) -> Tensor:
     """eta M, in a shape that broadcasts to (N, D)."""
-    eta = torch.as_tensor(step_size).to(latents)
+    eta = torch.as_tensor(step_size, dtype=latents.dtype, device=latents.device)
     return eta if preconditioner is None else eta * preconditioner.to(latents)
 
 
