@@ -10,6 +10,7 @@ from pages import BLOCK, ROOT, agrees, run
 PAGES = [
     "docs/index.md",
     "docs/concepts.md",
+    "docs/reproducibility.md",
     *(f"docs/tutorials/{path.name}" for path in sorted((ROOT / "docs/tutorials").glob("*.md"))),
 ]
 FENCE = re.compile(r"^ *```+ *(\w*)", re.MULTILINE)

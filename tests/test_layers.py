@@ -16,6 +16,7 @@ ROOT = Path(infopursuit.__file__).parent
 # `explanation` are leaves that know nothing of the rest, so that everything below may use them.
 LAYERS = (
     {"types", "compiled", "files", "progress", "terminal", "threads"},
+    {"versions"},
     {"explanation", "model_files"},
     {"queries", "models"},
     {"answerers"},

@@ -125,6 +125,7 @@ def effective_rows(weights: Any, n: int) -> float:
     if weights is None:
         return float(n)
     weights = np.asarray(weights, dtype=np.float64)
+    weights = weights / max(weights.max(initial=0.0), np.finfo(np.float64).tiny)  # squares of 1e200 are infinite
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 

@@ -7,11 +7,9 @@ left open, under words that say so.
 from __future__ import annotations
 
 import dataclasses
-import platform
 import re
 import textwrap
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -25,25 +23,26 @@ from infopursuit.posteriors import ExactPosterior, FiniteBank
 from infopursuit.queries.atom_words import AtomWords
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import stopping_in_words
+from infopursuit.versions import in_words, versions
 
 OWNER = "To be filled in by the owner"
 MOST_CLASSES, MOST_EXAMPLES, MOST_GAPS = 20, 4, 5
-LONGEST = 100
-"""Characters of a name or a sentence."""
+LONGEST, LONGEST_MADE = 100, 1000
+"""Characters of a name or a sentence, and of all that a model was made with."""
 
 
 def write_card(thing: Any) -> str:
     """The card of a fitted classifier or of a pursuit, in Markdown."""
     if isinstance(thing, Pursuit):
-        pursuit, profile, calibration = thing, None, None
+        pursuit, profile, calibration, made = thing, None, None, None
     elif isinstance(thing, InformationPursuitClassifier) and hasattr(thing, "pursuit_"):
-        pursuit = thing.pursuit_
+        pursuit, made = thing.pursuit_, getattr(thing, "made_with_", None)
         profile, calibration = getattr(thing, "profile_", None), _mapping(getattr(thing, "calibration_", None))
     else:
         raise TypeError(f"cannot describe a {type(thing).__name__}; expected a fitted classifier or a Pursuit")
     answers = f"It answers with one of {len(pursuit.classes)} classes, whatever it is asked about: {_shown(pursuit)}."
     sections = {
-        "Model Details": _details(pursuit),
+        "Model Details": _details(pursuit, made),
         "Intended Use": [*_owner("what it is for, who is to use it, and what it must not be used for"), answers],
         "Factors": [
             *_owner("groups of people, instruments and circumstances for which it may work better or worse"),
@@ -74,7 +73,7 @@ def write_card(thing: Any) -> str:
 # ---- sections -------------------------------------------------------------------------------------------------------
 
 
-def _details(pursuit: Pursuit) -> list[str]:
+def _details(pursuit: Pursuit, made: Mapping[str, Any] | None) -> list[str]:
     patience = f", with a patience of {pursuit.patience}" if pursuit.patience else ""
     written = ", ".join(f"{name} {number}" for name, number in versions().items())
     return [
@@ -88,6 +87,7 @@ def _details(pursuit: Pursuit) -> list[str]:
         *(f"- **Terms**: {sentence}" for sentence in pursuit.bound.in_words()),
         *_reliability(pursuit),
         f"- **Seed** of what is drawn: {pursuit.seed}",
+        *([] if made is None else [f"- **Made with**: {plain(in_words(made), LONGEST_MADE)}"]),
         f"- **Written by**: {written}",
         f"- **Name, version, date, licence, contact**: {OWNER}",
         "",
@@ -303,26 +303,13 @@ def training_data(pursuit: Pursuit) -> str:
     return "the training examples themselves: an empirical model is its training data"
 
 
-def versions() -> dict[str, str]:
-    """What a model is written with."""
-    from infopursuit import __version__  # also known where the package runs from a checkout
-
-    found = {"python": platform.python_version(), "infopursuit": __version__}
-    for name in ("numpy", "torch", "scikit-learn", "safetensors"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
-
-
-def plain(text: Any) -> str:
+def plain(text: Any, longest: int = LONGEST) -> str:
     """Words of a model in Markdown that does not take them for marks, on one line.
 
     >>> plain("a_b | *c*")
     'a\\\\_b \\\\| \\\\*c\\\\*'
     """
-    short = textwrap.shorten(str(text), LONGEST, placeholder=" ...")
+    short = textwrap.shorten(str(text), longest, placeholder=" ...")
     return re.sub(r"([\\`*_<>\[\]|#])", r"\\\1", short)
 
 

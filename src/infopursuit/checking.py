@@ -89,8 +89,9 @@ def telling(model: FiniteModel, log_weights: Tensor, evidence: Tensor, queries: 
     states, weights, _ = resample(torch.softmax(log_weights, dim=0), N_STATES, uniform)
     table = model.state_probs(states)  # (L, M)
     expected = (table @ weights.to(table.dtype)).to(torch.float64).cpu().numpy()  # (L,)
-    allowed = evidence.to(torch.float64).exp().cpu().numpy()  # (L,)
     atoms, parts = model.atoms, queries.parts
+    said = evidence.to(torch.float64).cpu().numpy()
+    allowed = np.exp(said - np.maximum.reduceat(said, atoms.offsets[:-1])[atoms.slot_atom])  # (L,) the largest is 1
     known = np.add.reduceat(allowed > 0, atoms.offsets[:-1], dtype=np.int64)[atoms.slot_atom] == 1
     expected[known] = allowed[known] > 0
     for atom in np.unique(atoms.slot_atom[(allowed != 1) & ~known]).tolist():  # what a state still expects

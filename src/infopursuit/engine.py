@@ -7,6 +7,7 @@ the strategy cannot be anything but a function of the history, alone or in a bat
 from __future__ import annotations
 
 import copy
+import hashlib
 import logging
 import time
 from collections.abc import Generator, Iterable
@@ -34,6 +35,7 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, look, most_cost
 from infopursuit.temper import Temper
 from infopursuit.terms import Terms
+from infopursuit.threads import steady
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Likely, Said
 
@@ -49,6 +51,8 @@ UNWEIGHED = (
 )
 REMEMBERED = 20_000
 """Histories whose next query is remembered, so that batches and sessions share their first steps."""
+LONGEST_KEY = 256
+"""Bytes of a history's name that are remembered as they are."""
 
 
 Uncertain = tuple[tuple[int, Likely], ...]
@@ -154,6 +158,7 @@ class Pursuit:
     [[0]]
     """
 
+    @steady()
     def __init__(
         self,
         model: FiniteModel | VAE,
@@ -343,6 +348,7 @@ class Pursuit:
 
     # ---- the loop -------------------------------------------------------------------------------------------------
 
+    @steady()
     def start(self) -> State:
         """The one empty history."""
         belief = self.posterior.start()
@@ -371,6 +377,7 @@ class Pursuit:
                 return
             state = self.absorb(step.state, branches, step.watch)
 
+    @steady()
     def propose(self, state: State) -> Step:
         """Look at every rule, and choose the next query of the histories that go on."""
         n_asked = np.full(len(state), state.queries.shape[1], dtype=np.int64)
@@ -419,6 +426,7 @@ class Pursuit:
         state = replace(state, belief=belief, ending=ending)
         return replace(step, state=state, query=query, gain=gain, runner_up=runner_up, reason=reason)
 
+    @steady()
     def absorb(self, state: State, branches: Branches, watch: Watch) -> State:
         """Histories that are longer by one answer. An impossible answer leaves the belief as it was, and is marked."""
         parents, answers = branches.parents, branches.answers
@@ -504,7 +512,7 @@ class Pursuit:
         keys = state.keys()
         new = []
         for h in rows.tolist():
-            known = self._remembered.get(keys[h])
+            known = self._remembered.get(_short(keys[h]))
             if known is None:
                 new.append(h)
             else:
@@ -526,6 +534,7 @@ class Pursuit:
         dear = self.bound.costs > left[:, None] + SLACK * most  # rounding of the sum is forgiven
         return shut | dear, (~shut).any(axis=1) & (shut | dear).all(axis=1)
 
+    @steady()
     def gains(self, state: State, rows: list[int]) -> tuple[State, Proposal]:
         """The gains of all queries after some histories, and the state with their draws looked after.
 
@@ -537,7 +546,7 @@ class Pursuit:
         found = self.chooser.choose(belief.take(some), self._shut(state)[0][rows], [keys[h] for h in rows])
         for i, h in enumerate(rows):
             if len(self._remembered) < REMEMBERED:
-                self._remembered[keys[h]] = (
+                self._remembered[_short(keys[h])] = (
                     int(found.query[i]),
                     float(found.gain[i]),
                     float(found.error[i]),
@@ -675,6 +684,12 @@ class Pursuit:
             cells[0, : len(told)] = told
         likely = (answer,) if isinstance(answer, Likely) else ()
         return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, likely)
+
+
+def _short(key: bytes) -> bytes:
+    """The name of a history under which its next query is remembered: of thousands of answers only a digest, or the
+    names of one session's histories would fill the memory."""
+    return key if len(key) <= LONGEST_KEY else hashlib.blake2b(key, digest_size=32).digest()
 
 
 def check_count(checks: Any) -> int:

@@ -35,6 +35,7 @@ from infopursuit.trust import reference as references
 from infopursuit.trust.abstaining import label_or
 from infopursuit.trust.calibrate import Calibration, calibrate, check_size, run_strictly
 from infopursuit.types import FloatArray
+from infopursuit.versions import made_with
 
 if TYPE_CHECKING:
     from infopursuit.deployment.report import DriftReport
@@ -162,6 +163,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if class_prior is not None:
             model = model.with_class_prior(self._prior(class_prior))
         self.model_ = model
+        threads = torch.get_num_threads() if isinstance(model, VAE) else None
+        self.made_with_ = made_with(seed, len(labels), threads)
         self.pursuit_ = self._pursuit(model, seed, self.posterior)
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         return self

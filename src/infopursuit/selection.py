@@ -23,6 +23,7 @@ from infopursuit.models.vae import VAE
 from infopursuit.posteriors.exact import ExactPosterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.threads import steady
 from infopursuit.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
@@ -104,6 +105,7 @@ def _finite(model: FiniteModel | VAE) -> FiniteModel:
     return model
 
 
+@steady()
 def partial_orders(train: Sample, held_out: Sample, queries: QuerySet) -> IntArray:
     """(N, K) for each held-out row which queries to answer, in order: those that a pursuit with naive Bayes asks.
 
@@ -125,6 +127,7 @@ def partial_orders(train: Sample, held_out: Sample, queries: QuerySet) -> IntArr
     return orders
 
 
+@steady()
 def partial_log_loss(model: FiniteModel, queries: QuerySet, held_out: Sample, orders: IntArray) -> float:
     """Mean of -log p(true class) after 1, 2, 4, ... answers, weighted like the rows."""
     losses = []

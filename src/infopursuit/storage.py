@@ -21,7 +21,7 @@ from infopursuit import model_files
 from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.answerers.reliability import Reliability
-from infopursuit.card import training_data, versions, write_card
+from infopursuit.card import training_data, write_card
 from infopursuit.engine import Pursuit, check_count
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically
@@ -38,6 +38,7 @@ from infopursuit.terms import Terms
 from infopursuit.trust.calibrate import Calibration
 from infopursuit.trust.reference import Reference
 from infopursuit.types import DamagedModel
+from infopursuit.versions import check_made_with, made_with, say_differences, versions
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +70,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
         "format": FORMAT,
         "version": VERSION if _is_new(pursuit) else 1,
         "written_by": versions(),
+        "made_with": getattr(thing, "made_with_", None) or made_with(pursuit.seed),
         "tensors": {"file": f"tensors-{digest[:16]}.safetensors", "sha256": digest, "bytes": len(payload)},
         "classes": _labels_to_spec(pursuit.classes),
         "queries": {"kind": pursuit.queries.kind, "spec": pursuit.queries.to_spec(), **words_to_spec(pursuit.queries)},
@@ -134,8 +136,15 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
             pursuit = pursuit.with_temper(Temper.from_spec(manifest["pursuit"]["temper"]))
         if "reference" in manifest["pursuit"]:
             pursuit = pursuit.with_reference(Reference.from_spec(manifest["pursuit"]["reference"]))
+        part = "made_with"
+        made = check_made_with(manifest.get("made_with", manifest.get("written_by", {})))
+        say_differences(folder, made)
         part = "classifier"
-        return pursuit if manifest["classifier"] is None else _classifier(manifest["classifier"], pursuit)
+        if manifest["classifier"] is None:
+            return pursuit
+        classifier = _classifier(manifest["classifier"], pursuit)
+        classifier.made_with_ = made
+        return classifier
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
         asked = manifest.get("queries")
         named = isinstance(asked, dict) and asked.get("kind") == "functions"

@@ -66,9 +66,11 @@ class Temper:
         p)). Where p is 0 or 1 to the last bit there is no error to speak of.
         """
         p, q = np.asarray(posterior, dtype=np.float64), np.asarray(tempered, dtype=np.float64)
-        spread = p * (1 - p)
-        slope = np.divide(q * (1 - q), spread * self.temperature, out=np.zeros_like(p), where=spread > 0)
-        return np.asarray(np.where(_any(n_answers), errors * slope, errors))
+        inside = (p > 0) & (p < 1)
+        # the relative error first: the slope alone is more than a float64 holds where p is next to nothing
+        relative = np.divide(errors, p, out=np.zeros_like(p), where=inside)
+        slope = np.divide(q * (1 - q), self.temperature * (1 - p), out=np.zeros_like(p), where=inside)
+        return np.asarray(np.where(_any(n_answers), relative * slope, errors))
 
     @classmethod
     def fit(cls, log_posterior: Any, labels: Any) -> Temper:

@@ -168,8 +168,10 @@ def test_draws_that_weighed_nothing_come_back(monkeypatch):
     history = [(a, (1,)) for a in range(8)] + [(a, (0,)) for a in range(8, 16)]
     truth = posteriors_of(world.exact, longer(world.exact, world.exact.start(), history))
     assert (truth[0, :2] > 0.3).all()
-    for drop, right in ((bank.DROP, True), (np.inf, False)):
+    never = np.inf
+    for drop, unexpected, right in ((bank.DROP, never, True), (never, never, False), (never, bank.UNEXPECTED, True)):
         monkeypatch.setattr(bank, "DROP", drop)
+        monkeypatch.setattr(bank, "UNEXPECTED", unexpected)
         first = longer(world.bank, world.bank.start(), history[:8])
         assert first.weights.class_sums[0, 1] == 0
         found = posteriors_of(world.bank, longer(world.bank, first, history[8:]))

@@ -81,7 +81,7 @@ def test_a_step_is_the_formula(step_size, preconditioner):
     torch.testing.assert_close(chains.log_density, skewed(latents))
 
     variance = 2 * step_size * (1 if preconditioner is None else preconditioner) * torch.ones(6, 3, dtype=FLOAT)
-    noise = torch.randn(6, 3, generator=seeded(), dtype=FLOAT)
+    noise = torch.randn(6, 3, generator=seeded()).to(FLOAT)  # the same numbers for every type
     proposal = latents + variance / 2 * gradient + variance.sqrt() * noise
     walked = ula(chains, skewed, step_size, seeded(), preconditioner)
     torch.testing.assert_close(walked.latents, proposal)

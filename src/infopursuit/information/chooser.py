@@ -17,7 +17,16 @@ from infopursuit.information.noise import hear
 from infopursuit.information.one_state import OneState
 from infopursuit.information.patterns import partial_products, pattern_joint
 from infopursuit.information.prices import Prices
-from infopursuit.information.singles import cell_joint, condition, part_gains, see_evidence, value_joint
+from infopursuit.information.singles import (
+    AT_A_TIME,
+    AT_LEAST,
+    cell_joint,
+    condition,
+    filled,
+    part_gains,
+    see_evidence,
+    value_joint,
+)
 from infopursuit.information.subset import resample, uniform_of
 from infopursuit.models.finite import FiniteModel
 from infopursuit.posteriors.cloud import Cloud
@@ -34,6 +43,9 @@ NOTHING = 1e-16
 
 CACHE = 2**24
 """Bytes of partial products that are worked on at a time: they should stay in the cache."""
+
+ABREAST = 4
+"""Products of many histories that are worked on at the same time, at the most: each has a share of the budget."""
 
 
 @dataclass(frozen=True)
@@ -169,16 +181,23 @@ class Chooser:
         if model is self.model and not belief.soft and self._one_state is not None:
             weights = torch.softmax(belief.log_weights, dim=1)
             return np.asarray(self._one_state.gains(weights, belief.evidence).cpu().numpy()[:, parts.atom])
-        rows = max(1, int(self.budget // (16 * model.n_states)))
+        rows = int(np.clip(self.budget // (16 * ABREAST * model.n_states), 1, AT_A_TIME))
         gains = np.empty((len(belief), len(parts.atom)))
-        for start in range(0, len(belief), rows):
-            here = belief.take(slice(start, start + rows))
-            weights = torch.softmax(here.log_weights, dim=1)
-            for begin, end in self._part_blocks(len(here)):
-                mine = None if wanted is None else wanted[start : start + rows].to(weights.device)
-                gains[start : start + rows, begin:end] = (
-                    self._block_gains(model, weights, here.evidence, begin, end, mine).cpu().numpy()
-                )
+        blocks, least = self._part_blocks(rows), min(AT_LEAST, rows)
+
+        def some(i: int) -> None:
+            mine = slice(i * rows, (i + 1) * rows)
+            here = belief.take(mine)
+            n = len(here)
+            weights, evidence = torch.softmax(here.log_weights, dim=1), here.evidence
+            asked = None if wanted is None else wanted[mine].to(weights.device)
+            weights, evidence = (filled(each, least) for each in (weights, evidence))
+            asked = None if asked is None else filled(asked, least)
+            for begin, end in blocks:
+                found = self._block_gains(model, weights, evidence, begin, end, asked)
+                gains[mine, begin:end] = found[:n].cpu().numpy()
+
+        side_by_side(some, -(-len(belief) // rows), most=ABREAST)
         return gains
 
     def _part_blocks(self, n_histories: int) -> list[tuple[int, int]]:
@@ -186,7 +205,7 @@ class Chooser:
         parts = self.parts
         # for each slot its joint tables, and its probabilities in all states, once as they are and once in float64
         each = 48 * n_histories * self.model.n_classes + 16 * self.model.n_states
-        most = max(1, int(self.budget // (2 * each)))
+        most = max(1, int(self.budget // (2 * ABREAST * each)))
         blocks, begin = [], 0
         starts = np.flatnonzero(np.diff(parts.atom, prepend=-1))
         stops = np.append(starts[1:], len(parts.atom))

@@ -9,11 +9,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from infopursuit.information.singles import AT_A_TIME, filled
 from infopursuit.models.finite import FiniteModel
 from infopursuit.queries.queryset import QuerySet
-
-AT_A_TIME = 128
-"""Histories whose tables of a thousand atoms stay in the cache together."""
+from infopursuit.threads import side_by_side
 
 
 class OneState:
@@ -36,9 +35,14 @@ class OneState:
         weights: (H, C) p(y | history). evidence: (H, L) as in `Belief`.
         """
         gains = torch.empty((len(weights), self.yes.shape[1]), dtype=torch.float64, device=weights.device)
-        for start in range(0, len(weights), AT_A_TIME):
-            some = slice(start, start + AT_A_TIME)
-            gains[some] = doubt((weights[some] @ self.yes).clamp_(0, 1)) - weights[some] @ self.doubt
+
+        def some(i: int) -> None:
+            mine = slice(i * AT_A_TIME, (i + 1) * AT_A_TIME)
+            p = filled(weights[mine])
+            found = doubt((p @ self.yes).clamp_(0, 1)) - p @ self.doubt
+            gains[mine] = found[: len(gains[mine])]
+
+        side_by_side(some, -(-len(weights) // AT_A_TIME))
         known = (evidence[:, 0::2] != 0) | (evidence[:, 1::2] != 0)
         return gains.clamp_(min=0).masked_fill_(known, 0.0)
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from infopursuit.models.finite import FiniteModel, segments
+from infopursuit.models.finite import FAINT, FiniteModel, segments
 from infopursuit.queries.parts import Parts
 from infopursuit.types import IntArray
 
 CHUNK = 2**27
 """Bytes of weights that are worked on at a time."""
+AT_LEAST, AT_A_TIME = 8, 64
+"""Histories whose gains are one product. One of fewer rows, or of hundreds, adds up in another order: the last digit of
+a gain would depend on the batch."""
+
+
+def filled(rows: Tensor, least: int = AT_LEAST) -> Tensor:
+    """(H, ...) with at least so many rows, the last one repeated."""
+    lacking = least - len(rows)
+    return rows if lacking <= 0 else torch.cat([rows, rows[-1:].expand(lacking, *rows.shape[1:])])
 
 
 def value_joint(weights: Tensor, probs: Tensor, offsets: IntArray) -> Tensor:
@@ -68,21 +77,37 @@ def see_evidence(
         size = max(1, CHUNK // (24 * model.n_states))
         for start in range(0, len(histories), size):
             some = histories[start : start + size]
-            left = evidence[some, begin:end].exp()  # (n, V)
+            here = slice(begin - span.start, end - span.start)
+            left = rescaled(evidence[some, begin:end])  # (n, V)
             # P(value | state, evidence) = left P / sum(left P): the sum divides the weights, the rest is a product
             total = left @ probs  # (n, S)
-            freed = torch.where(total > 0, weights[some] / total, 0.0)
-            joint[some, begin - span.start : end - span.start] = (
-                value_joint(freed, probs, model.offsets) * left[:, :, None]
-            )
+            freed = torch.where(total > 0, weights[some] / total.clamp(min=FAINT), 0.0)
+            found = value_joint(filled(freed), probs, model.offsets)[: len(some)]
+            joint[some, here] = found * left[:, :, None]
+            # states may rest on what is nearly excluded
+            faint = ((total < FAINT) & (weights[some] > 0)).any(dim=1)
+            for h in some[faint].tolist():
+                given = condition(probs, evidence[h, begin:end])
+                joint[h, here] = value_joint(weights[h, None], given, model.offsets)[0]
     return joint
 
 
 def condition(probs: Tensor, evidence: Tensor) -> Tensor:
     """(V, S) P(value | state) of one atom -> P(value | state, evidence), 0 in states that the evidence excludes."""
-    weighted = probs * evidence.exp()[:, None].to(probs.dtype)
+    weighted = probs.to(evidence.dtype) * rescaled(evidence)[:, None]
     total = weighted.sum(0)
-    return torch.where(total > 0, weighted / total, 0.0)
+    found = torch.where(total > 0, weighted / total, 0.0)
+    faint = torch.nonzero(total < FAINT)[:, 0]
+    if len(faint):
+        logs = probs[:, faint].to(evidence.dtype).log() + evidence[:, None]
+        found[:, faint] = torch.softmax(logs, dim=0).nan_to_num(nan=0.0)  # of states that are excluded
+    return found.to(probs.dtype)
+
+
+def rescaled(evidence: Tensor) -> Tensor:
+    """(..., V) log-weights of an atom's values as weights, of which the largest is 1: many answers that may be wrong
+    leave weights that no float64 holds."""
+    return (evidence - evidence.amax(dim=-1, keepdim=True)).exp()
 
 
 def cell_joint(values: Tensor, parts: Parts, entries: slice, cells: slice, first_slot: int) -> Tensor:

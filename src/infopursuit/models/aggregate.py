@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.vae import VAE
+from infopursuit.models.vae import VAE, drawn_normal
 from infopursuit.types import IntArray
 
 ENCODED = 512
@@ -48,7 +48,7 @@ class AggregateVAE(VAE):
 
     def draw_prior(self, labels: Tensor, generator: torch.Generator) -> Tensor:
         """(N, D) latents from p(z | y); the draws of a class are spread evenly over its examples."""
-        noise = torch.randn((len(labels), self.latent_dim), generator=generator, dtype=self.dtype).to(self.device)
+        noise = drawn_normal((len(labels), self.latent_dim), generator).to(device=self.device, dtype=self.dtype)
         picked = torch.empty(len(labels), dtype=torch.int64, device=self.device)
         for c in torch.unique(labels).tolist():
             mine = torch.nonzero(labels == c)[:, 0]

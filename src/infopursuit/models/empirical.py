@@ -12,6 +12,7 @@ from torch import Tensor
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.sample import Sample
 from infopursuit.models.smoothing import Blur, Flip, Smoothing
+from infopursuit.threads import steady
 from infopursuit.types import UNKNOWN, Atoms, FloatArray
 
 MISSING = 255
@@ -111,6 +112,7 @@ class EmpiricalModel(FiniteModel):
             probs,
         )
 
+    @steady()
     def _blurred(self, dtype: torch.dtype) -> Tensor:
         """(A, S) the probability that each pixel is lit in each state; the other value is what is left of one."""
         assert isinstance(self.smoothing, Blur)

@@ -15,6 +15,10 @@ SMALL_TABLE = 64 * 2**20
 """Tables up to this many bytes are kept in float64, larger ones in float32, where no dtype is given."""
 
 
+FAINT = 1e-290
+"""Sums of products below this have lost digits, or all of them: a float64 ends at 1e-308."""
+
+
 class FiniteModel:
     """p(atoms | z, y) p(z | y) p(y) over S latent states, each of which belongs to one class.
 
@@ -71,7 +75,7 @@ class FiniteModel:
 
     def log_product(self, slots: Tensor) -> Tensor:
         """(n,) values of different atoms -> (S,) log of the product of their probabilities."""
-        return self.rows(slots).log_().sum(0)
+        return self.rows(slots).log_().sum(0, dtype=torch.float64)
 
     def masses(self, slots: Tensor, weights: Tensor) -> Tensor:
         """The weighted sum of the probabilities of an atom's values in every state.
@@ -81,6 +85,24 @@ class FiniteModel:
         n, n_values = slots.shape
         table = self.rows(slots.clamp(min=0).flatten()).to(weights.dtype).reshape(n, n_values, -1)
         return torch.bmm(weights, table)
+
+    def log_masses(self, slots: Tensor, log_weights: Tensor) -> Tensor:
+        """Log of `masses` with weights exp(log_weights), however small or large: (n, V), (n, J, V) -> (n, J, S).
+
+        Many answers that may be wrong leave weights that no float64 holds, all of them or some beside others. The
+        largest is taken out; where a state still rests on what is too small, its sum is taken in log space.
+        """
+        top = log_weights.amax(dim=2, keepdim=True)
+        top = torch.where(top.isfinite(), top, 0.0)
+        scaled = log_weights - top
+        mass = self.masses(slots, scaled.exp())
+        found = mass.log() + top
+        faint = (((scaled < 0) & scaled.isfinite()).any(2) & (mass < FAINT).any(2)).any(1)
+        for i in torch.nonzero(faint)[:, 0].tolist():
+            table = self.rows(slots[i].clamp(min=0)).to(scaled.dtype).log()  # (V, S)
+            for j in range(scaled.shape[1]):
+                found[i, j] = torch.logsumexp(table + scaled[i, j, :, None], dim=0) + top[i, j]
+        return found
 
     def block(self, slots: slice) -> Tensor:
         """(l, S) the probability of a run of atom values in all states."""
@@ -111,8 +133,15 @@ class FiniteModel:
         """The same model on another device or in another number type."""
         other = object.__new__(type(self))
         other.__dict__.update({k: v.to(device) if isinstance(v, Tensor) else v for k, v in self.__dict__.items()})
-        other.probs = self.probs.to(device=device, dtype=dtype)
+        other.probs = rounded(self.probs.to(device), dtype)
         return other
+
+
+def rounded(probs: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """Probabilities in another number type; what is possible stays so, also where it is less than the type holds."""
+    if dtype is None or dtype == probs.dtype:
+        return probs
+    return torch.where(probs > 0, probs.to(dtype).clamp(min=torch.finfo(dtype).tiny), 0.0)
 
 
 def class_log_sums(log_weights: Tensor, offsets: IntArray) -> Tensor:

@@ -7,7 +7,11 @@ import torch
 from torch import Tensor
 
 from infopursuit.models.sample import Sample
+from infopursuit.threads import side_by_side
 from infopursuit.types import UNKNOWN, FloatArray
+
+ABREAST = 4
+"""Classes that are fitted at the same time, at the most: each has a table of its rows."""
 
 
 def fit_latent_classes(
@@ -22,11 +26,14 @@ def fit_latent_classes(
     marginals = sample.marginals(smoothing)
     latent = np.empty((sample.n_classes, n_latents))
     tables = np.empty((sample.n_classes, n_latents, sample.atoms.n_slots))
-    for c in range(sample.n_classes):
+
+    def one(c: int) -> None:
         rows = np.flatnonzero(sample.labels == c)
         latent[c], tables[c] = _fit_class(
             sample.take(rows), marginals[c], n_latents, smoothing, seed + c, rounds, tolerance
         )
+
+    side_by_side(one, sample.n_classes, most=ABREAST)
     return latent, tables
 
 

@@ -12,6 +12,9 @@ import numpy as np
 
 from infopursuit.types import UNKNOWN, Atoms, FloatArray, IntArray
 
+HEAVIEST = 1e12
+"""Of all weights of a row; a float64 has fifteen digits."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -46,6 +49,11 @@ class Sample:
         weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
         if weights.shape != (len(values),) or not np.isfinite(weights).all() or (weights < 0).any():
             raise ValueError(f"weights must be {len(values)} numbers, none negative; got shape {weights.shape}")
+        if weights.max(initial=0.0) > HEAVIEST:
+            raise ValueError(
+                f"weights has {weights.max():g}; give weights up to {HEAVIEST:g}, since beside a larger one all others "
+                f"would be rounded away"
+            )
         used = weights > 0
         values, labels, weights = values[used], labels[used].astype(np.int64), weights[used]
         if not len(values):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from infopursuit.models.finite import FiniteModel, check_prior
+from infopursuit.models.finite import FiniteModel, check_prior, rounded
 from infopursuit.types import Atoms, FloatArray
 
 
@@ -80,7 +80,7 @@ class TableModel(FiniteModel):
             atoms,
             torch.as_tensor(log_prior),
             np.arange(n_classes + 1) * latent.shape[1],
-            torch.as_tensor(np.ascontiguousarray(flat.T)).to(dtype),
+            rounded(torch.as_tensor(np.ascontiguousarray(flat.T)), dtype),
         )
 
     @property

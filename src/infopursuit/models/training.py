@@ -24,7 +24,7 @@ from torch import Tensor
 
 from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.models.augmentation import Moves
-from infopursuit.models.vae import VAE, log_evidence
+from infopursuit.models.vae import VAE, drawn_normal, log_evidence
 from infopursuit.progress import Progress
 from infopursuit.types import IntArray
 
@@ -178,7 +178,7 @@ def _step(
     x = torch.as_tensor(model.atoms.check(values, "a mini-batch of values"))
     if training.moves is not None:
         x = training.moves.apply(x, model.body.shape, generator)  # type: ignore[attr-defined]
-    noise = torch.randn((len(x), model.latent_dim), generator=generator, dtype=model.dtype)
+    noise = drawn_normal((len(x), model.latent_dim), generator).to(model.dtype)
     x, y = x.to(model.device), torch.as_tensor(labels, device=model.device)
     loss = negative_elbo(model, x, y, noise.to(model.device), training.beta).mean()
     optimizer.zero_grad(set_to_none=True)
@@ -221,7 +221,7 @@ def validate(
     for start in range(0, len(rows), 500):
         some = rows[start : start + 500]
         generator = torch.Generator().manual_seed(start)
-        noise = torch.randn((len(some), model.latent_dim), generator=generator, dtype=model.dtype).to(model.device)
+        noise = drawn_normal((len(some), model.latent_dim), generator).to(device=model.device, dtype=model.dtype)
         x = torch.as_tensor(model.atoms.check(values[some], "a mini-batch of values"), device=model.device)
         total += float(negative_elbo(model, x, torch.as_tensor(labels[some], device=model.device), noise, beta).sum())
     few = rows[:most] if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]

@@ -117,7 +117,7 @@ class VAE:
     def draw_prior(self, labels: Tensor, generator: torch.Generator) -> Tensor:
         """(N, D) latents from p(z)."""
         shape = (len(labels), self.latent_dim)
-        return torch.randn(shape, generator=generator, dtype=self.dtype).to(self.device)
+        return drawn_normal(shape, generator).to(device=self.device, dtype=self.dtype)
 
     def one_hot(self, labels: Tensor) -> Tensor:
         """(B,) -> (B, C)."""
@@ -137,6 +137,12 @@ class VAE:
         other.encoder = copy.deepcopy(self.encoder).to(device=device, dtype=dtype)
         other.decoder = copy.deepcopy(self.decoder).to(device=device, dtype=dtype)
         return other
+
+
+def drawn_normal(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+    """Standard normal numbers from the CPU, the same on every device and for every number type: a generator gives a
+    float64 other numbers than a float32, so that all are drawn as the latter."""
+    return torch.randn(shape, generator=generator, dtype=torch.float32)
 
 
 def log_normal(x: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:
@@ -170,7 +176,7 @@ def log_evidence(model: VAE, values: Any, n_draws: int = 16, *, seed: int = 0, b
         mean, log_std = model.encode(repeated, labels)
         total = []
         for _ in range(n_draws):
-            noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype).to(mean.device)
+            noise = drawn_normal(mean.shape, generator).to(mean)
             latents = mean + log_std.exp() * noise
             total.append(
                 model.features.log_likelihood(model.logits(latents, labels), repeated).to(torch.float64)

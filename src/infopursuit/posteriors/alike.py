@@ -33,8 +33,8 @@ def _places(table: Tensor, generator: torch.Generator) -> FloatArray:
     mean = some.mean(0)
     n_directions = min(DIRECTIONS, *some.shape)
     # one round of a randomised search for the leading directions: they need not be exact
-    random = torch.randn((some.shape[1], n_directions), generator=generator, dtype=table.dtype)
-    found, _ = torch.linalg.qr((some - mean).T @ ((some - mean) @ random.to(table.device)))
+    random = torch.randn((some.shape[1], n_directions), generator=generator, dtype=torch.float32)
+    found, _ = torch.linalg.qr((some - mean).T @ ((some - mean) @ random.to(table)))
     spread = ((some - mean) @ found).T.cov().reshape(n_directions, n_directions)  # of one direction it is a number
     _, turn = torch.linalg.eigh(spread)
     return np.asarray(((table - mean) @ (found @ turn)).cpu().numpy())

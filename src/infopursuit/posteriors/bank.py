@@ -29,6 +29,8 @@ SHARE = 3e-4
 DROP = 45.0
 """Nats by which the probability of a history may fall before its weights are computed anew: draws that once weighed
 nothing in a float32 might by then have come to weigh something."""
+UNEXPECTED = float(-np.log(SHARE))
+"""Nats for each atom of an answer from which on it is so unexpected that weights are computed anew too."""
 AT_A_TIME = 16
 """Histories that one thread works on at a time."""
 
@@ -165,7 +167,10 @@ class BankPosterior:
         seen[where[0], atoms[where]] = answers[where]
         after = self._reweigh(belief.weights, belief.row[parents], slots, np.argsort(queries, kind="stable"))
         after.class_sums[clash], after.totals[clash], after.log_total[clash] = 0.0, 0.0, -np.inf
-        stale = np.flatnonzero((after.log_total < after.log_whole - DROP) & ~clash)
+        # an answer that the kept draws hardly allow may be just what those that were let go would have said
+        fell = belief.weights.log_total[belief.row[parents]] - after.log_total
+        strange = (fell > UNEXPECTED * fresh.sum(axis=1)) & fresh.any(axis=1)
+        stale = np.flatnonzero(((after.log_total < after.log_whole - DROP) | strange) & ~clash)
         if len(stale):
             after = self._mended(after, stale, seen[stale])
         return BankBelief(np.arange(len(parents)), after, seen, self.bounds)
@@ -263,6 +268,8 @@ class BankPosterior:
             return
         of = torch.as_tensor(np.repeat(self.pool.member, np.diff(self.pool.runs)))
         for m, share in enumerate(self.pool.shares):
+            if share == 0:  # its weights are nothing already
+                continue
             log_weights[of == m] += float(np.log(share)) + log_total - torch.logsumexp(log_weights[of == m], dim=0)
 
     def log_joint(self, belief: BankBelief) -> Tensor:

@@ -94,7 +94,7 @@ def mala(
     # NaN, as from -inf to -inf, is a proposal that cannot be judged
     acceptance = log_ratio.clamp(max=0).exp().nan_to_num(nan=0.0)
     # always drawn, and after the noise, so that what a generator gives next does not depend on what was accepted
-    uniform = torch.rand(len(chains), generator=generator, dtype=acceptance.dtype).to(acceptance.device)
+    uniform = torch.rand(len(chains), generator=generator, dtype=torch.float32).to(acceptance)
     accepted = uniform < acceptance
     moved = Chains(
         torch.where(accepted[:, None], proposed.latents, chains.latents),
@@ -131,15 +131,15 @@ def adapt(
 
 def _scale(latents: Tensor, step_size: float | Tensor, preconditioner: Tensor | None) -> Tensor:
     """eta M, in a shape that broadcasts to (N, D)."""
-    eta = torch.as_tensor(step_size).to(latents)
+    eta = torch.as_tensor(step_size, dtype=latents.dtype, device=latents.device)
     return eta if preconditioner is None else eta * preconditioner.to(latents)
 
 
 def _propose(chains: Chains, scale: Tensor, generator: torch.Generator) -> Tensor:
     """(N, D) a draw from q(z' | z) = N(z + eta M grad, 2 eta M)."""
     latents = chains.latents
-    # noise from the CPU, whose numbers are the same on every machine
-    noise = torch.randn(latents.shape, generator=generator, dtype=latents.dtype).to(latents.device)
+    # noise from the CPU in one number type, so that its numbers are the same on every device and in every type
+    noise = torch.randn(latents.shape, generator=generator, dtype=torch.float32).to(latents)
     return latents + scale * chains.gradient + torch.sqrt(2 * scale) * noise
 
 

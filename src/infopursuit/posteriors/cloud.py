@@ -16,6 +16,7 @@ from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance
 from infopursuit.posteriors.exact import Belief
 from infopursuit.posteriors.states import States
 from infopursuit.progress import Progress
+from infopursuit.threads import side_by_side
 from infopursuit.types import FloatArray, IntArray
 
 DECODED = 512
@@ -80,12 +81,16 @@ def decode(model: VAE, latents: Tensor, labels: Tensor) -> Tensor:
         (len(latents), len(model.atoms) if binary else model.atoms.n_slots), dtype=model.dtype, device=model.device
     )
     with Progress("decoding draws", len(latents)) as shown:
-        for start in range(0, len(latents), DECODED):
-            some = slice(start, start + DECODED)
-            logits = model.logits(latents[some], labels[some])
+
+        @torch.no_grad()  # which holds for the thread that says so
+        def some(i: int) -> None:
+            mine = slice(i * DECODED, (i + 1) * DECODED)
+            logits = model.logits(latents[mine], labels[mine])
             probs = logits.sigmoid() if binary else model.features.slot_log_probs(logits).exp()
-            table[some] = LEAST + rest * probs
+            table[mine] = LEAST + rest * probs
             shown.advance(len(probs))
+
+        side_by_side(some, -(-len(latents) // DECODED))
     return table
 
 

@@ -163,7 +163,7 @@ class ExactPosterior:
         size = max(1, CHUNK // (8 * slots.shape[1] * self.model.n_states))
         for start in range(0, len(mixed), size):
             some = mixed[start : start + size]
-            left, was = self.model.masses(slots[some], torch.stack([after[some], before[some]], dim=1).exp()).unbind(1)
-            log_weights[rows[some]] += torch.where(left > 0, left.log() - was.log(), NEVER)
+            left, was = self.model.log_masses(slots[some], torch.stack([after[some], before[some]], dim=1)).unbind(1)
+            log_weights[rows[some]] += torch.where(left > NEVER, left - was, NEVER)
         where = real.nonzero(as_tuple=True)
         evidence[rows[where[0]], slots[where]] = after[where]

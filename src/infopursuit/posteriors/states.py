@@ -62,7 +62,7 @@ class States(FiniteModel):
         long as none is below 1e-6."""
         table = self.rows(slots)
         factors = [table[start : start + 4].prod(0).log_() for start in range(0, len(table), 4)]
-        return torch.stack(factors).sum(0)
+        return torch.stack(factors).sum(0, dtype=torch.float64)
 
     def state_probs(self, states: Tensor) -> Tensor:
         """(L, M) the probability of all atom values in some states; rows lie together, so that few bytes are read."""

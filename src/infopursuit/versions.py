@@ -1,0 +1,91 @@
+"""What a model was made with: versions, machine, seed and rows, kept with it for whoever wants to make it again."""
+
+from __future__ import annotations
+
+import logging
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from infopursuit.types import DamagedModel
+
+logger = logging.getLogger(__name__)
+
+PACKAGES = ("numpy", "torch", "scikit-learn", "scipy", "numba", "safetensors")
+MOST_ENTRIES, LONGEST = 100, 200
+"""Entries of what a folder says it was made with, and characters of each."""
+
+
+def versions() -> dict[str, str]:
+    """The versions of everything that numbers come from."""
+    from infopursuit import __version__  # also known where the package runs from a checkout
+
+    found = {"python": platform.python_version(), "infopursuit": __version__}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def made_with(seed: int | None = None, n_rows: int | None = None, n_threads: int | None = None) -> dict[str, str | int]:
+    """Versions, platform and machine, now; with the seed and the rows that something is fitted with, and the threads
+    where they matter, as for the weights of a network.
+
+    There is no date in it: the same fit saved twice gives the same bytes.
+    """
+    found: dict[str, str | int] = {**versions(), "platform": platform.platform(), "machine": platform.machine()}
+    for name, value in (("seed", seed), ("rows", n_rows), ("threads", n_threads)):
+        if value is not None:
+            found[name] = int(value)
+    return found
+
+
+def check_made_with(entry: Any) -> dict[str, str | int]:
+    """What a folder says it was made with, refused where it is not a list of words and whole numbers."""
+    plain = isinstance(entry, Mapping) and len(entry) <= MOST_ENTRIES
+    if not plain or not all(
+        isinstance(name, str) and len(name) <= LONGEST and (type(value) is int or _is_word(value))
+        for name, value in entry.items()
+    ):
+        raise DamagedModel("made_with is not a mapping from names to short texts and whole numbers")
+    return dict(entry)
+
+
+def differences(entry: Mapping[str, Any]) -> list[str]:
+    """What is not as it was when a model was made, in words: versions and machine.
+
+    >>> differences({**versions(), "numpy": "1.0"})[0].startswith("numpy 1.0, now ")
+    True
+    """
+    now = made_with()
+    names = [name for name in now if name in entry and entry[name] != now[name]]
+    return [f"{name} {entry[name]}, now {now[name]}" for name in names]
+
+
+def say_differences(path: Any, entry: Mapping[str, Any]) -> None:
+    """Tell whoever listens that a model comes from elsewhere; it is read all the same."""
+    found = differences(entry)
+    if found:
+        logger.info("%s was made with %s; its last digits may differ", path, "; ".join(found))
+
+
+def in_words(entry: Mapping[str, Any]) -> str:
+    """What something was made with, on one line.
+
+    >>> in_words({"python": "3.12.1", "threads": 2, "rows": 1500, "seed": 0})
+    'python 3.12.1, 2 threads, 1,500 rows, seed 0'
+    """
+    said = []
+    for name, value in entry.items():
+        if name in ("threads", "rows") and isinstance(value, int):
+            said.append(f"{value:,} {name if value != 1 else name[:-1]}")
+        else:
+            said.append(str(value) if name == "platform" else f"{name} {value}")
+    return ", ".join(said)
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST and value.isprintable()

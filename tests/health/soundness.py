@@ -1,0 +1,56 @@
+"""What every pursuit must give, whatever it was asked about: numbers, and those of probabilities."""
+
+import json
+
+import numpy as np
+
+SUMS, NEGATIVE = 1e-9, 0.0
+"""Posteriors add up to one but for this; gains are never negative."""
+
+
+def assert_sound(trace):
+    """No NaN, no infinity, posteriors that sum to one, gains from 0 on; also in what is written about it."""
+    checks = np.arange(trace.gains.shape[1]) >= np.where(trace.checked_from < 0, 10**9, trace.checked_from)[:, None]
+    assert np.isfinite(trace.gains[~checks]).all()  # a check has no gain
+    assert (trace.gains[~checks] >= NEGATIVE).all()
+    for name in ("gain_errors", "posteriors", "posterior_errors", "log_probability"):
+        assert np.isfinite(getattr(trace, name)).all(), name
+    assert ((trace.posteriors >= 0) & (trace.posteriors <= 1)).all()
+    np.testing.assert_allclose(trace.posteriors.sum(axis=2), 1, rtol=0, atol=SUMS)
+    assert (trace.posterior_errors >= 0).all()
+    for explanation in trace:
+        json.loads(explanation.to_json())
+        assert "nan" not in str(explanation).lower()
+
+
+def assert_sound_session(session):
+    """The same of a session, at every question."""
+    assert np.isfinite(session.posterior).all()
+    np.testing.assert_allclose(session.posterior.sum(), 1, rtol=0, atol=SUMS)
+    told = session.gains[~np.isnan(session.gains)]
+    assert (np.isfinite(told) & (told >= NEGATIVE)).all()
+    assert np.isfinite(session.state.posterior_error).all()
+    assert np.isfinite(session.state.log_probability).all()
+
+
+FIELDS = (
+    "queries", "answers", "gains", "gain_errors", "runners_up", "ties", "posteriors", "posterior_errors",
+    "log_probability", "length", "settled_at", "stopped_because", "checked_from",
+)  # fmt: skip
+AFTER = ("posteriors", "posterior_errors", "log_probability")
+
+
+def assert_same_bits(one, two):
+    """Two traces that do not differ in a single bit."""
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
+
+
+def assert_same_row(one, i, two, j):
+    """Row i of one trace is row j of another to the last bit, however long the others are."""
+    k = int(one.length[i])
+    for name in FIELDS:
+        a, b = getattr(one, name)[i], getattr(two, name)[j]
+        if np.ndim(a):
+            a, b = (each[: k + 1 if name in AFTER else k] for each in (a, b))
+        np.testing.assert_array_equal(a, b, err_msg=name)
