@@ -79,7 +79,7 @@ def prepare(where: Path, n_inputs: int) -> None:
     import pandas as pd
 
     data = datasets.digits()
-    asked = queries.patches((8, 8), size=3, threshold=8)
+    asked = queries.patches((8, 8), size=2, threshold=8)
     clf = InformationPursuitClassifier(asked, "table", stopping=Confidence(0.01) | MaxQueries(10), random_state=0)
     save(clf.fit(data.x_train, data.y_train), where / "model")
     rng = np.random.default_rng(0)

@@ -59,9 +59,6 @@ def run(args: argparse.Namespace) -> int:
     try:
         seeds = "1 seed" if args.seeds == 1 else f"{args.seeds} seeds"
         picture = trade_off(done.curves(), title=f"{Path(args.data).name}: {args.folds} folds, {seeds}")
-            done.curves(),
-            title=f"{Path(args.data).name}: {args.folds} folds, {args.seeds} seed{'s' if args.seeds > 1 else ''}",
-        )
     except ImportError:
         return 0  # the table says the same
     save(picture, done.folder / "sweep.png")
