@@ -5,7 +5,7 @@
 <patches: 676 queries about 784 atoms>
 """
 
-from infopursuit import answerers, models, posteriors, queries
+from infopursuit import answerers, jobs, models, posteriors, queries
 from infopursuit.answerers.reliability import Reliability
 from infopursuit.deployment.drift import drift
 from infopursuit.engine import Pursuit
@@ -48,6 +48,7 @@ __all__ = [
     "compare_with_cart",
     "drift",
     "fit_table",
+    "jobs",
     "lint",
     "load",
     "models",

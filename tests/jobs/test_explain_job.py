@@ -111,9 +111,9 @@ def test_a_job_that_dies_goes_on(made, undisturbed, tmp_path, monkeypatch):
 
 def test_another_job_in_the_same_folder_is_refused_until_it_is_told_to_begin_again(made, tmp_path):
     explain(made, tmp_path, inputs=50)
-    with pytest.raises(ValueError, match="differs in inputs; give another folder, or begin this one again"):
+    with pytest.raises(ValueError, match="differs in inputs; give another folder, or forget it"):
         explain(made, tmp_path, inputs=60)
-    with pytest.raises(ValueError, match="differs in data and inputs"):
+    with pytest.raises(ValueError, match="differs in name and inputs"):
         explain(made, tmp_path, inputs=60, name=None)
     done = explain(made, tmp_path, inputs=60, again=True)
     assert traces(tmp_path)["input"].tolist() == list(range(60))

@@ -51,6 +51,8 @@ def bench_hostile(
         complaints = [line.strip() for line in errors if FAILURES.search(line)]
     result |= {"complaints": len(complaints), "first_complaints": complaints[:5], "memory_limit_mib": MEMORY}
     result["passed"] = _passed(result)
+    listed = [{"kind": kind, **found} for kind, found in result["by_kind"].items()]
+    result["tables"] = {"Hostile requests": [*listed, {"kind": "all", **result["outcomes"]}]}
     for line in _lines(result):
         say(line)
     command = f"infopursuit bench hostile-requests --number {n} --seed {seed}"

@@ -59,6 +59,7 @@ def soak(
         used = server.cpu_seconds()
     result |= {"server_cpu_seconds_with_start": used, "exit_code": server.process.returncode}
     result["passed"] = _passed(result)
+    result |= {"seed": 0, "tables": _tables(result)}
     for line in _lines(result):
         say(line)
     command = f"infopursuit bench soak --people {people} --seconds {seconds:g}"
@@ -202,6 +203,36 @@ def _passed(result: dict[str, Any]) -> bool:
     growth = result["memory_growth"]
     errors = result["errors"] + result["without_pause"]["errors"] + abs(result["exit_code"])
     return not errors and result["p99_ms"] < P99_MS and (growth is None or growth <= GROWTH)
+
+
+def _tables(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """For a page."""
+    rows = [
+        {
+            "": what,
+            "seconds": round(found["seconds"]),
+            "requests": found["requests"],
+            "a second": round(found["requests_per_second"]),
+            "errors": found["errors"],
+            "p50, ms": round(found["p50_ms"]),
+            "p99, ms": round(found["p99_ms"]),
+            "slowest, ms": round(found["max_ms"]),
+        }
+        for what, found in (
+            (f"{result['people']} people who think", result),
+            ("before that, the same without a pause", result["without_pause"]),
+        )
+    ]
+    growth = result["memory_growth"]
+    memory = [
+        {
+            "memory of the server, MiB, at the start": round(result["memory_start_mib"] or 0),
+            "at the end": round(result["memory_end_mib"] or 0),
+            "growth, %": None if growth is None else round(100 * growth, 2),
+            "looks": result["memory_looks"],
+        }
+    ]
+    return {"Requests": rows, "Memory": memory}
 
 
 def _lines(result: dict[str, Any]) -> list[str]:

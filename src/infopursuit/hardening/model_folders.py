@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -57,7 +58,18 @@ def summary(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "models": dict(Counter(each["model"] for each in found)),
         "alterations": {name: {"group": GROUP_OF[name], **counts} for name, counts in kinds.items()},
         "wrong": [each for each in found if each["outcome"] == WRONG],
+        "tables": {"Altered model folders": [*_by_group(found), _counts("all", found)]},
     }
+
+
+def _by_group(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    groups = dict.fromkeys(GROUP_OF.values())
+    rows = [_counts(group, [each for each in found if GROUP_OF[each["alteration"]] == group]) for group in groups]
+    return [*rows, _counts("with checksums computed again", [each for each in found if each["sealed"]])]
+
+
+def _counts(what: str, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {"altered": what, "folders": len(found), **{o: sum(e["outcome"] == o for e in found) for o in OUTCOMES}}
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -74,7 +86,9 @@ def markdown(result: dict[str, Any]) -> str:
 def bench_folders(n: int, seed: int, *, folder: Path, say: Callable[[str], None] = print) -> bool:
     """Try, tell, and write ``hostile-models.json`` to a folder; whether nothing was wrong."""
     say(f"{n} altered model folders, seed {seed}; each may take {MOST_MEMORY / 2**20:g} MiB and {MOST_SECONDS:g} s")
+    begin = time.perf_counter()
     result = summary(try_folders(n, seed, progress=True))
+    result["seconds"] = round(time.perf_counter() - begin, 1)
     say("")
     for line in markdown(result).splitlines():
         say(line)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import logging
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +22,16 @@ from infopursuit import datasets, queries
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.machine import write_result
 from infopursuit.jobs.engines import Engine
-from infopursuit.jobs.explain_job import Explained, explain
+from infopursuit.jobs.explain_job import FEWEST, MOST_PARTS, Explained, explain
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.storage import save
 
 LEAST = 1.7
 """Two workers must be so many times as fast as one."""
+SIZES = (2_000, 8_000, 32_000)
+"""Inputs of the jobs whose growth is looked at."""
+FAR = (10**6, 10**7, 10**8, 10**9)
+"""Inputs that are only predicted."""
 NOISE = 0.05
 """Share of the pixels of a digit that are turned over, so that no two inputs are the same."""
 
@@ -48,7 +56,7 @@ def bench_jobs(n_inputs: int, *, folder: Path, say: Callable[[str], None] = prin
             say(f"{name}: {rows[-1]}")
             return done
 
-        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         try:
             run("one worker on Ray, one thread", Engine("ray", workers=1))
             run("two workers on Ray, one thread each", Engine("ray", workers=2))
@@ -58,6 +66,10 @@ def bench_jobs(n_inputs: int, *, folder: Path, say: Callable[[str], None] = prin
         run("one process, one thread", Engine("local", threads=1))
         run("one process, two threads", Engine("local", threads=2))
         same = len({_bytes(where / row["engine"]) for row in rows}) == 1
+        say("growth ...")
+        grown = [growth(where, n) for n in SIZES if n <= n_inputs]
+        for each in grown:
+            say(f"{each}")
     times = rows[0]["seconds"] / rows[1]["seconds"]
     whole = all(row["missing"] == row["doubled"] == 0 for row in rows)
     say(f"two workers are {times:.2f} times as fast as one; {'the same bytes' if same else 'OTHER BYTES'} by all")
@@ -68,10 +80,57 @@ def bench_jobs(n_inputs: int, *, folder: Path, say: Callable[[str], None] = prin
         "passed": times >= LEAST and whole and same,
         "two_workers_to_one": round(times, 2),
         "same_bytes": same,
-        "tables": {"The same inputs explained on several engines": rows},
+        "tables": {
+            "The same inputs explained on several engines": rows,
+            "One process with one thread: growth with the number of inputs": grown,
+            "What that predicts": predicted(grown),
+        },
     }
     say(f"written to {write_result(folder, 'jobs', f'infopursuit bench jobs --number {n_inputs}', result)}")
     return result
+
+
+def growth(where: Path, n: int) -> dict[str, Any]:
+    """A job in a process of its own: seconds, peak memory and bytes written."""
+    out = where / f"growth-{n}"
+    told = ["explain", str(where / "inputs.parquet"), "--model", str(where / "model"), "--out", str(out)]
+    command = [sys.executable, "-m", "infopursuit", *told, "--inputs", str(n), "--threads", "1"]
+    begin = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    size = sum(file.stat().st_size for file in (out / "traces.parquet").iterdir())
+    return {
+        "inputs": n,
+        "seconds": round(time.perf_counter() - begin, 1),
+        "peak memory, MiB": round(used.ru_maxrss / 2**10),
+        "bytes a row": round(size / n),
+        "parts": len(list((out / "traces.parquet").iterdir())),
+    }
+
+
+def predicted(grown: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For more inputs than anybody waits for here: each costs what one more has cost between the smallest and the
+    largest job, and a part has as many as there are then in one of 10,000."""
+    first, last = grown[0], grown[-1]
+    more = max(last["inputs"] - first["inputs"], 1)
+    each = max(last["seconds"] - first["seconds"], 0.0) / more if len(grown) > 1 else first["seconds"] / first["inputs"]
+    rows = []
+    for n in FAR:
+        size = max(FEWEST, -(-n // MOST_PARTS))
+        rows.append(
+            {
+                "inputs": f"{n:,}",
+                "core-hours": float(f"{n * each / 3600:.2g}"),
+                "hours on 100 cores": float(f"{n * each / 360000:.2g}"),
+                "traces, GiB": float(f"{n * last['bytes a row'] / 2**30:.2g}"),
+                "parts": -(-n // size),
+                "inputs in a part": size,
+            }
+        )
+    return rows
 
 
 def prepare(where: Path, n_inputs: int) -> None:
@@ -134,7 +193,5 @@ def _counted(done: Explained) -> dict[str, int]:
 
 
 def _bytes(out: Path) -> tuple[bytes, ...]:
-    import hashlib
-
     files = sorted((out / "traces.parquet").iterdir())
     return tuple(hashlib.sha256(file.read_bytes()).digest() for file in files)

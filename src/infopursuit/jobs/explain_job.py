@@ -90,7 +90,8 @@ def explain(
     job = JobFolder(folder, trace_name())
     place = Place(str(data), label, name, str(folder.absolute() / HIDDEN))
     with _on_disk(model) as saved:
-        about = {"model": _checksum(saved), "data": place.identity(), "inputs": inputs, "part": part}
+        asked = {"label": label, "name": name, "inputs": inputs, "part": part}
+        about = {"model": _checksum(saved), "data": place.identity(), **asked}
         job.begin(about, again=again)
         where = saved if _is_path(model) else shutil.copytree(saved, folder / HIDDEN / "model", dirs_exist_ok=True)
     place.prepare(progress=progress)

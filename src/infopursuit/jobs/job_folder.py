@@ -44,8 +44,8 @@ class JobFolder:
         if earlier is not None and earlier != about:
             other = [name for name in about if earlier.get(name) != about[name]] or ["something"]
             raise ValueError(
-                f"{self.folder} holds a job that differs in {' and '.join(other)}; give another folder, or begin this "
-                f"one again with --again"
+                f"{self.folder} holds a job that differs in {' and '.join(other)}; give another folder, or forget it "
+                f"(again=True, --again)"
             )
         where = self.folder / self.traces
         if earlier is None and where.exists():

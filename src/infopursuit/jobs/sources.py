@@ -130,7 +130,7 @@ class Place:
             if len(files) == 1:
                 digest.update(_ends(file, facts.st_size))
         known = path.name if files else self.data
-        return [known, len(files), digest.hexdigest(), self.label, self.name]
+        return [known, len(files), digest.hexdigest()]
 
 
 class Table:

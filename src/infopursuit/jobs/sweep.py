@@ -113,7 +113,8 @@ def sweep(
     place = Place(str(data), label, None, "")
     settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "most_queries": most_queries}
     job = JobFolder(Path(out).absolute(), "runs", ".json")
-    job.begin({"data": place.identity(), "models": list(models), "seeds": list(seeds), **settings}, again=again)
+    about = {"label": label, "models": list(models), "seeds": list(seeds), **settings}
+    job.begin({"data": place.identity(), **about}, again=again)
     units = [
         {"number": i, "model": model, "seed": seed, "fold": fold}
         for i, (model, seed, fold) in enumerate(
@@ -128,10 +129,7 @@ def sweep(
             found[unit["number"]] = told
             shown.advance()
     rows = tuple(_rows([found[i] for i in range(len(units))]))
-    content = {
-        "settings": {"models": list(models), "seeds": list(seeds), **settings},
-        "rows": [asdict(r) for r in rows],
-    }
+    content = {"settings": about, "rows": [asdict(row) for row in rows]}
     write_atomically(Path(out) / "sweep.json", f"{json.dumps(content, indent=1)}\n".encode())
     return Sweep(Path(out), rows, len(units), n_kept, time.perf_counter() - begin)
 
