@@ -11,8 +11,8 @@ import torch
 
 import infopursuit as ip
 from infopursuit.cli import main
+from infopursuit.model_files import own_checksum
 from infopursuit.models import TableModel
-from infopursuit.storage import _own_checksum
 from infopursuit.types import DamagedModel
 from infopursuit.versions import differences, made_with
 
@@ -31,7 +31,7 @@ def altered(folder, made):
     """The same folder, made with something else."""
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["made_with"] = made
-    manifest["sha256"] = _own_checksum(manifest)
+    manifest["sha256"] = own_checksum(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 

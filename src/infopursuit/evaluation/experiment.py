@@ -38,10 +38,6 @@ class Experiment:
     _earlier: dict[Path, float] = field(default_factory=dict, compare=False)
     """Seconds that parts took which an earlier run has made."""
 
-    def __post_init__(self) -> None:
-        for folder in (self.folder, self.folder / PARTS / self.name):
-            sweep_leftovers(folder)
-
     def part(self, name: str, settings: Any, make: Callable[[], Any]) -> Any:
         """What ``make`` returns, JSON data, or what it returned in an earlier run with the same settings.
 
@@ -62,6 +58,7 @@ class Experiment:
         took = round(time.perf_counter() - begin, 1)
         content = {"key": key, "settings": json.loads(told), "when": when, "seconds": took, "result": result}
         file.parent.mkdir(parents=True, exist_ok=True)
+        sweep_leftovers(file.parent)
         write_atomically(file, f"{json.dumps(content, indent=1)}\n".encode())
         self._earlier[file] = 0.0
         return result
@@ -79,6 +76,7 @@ class Experiment:
             "seconds": round(took, 1),
             **result,
         }
+        sweep_leftovers(self.folder)
         only = f" --inputs {self.n_inputs}" if self.n_inputs is not None else ""
         seed = f" --seed {self.seed}" if self.seed else ""
         file = write_result(self.folder, self.name, f"infopursuit reproduce {self.name}{only}{seed}", whole)

@@ -92,14 +92,14 @@ def explain(
     with _on_disk(model) as saved:
         asked = {"label": label, "name": name, "inputs": inputs, "part": part}
         about = {"model": _checksum(saved), "data": place.identity(), **asked}
+        pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
+        source = None if place.staged else _opened(place, pursuit)  # what cannot be read leaves nothing behind
         job.begin(about, again=again)
         where = saved if _is_path(model) else shutil.copytree(saved, folder / HIDDEN / "model", dirs_exist_ok=True)
-    place.prepare(progress=progress)
-    pursuit = load_pursuit(where, BEFORE.format(str(where)))
-    source = place.open(pursuit)
+    if source is None:
+        place.prepare(progress=progress)
+        source = _opened(place, pursuit)
     n = source.n_inputs if inputs is None else min(source.n_inputs, inputs)
-    if not n:
-        raise ValueError(f"{source.about} has no rows; there is nothing to explain")
     size = part or max(FEWEST, -(-n // MOST_PARTS))
     units = [{"number": i, "start": s, "stop": min(s + size, n)} for i, s in enumerate(range(0, n, size))]
     summary, kept = Summary(), set[int]()
@@ -153,6 +153,13 @@ def _make(model: str, place: Place, folder: str, traces: str) -> Explainer:
     """An explainer in another process, which has only names; what it opens it opens once."""
     pursuit = load_pursuit(model, BEFORE.format(model))
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
+
+
+def _opened(place: Place, pursuit: Pursuit) -> Source:
+    source = place.open(pursuit)
+    if not source.n_inputs:
+        raise ValueError(f"{source.about} has no rows; there is nothing to explain")
+    return source
 
 
 @contextmanager
