@@ -56,6 +56,7 @@ def bench_jobs(n_inputs: int, *, folder: Path, say: Callable[[str], None] = prin
             say(f"{name}: {rows[-1]}")
             return done
 
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
         ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         try:
             run("one worker on Ray, one thread", Engine("ray", workers=1))
@@ -178,7 +179,7 @@ def _workers() -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and b"MapWorker(MapBatches(Worker))" in (entry / "cmdline").read_bytes():
+            if entry.name.isdigit() and b"MapBatches(Worker)" in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
     return sorted(found)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -53,6 +54,8 @@ class Worker:
 def run_on_ray(engine: Engine, make: Make, units: Sequence[Unit]) -> Iterator[tuple[Unit, Any]]:
     """See `Engine.run`."""
     ray = _import_ray()
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.ERROR)
     with _connected(ray, engine):
         from ray.data import ActorPoolStrategy, DataContext
 
@@ -102,8 +105,7 @@ def _connected(ray: Any, engine: Engine) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    for name in ("ray", "ray.data"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # it tells in its own log what the user need not act on
     address = engine.address or ray_address()
     options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address is None:
