@@ -81,7 +81,7 @@ def _jobs(args: Options, say: Say) -> bool:
 MEASUREMENTS = {
     "speed": Measurement("how fast queries are chosen, and how often short cuts miss the best one", _speed),
     "animals": Measurement("how often the animals that come along are found", _animals),
-    "serve": Measurement("a server whom --people answer for --seconds", _serve),
+    "serve": Measurement("a server that --people answer for --seconds", _serve),
     "soak": Measurement("the same for long: errors, times, memory (100 people, 600 seconds)", _soak),
     "hostile-models": Measurement("altered model folders, which are refused or load rightly (1,000)", _folders),
     "hostile-requests": Measurement("requests that no client should send (10,000)", _requests),
