@@ -28,7 +28,7 @@ def read_inputs(offer: Offer, inputs: Sequence[Any]) -> IntArray:
         if not isinstance(queries, Columns):
             return queries.observe(np.array([[_number(v) for v in row] for row in rows]))
         return queries.observe(rows)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:  # the last: a whole number of hundreds of digits
         raise Problem(
             422,
             " ".join(str(error).split()),
