@@ -98,18 +98,30 @@ def growth(where: Path, n: int) -> dict[str, Any]:
     command = [sys.executable, "-m", "infopursuit", *told, "--inputs", str(n), "--threads", "1"]
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, _peak_memory(process.pid))
+        time.sleep(0.05)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
     size = sum(file.stat().st_size for file in (out / "traces.parquet").iterdir())
     return {
         "inputs": n,
         "seconds": round(time.perf_counter() - begin, 1),
-        "peak memory, MiB": round(used.ru_maxrss / 2**10),
+        "peak memory, MiB": round(peak / 2**20),
         "bytes a row": round(size / n),
         "parts": len(list((out / "traces.parquet").iterdir())),
     }
+
+
+def _peak_memory(pid: int) -> int:
+    """Bytes that a process has had at most; 0 where the system does not tell. (What wait4 tells includes the memory of
+    the process that started it.)"""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 2**10
+    return 0
 
 
 def predicted(grown: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -41,7 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--name", metavar="COLUMN", help="the column of a table that says what the inputs are called, if any")
     add("--inputs", type=_positive, metavar="N", help="only the first N inputs")
     add("--title", metavar="TEXT", help="headline of the page")
-    add("--part", type=_positive, metavar="N", help="inputs in a part (1,000; more where there would be over 10,000 parts)")
+    add(
+        "--part",
+        type=_positive,
+        metavar="N",
+        help="inputs in a part (1,000; more where there would be over 10,000 parts)",
+    )
     add("--again", action="store_true", help="forget what an earlier job has left in the folder")
     add_engine_arguments(parser)
 
