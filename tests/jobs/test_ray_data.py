@@ -96,6 +96,25 @@ def test_ray_writes_the_same_bytes_as_one_process(made, told, tmp_path):
         assert file.read_bytes() == other.read_bytes()
 
 
+def test_what_a_killed_worker_left_half_written_is_swept(made, tmp_path):
+    done = jobs.explain(made / "new.parquet", made / "model", tmp_path, label="kind", part=20)
+    real, left = jobs.explain_job.Explainer.__call__, []
+
+    def littering(self, unit):
+        code = "import os, sys, pathlib; from infopursuit.files import replacing\n"
+        code += "with replacing(pathlib.Path(sys.argv[1])) as beside: os.kill(os.getpid(), 9)"
+        subprocess.run([sys.executable, "-c", code, self.job.part(unit["number"])], check=False)
+        left.extend(file for file in done.traces.iterdir() if file.name.startswith("."))
+        return real(self, unit)
+
+    (tmp_path / ".job" / "done" / "000003.json").unlink()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(jobs.explain_job.Explainer, "__call__", littering)
+        jobs.explain(made / "new.parquet", made / "model", tmp_path, label="kind", part=20)
+    assert len(left) == 1
+    assert len(list(done.traces.iterdir())) == 7  # the parts, and nothing beside them
+
+
 def test_what_goes_wrong_in_a_worker_is_told_as_if_it_had_happened_here(told):
     assert "row 17, is 'bee', which is no class of the model" in told["label"]
     assert "workers=7 with 1 threads each need 7 cores, and Ray has 2; give at most 2" in told["workers"]

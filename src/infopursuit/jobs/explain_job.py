@@ -114,6 +114,7 @@ def explain(
         for unit, told in chosen.run(make, todo):
             summary.merge(Summary.from_spec(told["summary"]))
             shown.advance(unit["stop"] - unit["start"])
+    job.sweep()  # workers may have died
     if summary.n_inputs != n:
         raise RuntimeError(f"{summary.n_inputs} inputs were counted instead of {n}; begin {folder} again")
     took = time.perf_counter() - begin

@@ -52,11 +52,15 @@ class JobFolder:
             raise ValueError(f"{where} is there and belongs to no job; remove it, or give another folder")
         where.mkdir(parents=True, exist_ok=True)
         (self.folder / HIDDEN / "done").mkdir(parents=True, exist_ok=True)
-        for each in (where, self.folder / HIDDEN, self.folder / HIDDEN / "done"):
-            sweep_leftovers(each)
+        self.sweep()
         if earlier is None:
             write_atomically(self.plan, f"{json.dumps(about, indent=1)}\n".encode())
         return earlier is not None
+
+    def sweep(self) -> None:
+        """Remove what killed processes of this machine have left half written."""
+        for each in (self.folder / self.traces, self.folder / HIDDEN, self.folder / HIDDEN / "done"):
+            sweep_leftovers(each)
 
     @property
     def plan(self) -> Path:
