@@ -53,3 +53,11 @@ def test_in_a_log_it_speaks_when_asked_to(show, lines, clock):
         progress.advance(1)
     assert stream.getvalue().count("\n") == lines
     assert "\x1b" not in stream.getvalue()
+
+
+def test_a_total_that_nobody_knows_is_not_made_up(clock):
+    stream = Terminal()
+    progress = Progress("reading, rows", 0, stream=stream)
+    clock[0] += 5
+    progress.advance(20_000)
+    assert stream.getvalue() == "\r\x1b[Kreading, rows 20000"

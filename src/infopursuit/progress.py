@@ -12,14 +12,14 @@ class Progress:
     """``with Progress("asking", 1000) as progress: progress.advance(10)``.
 
     Silent for the first two seconds. On a terminal one line is rewritten; elsewhere a line is written every half
-    minute. ``show=False`` keeps it silent, ``show=None`` shows it on a terminal only. ``done``: what an earlier run
-    has done already.
+    minute. ``total``: 0 where nobody knows it. ``show=False`` keeps it silent, ``show=None`` shows it on a terminal
+    only. ``done``: what an earlier run has done already.
     """
 
     def __init__(
         self, what: str, total: int, *, show: bool | None = None, stream: TextIO | None = None, done: int = 0
     ) -> None:
-        self.what, self.total, self.done, self._before = what, max(total, 1), done, done
+        self.what, self.total, self.done, self._before = what, max(total, 0), done, done
         self.stream = stream or sys.stderr
         self.live = bool(getattr(self.stream, "isatty", lambda: False)())
         self.show = self.live if show is None else show
@@ -43,12 +43,17 @@ class Progress:
         if not self.show or now - self._start < 2 or now - self._last < (0.2 if self.live else 30):
             return
         self._last, self._written = now, True
+        line = self._line(now)
+        self.stream.write(f"\r\x1b[K{line}" if self.live else line + "\n")
+        self.stream.flush()
+
+    def _line(self, now: float) -> str:
+        if not self.total:
+            return f"{self.what} {self.done}"
         share = min(self.done / self.total, 1.0)
         each = (now - self._start) / max(self.done - self._before, 1)
         left = f", {_clock(each * (self.total - self.done))} left" if self.done <= self.total else ""
-        line = f"{self.what} {bar(share)} {self.done} of {self.total}{left}"
-        self.stream.write(f"\r\x1b[K{line}" if self.live else line + "\n")
-        self.stream.flush()
+        return f"{self.what} {bar(share)} {self.done} of {self.total}{left}"
 
 
 def bar(share: float, width: int = 20) -> str:

@@ -27,7 +27,7 @@ def stage_table(path: Path, file: Path, *, progress: bool | None = None) -> None
     """
     pa, pq = import_parquet()
     names, kinds, n_rows = list[str](), dict[str, set[str]](), 0
-    with Progress(f"rows of {path.name} looked at", 0, show=progress) as shown:
+    with Progress(f"looking through {path.name}, rows", 0, show=progress) as shown:
         for frame in _chunks(path, {}, shown):
             names, n_rows = [str(name) for name in frame.columns], n_rows + len(frame)
             for name, kind in zip(names, (_kind(frame[column]) for column in frame.columns), strict=True):
@@ -37,7 +37,7 @@ def stage_table(path: Path, file: Path, *, progress: bool | None = None) -> None
     schema = pa.schema([(name, forms[chosen[name]]) for name in names])
     texts: dict[str, type] = {name: str for name, kind in chosen.items() if kind == "text"}
     with (
-        Progress(f"rows of {path.name} prepared", n_rows, show=progress) as shown,
+        Progress(f"preparing {path.name}, rows", n_rows, show=progress) as shown,
         replacing(file) as beside,
         beside.open("wb") as stream,
         pq.ParquetWriter(stream, schema, compression="zstd") as writer,
