@@ -1,0 +1,181 @@
+"""Small pursuits of every kind whose traces are committed: `python tests/golden/cases.py` writes them anew.
+
+A case gives a trace. What is kept of it: queries, answers, lengths, reasons to the letter; gains, posteriors and their
+standard errors as numbers, which a test compares to `TOLERANCE` (float32 kernels: `ROUGH`).
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import infopursuit as ip
+from infopursuit.answerers.simulated import Mistaken
+from infopursuit.models import EmpiricalModel, Flip
+from infopursuit.posteriors import SMC, Bank, Langevin
+from infopursuit.temper import Temper
+from quadrature import mixed, pixels
+from worlds import world_of
+
+FILE = Path(__file__).parent / "traces.json"
+TOLERANCE, ROUGH = 1e-9, 2e-5
+SEED = 7
+
+
+def world(kind, rules, n=10, unknown=0.15, patience=0, **options):
+    """Some inputs of a random world, some of whose values are missing."""
+    small, rng = world_of(SEED, kind=kind)
+    values = small.inputs(rng, n, unknown=unknown)
+    return small.pursuit(rules, patience, **options).run_values(values)
+
+
+def marks(n=240, n_variables=12):
+    """Yes/no answers of examples of three classes."""
+    rng = np.random.default_rng(SEED)
+    labels = rng.integers(3, size=n)
+    likely = rng.beta(0.6, 0.6, size=(3, n_variables))
+    return (rng.random((n, n_variables)) < likely[labels]).astype(np.int64), labels
+
+
+def examples(**options):
+    """Some examples, pursued with the others as the model."""
+    values, labels = marks()
+    model = EmpiricalModel(values[12:], labels[12:], Flip((0.1, 0.5)), n_classes=3)
+    queries = ip.queries.concepts([f"mark {a}" for a in range(values.shape[1])])
+    return ip.Pursuit(model, queries, **{"stopping": ip.Confidence(0.05), **options}), values[:12]
+
+
+def small_images(**options):
+    """Images of 6 x 6 pixels, in patches of 3 x 3."""
+    values, labels = marks(400, 36)
+    model = EmpiricalModel(values[10:], labels[10:], Flip((0.05, 0.3)), n_classes=3)
+    queries = ip.queries.patches((6, 6), size=3)
+    return ip.Pursuit(model, queries, **{"stopping": ip.Confidence(0.01), **options}), values[:10]
+
+
+def subsampled():
+    pursuit, values = small_images(exact_gains=False, n_states=96, n_screened=5)
+    return pursuit.run_values(values)
+
+
+def pruned():
+    pursuit, values = small_images(posterior=Bank())
+    return pursuit.run_values(values)
+
+
+def sampled(settings, known, n=5, **options):
+    stopping = options.pop("stopping", ip.Confidence(0.1) | ip.MaxQueries(4))
+    return known.pursuit(settings, stopping, **options).run_values(known.inputs(n, seed=SEED, unknown=0.1))
+
+
+def noisy():
+    pursuit, values = examples(reliability=ip.Reliability(0.85), stopping=ip.Confidence(0.1))
+    return pursuit.run_values(values)
+
+
+def asked_again():
+    pursuit, values = examples(reliability=ip.Reliability(0.8, again=2), stopping=ip.MaxQueries(9))
+    annotator = Mistaken(pursuit.queries, ip.Reliability(0.8), seed=SEED)
+    return pursuit.run_values(values, answerer=annotator)
+
+
+def priced():
+    names = [f"mark {a}" for a in range(12)]
+    terms = ip.Terms(
+        [1.0, 2.0, 0.5, 1.0, 0.0, 3.0, 1.0, 1.0, 2.5, 1.0, 1.0, 0.25],
+        {names[2]: [(names[0], ["yes"])], names[7]: [(names[4], None)]},
+        [names[9]],
+    )
+    pursuit, values = examples(terms=terms, stopping=ip.Confidence(0.02) | ip.MaxCost(6.5))
+    return pursuit.run_values(values)
+
+
+def soft_answers():
+    pursuit, values = examples(reliability=ip.Reliability(1.0), stopping=ip.Confidence(0.05))
+    found = []
+    for i, row in enumerate(values[:4]):
+        session = pursuit.session()
+        while session.question is not None and len(session.history) < 8:
+            said = "yes" if row[session.question.index] else "no"
+            session.answer(said, sure=0.6 + 0.1 * ((i + len(session.history)) % 5))
+        found.append(session.explanation)
+    return found
+
+
+def tempered():
+    pursuit, values = examples()
+    return pursuit.with_temper(Temper(2.0)).run_values(values)
+
+
+def novelty():
+    pursuit, values = examples(checks=3)
+    return pursuit.run_values(values)
+
+
+LONG = [("confidence", 0.02, None), ("max_queries", 5)]
+CASES = {
+    "exact yes_no": lambda: world("yes_no", LONG),
+    "exact patches": lambda: world("patches", LONG),
+    "exact thresholds": lambda: world("thresholds", LONG),
+    "exact categorical": lambda: world("categorical", LONG),
+    "exact mixed": lambda: world("mixed", LONG),
+    "gain rule": lambda: world("mixed", [("information_gain", 0.02, 1), ("confidence", 0.05, None)]),
+    "patience": lambda: world("yes_no", [("confidence", 0.2, 2), ("information_gain", 0.01, None)], patience=1),
+    "skips": lambda: world("categorical", LONG, unknown=0.6, patience=1),
+    "subsampled": subsampled,
+    "pruned": pruned,
+    "smc": lambda: sampled(SMC(n_draws=60, least_ess=30, n_own=16, n_moves=2), mixed(1, seed=4)),
+    "smc patches": lambda: sampled(SMC(n_draws=80, least_ess=10, n_own=24, n_moves=3), pixels()),
+    "langevin": lambda: sampled(Langevin(n_chains=16, n_steps=4, burn_in=6), mixed(1, seed=4), n=3),
+    "noise": noisy,
+    "asked again": asked_again,
+    "costs and constraints": priced,
+    "soft answers": soft_answers,
+    "temperature scaling": tempered,
+    "novelty queries": novelty,
+}
+FLOAT32 = {"pruned", "smc", "smc patches", "langevin"}
+
+
+def written(trace):
+    """A trace, or explanations of sessions, as JSON data."""
+    if isinstance(trace, list):
+        return {
+            "queries": [[step.query for step in one.steps] for one in trace],
+            "answers": [[step.said for step in one.steps] for one in trace],
+            "gains": [[step.gain for step in one.steps] for one in trace],
+            "posteriors": [[one.prior, *(step.posterior for step in one.steps)] for one in trace],
+            "reason": [one.stopped_because for one in trace],
+        }
+    return {
+        "queries": trace.queries.tolist(),
+        "answers": trace.answers.tolist(),
+        "length": trace.length.tolist(),
+        "settled_at": trace.settled_at.tolist(),
+        "reason": [str(reason) for reason in trace.stopped_because],
+        "runners_up": trace.runners_up.tolist(),
+        "gains": trace.gains.tolist(),
+        "gain_errors": trace.gain_errors.tolist(),
+        "posteriors": trace.posteriors.tolist(),
+        "posterior_errors": trace.posterior_errors.tolist(),
+        "log_probability": trace.log_probability.tolist(),
+    }
+
+
+def rounded(data):
+    if isinstance(data, float):
+        return float(f"{data:.12g}")
+    if isinstance(data, (list, tuple)):
+        return [rounded(each) for each in data]
+    return {name: rounded(each) for name, each in data.items()} if isinstance(data, dict) else data
+
+
+if __name__ == "__main__":
+    found = {name: rounded(written(make())) for name, make in CASES.items()}
+    lines = [f"{json.dumps(name)}: {json.dumps(data, separators=(',', ':'))}" for name, data in found.items()]
+    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    for name, data in found.items():
+        print(name, sum(map(len, data["queries"])), set(data["reason"]))
