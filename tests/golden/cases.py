@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -23,6 +24,7 @@ from worlds import world_of
 FILE = Path(__file__).parent / "traces.json"
 TOLERANCE, ROUGH = 1e-9, 2e-5
 SEED = 7
+DTYPE = torch.float64
 
 
 def world(kind, rules, n=10, unknown=0.15, patience=0, **options):
@@ -43,7 +45,7 @@ def marks(n=240, n_variables=12):
 def examples(**options):
     """Some examples, pursued with the others as the model."""
     values, labels = marks()
-    model = EmpiricalModel(values[12:], labels[12:], Flip((0.1, 0.5)), n_classes=3)
+    model = EmpiricalModel(values[12:], labels[12:], Flip((0.1, 0.5)), n_classes=3, dtype=DTYPE)
     queries = ip.queries.concepts([f"mark {a}" for a in range(values.shape[1])])
     return ip.Pursuit(model, queries, **{"stopping": ip.Confidence(0.05), **options}), values[:12]
 
@@ -51,7 +53,7 @@ def examples(**options):
 def small_images(**options):
     """Images of 6 x 6 pixels, in patches of 3 x 3."""
     values, labels = marks(400, 36)
-    model = EmpiricalModel(values[10:], labels[10:], Flip((0.05, 0.3)), n_classes=3)
+    model = EmpiricalModel(values[10:], labels[10:], Flip((0.05, 0.3)), n_classes=3, dtype=DTYPE)
     queries = ip.queries.patches((6, 6), size=3)
     return ip.Pursuit(model, queries, **{"stopping": ip.Confidence(0.01), **options}), values[:10]
 
