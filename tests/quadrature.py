@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 import infopursuit as ip
-from infopursuit.models.bodies import MLPBody
-from infopursuit.models.vae import VAE
-from infopursuit.posteriors import ExactPosterior
+from infopursuit.models.architectures import MLPArchitecture
+from infopursuit.models.autoencoder import VAE
+from infopursuit.beliefs import Exact
 from infopursuit.queries.queryset import QuerySet
 from worlds import Given, World
 
@@ -26,7 +26,7 @@ REACH = 5.0
 
 def small_vae(sizes, latent_dim=1, *, seed=0, scale=4.0, prior=PRIOR, dtype=torch.float32):
     """A VAE that knows something: biases that are not 0, and a last layer that is ``scale`` times as steep."""
-    model = VAE(sizes, prior, MLPBody((8,), batch_norm=False), latent_dim, seed=seed)
+    model = VAE(sizes, prior, MLPArchitecture((8,), batch_norm=False), latent_dim, seed=seed)
     generator = torch.Generator().manual_seed(seed + 1)
     first, last = (layer for layer in model.decoder.modules() if isinstance(layer, torch.nn.Linear))
     with torch.no_grad():
@@ -73,7 +73,7 @@ class Known:
 
     @cached_property
     def posterior(self):
-        return ExactPosterior(self.world.model, self.queries)
+        return Exact(self.world.model, self.queries)
 
     @cached_property
     def truth(self):
@@ -98,7 +98,7 @@ class Known:
 
     def pursuit(self, posterior="auto", stopping=None, **options):
         """A pursuit on draws."""
-        return ip.Pursuit(self.model, self.queries, posterior, stopping or ip.MaxQueries(len(self.queries)), **options)
+        return ip.Pursuit.of(self.model, self.queries, posterior, stopping or ip.MaxQueries(len(self.queries)), **options)
 
     def inputs(self, n, *, seed=0, unknown=0.0):
         """(n, A) values of atoms drawn from the model, some of them not known."""

@@ -5,55 +5,76 @@
 <patches: 676 queries about 784 atoms>
 """
 
-from infopursuit import answerers, jobs, models, posteriors, queries
-from infopursuit.answerers.reliability import Reliability
-from infopursuit.deployment.drift import drift
-from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.explanation import Explanation
-from infopursuit.fitting.fit_table import fit_table
-from infopursuit.linting.lint import lint
-from infopursuit.overview.asked import Asked, asked
-from infopursuit.overview.compare import compare_with_cart
-from infopursuit.overview.grow import strategy_tree
-from infopursuit.overview.tree import StrategyTree
-from infopursuit.session import Session
-from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
-from infopursuit.storage import load, save
-from infopursuit.terms import Terms
-from infopursuit.trace import Trace
-from infopursuit.types import DamagedModel, ImpossibleAnswer, Likely
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from infopursuit import acquisition, annotators, beliefs, jobs, models, queries, testing
+    from infopursuit.annotators import dawid_skene
+    from infopursuit.calibration import TemperatureScaling
+    from infopursuit.costs import Constraints, Costs
+    from infopursuit.data_checks import lint
+    from infopursuit.engine import Pursuit
+    from infopursuit.estimator import InformationPursuitClassifier
+    from infopursuit.explanation import Explanation
+    from infopursuit.fit_table import fit_table
+    from infopursuit.inspection import QueryFrequencies, StrategyTree, compare_with_cart, query_frequencies, strategy_tree
+    from infopursuit.monitoring import drift
+    from infopursuit.noise import AnswerNoise
+    from infopursuit.serialization import load, save
+    from infopursuit.session import Session
+    from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
+    from infopursuit.trace import Trace
+    from infopursuit.types import DamagedModel, ImpossibleAnswer, Likely
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Asked",
-    "Confidence",
-    "DamagedModel",
-    "Explanation",
-    "ImpossibleAnswer",
-    "InformationGain",
-    "InformationPursuitClassifier",
-    "Likely",
-    "MaxCost",
-    "MaxQueries",
-    "Pursuit",
-    "Reliability",
-    "Session",
-    "StrategyTree",
-    "Terms",
-    "Trace",
-    "answerers",
-    "asked",
-    "compare_with_cart",
-    "drift",
-    "fit_table",
-    "jobs",
-    "lint",
-    "load",
-    "models",
-    "posteriors",
-    "queries",
-    "save",
-    "strategy_tree",
-]
+MODULES = ("acquisition", "annotators", "beliefs", "history", "jobs", "models", "queries", "testing")
+NAMES = {
+    "AnswerNoise": "noise",
+    "Confidence": "stopping",
+    "Constraints": "costs",
+    "Costs": "costs",
+    "DamagedModel": "types",
+    "Explanation": "explanation",
+    "ImpossibleAnswer": "types",
+    "InformationGain": "stopping",
+    "InformationPursuitClassifier": "estimator",
+    "Likely": "types",
+    "MaxCost": "stopping",
+    "MaxQueries": "stopping",
+    "Pursuit": "engine",
+    "QueryFrequencies": "inspection",
+    "Session": "session",
+    "StrategyTree": "inspection",
+    "TemperatureScaling": "calibration",
+    "Trace": "trace",
+    "compare_with_cart": "inspection",
+    "dawid_skene": "annotators",
+    "drift": "monitoring",
+    "fit_table": "fit_table",
+    "lint": "data_checks",
+    "load": "serialization",
+    "query_frequencies": "inspection",
+    "save": "serialization",
+    "strategy_tree": "inspection",
+}
+"""Where each public name lives; a module is imported when one of its names is first used."""
+
+__all__ = sorted([*MODULES, *NAMES])  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name in MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{NAMES[name]}"), name)
+    globals()[name] = found  # the module `fit_table` must not hide its function
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

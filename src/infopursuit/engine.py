@@ -1,4 +1,4 @@
-"""The loop: believe, look whether to stop, choose, ask, hear the answer.
+"""The loop: believe, check the stopping rules, choose a query, ask it, absorb the answer.
 
 Everything is computed on *histories*, never on inputs. Inputs with the same answers so far share one history, so that
 the strategy cannot be anything but a function of the history, alone or in a batch.
@@ -6,36 +6,29 @@ the strategy cannot be anything but a function of the history, alone or in a bat
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import logging
 import time
+import warnings
 from collections.abc import Generator, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
-import torch
 
-from infopursuit.answerers.reliability import Channel, Reliability
-from infopursuit.answerers.simulated import Answerer
-from infopursuit.checking import Ending, choose_check
-from infopursuit.information.bank import BankChooser
-from infopursuit.information.chooser import Chooser, Proposal
-from infopursuit.information.sampled import SampledChooser
-from infopursuit.information.work import Work, check_seconds, work_within
-from infopursuit.models.finite import FiniteModel
-from infopursuit.models.vae import VAE
-from infopursuit.posteriors import SMC, Bank, ExactPosterior, FiniteBank, Langevin
-from infopursuit.posteriors.protocol import Posterior
-from infopursuit.posteriors.sampled import SampledPosterior
+from infopursuit.acquisition.cached import Cached
+from infopursuit.acquisition.mutual_information import MutualInformation
+from infopursuit.acquisition.ranking import Ranking
+from infopursuit.beliefs import build_belief
+from infopursuit.calibration import Calibrator
+from infopursuit.costs import Constraints, Costs
+from infopursuit.costs import bind as bind_costs
+from infopursuit.history import Acquisition, B, Belief, BoolArray, Estimate, Histories
+from infopursuit.noise import Annotator, AnswerNoise, NoiseChannel
+from infopursuit.novelty import NoveltyReference, StopPoint, choose_novelty_query
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, look, most_cost
-from infopursuit.temper import Temper
-from infopursuit.terms import Terms
-from infopursuit.threads import steady
+from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, max_cost
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Likely, Said
 
@@ -45,329 +38,294 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 EXHAUSTED, IMPOSSIBLE = "exhausted", "impossible"
-UNWEIGHED = (
-    "this pursuit takes answers as they are, which is faster; to weigh one that is not certain, make the pursuit with "
-    "reliability=ip.Reliability(1.0), and without posterior='bank'"
-)
-REMEMBERED = 20_000
-"""Histories whose next query is remembered, so that batches and sessions share their first steps."""
-LONGEST_KEY = 256
-"""Bytes of a history's name that are remembered as they are."""
-
-
-Uncertain = tuple[tuple[int, Likely], ...]
-"""(step, answer) of the answers of a history that are not certain."""
-
-
-class Likeness(Protocol):
-    """What says how unlike other inputs those of a trace are."""
-
-    def judge(self, trace: Trace) -> Trace:
-        """The same trace with its p-values."""
+ROW_BYTES = 2**14
+"""The memory of one history of a belief that does not say."""
+TRIES = 3
+"""A choice is within a time limit if one of this many is: other programs may have held up the others."""
 
 
 @dataclass(frozen=True)
-class State:
-    """H histories side by side: what was asked and answered, and all that follows from it."""
+class State(Generic[B]):
+    """H histories side by side, and all that follows from them."""
 
-    queries: IntArray  # (H, K)
-    answers: IntArray  # (H, K, W)
-    belief: Any  # what the posterior keeps of them
+    histories: Histories
+    belief: B  # the state of the belief
     posterior: FloatArray  # (H, C)
     posterior_error: FloatArray  # (H, C) its standard error, 0 where exact
-    log_probability: FloatArray  # (H,) log p(answers), the model's own: how expected they are together
-    asked: Any  # (H, Q) bool
+    log_evidence: FloatArray  # (H,) log p(answers), NaN where the belief does not say
+    closed: BoolArray  # (H, Q) not to be asked again
     watch: Watch
-    skipped: Any  # (H,) bool: the last question was not answered
-    impossible: Any  # (H,) bool: the last answer cannot be
-    ending: Ending  # where the pursuit stopped, if checks follow
-    uncertain: tuple[Uncertain, ...] = ()  # for each history the answers that are not certain; () where none has any
+    skipped: BoolArray  # (H,) the last query was not answered
+    impossible: BoolArray  # (H,) the last answer is impossible
+    stop_point: StopPoint  # where the pursuit stopped, if novelty queries follow
 
     def __len__(self) -> int:
-        return len(self.queries)
-
-    def keys(self) -> list[bytes]:
-        """A name for each history that is the same in every process."""
-        pairs = np.concatenate([self.queries[:, :, None], self.answers], axis=2).astype("<i4")
-        keys = [pairs[h].tobytes() for h in range(len(self))]
-        if not self.uncertain:
-            return keys
-        return [key + repr(some).encode() if some else key for key, some in zip(keys, self.uncertain, strict=True)]
+        return len(self.histories)
 
 
 @dataclass(frozen=True)
-class Step:
-    """One turn of the loop for H histories, before the answers are known.
+class Choice:
+    """The best query after each of H histories.
 
-    query: (H,) what to ask, -1 where the pursuit has stopped. gain, error: (H,) of that query. runner_up, tie: (H,)
-    the second best, and whether it is as good within noise. reason: why it stopped, "" where it goes on. settled: (H,)
-    how many queries had been asked when the rule that stopped it began to hold. watch: the patience after this look;
-    the state still has the one before, so that a loop begun anew at the state takes the same step.
+    query: (H,) its index, -1 where none is left. gain: (H,) its utility, with standard error. runner_up: (H,) the
+    second best, -1 where there is none. tie: (H,) whether the lead over it is within two standard errors of the
+    difference. largest: (H,) the largest utility of any allowed query; where queries have costs, the best need not
+    have it.
     """
 
-    state: State
-    watch: Watch
     query: IntArray
     gain: FloatArray
     error: FloatArray
     runner_up: IntArray
-    tie: Any
+    tie: BoolArray
+    largest: FloatArray
+
+
+@dataclass(frozen=True)
+class Step(Generic[B]):
+    """One turn of the loop for H histories, before the answers are known.
+
+    choice: what to ask, with query -1 where the pursuit has stopped. reason: why it stopped, "" where it goes on.
+    settled: (H,) how many queries had been asked when the rule that stopped it began to hold. watch: the patience after
+    this check; the state still has the one before, so that a loop begun anew at the state takes the same step.
+    """
+
+    state: State[B]
+    watch: Watch
+    choice: Choice
     reason: list[str]
     settled: IntArray
 
 
 @dataclass(frozen=True)
 class Branches:
-    """Which histories go on (rows of the step), with which query and answer: (H', ), (H', ) and (H', W).
+    """Which histories go on (rows of the step), with which query and answer: (H',), (H',) and (H', W).
 
-    likely: for each of them the answer where it is not certain, else None; () where all are certain.
+    soft: for each of them the soft answer, or None where the answer is certain; () where all are.
     """
 
     parents: IntArray
     queries: IntArray
     answers: IntArray
-    likely: tuple[Likely | None, ...] = ()
+    soft: tuple[Likely | None, ...] = ()
 
 
-class Pursuit:
-    """Information Pursuit with one model and one query set.
+class Bindings:
+    """What pursuits with the same parts share: the belief for noisy answers, and the bound acquisition function with its
+    cache. ``dataclasses.replace(pursuit, stopping=...)`` passes it on, so that nothing is computed twice."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    def bind(self, pursuit: Pursuit[Any]) -> tuple[Any, Cached]:
+        """The belief to use, and the acquisition function."""
+        parts = (pursuit.queries, pursuit.belief, pursuit.acquisition, pursuit.costs, pursuit.noise)
+        key = tuple(map(id, parts))
+        if key not in self._known:
+            belief: Any = pursuit.belief
+            if pursuit.channel is not None and hasattr(belief, "for_noise"):
+                belief = belief.for_noise(pursuit.channel)
+            if pursuit.channel is not None and not getattr(belief, "accepts_noise", False):
+                raise ValueError(
+                    f"noise={pursuit.noise!r:.60} does not suit belief {type(belief).__name__}, which takes every "
+                    f"answer as certain; use a belief with accepts_noise, or noise=None"
+                )
+            function: Any = pursuit.acquisition
+            if hasattr(function, "bind"):
+                costs = pursuit.query_costs if pursuit.costs else None
+                function = function.bind(belief, pursuit.queries, costs, pursuit.channel)
+            self._known[key] = (belief, Cached(function), parts)  # the parts too, so that no id is used again
+        return self._known[key][0], self._known[key][1]
+
+
+@dataclass(frozen=True, eq=False)
+class Pursuit(Generic[B]):
+    """Information Pursuit: a small loop over a belief, an acquisition function and a few parts.
+
+    `Pursuit.of` makes one from a model; ``dataclasses.replace(pursuit, stopping=...)`` exchanges a part.
 
     Parameters
     ----------
-    model: a model of the atoms that the queries reveal: finite, or a `VAE`.
     queries: what may be asked.
-    posterior: "auto" is "exact" for a finite model, which may also have "bank" (many states, yes/no atoms: not exact,
-        but many times faster), and "smc" for a VAE, which may also have "langevin"; or the settings of one, such as
-        ``ip.posteriors.SMC(n_draws=4000)``.
-    stopping: when to stop; `Confidence(0.01)` where nothing is given.
+    belief: history -> p(y | history), see `infopursuit.history.Belief`.
+    acquisition: history -> utility of every query, see `infopursuit.history.Acquisition`.
+    stopping: when to stop.
     patience: the paper's T: a rule must hold at T + 1 checks in a row.
-    seed: for what is drawn where gains are not exact; the draw depends on the seed and the history alone.
     classes: the labels, 0 to C - 1 where nothing is given.
-    reliability: how often answers are right, `Reliability`; None takes every answer as it is.
-    checks: questions that are asked after the stop, to find out whether the input is like those the model was made of.
-    exact_gains, n_states, n_screened, budget: see `Chooser`.
-    terms: what queries cost, what must be known before they are asked, and which are never asked; see `Terms`.
-    seconds: how long choosing a query may take. Work is tried out when the pursuit is built, and reduced until it is
-        done in time; `work` says to what. A clock that cut a choice short would make the strategy depend on the
-        machine's mood; this way it stays a function of the history.
+    noise: the answer noise, `AnswerNoise`; None takes every answer as certain.
+    costs, constraints: what queries cost, prerequisites, and which are never asked.
+    calibrator: corrects the posterior, such as `TemperatureScaling`; the queries do not change, only when they end.
+    novelty: reference distribution for novelty p-values.
+    n_novelty_queries: queries that are asked after the stop to detect out-of-distribution inputs.
+    seed: of what is drawn; a draw depends on the seed and the history alone.
+    memory_limit: bytes that the histories of a batch may take.
 
     >>> import infopursuit as ip
+    >>> queries = ip.queries.concepts(["has wings", "is red"])
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    >>> pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]), stopping=ip.Confidence(0.2))
+    >>> pursuit = ip.Pursuit(queries, ip.beliefs.Exact(model, queries), stopping=ip.Confidence(0.2))
     >>> pursuit.run([[1, 0]]).queries.tolist()
     [[0]]
     """
 
-    @steady()
-    def __init__(
-        self,
-        model: FiniteModel | VAE,
+    queries: QuerySet
+    belief: Belief[B]
+    acquisition: Acquisition[B] = field(default_factory=MutualInformation)
+    stopping: Rule = field(default_factory=Confidence)
+    patience: int = 0
+    classes: Any = None
+    noise: AnswerNoise | None = None
+    costs: Costs | None = None
+    constraints: Constraints | None = None
+    calibrator: Calibrator | None = None
+    novelty: NoveltyReference | None = None
+    n_novelty_queries: int = 0
+    seed: int = 0
+    memory_limit: int = 2**29
+    bindings: Bindings = field(default_factory=Bindings, repr=False)
+
+    def __post_init__(self) -> None:
+        _check_type("queries", self.queries, QuerySet, "a query set such as ip.queries.concepts(...)")
+        _check_type("stopping", self.stopping, Rule, "a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)")
+        _check_type("noise", self.noise, (AnswerNoise, type(None)), "ip.AnswerNoise(0.9), or None")
+        _check_type("costs", self.costs, (Costs, type(None)), "ip.Costs({query: cost}), or None")
+        _check_type("constraints", self.constraints, (Constraints, type(None)), "ip.Constraints(...), or None")
+        for name in ("patience", "n_novelty_queries"):
+            object.__setattr__(self, name, check_count(getattr(self, name), name))
+        for name in ("init", "update", "log_posterior", "n_classes"):
+            if not hasattr(self.belief, name):
+                raise TypeError(f"belief is {self.belief!r:.80}, which has no {name}; see infopursuit.history.Belief")
+        if not callable(self.acquisition) or not hasattr(self.acquisition, "unit"):
+            raise TypeError(
+                f"acquisition is {self.acquisition!r:.80}; expected a function with a unit, see "
+                f"infopursuit.history.Acquisition"
+            )
+        if any(rule.needs_gain for rule in self.stopping.rules) and self.acquisition.unit != "nats":
+            raise ValueError(
+                f"stopping={self.stopping!r} needs gains in nats, and acquisition {type(self.acquisition).__name__} "
+                f"gives scores; use ip.Confidence or ip.MaxQueries"
+            )
+        if self.n_novelty_queries and not hasattr(self.belief, "latent_states"):
+            raise ValueError(
+                f"n_novelty_queries={self.n_novelty_queries} needs a belief about a generative model, and belief is "
+                f"{type(self.belief).__name__}; use n_novelty_queries=0"
+            )
+        labels = np.arange(self.belief.n_classes) if self.classes is None else np.asarray(self.classes)
+        if len(labels) != self.belief.n_classes:
+            raise ValueError(f"classes has {len(labels)} labels, but the belief has {self.belief.n_classes} classes")
+        object.__setattr__(self, "classes", labels)
+        _ = self.bound_costs, self.channel  # names are looked for before anything is asked
+        self.bindings.bind(self)
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
         queries: QuerySet,
-        posterior: Any = "auto",
+        belief: Any = "auto",
         stopping: Rule | None = None,
         patience: int = 0,
         seed: int = 0,
         *,
-        classes: Any = None,
-        reliability: Reliability | None = None,
-        checks: int = 0,
         exact_gains: bool | None = None,
         n_states: int = 1024,
         n_screened: int = 64,
-        budget: int = 2**29,
-        terms: Terms | None = None,
-        seconds: float | None = None,
-    ) -> None:
-        if not isinstance(model, (FiniteModel, VAE)):
+        memory_limit: int = 2**29,
+        time_limit: float | None = None,
+        **parts: Any,
+    ) -> Pursuit[Any]:
+        """The paper's pursuit on a generative model: mutual information under its posterior.
+
+        Parameters
+        ----------
+        model: a model of the variables that the queries reveal: finite, or a `VAE`.
+        belief: "auto" is "exact" for a finite model, which may also have "pruned" (many states, yes/no variables: not
+            exact, but many times faster), and "smc" for a VAE, which may also have "langevin"; or settings such as
+            ``ip.beliefs.SMC(n_draws=4000)``.
+        exact_gains, n_states, n_screened: see `MutualInformation`.
+        time_limit: how many seconds choosing a query may take. Work is timed when the pursuit is built, and reduced
+            until it is done in time; a clock that cut a choice short would make the strategy depend on the machine's
+            load, this way it stays a function of the history.
+        parts: the other parameters of `Pursuit`.
+        """
+        if not hasattr(model, "beliefs"):
             raise TypeError(f"model is {type(model).__name__}; expected a model such as ip.models.TableModel")
-        if not isinstance(queries, QuerySet):
-            raise TypeError(
-                f"queries is {type(queries).__name__}; expected a query set such as ip.queries.concepts(...)"
-            )
+        _check_type("queries", queries, QuerySet, "a query set such as ip.queries.concepts(...)")
         if queries.atoms != model.atoms:
             raise ValueError(
-                f"queries reveal {len(queries.atoms)} atoms with {queries.atoms.n_slots} values, but the model has "
-                f"{len(model.atoms)} atoms with {model.atoms.n_slots}; fit the model on queries.observe(X)"
+                f"queries reveal {len(queries.atoms)} variables with {queries.atoms.n_slots} values, but the model has "
+                f"{len(model.atoms)} variables with {model.atoms.n_slots}; fit the model on queries.observe(X)"
             )
-        if patience < 0 or int(patience) != patience:
-            raise ValueError(f"patience={patience} must be a whole number, 0 or more")
-        if stopping is not None and not isinstance(stopping, Rule):
-            raise TypeError(
-                f"stopping is {stopping!r}; expected a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)"
-            )
-        if terms is not None and not isinstance(terms, Terms):
-            raise TypeError(f"terms is {terms!r}; expected ip.Terms(cost=..., requires=..., forbidden=...)")
-        check_seconds(seconds, exact_gains)
-        self.model, self.queries = model, queries
-        self.terms = Terms() if terms is None else terms
-        self.bound = self.terms.bind(queries)
-        self.checks = check_count(checks)
-        self.reference: Likeness | None = None
-        self.stopping = stopping if stopping is not None else Confidence()
-        self.patience, self.seed, self.budget = int(patience), int(seed), int(budget)
-        self.classes = np.arange(model.n_classes) if classes is None else np.asarray(classes)
-        if len(self.classes) != model.n_classes:
-            raise ValueError(f"classes has {len(self.classes)} labels, but the model has {model.n_classes} classes")
-        self.posterior_settings = posterior_settings(posterior, model)
-        if reliability is not None and not isinstance(reliability, Reliability):
-            raise TypeError(f"reliability is {reliability!r:.80}; expected ip.Reliability(0.9), or None")
-        self.reliability = reliability
-        self.channel = None if reliability is None else reliability.bind(queries)
-        self.posterior: Posterior
-        if isinstance(model, FiniteModel):
-            self.posterior = self._finite_posterior(model, exact_gains)
-            self.n_states = model.n_states
-        else:
-            drawn = self.posterior_settings
-            sampled = (drawn if isinstance(drawn, (SMC, Langevin)) else SMC()).build(
-                model, queries, self.seed, soft=reliability is not None
-            )
-            self.posterior, self.n_states = sampled, sampled.cloud.n_states
-        self.temper: Temper | None = None
-        self.chooser = self._build_chooser(Work(exact_gains, n_states, n_screened))
-        self.seconds = seconds
-        self._remembered: dict[bytes, tuple[int, float, float, int, bool, float]] = {}
-        if seconds is not None:
-            self.chooser = work_within(seconds, self.work, self._build_chooser, self._time_a_choice)
+        check_time_limit(time_limit, exact_gains)
+        pursuit: Pursuit[Any] = cls(
+            queries,
+            build_belief(model, queries, belief, int(seed), noisy=parts.get("noise") is not None),
+            MutualInformation(exact_gains, n_states, n_screened, int(seed), memory_limit),
+            Confidence() if stopping is None else stopping,
+            patience,
+            seed=int(seed),
+            memory_limit=int(memory_limit),
+            **parts,
+        )
+        return pursuit if time_limit is None else within_time_limit(pursuit, time_limit)
 
-    def _finite_posterior(self, model: FiniteModel, exact_gains: bool | None) -> Posterior:
-        """The exact posterior of a finite model, or the fast one where it was asked for."""
-        if not isinstance(self.posterior_settings, Bank):
-            return ExactPosterior(model, self.queries)
-        if self.reliability is not None:
-            raise ValueError(
-                "posterior='bank' takes answers as they are and does not suit reliability=...; use posterior='exact'"
-            )
-        if exact_gains:
-            raise ValueError("exact_gains=True does not suit posterior='bank', which is not exact; use 'exact'")
-        return self.posterior_settings.build(model, self.queries)
-
-    def _build_chooser(self, work: Work) -> Chooser | SampledChooser | BankChooser:
-        """What chooses, with so much work for each choice."""
-        settings: dict[str, Any] = {
-            "exact_gains": work.exact_gains,
-            "n_states": work.n_states,
-            "n_screened": work.n_screened,
-            "budget": self.budget,
-            "seed": self.seed,
-            "costs": self.bound.costs,
-            "channel": self.channel,
-        }
-        if isinstance(self.posterior, SampledPosterior):
-            return SampledChooser(self.posterior, self.queries, **settings)
-        assert isinstance(self.model, FiniteModel)
-        if isinstance(self.posterior, FiniteBank):
-            return BankChooser(self.posterior.bank, work.n_states, work.n_screened, self.seed, self.bound.costs)
-        return Chooser(self.model, self.queries, **settings)
+    # ---- what follows from the parts ---------------------------------------------------------------------------------
 
     @property
-    def work(self) -> Work:
-        """How much is computed for each choice: what `seconds` has left of what was asked for."""
-        chooser = self.chooser
-        exact = chooser.on_all_draws if isinstance(chooser, SampledChooser) else chooser.exact
-        return Work(exact, chooser.n_states, chooser.n_screened)
+    def model(self) -> Any:
+        """The model that the belief is about, None where it is about none."""
+        return getattr(self.belief, "model", None)
 
-    def _time_a_choice(self, chooser: Chooser | SampledChooser | BankChooser) -> float:
-        """How long one choice takes, after no answer and after two: the longer of the two."""
-        state, longest = self.start(), 0.0
-        for _ in range(2):
-            begin = time.perf_counter()
-            belief = self.posterior.refresh(state.belief, state.keys(), [0])
-            found = chooser.choose(belief, self._shut(state)[0], state.keys())
-            longest = max(longest, time.perf_counter() - begin)
-            query = int(found.query[0])
-            if query == UNKNOWN:
-                break
-            state = replace(state, belief=belief)
-            for value in (0, 1):  # the first answer that can be
-                cells = [value] * int((self.queries.query_atoms[query] >= 0).sum())
-                after = self.absorb(state, self.branch(query, tuple(cells)), state.watch)
-                if not after.impossible[0]:
-                    state = after
-                    break
-        return longest
+    @cached_property
+    def channel(self) -> NoiseChannel | None:
+        """The noise of this query set."""
+        return None if self.noise is None else self.noise.bind(self.queries)
 
-    def with_stopping(self, stopping: Rule, patience: int = 0) -> Pursuit:
-        """The same pursuit with another stopping rule; what was computed for this one is used by both."""
-        if not isinstance(stopping, Rule):
-            raise TypeError(f"stopping is {stopping!r}; expected a rule such as ip.Confidence(0.01)")
-        if patience < 0 or int(patience) != patience:
-            raise ValueError(f"patience={patience} must be a whole number, 0 or more")
-        other = copy.copy(self)
-        other.stopping, other.patience, other.reference = stopping, int(patience), None
-        if most_cost(stopping) != most_cost(self.stopping):  # what cannot be paid for is not chosen
-            other._remembered = {}
-        return other
+    @cached_property
+    def bound_costs(self) -> Any:
+        """The costs and constraints of this query set."""
+        return bind_costs(self.costs, self.constraints, self.queries)
 
-    def with_reliability(self, reliability: Reliability | None) -> Pursuit:
-        """The same pursuit for those who are right so often; None takes their answers as they are.
+    @property
+    def query_costs(self) -> FloatArray:
+        """(Q,) what each query costs, 1 where nobody has said."""
+        return np.asarray(self.bound_costs[0].of_query)
 
-        A ``bank``, which can only do that, gives way to the exact posterior.
-        """
-        settings = self.posterior_settings
-        weighs = reliability is None or not isinstance(settings, Bank) or settings.pooled
-        other = Pursuit(
-            self.model,
-            self.queries,
-            settings if weighs and settings is not None else "auto",
-            self.stopping,
-            self.patience,
-            self.seed,
-            classes=self.classes,
-            reliability=reliability,
-            budget=self.budget,
-            checks=self.checks,
-            terms=self.terms,
-            **asdict(self.work),
-        )
-        other.seconds = self.seconds
-        return other
+    @property
+    def exact_gains(self) -> bool:
+        """Whether every utility is exact."""
+        return self.bindings.bind(self)[1].exact
 
-    def with_temper(self, temper: Temper | None) -> Pursuit:
-        """The same pursuit, as sure as ``temper`` makes it; None is the model's own posterior.
+    @cached_property
+    def _ranking(self) -> Ranking:
+        return Ranking.of(self.query_costs if self.acquisition.unit == "nats" else np.ones(len(self.queries)))
 
-        Which question is best is still the model's to say, so that the questions do not change, only when they end.
-        """
-        if temper is not None and not isinstance(temper, Temper):
-            raise TypeError(f"temper is {temper!r}; expected a Temper, such as that of clf.calibration_, or None")
-        other = copy.copy(self)
-        other.temper = temper
-        return other
+    @cached_property
+    def _certain(self) -> NoiseChannel:
+        """The channel of answers that are always right."""
+        return AnswerNoise(1.0).bind(self.queries)
 
-    def with_checks(self, checks: int) -> Pursuit:
-        """The same pursuit with so many checks after the stop."""
-        other = copy.copy(self)
-        other.checks, other.reference = check_count(checks), None
-        return other
+    # ---- the loop ----------------------------------------------------------------------------------------------------
 
-    def with_reference(self, reference: Likeness | None) -> Pursuit:
-        """The same pursuit that also says how unlike its reference each input is (`trust.reference`)."""
-        other = copy.copy(self)
-        other.reference = reference
-        return other
-
-    # ---- the loop -------------------------------------------------------------------------------------------------
-
-    @steady()
-    def start(self) -> State:
+    def start(self) -> State[B]:
         """The one empty history."""
-        belief = self.posterior.start()
-        posterior, error, log_probability = self._believed(belief, np.zeros(1, dtype=np.int64))
+        belief, _ = self.bindings.bind(self)
+        b = belief.init()
+        posterior, error, log_evidence = self._believed(b, np.zeros(1, dtype=np.int64))
         return State(
-            queries=np.zeros((1, 0), dtype=np.int64),
-            answers=np.zeros((1, 0, self.queries.width), dtype=np.int64),
-            belief=belief,
+            histories=Histories.empty(self.queries),
+            belief=b,
             posterior=posterior,
             posterior_error=error,
-            log_probability=log_probability,
-            asked=np.zeros((1, len(self.queries)), dtype=bool),
+            log_evidence=log_evidence,
+            closed=np.zeros((1, len(self.queries)), dtype=bool),
             watch=Watch.start(self.stopping),
             skipped=np.zeros(1, dtype=bool),
             impossible=np.zeros(1, dtype=bool),
-            ending=Ending.none(1),
+            stop_point=StopPoint.none(1),
         )
 
-    def steps(self, state: State | None = None) -> Generator[Step, Branches, None]:
+    def steps(self, state: State[B] | None = None) -> Generator[Step[B], Branches, None]:
         """The loop as a generator: yields what to ask, takes the answers by ``send``, ends when no history goes on."""
         state = self.start() if state is None else state
         while True:
@@ -377,219 +335,182 @@ class Pursuit:
                 return
             state = self.absorb(step.state, branches, step.watch)
 
-    @steady()
-    def propose(self, state: State) -> Step:
-        """Look at every rule, and choose the next query of the histories that go on."""
-        n_asked = np.full(len(state), state.queries.shape[1], dtype=np.int64)
-        rules = self.stopping.rules
-        going = np.flatnonzero(~state.impossible)
-        proposal = None
-        if any(rule.needs_gain for rule in rules):
-            proposal, state = self._choose(state, going)
-        shut, unaffordable = self._shut(state)
-        gains = np.zeros(len(state)) if proposal is None else np.where(unaffordable, np.inf, proposal.largest)
+    def propose(self, state: State[B]) -> Step[B]:
+        """Check every rule, and choose the next query of the histories that go on."""
+        n_asked = np.full(len(state), state.histories.n_steps, dtype=np.int64)
+        choice = None
+        if any(rule.needs_gain for rule in self.stopping.rules):
+            choice = self._choose(state, ~state.impossible)
+        closed, unaffordable = self._closed(state)
+        gains = np.zeros(len(state)) if choice is None else np.where(unaffordable, np.inf, choice.largest)
         check = Check(state.posterior, gains, n_asked, unaffordable)
-        watch, fired, settled = look(self.stopping, state.watch, check, self.patience, state.skipped)
-        reason = ["" if r < 0 else rules[r].name for r in fired]
-        spent = shut.all(axis=1)
+        watch, fired, settled = check_rules(self.stopping, state.watch, check, self.patience, state.skipped)
+        reason = fired.tolist()
+        exhausted = closed.all(axis=1)
         for h in range(len(state)):
             if state.impossible[h]:
                 reason[h], settled[h] = IMPOSSIBLE, n_asked[h]
-            elif state.ending.at[h] != UNKNOWN:
-                reason[h], settled[h] = state.ending.reason[h], state.ending.settled[h]
-            elif not reason[h] and spent[h]:
+            elif state.stop_point.at[h] != UNKNOWN:
+                reason[h], settled[h] = state.stop_point.reason[h], state.stop_point.settled[h]
+            elif not reason[h] and exhausted[h]:
                 reason[h], settled[h] = EXHAUSTED, n_asked[h]
-        if proposal is None:
-            proposal, state = self._choose(state, np.flatnonzero([not why for why in reason]))
-        query = np.where([bool(why) for why in reason], UNKNOWN, proposal.query)
-        step = Step(
-            state, watch, query, proposal.gain, proposal.error, proposal.runner_up, proposal.tie, reason, settled
-        )
-        return self._check(step) if self.checks else step
+        stopped = np.array([bool(why) for why in reason], dtype=bool)
+        if choice is None:
+            choice = self._choose(state, ~stopped)
+        choice = replace(choice, query=np.where(stopped, UNKNOWN, choice.query))
+        step = Step(state, watch, choice, reason, settled)
+        return self._novelty_step(step, closed) if self.n_novelty_queries else step
 
-    def _check(self, step: Step) -> Step:
-        """The same step, with a check in the place of the stop where there are checks left to ask."""
-        state, n_asked = step.state, step.state.queries.shape[1]
+    def _novelty_step(self, step: Step[B], closed: BoolArray) -> Step[B]:
+        """The same step, with a novelty query in the place of the stop where some are left to ask."""
+        state, n_asked = step.state, step.state.histories.n_steps
         stopped = np.array([bool(why) for why in step.reason]) & ~state.impossible
-        ending = state.ending.mark(stopped, n_asked, step.reason, step.settled)
-        shut, _ = self._shut(state)
-        rows = np.flatnonzero(stopped & (n_asked < ending.at + self.checks) & ~shut.all(axis=1)).tolist()
-        keys = state.keys()
-        belief = self.posterior.refresh(state.belief, keys, rows) if rows else state.belief
-        query, gain, runner_up = step.query.copy(), step.gain.copy(), step.runner_up.copy()
+        stop_point = state.stop_point.mark(stopped, n_asked, step.reason, step.settled)
+        left = stopped & (n_asked < stop_point.at + self.n_novelty_queries) & ~closed.all(axis=1)
+        query, gain, runner_up = step.choice.query.copy(), step.choice.gain.copy(), step.choice.runner_up.copy()
         each = 4 * (1 + self.queries.width)  # bytes of a key for each query
-        for h in rows:
-            number, key = n_asked - int(ending.at[h]), keys[h][: each * int(ending.at[h])]
-            query[h] = choose_check(self.posterior, belief, h, shut[h], number, self.seed, key)
+        belief: Any = self.bindings.bind(self)[0]
+        for h in np.flatnonzero(left).tolist():
+            number, key = n_asked - int(stop_point.at[h]), state.histories.key(h)[: each * int(stop_point.at[h])]
+            source = belief.latent_states(state.belief, h)
+            query[h] = choose_novelty_query(*source, self.queries, closed[h], number, self.seed, key)
             gain[h], runner_up[h] = np.nan, UNKNOWN
         reason = ["" if query[h] != UNKNOWN else why for h, why in enumerate(step.reason)]
-        state = replace(state, belief=belief, ending=ending)
-        return replace(step, state=state, query=query, gain=gain, runner_up=runner_up, reason=reason)
+        choice = replace(step.choice, query=query, gain=gain, runner_up=runner_up)
+        return replace(step, state=replace(state, stop_point=stop_point), choice=choice, reason=reason)
 
-    @steady()
-    def absorb(self, state: State, branches: Branches, watch: Watch) -> State:
+    def absorb(self, state: State[B], branches: Branches, watch: Watch) -> State[B]:
         """Histories that are longer by one answer. An impossible answer leaves the belief as it was, and is marked."""
-        parents, answers = branches.parents, branches.answers
+        parents, answers, before = branches.parents, branches.answers, state.histories
         skipped = (answers == UNKNOWN).all(axis=1)
-        weights = self._weigh(branches)
-        belief = self.posterior.update(state.belief, parents, branches.queries, answers, state.keys(), weights)
-        n_answers = (state.answers[parents] != UNKNOWN).any(axis=2).sum(axis=1) + ~skipped
-        posterior, error, log_probability = self._believed(belief, n_answers)
+        belief, _ = self.bindings.bind(self)
+        likelihood = self._log_likelihood(branches)
+        histories = before.extend(parents, branches.queries, answers, branches.soft, likelihood)
+        b = belief.update(state.belief, parents, histories)
+        posterior, error, log_evidence = self._believed(b, histories.n_answered)
         impossible = np.isnan(posterior).any(axis=1)
         # what taught nothing changes nothing, to the last bit
         keep = skipped | impossible
         posterior[keep] = state.posterior[parents[keep]]
-        log_probability[keep] = state.log_probability[parents[keep]]
+        log_evidence[keep] = state.log_evidence[parents[keep]]
         error[keep] = state.posterior_error[parents[keep]]
-        asked = state.asked[parents].copy()
-        asked[np.arange(len(parents)), branches.queries] = skipped | self._often_enough(state, branches)
+        closed = state.closed[parents].copy()
+        repeats = 1 if self.channel is None else self.channel.max_repeats
+        n_times = (histories.queries == branches.queries[:, None]).sum(axis=1)
+        closed[np.arange(len(parents)), branches.queries] = skipped | (n_times >= repeats)
         return State(
-            queries=np.concatenate([state.queries[parents], branches.queries[:, None]], axis=1),
-            answers=np.concatenate([state.answers[parents], answers[:, None]], axis=1),
-            belief=belief,
+            histories=histories,
+            belief=b,
             posterior=posterior,
             posterior_error=error,
-            log_probability=log_probability,
-            asked=asked,
+            log_evidence=log_evidence,
+            closed=closed,
             watch=watch.take(parents),
             skipped=skipped,
             impossible=impossible,
-            uncertain=_uncertain(state, branches),
-            ending=state.ending.take(parents),
+            stop_point=state.stop_point.take(parents),
         )
 
-    def _weigh(self, branches: Branches) -> FloatArray | None:
-        """(H', W, V) log P(answer | cell), or None where every answer is taken as it is."""
-        if self.channel is None and not any(branches.likely):
+    def _log_likelihood(self, branches: Branches) -> FloatArray | None:
+        """(H', W, V) log P(answer | cell), or None where every answer is certain."""
+        if self.channel is None and not any(branches.soft):
             return None
-        if not self.posterior.weighs:
-            raise ValueError(UNWEIGHED)
-        channel = self.channel if self.channel is not None else self._as_they_are
-        weights = channel.weigh(branches.queries, branches.answers)
-        for row, likely in enumerate(branches.likely):
-            if likely is not None:
-                with np.errstate(divide="ignore"):
-                    for w, cells in enumerate(likely.weights):
-                        weights[row, w, : len(cells)] = np.log(cells)
-        return weights
-
-    @cached_property
-    def _as_they_are(self) -> Channel:
-        """The channel of answers that are always right."""
-        return Reliability(1.0).bind(self.queries)
-
-    def _often_enough(self, state: State, branches: Branches) -> Any:
-        """(H',) whether the query just answered may not be asked again: answers that may be wrong may be repeated."""
-        if self.channel is None or self.channel.again == 1:
-            return np.ones(len(branches.parents), dtype=bool)
-        before = (state.queries[branches.parents] == branches.queries[:, None]).sum(axis=1)
-        return before + 1 >= self.channel.again
-
-    def _believed(self, belief: Any, n_answers: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(H, C) p(y | history), NaN where the history is impossible, (H, C) its standard error, and (H,) log
-        p(history); ``n_answers`` (H,) is what a temper goes by."""
-        joint = self.posterior.log_joint(belief)
-        total = torch.logsumexp(joint, dim=1, keepdim=True)
-        log_class = joint - total
-        posterior, error, log_probability = (
-            _array(log_class.exp()),
-            self.posterior.class_errors(belief),
-            _array(total[:, 0]),
-        )
-        if self.temper is not None:
-            tempered = np.exp(self.temper.log(_array(log_class), n_answers))
-            error = self.temper.errors(error, posterior, tempered, n_answers)
-            posterior = tempered
-        return posterior, error, log_probability
-
-    def _choose(self, state: State, rows: IntArray) -> tuple[Proposal, State]:
-        """The best query of some histories; those remembered are not computed again. Also the state, in which the draws
-        of the others have been looked after."""
-        n = len(state)
-        query, runner_up = np.full((2, n), UNKNOWN, dtype=np.int64)
-        best, error, largest = np.zeros((3, n))
-        tie = np.zeros(n, dtype=bool)
-        keys = state.keys()
-        new = []
-        for h in rows.tolist():
-            known = self._remembered.get(_short(keys[h]))
-            if known is None:
-                new.append(h)
-            else:
-                query[h], best[h], error[h], runner_up[h], tie[h], largest[h] = known
-        if new:
-            state, found = self.gains(state, new)
-            query[new], best[new], error[new] = found.query, found.gain, found.error
-            runner_up[new], tie[new], largest[new] = found.runner_up, found.tie, found.largest
-        return Proposal(query, best, error, runner_up, tie, np.empty((n, 0)), largest), state
-
-    def _shut(self, state: State) -> tuple[Any, Any]:
-        """(H, Q) what may not be asked: asked already, not allowed by the terms, or too dear for what is left; (H,)
-        where something is left that is too dear, and nothing else."""
-        shut = state.asked | ~self.bound.allowed(state.queries, state.answers)
-        most = most_cost(self.stopping)
-        if np.isinf(most):
-            return shut, np.zeros(len(state), dtype=bool)
-        left = most - self.bound.spent(state.queries)
-        dear = self.bound.costs > left[:, None] + SLACK * most  # rounding of the sum is forgiven
-        return shut | dear, (~shut).any(axis=1) & (shut | dear).all(axis=1)
-
-    @steady()
-    def gains(self, state: State, rows: list[int]) -> tuple[State, Proposal]:
-        """The gains of all queries after some histories, and the state with their draws looked after.
-
-        The best query of each is remembered, so that `propose` need not look for it again.
-        """
-        keys = state.keys()
-        belief = self.posterior.refresh(state.belief, keys, rows)
-        some = torch.as_tensor(rows, device=self.model.device)
-        found = self.chooser.choose(belief.take(some), self._shut(state)[0][rows], [keys[h] for h in rows])
-        for i, h in enumerate(rows):
-            if len(self._remembered) < REMEMBERED:
-                self._remembered[_short(keys[h])] = (
-                    int(found.query[i]),
-                    float(found.gain[i]),
-                    float(found.error[i]),
-                    int(found.runner_up[i]),
-                    bool(found.tie[i]),
-                    float(found.largest[i]),
-                )
-        return replace(state, belief=belief), found
-
-    @property
-    def costs(self) -> FloatArray | None:
-        """(Q,) what each query costs, None where nobody has said."""
-        return self.bound.costs if self.terms.has_costs else None
-
-    # ---- two ways to drive it ---------------------------------------------------------------------------------------
-
-    def run(self, X: Any, *, answerer: Answerer | None = None, progress: bool | None = None) -> Trace:
-        """Pursue every input of a batch; its answers are read off X, or given by somebody who knows X (`Mistaken`)."""
-        return self.run_values(self.queries.observe(X), answerer=answerer, progress=progress)
-
-    def run_values(self, values: Any, *, answerer: Answerer | None = None, progress: bool | None = None) -> Trace:
-        """Like `run`, from the values of the atoms (B, A)."""
-        if answerer is None and self.channel is not None and self.channel.again > 1:
+        if not getattr(self.bindings.bind(self)[0], "accepts_noise", False):
             raise ValueError(
-                f"reliability allows each query {self.channel.again} times (again=...), but X says the same each time, "
-                f"so that asking again would count an error twice; use again=1, or give an answerer"
+                "this pursuit takes every answer as certain, which is faster; for soft answers make it with "
+                "noise=ip.AnswerNoise(1.0)"
+            )
+        channel = self.channel if self.channel is not None else self._certain
+        weights = channel.log_likelihood(branches.queries, branches.answers)
+        for row, said in enumerate(branches.soft):
+            if said is not None:
+                with np.errstate(divide="ignore"):
+                    for w, cells in enumerate(said.weights):
+                        weights[row, w, : len(cells)] = np.log(cells)
+        return np.asarray(weights)
+
+    def _believed(self, b: B, n_answers: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(H, C) p(y | history), NaN where the history is impossible, (H, C) its standard error, and (H,) log
+        p(answers); ``n_answers`` (H,) is what a calibrator goes by."""
+        belief: Any = self.bindings.bind(self)[0]
+        found = belief.log_posterior(b)
+        posterior, error = np.exp(found.value), found.error.copy()
+        evidence = belief.log_evidence(b) if hasattr(belief, "log_evidence") else np.full(len(posterior), np.nan)
+        if self.calibrator is not None:
+            calibrated = np.exp(self.calibrator.log_posterior(found.value, n_answers))
+            error = self.calibrator.standard_error(error, posterior, calibrated, n_answers)
+            posterior = calibrated
+        return posterior, error, np.array(evidence, dtype=np.float64)
+
+    def _choose(self, state: State[B], rows: BoolArray) -> Choice:
+        """The best query of some histories."""
+        found = self.utilities(state, rows)
+        scores, index = self._ranking.scores(found.value), np.arange(len(state))
+        query, runner_up = self._ranking.leaders(scores)
+        none = query == UNKNOWN
+        lead = np.where(runner_up == UNKNOWN, np.inf, scores[index, query] - scores[index, runner_up])
+        noisy = np.zeros(len(state), dtype=bool) if found.tie is None else found.tie
+        gain, error = np.where(none, 0.0, found.value[index, query]), np.where(none, 0.0, found.error[index, query])
+        return Choice(
+            query=query,
+            gain=gain if self.acquisition.unit == "nats" else np.full(len(state), np.nan),
+            error=error,
+            runner_up=runner_up,
+            tie=(noisy | (lead <= self._ranking.near[query])) & ~none,
+            largest=np.where(np.isnan(found.value), 0.0, found.value).max(axis=1, initial=0.0),
+        )
+
+    def utilities(self, state: State[B], rows: Any = slice(None)) -> Estimate:
+        """(H, Q) the utility of every allowed query after some histories, NaN for the others."""
+        wanted = np.zeros(len(state), dtype=bool)
+        wanted[rows] = True
+        allowed = ~self._closed(state)[0] & wanted[:, None]
+        return self.bindings.bind(self)[1](state.belief, state.histories, allowed)
+
+    def _closed(self, state: State[B]) -> tuple[BoolArray, BoolArray]:
+        """(H, Q) what may not be asked: asked already, against the constraints, or too expensive for what is left; (H,)
+        where something is left that is too expensive, and nothing else."""
+        costs, constraints = self.bound_costs
+        queries, answers = state.histories.queries, state.histories.answers
+        closed = state.closed | ~constraints.allowed(queries, answers)
+        most = max_cost(self.stopping)
+        if np.isinf(most):
+            return closed, np.zeros(len(state), dtype=bool)
+        left = most - costs.spent(queries)
+        expensive = costs.of_query > left[:, None] + SLACK * most  # rounding of the sum is forgiven
+        return closed | expensive, (~closed).any(axis=1) & (closed | expensive).all(axis=1)
+
+    # ---- two ways to drive it ----------------------------------------------------------------------------------------
+
+    def run(self, X: Any, *, annotator: Annotator | None = None, progress: bool | None = None) -> Trace:
+        """Pursue every input of a batch; its answers are read off X, or given by an annotator who knows X."""
+        return self.run_values(self.queries.observe(X), annotator=annotator, progress=progress)
+
+    def run_values(self, values: Any, *, annotator: Annotator | None = None, progress: bool | None = None) -> Trace:
+        """Like `run`, from the values of the variables (B, A)."""
+        if annotator is None and self.channel is not None and self.channel.max_repeats > 1:
+            raise ValueError(
+                f"noise allows each query {self.channel.max_repeats} times (max_repeats=...), but X says the same each "
+                f"time, so that asking again would count an error twice; use max_repeats=1, or give an annotator"
             )
         values = self.queries.atoms.check(values)
-        writer = TraceWriter(len(values), self.queries, self.classes, self.chooser.exact, self.costs)
+        costs = self.query_costs if self.costs else None
+        writer = TraceWriter(len(values), self.queries, self.classes, self.exact_gains, costs)
         rows = self._rows_at_a_time()
         with Progress("asking", len(values), show=progress) as shown:
             for start in range(0, len(values), rows):
-                self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown, answerer)
+                self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown, annotator)
         trace = writer.finish()
-        return trace if self.reference is None else self.reference.judge(trace)
+        return trace if self.novelty is None else self.novelty.add_pvalues(trace)
 
     def _rows_at_a_time(self) -> int:
-        """How many histories fit the budget side by side, those with draws of their own included."""
-        each = self.posterior.row_bytes + 16 * self.model.atoms.n_slots + 8 * len(self.queries)
-        return int(np.clip(self.budget // each, 1, 4096))
+        """How many histories fit the memory limit side by side."""
+        belief = self.bindings.bind(self)[0]
+        each = getattr(belief, "row_bytes", ROW_BYTES) + 8 * len(self.queries)
+        return int(np.clip(self.memory_limit // each, 1, 4096))
 
     def _run_some(
-        self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress, answerer: Answerer | None
+        self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress, annotator: Annotator | None
     ) -> None:
         """Pursue some inputs together: inputs that share a history share its row, until their answers differ."""
         loop = self.steps()
@@ -597,11 +518,11 @@ class Pursuit:
         place = np.zeros(len(inputs), dtype=np.int64)  # the history that each input is in
         while True:
             writer.believe(inputs, step.state, place)
-            query = step.query[place]
+            choice, query = step.choice, step.choice.query[place]
             stopped = query == UNKNOWN
             ended = place[stopped]
             writer.stop(
-                inputs[stopped], [step.reason[h] for h in ended], step.settled[ended], step.state.ending.at[ended]
+                inputs[stopped], [step.reason[h] for h in ended], step.settled[ended], step.state.stop_point.at[ended]
             )
             shown.advance(int(stopped.sum()))
             inputs, place, query = inputs[~stopped], place[~stopped], query[~stopped]
@@ -609,20 +530,18 @@ class Pursuit:
                 loop.close()
                 return
             answers = self.queries.answers_of(values[inputs], query)
-            if answerer is not None:
-                answers = answerer.answer(inputs, query, answers, step.state.queries.shape[1])
-            writer.ask(
-                inputs, query, answers, *(each[place] for each in (step.gain, step.error, step.runner_up, step.tie))
-            )
+            if annotator is not None:
+                answers = annotator.answer(inputs, query, answers, step.state.histories.n_steps)
+            told = (each[place] for each in (choice.gain, choice.error, choice.runner_up, choice.tie))
+            writer.ask(inputs, query, answers, *told)
             together, place = np.unique(np.concatenate([place[:, None], answers], axis=1), axis=0, return_inverse=True)
             place = place.ravel()
             parents = together[:, 0]
-            step = loop.send(Branches(parents, step.query[parents], together[:, 1:]))
+            step = loop.send(Branches(parents, choice.query[parents], together[:, 1:]))
 
-    def forget(self) -> Pursuit:
-        """Forget the queries that were chosen so far; what follows is then the same as in a new process, to the last
-        bit. (Chosen beside other histories, a gain differs in its last digits.)"""
-        self._remembered.clear()
+    def clear_cache(self) -> Pursuit[B]:
+        """Forget the utilities computed so far."""
+        self.bindings.bind(self)[1].clear()
         return self
 
     def session(self, history: Iterable[tuple[Any, Any]] = ()) -> Session:
@@ -638,26 +557,27 @@ class Pursuit:
             state = self.absorb(state, self.branch(query, answer), state.watch)
         return np.asarray(state.posterior[0])
 
-    def at(self, history: History, since: State | None = None) -> State:
-        """Where a session with this history stands, without choosing a query at each step on the way there.
+    def at(self, history: History, since: State[B] | None = None) -> State[B]:
+        """The state of a session with this history, without choosing a query at each step on the way there.
 
         `propose` then says what a session would ask. A gain on the way is computed only where a rule's patience
         looks at it, so that a long history costs hardly more than a short one. (Of a history that goes on after its
-        stop, `Step.settled` may come out later than a session has it.) ``since``: where a beginning of this history
-        stands, so that only the rest is to be taken in.
+        stop, `Step.settled` may come out later than a session has it.) ``since``: the state of a beginning of this
+        history, so that only the rest is to be absorbed.
         """
         looked_at = self._gains_needed(history)
         state = self.start() if since is None else since
-        known = state.queries.shape[1]
-        if state.queries[0].tolist() != [query for query, _ in history[:known]]:
-            raise ValueError(f"since={state.queries[0].tolist()} is not how the history begins; leave it out")
+        known = state.histories.n_steps
+        if state.histories.queries[0].tolist() != [query for query, _ in history[:known]]:
+            asked = state.histories.queries[0].tolist()
+            raise ValueError(f"since={asked} is not how the history begins; leave it out")
         for k, (query, answer) in enumerate(history[known:], start=known):
-            if k in looked_at or self.checks:
+            if k in looked_at or self.n_novelty_queries:
                 step = self.propose(state)
                 state, watch = step.state, step.watch
             else:
                 check = Check(state.posterior, np.full(1, np.inf), np.full(1, k, dtype=np.int64))
-                watch, _, _ = look(self.stopping, state.watch, check, self.patience, state.skipped)
+                watch, _, _ = check_rules(self.stopping, state.watch, check, self.patience, state.skipped)
             state = self.absorb(state, self.branch(query, answer), watch)
             if state.impossible[0]:
                 raise ImpossibleAnswer(
@@ -682,56 +602,79 @@ class Pursuit:
         told = answer.cells if isinstance(answer, Likely) else answer
         if told is not None:
             cells[0, : len(told)] = told
-        likely = (answer,) if isinstance(answer, Likely) else ()
-        return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, likely)
+        soft = (answer,) if isinstance(answer, Likely) else ()
+        return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, soft)
 
 
-def _short(key: bytes) -> bytes:
-    """The name of a history under which its next query is remembered: of thousands of answers only a digest, or the
-    names of one session's histories would fill the memory."""
-    return key if len(key) <= LONGEST_KEY else hashlib.blake2b(key, digest_size=32).digest()
+# ---- limits and checks ----------------------------------------------------------------------------------------------
 
 
-def check_count(checks: Any) -> int:
-    """A number of checks, refused where it is none."""
-    if isinstance(checks, bool) or not isinstance(checks, (int, np.integer)) or checks < 0:
-        raise ValueError(f"checks={checks!r} must be a whole number, 0 or more")
-    return int(checks)
+def within_time_limit(pursuit: Pursuit[B], seconds: float) -> Pursuit[B]:
+    """The pursuit with the most work for each choice, of its own and less, that takes no more than so many seconds.
 
-
-def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langevin | Bank | None:
-    """The settings of the posterior that a model needs; None for the exact one of a finite model."""
-    if isinstance(model, FiniteModel):
-        if isinstance(posterior, Bank):
-            return posterior
-        if isinstance(posterior, str) and posterior == Bank.kind:
-            return Bank()
-        if posterior not in ("auto", "exact", None):
-            raise ValueError(f"posterior={posterior!r} does not suit a finite model; use 'exact' or 'bank'")
-        return None
-    named: dict[Any, SMC | Langevin] = {"auto": SMC(), "smc": SMC(), "langevin": Langevin()}
-    if isinstance(posterior, (SMC, Langevin)):
-        return posterior
-    if not isinstance(posterior, str) or posterior not in named:
-        raise ValueError(
-            f"posterior={posterior!r} does not suit a model with a continuous latent; use 'smc', 'langevin', or their "
-            f"settings, ip.posteriors.SMC(...) or ip.posteriors.Langevin(...)"
-        )
-    return named[posterior]
-
-
-def _uncertain(state: State, branches: Branches) -> tuple[Uncertain, ...]:
-    """For each history the answers that are not certain, the new one among them; () where none has any."""
-    if not state.uncertain and not any(branches.likely):
-        return ()
-    step = state.queries.shape[1]
-    old = state.uncertain or ((),) * len(state)
-    new = branches.likely or (None,) * len(branches.parents)
-    return tuple(
-        (*old[parent], *(() if likely is None else ((step, likely),)))
-        for parent, likely in zip(branches.parents.tolist(), new, strict=True)
+    Where even the least takes longer, that is what comes back, with a warning.
+    """
+    acquisition: Any = pursuit.acquisition
+    offers = [acquisition, *acquisition.smaller()]
+    fastest, found = np.inf, pursuit
+    with Progress("timing choices", len(offers)) as shown:
+        for offer in offers:
+            found = replace(pursuit, acquisition=offer)
+            _time_a_choice(found)  # the first one also makes what the others share
+            for _ in range(TRIES):
+                took = _time_a_choice(found)
+                fastest = min(fastest, took)
+                if took <= seconds:
+                    logger.info("a choice with %s takes %.3g s, within %g s", offer, took, seconds)
+                    return found
+            shown.advance()
+    warnings.warn(
+        f"choosing a query takes {fastest:.3g} s with the least work, {offers[-1]}, which is longer than "
+        f"time_limit={seconds:g}; allow more, or use a smaller model or fewer particles",
+        UserWarning,
+        stacklevel=3,
     )
+    return found
 
 
-def _array(tensor: torch.Tensor) -> FloatArray:
-    return np.asarray(tensor.detach().cpu().numpy(), dtype=np.float64)
+def _time_a_choice(pursuit: Pursuit[Any]) -> float:
+    """How long one choice takes, after no answer and after one: the longer of the two."""
+    pursuit.clear_cache()
+    state, longest = pursuit.start(), 0.0
+    for _ in range(2):
+        begin = time.perf_counter()
+        query = int(pursuit._choose(state, np.ones(1, dtype=bool)).query[0])
+        longest = max(longest, time.perf_counter() - begin)
+        if query == UNKNOWN:
+            break
+        for value in (0, 1):  # the first answer that is possible
+            cells = [value] * int((pursuit.queries.query_atoms[query] >= 0).sum())
+            after = pursuit.absorb(state, pursuit.branch(query, tuple(cells)), state.watch)
+            if not after.impossible[0]:
+                state = after
+                break
+    return longest
+
+
+def check_time_limit(time_limit: float | None, exact_gains: bool | None) -> None:
+    """Refuse what is no limit of time, and one that contradicts exactness."""
+    if time_limit is None:
+        return
+    if not 0 < time_limit < np.inf:
+        raise ValueError(f"time_limit={time_limit!r}; expected seconds above 0, such as 0.5, or None for no limit")
+    if exact_gains:
+        raise ValueError(
+            f"exact_gains=True takes as long as it takes, and time_limit={time_limit:g} limits that; leave one out"
+        )
+
+
+def check_count(count: Any, name: str) -> int:
+    """A number of queries or checks, refused where it is none."""
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
+        raise ValueError(f"{name}={count!r} must be a whole number, 0 or more")
+    return int(count)
+
+
+def _check_type(name: str, value: Any, kind: Any, expected: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {value!r:.80}; expected {expected}")

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.answerers.hearing import heard
-from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import IMPOSSIBLE, Pursuit, State, Step
 from infopursuit.explanation import Explanation
-from infopursuit.trace import TraceWriter, history_of
+from infopursuit.noise import AnswerNoise, read_answer
+from infopursuit.trace import TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, Query
 
 
@@ -23,9 +22,9 @@ class Session:
     back to one.
     """
 
-    def __init__(self, pursuit: Pursuit, history: Iterable[tuple[Any, Any]] = ()) -> None:
+    def __init__(self, pursuit: Pursuit[Any], history: Iterable[tuple[Any, Any]] = ()) -> None:
         self.pursuit = pursuit
-        self._taken: list[Step] = []
+        self._taken: list[Step[Any]] = []
         self._loop = pursuit.steps()
         self._step = next(self._loop)
         for query, value in history:
@@ -34,18 +33,18 @@ class Session:
     @property
     def question(self) -> Query | None:
         """What to ask now, or None after the stop."""
-        query = int(self._step.query[0])
+        query = int(self._step.choice.query[0])
         return None if query == UNKNOWN else self.pursuit.queries[query]
 
     @property
-    def state(self) -> State:
+    def state(self) -> State[Any]:
         """Where the engine stands: the one history so far, and all that follows from it."""
         return self._step.state
 
     @property
     def runner_up(self) -> Query | None:
         """What would be asked if the question were not there, or None where nothing else is left."""
-        query = int(self._step.runner_up[0])
+        query = int(self._step.choice.runner_up[0])
         return None if query == UNKNOWN else self.pursuit.queries[query]
 
     @property
@@ -55,16 +54,14 @@ class Session:
 
     @property
     def gains(self) -> FloatArray:
-        """(Q,) what each query is expected to tell, in nats; NaN for those that may not be asked, or were screened
-        out."""
-        return np.asarray(self.pursuit.gains(self._step.state, [0])[1].gains[0])
+        """(Q,) the utility of each query, an information gain in nats where the acquisition function gives one; NaN for
+        queries that may not be asked, or were screened out."""
+        return np.asarray(self.pursuit.utilities(self._step.state).value[0])
 
     @property
     def history(self) -> History:
         """The queries asked so far with their answers."""
-        state = self._step.state
-        uncertain = dict(state.uncertain[0]) if state.uncertain else {}
-        return history_of(self.pursuit.queries, state.queries[0], state.answers[0], uncertain)
+        return self._step.state.histories.steps(0)
 
     @property
     def stopped_because(self) -> str | None:
@@ -74,7 +71,7 @@ class Session:
     @property
     def checking(self) -> bool:
         """Whether the pursuit has stopped and the question is a check."""
-        return self.question is not None and int(self._step.state.ending.at[0]) != UNKNOWN
+        return self.question is not None and int(self._step.state.stop_point.at[0]) != UNKNOWN
 
     @property
     def p_value(self) -> float | None:
@@ -87,7 +84,7 @@ class Session:
         """The most probable class now."""
         return self.pursuit.classes[int(self.posterior.argmax())]
 
-    def answer(self, value: Any, *, sure: float | None = None, by: Reliability | None = None) -> Session:
+    def answer(self, value: Any, *, sure: float | None = None, by: AnswerNoise | None = None) -> Session:
         """Answer the question: a choice, its index, the cells of its atoms, or None for "not known".
 
         An answer that is not certain: ``answer("yes", sure=0.8)``, the other choices sharing the rest; or all choices,
@@ -115,34 +112,34 @@ class Session:
     @property
     def explanation(self) -> Explanation:
         """The questions and answers so far, as an `Explanation`."""
-        uncertain = dict(self._step.state.uncertain[0]) if self._step.state.uncertain else {}
-        writer = TraceWriter(
-            1, self.pursuit.queries, self.pursuit.classes, self.pursuit.chooser.exact, self.pursuit.costs
-        )
+        pursuit, last = self.pursuit, self._step.state.histories
+        soft = dict(last.soft[0]) if last.soft else {}
+        costs = pursuit.query_costs if pursuit.costs else None
+        writer = TraceWriter(1, pursuit.queries, pursuit.classes, pursuit.exact_gains, costs)
         one = np.zeros(1, dtype=np.int64)
         steps = [*self._taken, self._step]
         for k, (step, following) in enumerate(pairwise(steps)):
             writer.believe(one, step.state, one)
-            state = following.state
-            asked = state.queries[:, -1]
-            own = step.query == asked
+            after, choice = following.state.histories, step.choice
+            asked = after.queries[:, -1]
+            own = choice.query == asked
             writer.ask(
                 one,
                 asked,
-                state.answers[:, -1],
-                np.where(own, step.gain, np.nan),
-                np.where(own, step.error, 0.0),
-                np.where(own, step.runner_up, UNKNOWN),
-                step.tie & own,
-                {0: uncertain[k]} if k in uncertain else {},
+                after.answers[:, -1],
+                np.where(own, choice.gain, np.nan),
+                np.where(own, choice.error, 0.0),
+                np.where(own, choice.runner_up, UNKNOWN),
+                choice.tie & own,
+                {0: soft[k]} if k in soft else {},
             )
         writer.believe(one, self._step.state, one)
-        writer.stop(one, [self._step.reason[0] or "open"], self._step.settled, self._step.state.ending.at)
-        trace, reference = writer.finish(), self.pursuit.reference
-        return (trace if reference is None or not self._step.reason[0] else reference.judge(trace))[0]
+        writer.stop(one, [self._step.reason[0] or "open"], self._step.settled, self._step.state.stop_point.at)
+        trace, novelty = writer.finish(), pursuit.novelty
+        return (trace if novelty is None or not self._step.reason[0] else novelty.add_pvalues(trace))[0]
 
-    def _take(self, query: int, value: Any, sure: float | None = None, by: Reliability | None = None) -> None:
-        answer = heard(self.pursuit.queries, query, value, sure, by)
+    def _take(self, query: int, value: Any, sure: float | None = None, by: AnswerNoise | None = None) -> None:
+        answer = read_answer(self.pursuit.queries, query, value, sure, by)
         before = self._step
         step = self._loop.send(self.pursuit.branch(query, answer))
         if step.reason[0] == IMPOSSIBLE:

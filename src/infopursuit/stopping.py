@@ -1,7 +1,8 @@
-"""When to stop asking. A rule looks at what is believed; patience wants it to hold several times in a row."""
+"""Stopping rules: conditions on the posterior, the largest gain and the budget, combined with ``|`` and ``&``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,14 +29,17 @@ class Check:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that can be combined with others by ``|``."""
+    """A stopping rule; ``a | b`` stops when one of the two fires, ``a & b`` when both do."""
 
     name: ClassVar[str]
     needs_gain: ClassVar[bool] = False
     budget: ClassVar[bool] = False
 
     def __or__(self, other: Rule) -> AnyOf:
-        return AnyOf((*self.rules, *other.rules))
+        return AnyOf((*_members(self, AnyOf), *_members(other, AnyOf)))
+
+    def __and__(self, other: Rule) -> AllOf:
+        return AllOf((*_members(self, AllOf), *_members(other, AllOf)))
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -126,37 +130,55 @@ class MaxCost(Rule):
         return np.broadcast_to(check.unaffordable, check.n_asked.shape)
 
 
-def most_cost(stopping: Rule) -> float:
+def max_cost(stopping: Rule) -> float:
     """What may be spent under a rule: the least of its budgets in cost, without end where it has none."""
     return min((rule.cost for rule in stopping.rules if isinstance(rule, MaxCost)), default=float("inf"))
 
 
 @dataclass(frozen=True)
-class AnyOf(Rule):
-    """Stop when one of several rules says so; the first that fires, in written order, is the reason."""
+class _Combined(Rule):
+    """Several rules together."""
 
     members: tuple[Rule, ...] = ()
-    name = "any_of"
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return self.members
+        return tuple(rule for member in self.members for rule in member.rules)
 
     def to_spec(self) -> dict[str, Any]:
         return {"rule": self.name, "members": [rule.to_spec() for rule in self.members]}
 
 
+@dataclass(frozen=True)
+class AnyOf(_Combined):
+    """Stop when one of several rules fires; the first, in written order, is the reason."""
+
+    name = "any_of"
+
+
+@dataclass(frozen=True)
+class AllOf(_Combined):
+    """Stop when all of several rules fire; the reason names all of them."""
+
+    name = "all_of"
+
+
+def _members(rule: Rule, kind: type[_Combined]) -> tuple[Rule, ...]:
+    return rule.members if isinstance(rule, kind) else (rule,)
+
+
 def rule_from_spec(spec: dict[str, Any]) -> Rule:
     """The rule that `Rule.to_spec` described."""
     options = {key: value for key, value in spec.items() if key != "rule"}
-    if spec.get("rule") == AnyOf.name:
-        return AnyOf(tuple(rule_from_spec(member) for member in spec["members"]))
+    for combined in (AnyOf, AllOf):
+        if spec.get("rule") == combined.name:
+            return combined(tuple(rule_from_spec(member) for member in spec["members"]))
     for rule in (Confidence, InformationGain, MaxQueries, MaxCost):
         if spec.get("rule") == rule.name:
             return rule(**options)
     raise ValueError(
-        f"{spec.get('rule')!r} is no stopping rule; expected confidence, information_gain, max_queries, max_cost "
-        f"or any_of"
+        f"{spec.get('rule')!r} is no stopping rule; expected confidence, information_gain, max_queries, max_cost, "
+        f"any_of or all_of"
     )
 
 
@@ -168,6 +190,8 @@ def stopping_in_words(spec: dict[str, Any]) -> str:
     """
     if spec["rule"] == AnyOf.name:
         return ", or ".join(stopping_in_words(member) for member in spec["members"])
+    if spec["rule"] == AllOf.name:
+        return ", and ".join(stopping_in_words(member) for member in spec["members"])
     if spec["rule"] == Confidence.name:
         return f"it is {100 * (1 - spec['epsilon']):.5g} % sure"
     if spec["rule"] == InformationGain.name:
@@ -200,31 +224,48 @@ class Watch:
         return Watch(self.run[rows], self.since[rows])
 
 
-def look(stopping: Rule, watch: Watch, check: Check, patience: int, skipped: Any) -> tuple[Watch, IntArray, IntArray]:
-    """One check of every rule for H histories: (the new watch, which rule fired first or -1, the query count when it
-    settled).
+def check_rules(
+    stopping: Rule, watch: Watch, check: Check, patience: int, skipped: Any
+) -> tuple[Watch, Any, IntArray]:
+    """One check of every rule for H histories: the new watch, (H,) why to stop or "", (H,) the query count when the rule
+    that fired began to hold.
 
     A rule fires when it has held at ``patience`` + 1 checks in a row; a failure resets it. After a skipped question
     (``skipped`` (H,)) nothing was learnt: runs neither grow nor end. Budgets know no patience.
     """
     run, since = watch.run.copy(), watch.since.copy()
-    n = len(check.n_asked)
-    fired = np.full(n, -1, dtype=np.int64)
-    settled = check.n_asked.copy()
+    fires, settled = [], []
     for r, rule in enumerate(stopping.rules):
         holds = np.asarray(rule.holds(check), dtype=bool)
         if rule.budget:
-            fires = holds
+            fires.append(holds)
+            settled.append(check.n_asked)
+            continue
+        wanted = getattr(rule, "patience", None)
+        begins = holds & (run[:, r] == 0) & ~skipped
+        since[:, r] = np.where(begins, check.n_asked, since[:, r])
+        run[:, r] = np.where(skipped, run[:, r], np.where(holds, run[:, r] + 1, 0))
+        fires.append(run[:, r] > (patience if wanted is None else wanted))
+        settled.append(since[:, r])
+    reason, when = _combine(stopping, iter(range(len(fires))), fires, settled)
+    return Watch(run, since), reason, np.where(reason == "", check.n_asked, when)
+
+
+def _combine(stopping: Rule, leaves: Iterator[int], fires: list[Any], settled: list[Any]) -> tuple[Any, IntArray]:
+    """(H,) the reason of a rule made of others, "" where it does not fire, and (H,) when it settled."""
+    if not isinstance(stopping, _Combined):
+        r = next(leaves)
+        return np.where(fires[r], stopping.name, "").astype(object), np.asarray(settled[r])
+    found = [_combine(member, leaves, fires, settled) for member in stopping.members]
+    reason, when = found[0]
+    for other, later in found[1:]:
+        if isinstance(stopping, AnyOf):
+            when = np.where(reason == "", later, when)
+            reason = np.where(reason == "", other, reason)
         else:
-            wanted = getattr(rule, "patience", None)
-            begins = holds & (run[:, r] == 0) & ~skipped
-            since[:, r] = np.where(begins, check.n_asked, since[:, r])
-            run[:, r] = np.where(skipped, run[:, r], np.where(holds, run[:, r] + 1, 0))
-            fires = run[:, r] > (patience if wanted is None else wanted)
-        first = fires & (fired < 0)
-        settled = np.where(first, check.n_asked if rule.budget else since[:, r], settled)
-        fired = np.where(first, r, fired)
-    return Watch(run, since), fired, settled
+            both = (reason != "") & (other != "")
+            reason, when = np.where(both, reason + " and " + other, ""), np.maximum(when, later)
+    return reason, when
 
 
 def _check_patience(patience: int | None) -> None:

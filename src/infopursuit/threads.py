@@ -1,62 +1,73 @@
-"""Threads where they pay: many histories side by side, each on one thread, instead of one small product on many.
-
-A sum over several threads has another order than one over one thread, and so another last digit. What is worked on
-`steady` has the same digits whatever the number of threads.
-"""
+"""Threads: many histories side by side, each on one thread, instead of one small matrix product on many."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
-
-import torch
+from functools import cache
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-_allowed: ContextVar[int | None] = ContextVar("threads that may work side by side within steady()", default=None)
+_limit: ContextVar[int | None] = ContextVar("number of threads", default=None)
+
+
+def n_threads() -> int:
+    """How many threads may work at a time: what `thread_limit` says, else OMP_NUM_THREADS, else all cores."""
+    given = _limit.get() or os.environ.get("OMP_NUM_THREADS", "")
+    if str(given).isdecimal() and int(given) > 0:
+        return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 @contextmanager
-def one_thread() -> Iterator[int]:
-    """Within it torch uses one thread; gives the number that it used before, and puts it back.
-
-    Products this small gain nothing from several threads, and lose much where the cores are busy: threads wait for
-    each other thousands of times a second. One thread also adds up in one order, so results do not depend on how many
-    there are.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield before
-    finally:
-        torch.set_num_threads(before)
-
-
-@contextmanager
-def steady() -> Iterator[None]:
-    """Within it every product and sum is on one thread; only `side_by_side` uses as many as there were outside.
-
-    Also a decorator of functions, though not of generators.
-    """
-    if _allowed.get() is not None:
-        yield
-        return
-    with one_thread() as before:
-        token = _allowed.set(before)
+def single_threaded() -> Iterator[None]:
+    """Within it numpy's matrix products, and those of torch where it is loaded, use one thread: products this small
+    gain nothing from several, and lose much where the cores are busy."""
+    torch = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch is not None else 1
+    with _controller().limit(limits=1, user_api="blas"):
+        if torch is not None and before > 1:
+            torch.set_num_threads(1)
         try:
             yield
         finally:
-            _allowed.reset(token)
+            if torch is not None and before > 1:
+                torch.set_num_threads(before)
 
 
-def side_by_side(work: Callable[[int], Result], n: int, *, most: int | None = None) -> list[Result]:
-    """``[work(0), ..., work(n - 1)]``, as many at a time as torch may use threads, ``most`` where that is less."""
-    with one_thread() as before:
-        n_threads = min(_allowed.get() or before, n, n if most is None else most)
-        if n_threads < 2:
-            return [work(i) for i in range(n)]
-        with ThreadPoolExecutor(n_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            return list(pool.map(work, range(n)))
+@contextmanager
+def thread_limit(n: int | None) -> Iterator[None]:
+    """Within it `side_by_side` uses at most ``n`` threads; None leaves it as it is."""
+    token = _limit.set(n or _limit.get())
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def side_by_side(work: Callable[[int], Result], n: int, *, max_threads: int | None = None) -> list[Result]:
+    """``[work(0), ..., work(n - 1)]``, as many at a time as there are threads, or ``max_threads``."""
+    workers = min(n_threads(), n, n if max_threads is None else max_threads)
+    if workers < 2:
+        return [work(i) for i in range(n)]
+    with single_threaded(), ThreadPoolExecutor(workers, initializer=_one_thread) as pool:
+        return list(pool.map(work, range(n)))
+
+
+def _one_thread() -> None:
+    """Torch keeps the number of threads for each thread."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""What came out of a pursuit: arrays for programs (`Trace`); one input's questions and answers (`Explanation`)."""
+"""`Trace`: the queries, answers, gains and posteriors of a batch of inputs, as arrays."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.files import write_atomically
+from infopursuit.history import history_of
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Likely, Said
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Likely
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Trace:
     (B, K) nats, 0 where nothing was asked; gain_errors their standard errors, 0 where exact. runners_up: (B, K) the
     second best query, -1 where there was none; ties: (B, K) whether it was as good within noise. posteriors: (B, K + 1,
     C), the prior first, the last one repeated after the stop; posterior_errors their standard errors, 0 where exact.
-    log_probability: (B, K + 1) log p(answers so far) under the model, repeated in the same way. length: (B,) queries
+    log_evidence: (B, K + 1) log p(answers so far) under the model, repeated in the same way. length: (B,) queries
     asked. settled_at: (B,) the paper's L. stopped_because: (B,) the reason.
     exact_gains: whether every gain was computed on all states and for all queries. checked_from: (B,)
     queries asked before the checks, whose gains are NaN; -1 where the pursuit has none. query_costs: (Q,) what each
@@ -39,7 +40,7 @@ class Trace:
     ties: Any
     posteriors: FloatArray
     posterior_errors: FloatArray
-    log_probability: FloatArray
+    log_evidence: FloatArray
     length: IntArray
     settled_at: IntArray
     stopped_because: Any
@@ -92,7 +93,7 @@ class Trace:
         """(B,) how unexpected the answers are, nats: -log p(answers to the checks | those before), or of all answers
         where no checks were asked for; infinite for those that cannot be."""
         begin = np.maximum(self.checked_from, 0)
-        found = self.log_probability[np.arange(len(self)), begin] - self.log_probability[:, -1]
+        found = self.log_evidence[np.arange(len(self)), begin] - self.log_evidence[:, -1]
         return np.asarray(np.where(self.stopped_because == "impossible", np.inf, np.maximum(found, 0.0)))
 
     def history(self, i: int) -> History:
@@ -156,19 +157,6 @@ class Trace:
         return page
 
 
-def history_of(
-    query_set: QuerySet, queries: IntArray, answers: IntArray, uncertain: Mapping[int, Likely] | None = None
-) -> History:
-    """(K,) queries and (K, W) answers of one input as a history; ``uncertain``: the steps whose answer was not."""
-    wide = (query_set.query_atoms[queries] >= 0).sum(axis=1)  # answers without their padding
-    steps: list[tuple[int, Said]] = []
-    for k, (query, answer, w) in enumerate(zip(queries.tolist(), answers, wide, strict=True)):
-        cells = tuple(answer[:w].tolist())
-        known: Said = None if all(cell == UNKNOWN for cell in cells) else cells
-        steps.append((query, (uncertain or {}).get(k, known)))
-    return tuple(steps)
-
-
 class Believed(Protocol):
     """What a trace keeps of the state of H histories."""
 
@@ -181,8 +169,8 @@ class Believed(Protocol):
         """(H, C) its standard error."""
 
     @property
-    def log_probability(self) -> FloatArray:
-        """(H,) log p(history)."""
+    def log_evidence(self) -> FloatArray:
+        """(H,) log p(answers so far)."""
 
 
 class TraceWriter:
@@ -206,7 +194,7 @@ class TraceWriter:
         self._ties = np.zeros((n_inputs, 0), dtype=bool)
         self._posteriors = np.zeros((n_inputs, 1, len(self.classes)))
         self._posterior_errors = np.zeros((n_inputs, 1, len(self.classes)))
-        self._log_probability = np.zeros((n_inputs, 1))
+        self._log_evidence = np.zeros((n_inputs, 1))
         self._uncertain: dict[tuple[int, int], Likely] = {}
 
     def believe(self, inputs: IntArray, state: Believed, place: IntArray) -> None:
@@ -214,7 +202,7 @@ class TraceWriter:
         at = self.length[inputs]
         self._posteriors[inputs, at] = state.posterior[place]
         self._posterior_errors[inputs, at] = state.posterior_error[place]
-        self._log_probability[inputs, at] = state.log_probability[place]
+        self._log_evidence[inputs, at] = state.log_evidence[place]
 
     def ask(
         self,
@@ -263,7 +251,7 @@ class TraceWriter:
             ties=self._ties[:, :k],
             posteriors=repeated(self._posteriors),
             posterior_errors=repeated(self._posterior_errors),
-            log_probability=repeated(self._log_probability),
+            log_evidence=repeated(self._log_evidence),
             length=self.length,
             settled_at=self.settled_at,
             stopped_because=self.stopped_because.astype(str),
@@ -287,5 +275,5 @@ class TraceWriter:
         self._runners_up, self._ties = longer(self._runners_up, UNKNOWN), longer(self._ties, False)
         self._posteriors = longer(self._posteriors, 0.0)
         self._posterior_errors = longer(self._posterior_errors, 0.0)
-        self._log_probability = longer(self._log_probability, 0.0)
+        self._log_evidence = longer(self._log_evidence, 0.0)
         self._capacity = capacity

@@ -6,25 +6,24 @@ standard errors as numbers, which a test compares to `TOLERANCE` (float32 kernel
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import infopursuit as ip
-from infopursuit.answerers.simulated import Mistaken
 from infopursuit.models import EmpiricalModel, Flip
-from infopursuit.posteriors import SMC, Bank, Langevin
-from infopursuit.temper import Temper
+from infopursuit.beliefs import SMC, Langevin
+from infopursuit.noise import NoisyAnnotator
 from quadrature import mixed, pixels
 from worlds import world_of
 
 FILE = Path(__file__).parent / "traces.json"
 TOLERANCE, ROUGH = 1e-9, 2e-5
 SEED = 7
-DTYPE = torch.float64
+DTYPE = "float64"
 
 
 def world(kind, rules, n=10, unknown=0.15, patience=0, **options):
@@ -47,7 +46,7 @@ def examples(**options):
     values, labels = marks()
     model = EmpiricalModel(values[12:], labels[12:], Flip((0.1, 0.5)), n_classes=3, dtype=DTYPE)
     queries = ip.queries.concepts([f"mark {a}" for a in range(values.shape[1])])
-    return ip.Pursuit(model, queries, **{"stopping": ip.Confidence(0.05), **options}), values[:12]
+    return ip.Pursuit.of(model, queries, **{"stopping": ip.Confidence(0.05), **options}), values[:12]
 
 
 def small_images(**options):
@@ -55,7 +54,7 @@ def small_images(**options):
     values, labels = marks(400, 36)
     model = EmpiricalModel(values[10:], labels[10:], Flip((0.05, 0.3)), n_classes=3, dtype=DTYPE)
     queries = ip.queries.patches((6, 6), size=3)
-    return ip.Pursuit(model, queries, **{"stopping": ip.Confidence(0.01), **options}), values[:10]
+    return ip.Pursuit.of(model, queries, **{"stopping": ip.Confidence(0.01), **options}), values[:10]
 
 
 def subsampled():
@@ -64,7 +63,7 @@ def subsampled():
 
 
 def pruned():
-    pursuit, values = small_images(posterior=Bank())
+    pursuit, values = small_images(belief="pruned")
     return pursuit.run_values(values)
 
 
@@ -74,29 +73,26 @@ def sampled(settings, known, n=5, **options):
 
 
 def noisy():
-    pursuit, values = examples(reliability=ip.Reliability(0.85), stopping=ip.Confidence(0.1))
+    pursuit, values = examples(noise=ip.AnswerNoise(0.85), stopping=ip.Confidence(0.1))
     return pursuit.run_values(values)
 
 
 def asked_again():
-    pursuit, values = examples(reliability=ip.Reliability(0.8, again=2), stopping=ip.MaxQueries(9))
-    annotator = Mistaken(pursuit.queries, ip.Reliability(0.8), seed=SEED)
-    return pursuit.run_values(values, answerer=annotator)
+    pursuit, values = examples(noise=ip.AnswerNoise(0.8, max_repeats=2), stopping=ip.MaxQueries(9))
+    annotator = NoisyAnnotator(pursuit.queries, ip.AnswerNoise(0.8), seed=SEED)
+    return pursuit.run_values(values, annotator=annotator)
 
 
 def priced():
     names = [f"mark {a}" for a in range(12)]
-    terms = ip.Terms(
-        [1.0, 2.0, 0.5, 1.0, 0.0, 3.0, 1.0, 1.0, 2.5, 1.0, 1.0, 0.25],
-        {names[2]: [(names[0], ["yes"])], names[7]: [(names[4], None)]},
-        [names[9]],
-    )
-    pursuit, values = examples(terms=terms, stopping=ip.Confidence(0.02) | ip.MaxCost(6.5))
+    costs = ip.Costs([1.0, 2.0, 0.5, 1.0, 0.0, 3.0, 1.0, 1.0, 2.5, 1.0, 1.0, 0.25])
+    constraints = ip.Constraints({names[2]: [(names[0], ["yes"])], names[7]: [(names[4], None)]}, [names[9]])
+    pursuit, values = examples(costs=costs, constraints=constraints, stopping=ip.Confidence(0.02) | ip.MaxCost(6.5))
     return pursuit.run_values(values)
 
 
 def soft_answers():
-    pursuit, values = examples(reliability=ip.Reliability(1.0), stopping=ip.Confidence(0.05))
+    pursuit, values = examples(noise=ip.AnswerNoise(1.0), stopping=ip.Confidence(0.05))
     found = []
     for i, row in enumerate(values[:4]):
         session = pursuit.session()
@@ -109,11 +105,11 @@ def soft_answers():
 
 def tempered():
     pursuit, values = examples()
-    return pursuit.with_temper(Temper(2.0)).run_values(values)
+    return replace(pursuit, calibrator=ip.TemperatureScaling(2.0)).run_values(values)
 
 
 def novelty():
-    pursuit, values = examples(checks=3)
+    pursuit, values = examples(n_novelty_queries=3)
     return pursuit.run_values(values)
 
 
@@ -129,8 +125,8 @@ CASES = {
     "skips": lambda: world("categorical", LONG, unknown=0.6, patience=1),
     "subsampled": subsampled,
     "pruned": pruned,
-    "smc": lambda: sampled(SMC(n_draws=60, least_ess=30, n_own=16, n_moves=2), mixed(1, seed=4)),
-    "smc patches": lambda: sampled(SMC(n_draws=80, least_ess=10, n_own=24, n_moves=3), pixels()),
+    "smc": lambda: sampled(SMC(n_draws=60, min_ess=30, n_own=16, n_moves=2), mixed(1, seed=4)),
+    "smc patches": lambda: sampled(SMC(n_draws=80, min_ess=10, n_own=24, n_moves=3), pixels()),
     "langevin": lambda: sampled(Langevin(n_chains=16, n_steps=4, burn_in=6), mixed(1, seed=4), n=3),
     "noise": noisy,
     "asked again": asked_again,
@@ -163,7 +159,7 @@ def written(trace):
         "gain_errors": trace.gain_errors.tolist(),
         "posteriors": trace.posteriors.tolist(),
         "posterior_errors": trace.posterior_errors.tolist(),
-        "log_probability": trace.log_probability.tolist(),
+        "log_evidence": trace.log_evidence.tolist(),
     }
 
 

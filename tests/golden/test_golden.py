@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 KEPT = json.loads(cases.FILE.read_text())
-NUMBERS = ("gains", "gain_errors", "posteriors", "posterior_errors", "log_probability")
+NUMBERS = ("gains", "gain_errors", "posteriors", "posterior_errors", "log_evidence")
 
 
 @pytest.mark.parametrize("name", cases.CASES)

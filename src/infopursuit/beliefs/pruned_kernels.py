@@ -1,4 +1,4 @@
-"""Weights of draws after one more answer: a compiled loop for what `ExactPosterior` does by products."""
+"""Weights of draws after one more answer: a compiled loop for what `Exact` does by products."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ ONE = np.float32(1)
 def reweigh(
     rows, parents, before, before_begin, before_end, before_blocks, before_starts, totals, table, slots, bounds,
     block_class, block_member, shares, share, after, begin, end, blocks, starts, sums, squares, class_sums,
-    class_squares, lost, fell,
+    class_squares, pruned, fell,
 ):  # fmt: skip
-    """Multiply the weights of each history by the probabilities of the values that it has seen last, and let go of
+    """Multiply the weights of each history by the probabilities of the values that it has seen last, and prune
     blocks of states that have next to no weight left.
 
     rows: the histories to work on, best with those next to each other that have seen the same atoms. parents: (H,) rows
     of the weights before. table: (A, S) P(yes). slots: (H, N) 2 a for "no" to atom a and 2 a + 1 for "yes", -1 where
     there is none. bounds: (B + 1,) of the blocks. shares: (M,) that the models of a pool keep. share: of the weight
-    that may be let go. fell: (H,) nats by which the probability of the history fell, in the model where it fell most.
-    See `Weights` for the rest.
+    that may be pruned. fell: (H,) nats by which the probability of the history fell, in the model where it fell most.
+    See `BlockWeights` for the rest.
     """
     n_rows = len(rows)
     at = np.empty(n_rows, np.int64)
@@ -75,7 +75,7 @@ def reweigh(
         )  # fmt: skip
     if share > 0:
         for h in rows:
-            _let_go(h, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, lost)
+            _prune(h, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, pruned)
 
 
 @compiled
@@ -136,7 +136,7 @@ def _hold_shares(
 
 
 @compiled
-def _let_go(h, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, lost):
+def _prune(h, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, pruned):
     """Drop the lightest blocks, which have at most some share of the weight together; it stays with their classes."""
     total = class_sums[h].sum()
     cut = 16 * share * total / max(end[h] - begin[h], 1)
@@ -153,7 +153,7 @@ def _let_go(h, share, begin, end, blocks, starts, sums, squares, block_class, cl
     for k in range(begin[h], end[h]):
         c = block_class[blocks[k]]
         if sums[k] < cut:
-            lost[h, c] += sums[k] / total
+            pruned[h, c] += sums[k] / total
         else:
             class_sums[h, c] += sums[k]
             class_squares[h, c] += squares[k]

@@ -1,4 +1,4 @@
-"""`langevin`: the paper's sampler. Chains for each class, begun at draws of the history before it."""
+"""`Langevin`: the paper's sampler. Chains for each class, begun at draws of the history before it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infopursuit.beliefs.diagnostics import Diagnostics, chain_ess, r_hat
+from infopursuit.beliefs.exact import log_normalised
+from infopursuit.beliefs.langevin_kernels import Chains, LogDensity, adapt, mala, start, target, ula
+from infopursuit.beliefs.particles import (
+    LEAST,
+    Own,
+    ParticleBelief,
+    ParticleState,
+    check_memory,
+    check_settings,
+    systematic,
+)
 from infopursuit.models.finite import segments
 from infopursuit.models.vae import VAE
-from infopursuit.posteriors.chains import Chains, LogDensity, adapt, mala, start, ula
-from infopursuit.posteriors.cloud import Own, SampledBelief
-from infopursuit.posteriors.diagnostics import Diagnostics, chain_ess, r_hat
-from infopursuit.posteriors.sampled import SampledPosterior, check_settings, systematic
-from infopursuit.posteriors.target import target
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import FloatArray, IntArray
 
 ENOUGH = 20
 """Steps from which R-hat says something; chains that begin at weighted draws differ for longer than they need to."""
@@ -26,7 +34,7 @@ KERNELS = ("ula", "mala", "preconditioned")
 
 @dataclass(frozen=True)
 class Langevin:
-    """Settings of `langevin`.
+    """Settings of Langevin chains.
 
     n_chains: chains of each class.
     n_steps: steps after the burn-in; all of their draws are kept.
@@ -53,53 +61,56 @@ class Langevin:
         """The settings of the paper's code: 256 chains a class, 20 steps of burn-in, 12,000 draws kept."""
         return cls(n_chains=256, n_steps=47, burn_in=20, step_size=0.1, kernel="ula")
 
-    def build(self, model: VAE, queries: QuerySet, seed: int = 0, *, soft: bool = False) -> LangevinPosterior:
-        """The posterior with these settings; ``soft``: answers may be wrong."""
-        return LangevinPosterior(model, queries, self, seed, soft)
+    def check(self, model: VAE) -> None:
+        """Refuse settings that no memory holds."""
+        check_memory(self, model, self.n_chains * self.n_steps)
+
+    def build(self, model: VAE, queries: QuerySet, seed: int = 0, *, noisy: bool = False) -> LangevinBelief:
+        """The belief with these settings."""
+        # the empty history needs no chain: the prior can be drawn from
+        return LangevinBelief(model, queries, self.n_chains * self.n_steps, seed, self, noisy)
 
 
-class LangevinPosterior(SampledPosterior):
+class LangevinBelief(ParticleBelief):
     """Langevin chains for each class and history.
 
     p(y | history) is updated as in eq. 17 by the mean probability of the answer over the draws before it.
     """
 
-    name: ClassVar[str] = "langevin"
-
-    def __init__(self, model: VAE, queries: QuerySet, settings: Langevin, seed: int = 0, soft: bool = False) -> None:
-        self.settings = settings
-        # the empty history needs no chain: the prior can be drawn from
-        super().__init__(model, queries, settings.n_chains * settings.n_steps, seed, soft)
+    kind: ClassVar[str] = "langevin"
+    settings: Langevin
 
     @property
     def n_own_draws(self) -> int:
         return self.model.n_classes * self.settings.n_chains * self.settings.n_steps
 
-    def _in_need(self, belief: SampledBelief, rows: list[int]) -> list[int]:
+    def _in_need(self, b: ParticleState, rows: list[int]) -> list[int]:
         """All of them: chains follow every answer; only the empty history, and those that taught nothing, need none."""
-        empty = (belief.shared.evidence == 0).all(dim=1).cpu().tolist()
+        empty = (b.shared.evidence == 0).all(axis=1)
         return [h for h in rows if not empty[h]]
 
-    def _renew(self, belief: SampledBelief, h: int, key: bytes) -> Own:
-        cloud, mine = self.source(belief, h)
-        one = belief.take(slice(h, h + 1))
-        worth = self._worth(self.log_class(one)[0])
-        generator = self.generator(b"chains" + key)
+    def _renew(self, b: ParticleState, h: int) -> Own:
+        particles, mine = self.source(b, h)
+        one = b.take(slice(h, h + 1))
+        worth = self._worth(log_normalised(self.log_joint(one))[0])
+        generator = self.generator(b"chains" + b.keys[h])
+        log_weights, evidence = mine.log_weights[0], mine.evidence[0]
         parts: list[Tensor] = []
-        families: list[Tensor] = []
+        families: list[IntArray] = []
         infos: list[Diagnostics] = []
-        for c, (a, b) in enumerate(segments(cloud.offsets)):
-            before, weights = cloud.latents[a:b], mine.log_weights[0, a:b]
+        for c, (begin, end) in enumerate(segments(particles.offsets)):
+            before, weights = particles.latents[begin:end], log_weights[begin:end]
             if c not in worth:
                 picked = systematic(weights, 1, generator)
-                parts.append(before[picked])
+                parts.append(before[torch.as_tensor(picked)])
                 families.append(picked)
                 continue
-            picked = self._begin(weights, generator, fresh=cloud is self.cloud)
-            draws, info = self._run(before[picked], torch.full_like(picked, c), mine.evidence[0], generator)
+            picked = self._begin(weights, generator, fresh=particles is self.particles)
+            labels = torch.full((len(picked),), c, device=before.device)
+            draws, info = self._run(before[torch.as_tensor(picked)], labels, evidence, generator)
             parts.append(draws)
             # chains that begin at the same place are copies of one until they have moved apart
-            families.append(picked.repeat(self.settings.n_steps))
+            families.append(np.tile(picked, self.settings.n_steps))
             infos.append(info)
         worst = Diagnostics(
             float(np.min([info.acceptance for info in infos])) if self.settings.kernel != "ula" else math.nan,
@@ -108,7 +119,7 @@ class LangevinPosterior(SampledPosterior):
         )
         return self._own(parts, families, one, worst)
 
-    def _begin(self, log_weights: Tensor, generator: torch.Generator, *, fresh: bool) -> Tensor:
+    def _begin(self, log_weights: FloatArray, generator: torch.Generator, *, fresh: bool) -> IntArray:
         """(n_chains,) the draws before the answer at which the chains begin.
 
         Taken by their weights, draws are from the new law already, and the burn-in only has to move copies apart. The
@@ -118,14 +129,14 @@ class LangevinPosterior(SampledPosterior):
         n, n_before = self.settings.n_chains, len(log_weights)
         if self.settings.kernel != "ula":
             return systematic(log_weights, n, generator)
-        order = torch.arange(n, device=log_weights.device)
+        order = np.arange(n)
         return order * n_before // n if fresh else (order - n) % n_before
 
     def _run(
-        self, begin: Tensor, labels: Tensor, evidence: Tensor, generator: torch.Generator
+        self, begin: Tensor, labels: Tensor, evidence: FloatArray, generator: torch.Generator
     ) -> tuple[Tensor, Diagnostics]:
         """Draws of one class, (n_steps * n_chains, D), the last places of the chains last."""
-        density = target(self.model, labels, evidence)
+        density = target(self.model, labels, evidence, LEAST)
         chains, eta = start(begin, density), self.settings.step_size
         scales = None
         kept, accepted = [], []
@@ -142,11 +153,12 @@ class LangevinPosterior(SampledPosterior):
             if i >= self.settings.burn_in:
                 kept.append(chains.latents)
         draws = torch.stack(kept)  # (n_steps, n_chains, D)
+        places = draws.cpu().numpy()
         long = self.settings.n_steps >= 4
         info = Diagnostics(
             float(np.mean(accepted)) if accepted else math.nan,
-            float(chain_ess(draws).min()) if long else float(self.settings.n_chains),
-            float(r_hat(draws).max()) if self.settings.n_steps >= ENOUGH else math.nan,
+            float(chain_ess(places).min()) if long else float(self.settings.n_chains),
+            float(r_hat(places).max()) if self.settings.n_steps >= ENOUGH else math.nan,
         )
         return draws.flatten(0, 1), info
 

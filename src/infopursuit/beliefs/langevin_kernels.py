@@ -1,4 +1,5 @@
-"""Langevin kernels: one step of many chains, each row of an (N, D) batch of latents a chain of its own."""
+"""Langevin kernels: one step of many chains, each row of an (N, D) batch of latents a chain of its own; and the density
+that a sampler targets, log p(z | y) + log p(evidence | z, y)."""
 
 from __future__ import annotations
 
@@ -7,8 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import overload
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from infopursuit.models.vae import VAE
+from infopursuit.types import FloatArray
 
 LogDensity = Callable[[Tensor], Tensor]
 """(N, D) latents -> (N,) log density up to a constant; differentiable, and no row depends on another."""
@@ -146,3 +151,36 @@ def _propose(chains: Chains, scale: Tensor, generator: torch.Generator) -> Tenso
 def _log_proposal(to: Tensor, chains: Chains, scale: Tensor) -> Tensor:
     """(N,) log q(to | z) without its normaliser, which is the same in both directions."""
     return -((to - chains.latents - scale * chains.gradient).square() / (4 * scale)).sum(dim=1)
+
+
+def target(model: VAE, labels: Tensor, evidence: FloatArray, least: float) -> LogDensity:
+    """The log density of the latents of chains with labels (N,) after a history with evidence (L,).
+
+    A variable's factor is its evidence-weighted probability, summed over its values; variables of which nothing is known
+    have factor one and are left out. Probabilities have the floor ``least`` that they have in particles, or moves would
+    target another law than the weights.
+    """
+    atoms = model.atoms
+    touched = np.unique(atoms.slot_atom[np.flatnonzero(evidence != 0)])
+    index = atoms.slots[touched]  # (T, V)
+    slots = torch.as_tensor(index, device=labels.device)
+    log_weights = np.where(index >= 0, evidence[np.maximum(index, 0)], -np.inf)
+    weights = torch.as_tensor(log_weights, device=labels.device).to(model.dtype)
+    rest = torch.log1p(-least * (slots >= 0).sum(1, dtype=torch.float64)).to(weights)  # (T,)
+    floor = torch.tensor(math.log(least), dtype=weights.dtype, device=weights.device)
+
+    def log_density(latents: Tensor) -> Tensor:
+        prior = model.log_prior(latents, labels)
+        if not len(touched):
+            return prior
+        if model.features.binary and bool((weights.isneginf().sum(1) == 1).all()):
+            # each is known to be yes or no: one logit each, which is cheaper than all values of all variables
+            sign = torch.where(weights[:, 1].isneginf(), -1.0, 1.0).to(latents)
+            known = weights.amax(1)
+            log_yes = torch.nn.functional.logsigmoid(sign * model.logits(latents, labels)[:, touched])
+            return prior + (torch.logaddexp(log_yes + rest, floor) + known).sum(1)
+        log_probs = model.log_probs(latents, labels)[:, slots.clamp(min=0)]  # (N, T, V)
+        log_probs = torch.logaddexp(log_probs + rest[:, None], floor)
+        return prior + torch.logsumexp(log_probs + weights, dim=-1).sum(1)
+
+    return log_density

@@ -1,6 +1,6 @@
-"""The next query after one history, on draws of yes/no atoms: compiled loops for what `Chooser` does by products.
+"""The next query after one history, on draws of yes/no atoms: compiled loops for what `FiniteGains` does by products.
 
-The steps are those of `Chooser`: some states stand for all, single atoms are ranked, the most promising queries about
+The steps are those of `FiniteGains`: some states stand for all, single atoms are ranked, the most promising queries about
 several get their full gain, and the best two are compared. A history takes a fraction of a millisecond this way, which
 is less than the calls of as many small products.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from infopursuit.compiled import compiled
-from infopursuit.information.prices import FREE
+from infopursuit.acquisition.ranking import FREE
 from infopursuit.types import TIE, UNKNOWN
 
 LN2 = np.float32(np.log(2))
@@ -25,9 +25,9 @@ ROUNDED = 1 + 1e-6
 
 @compiled
 def draw(weights, scale, blocks, starts, sums, bounds, size, uniform, buffer, states, masses):
-    """`subset.resample`: fewer states with the same law. Returns how many.
+    """`ranking.resample`: fewer states with the same law. Returns how many.
 
-    weights: of all rows; scale * weights of the row sum to one. blocks, starts, sums: those of the row, see `Weights`.
+    weights: of all rows; scale * weights of the row sum to one. blocks, starts, sums: those of the row, see `BlockWeights`.
     """
     if bounds[-1] <= size:
         n = 0
@@ -297,7 +297,7 @@ def pattern_gain(columns, which, n, masses, ends, left, right, joint, whole):
 
 @compiled
 def influence(columns, which, n, masses, ends, left, right, tables, whole, each):
-    """What each draw adds to the gain of a query, its mass included; see `Chooser._influence`."""
+    """What each draw adds to the gain of a query, its mass included; see `FiniteGains._influence`."""
     n_left, n_right = halves(columns, which, n, masses, False, left, right)
     size = n_left * n_right
     total = whole[:size]
@@ -339,7 +339,7 @@ def influence(columns, which, n, masses, ends, left, right, tables, whole, each)
 
 @compiled
 def excess(columns, which, n, masses, ends, left, right, tables, whole):
-    """How much too large the gain of a query is on average, after `influence` of the same; see `Chooser._bias`."""
+    """How much too large the gain of a query is on average, after `influence` of the same; see `FiniteGains._bias`."""
     n_left, n_right = halves(columns, which, n, masses * masses, True, left, right)
     size = n_left * n_right
     squares = np.zeros((len(ends) - 1, size), np.float32)
@@ -371,7 +371,7 @@ def excess(columns, which, n, masses, ends, left, right, tables, whole):
 
 @compiled
 def variance_of(terms, states, masses, ends, n_each):
-    """`Cloud.variance_of` what some draws add up to, their mean taken off; n_each: (C,) states of each class."""
+    """`Particles.variance_of` what some draws add up to, their mean taken off; n_each: (C,) states of each class."""
     centre = terms.sum() / masses.sum()
     found = 0.0
     for c in range(len(ends) - 1):
@@ -413,10 +413,10 @@ def choose(
     rows, weights, begin, end, blocks, starts, sums, totals, bounds, class_ends, by_state, seen, asked, query_atoms,
     widths, rates, n_states, n_screened, uniforms, query, gain, error, runner_up, tie, gains,
 ):  # fmt: skip
-    """The best query after each of some histories: see `Proposal` for what is written.
+    """The best query after each of some histories: see `PrunedGains` for what is written.
 
-    rows: of each history in the weights, see `Weights` for those. class_ends: (C + 1,) states. by_state: (S, A) P(yes).
-    seen: (H, A). asked: (H, Q). query_atoms: (Q, W). rates: (Q,) see `Prices`. uniforms: (H,) by which
+    rows: of each history in the weights, see `BlockWeights` for those. class_ends: (C + 1,) states. by_state: (S, A) P(yes).
+    seen: (H, A). asked: (H, Q). query_atoms: (Q, W). rates: (Q,) see `Ranking`. uniforms: (H,) by which
     states are drawn.
     """
     n_queries, most_wide = query_atoms.shape
@@ -495,13 +495,13 @@ def choose(
 
 @compiled
 def weight(rate):
-    """See `Prices.weights`."""
+    """See `Ranking.weights`."""
     return 1.0 if np.isinf(rate) else rate
 
 
 @compiled
 def score(gain, rate):
-    """See `Prices.scores`; not-a-number stays what it is."""
+    """See `Ranking.scores`; not-a-number stays what it is."""
     if np.isinf(rate):
         return gain + FREE if gain > TIE else gain + 0.0
     return gain * rate

@@ -1,13 +1,15 @@
-"""How far draws can be trusted: effective numbers of draws, agreement between chains, and what to do about it."""
+"""How far draws can be trusted: effective sample size, agreement between chains, and what to do about it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+
+from infopursuit.types import FloatArray, IntArray
 
 LOWEST_ACCEPTANCE, HIGHEST_ACCEPTANCE = 0.2, 0.98
 HIGHEST_R_HAT = 1.1
@@ -19,7 +21,7 @@ class Diagnostics:
     """What is known of a sampler's draws; NaN where a number does not apply.
 
     acceptance: mean acceptance probability; only a Metropolis step has one.
-    ess: effective number of draws, `weight_ess` or `chain_ess`.
+    ess: effective sample size, `weight_ess` or `chain_ess`.
     r_hat: agreement of the chains, 1 when perfect.
 
     >>> Diagnostics(acceptance=0.57, ess=400.0, r_hat=1.01).trouble()
@@ -55,53 +57,55 @@ class Diagnostics:
         return found
 
 
-def weight_ess(log_weights: Tensor, dim: int = -1) -> Tensor:
-    """Effective number of weighted draws, (sum w)^2 / sum w^2; 0 where all weights are 0 or one is not a number.
+def weight_ess(log_weights: FloatArray) -> FloatArray:
+    """Effective sample size of weighted draws, (sum w)^2 / sum w^2 over the last axis; 0 where all weights are 0 or one
+    is not a number.
 
-    >>> weight_ess(torch.zeros(4)).item()
+    >>> float(weight_ess(np.zeros(4)))
     4.0
     """
-    weights = torch.exp(log_weights - log_weights.amax(dim=dim, keepdim=True))
-    return (weights.sum(dim=dim).square() / weights.square().sum(dim=dim)).nan_to_num(nan=0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
+        return np.asarray(np.nan_to_num(weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1), nan=0.0))
 
 
-def sum_variance(terms: Tensor, family: Tensor | None = None) -> Tensor:
+def sum_variance(terms: FloatArray, family: IntArray | None = None) -> FloatArray:
     """Variance of a sum of N like terms, from how much they differ: (..., N) -> (...).
 
     Of normalised weights it is the relative variance of their mean, about 1 / ess - 1 / N. Draws of one ``family``
     (N,) depend on each other, so that only the sums over families are taken for independent. Where there is a single
     one, nothing can be compared: then the square of the sum stands for it.
 
-    >>> sum_variance(torch.tensor([0.25, 0.75])).item()
+    >>> float(sum_variance(np.array([0.25, 0.75])))
     0.25
-    >>> sum_variance(torch.tensor([0.25, 0.75]), torch.tensor([7, 7])).item()
+    >>> float(sum_variance(np.array([0.25, 0.75]), np.array([7, 7])))
     1.0
     """
-    excess = terms - terms.mean(dim=-1, keepdim=True)
+    excess = terms - terms.mean(axis=-1, keepdims=True)
     n = terms.shape[-1]
     if family is not None:
-        names, place = torch.unique(family, return_inverse=True)
-        n = len(names)
-        sums = torch.zeros((*terms.shape[:-1], n), dtype=terms.dtype, device=terms.device)
-        excess = sums.index_add_(-1, place, excess)
+        order = np.argsort(family, kind="stable")
+        names, starts = np.unique(family[order], return_index=True)
+        n, excess = len(names), np.add.reduceat(excess[..., order], starts, axis=-1)
     if n < 2:
-        return terms.sum(dim=-1).square()
-    return excess.square().sum(dim=-1) * n / (n - 1)
+        return np.asarray(terms.sum(axis=-1) ** 2)
+    return np.asarray((excess**2).sum(axis=-1) * n / (n - 1))
 
 
-def family_ess(draws: Tensor, family: Tensor) -> Tensor:
-    """Effective number of draws for a mean, where those of one ``family`` (N,) depend on each other: (N, D) -> (D,).
+def family_ess(draws: Any, family: IntArray) -> FloatArray:
+    """Effective sample size for a mean, where draws of one ``family`` (N,) depend on each other: (N, D) -> (D,).
 
     Between the number of families, where all of one are equal, and N, where they have moved apart.
     """
     if (family == family[0]).all():
-        return torch.ones(draws.shape[1], dtype=torch.float64, device=draws.device)
-    terms = draws.to(torch.float64).T / len(draws)  # (D, N)
-    ess = len(draws) * sum_variance(terms) / sum_variance(terms, family)
-    return ess.nan_to_num(nan=1.0).clamp(1, len(draws))
+        return np.ones(draws.shape[1])
+    terms = np.asarray(draws, dtype=np.float64).T / len(draws)  # (D, N)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ess = len(draws) * sum_variance(terms) / sum_variance(terms, family)
+    return np.asarray(np.clip(np.nan_to_num(ess, nan=1.0), 1, len(draws)))
 
 
-def r_hat(draws: Tensor) -> Tensor:
+def r_hat(draws: Any) -> FloatArray:
     """Split R-hat (Gelman et al., BDA3, eq. 11.4): (n_steps, n_chains[, D]) -> () or (D,); 1 when the chains agree.
 
     Each chain is cut into halves, so that a chain that drifts disagrees with itself. Infinite where chains differ and
@@ -110,8 +114,8 @@ def r_hat(draws: Tensor) -> Tensor:
     return _each_dimension(_r_hat, draws)
 
 
-def chain_ess(draws: Tensor) -> Tensor:
-    """Effective number of draws for a mean (Vehtari et al., 2021, section 3.2): (n_steps, n_chains[, D]) -> () or (D,).
+def chain_ess(draws: Any) -> FloatArray:
+    """Effective sample size for a mean (Vehtari et al., 2021, section 3.2): (n_steps, n_chains[, D]) -> () or (D,).
 
     n_steps * n_chains over the autocorrelation time, which adds up correlations by Geyer's initial monotone sequence.
     Chains that disagree count as correlated. Always finite: 1 where all draws are equal, 0 where one is not finite.
@@ -119,21 +123,21 @@ def chain_ess(draws: Tensor) -> Tensor:
     return _each_dimension(_chain_ess, draws)
 
 
-def _each_dimension(statistic: Callable[[Tensor], float], draws: Tensor) -> Tensor:
-    """A statistic of (n_steps, n_chains) for every latent dimension; one at a time, so that memory stays small."""
+def _each_dimension(statistic: Callable[[FloatArray], float], draws: Any) -> FloatArray:
+    """A statistic of (n_steps, n_chains) for every latent dimension."""
+    draws = np.asarray(draws, dtype=np.float64)
     if draws.ndim not in (2, 3) or draws.shape[0] < 4 or draws.shape[1] < 1:
         raise ValueError(
             f"draws has shape {tuple(draws.shape)}: give (n_steps, n_chains) or (n_steps, n_chains, D) "
             "with 4 steps or more, so that both halves of a chain have a variance"
         )
-    columns = draws.reshape(*draws.shape[:2], -1).unbind(dim=2)
-    found = torch.tensor([statistic(column.to(torch.float64)) for column in columns], dtype=torch.float64)
-    return found.to(draws.device).reshape(draws.shape[2:])
+    columns = draws.reshape(*draws.shape[:2], -1)
+    return np.array([statistic(columns[:, :, d]) for d in range(columns.shape[2])]).reshape(draws.shape[2:])
 
 
-def _r_hat(draws: Tensor) -> float:
+def _r_hat(draws: FloatArray) -> float:
     """(n_steps, n_chains) -> split R-hat."""
-    if not draws.isfinite().all():
+    if not np.isfinite(draws).all():
         return math.inf
     halves = _halves(draws)
     # compared, because rounding gives equal numbers a variance
@@ -143,9 +147,9 @@ def _r_hat(draws: Tensor) -> float:
     return math.sqrt(whole / within) if within > 0 else math.inf
 
 
-def _chain_ess(draws: Tensor) -> float:
-    """(n_steps, n_chains) -> effective number of draws."""
-    if not draws.isfinite().all():
+def _chain_ess(draws: FloatArray) -> float:
+    """(n_steps, n_chains) -> effective sample size."""
+    if not np.isfinite(draws).all():
         return 0.0
     halves = _halves(draws)
     if (halves == halves[0, 0]).all():
@@ -154,35 +158,34 @@ def _chain_ess(draws: Tensor) -> float:
     correlation = 1 - (within - _autocovariance(halves)) / whole  # (T,)
     correlation[0] = 1
     # sums of neighbours: in truth positive and falling, so that what comes after the first that is not is noise
-    pairs = correlation[: len(correlation) // 2 * 2].reshape(-1, 2).sum(dim=1)
-    kept = pairs[(pairs > 0).cumprod(dim=0).bool()]
-    time = 2 * float(kept.cummin(dim=0).values.sum()) - 1 if len(kept) else 0.0
+    pairs = correlation[: len(correlation) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    kept = pairs[np.cumprod(pairs > 0).astype(bool)]
+    time = 2 * float(np.minimum.accumulate(kept).sum()) - 1 if len(kept) else 0.0
     # antithetic chains can beat independent draws, but a time near 0 is noise: Stan's bound
-    return halves.numel() / max(time, 1 / math.log10(halves.numel()))
+    return float(halves.size / max(time, 1 / math.log10(halves.size)))
 
 
-def _halves(draws: Tensor) -> Tensor:
+def _halves(draws: FloatArray) -> FloatArray:
     """(n_steps, n_chains) -> (T, 2 n_chains) with T = n_steps // 2; an odd step in the middle is left out.
 
     Scaled to at most 1, which changes no ratio of variances, so that the squares of chains that ran away are finite.
     """
     size = len(draws) // 2
-    halves = torch.cat([draws[:size], draws[-size:]], dim=1)
-    largest = halves.abs().max()
+    halves = np.concatenate([draws[:size], draws[-size:]], axis=1)
+    largest = np.abs(halves).max()
     return halves / largest if largest > 0 else halves
 
 
-def _variances(chains: Tensor) -> tuple[float, float]:
+def _variances(chains: FloatArray) -> tuple[float, float]:
     """(T, M) -> the mean variance within a chain, and the estimate of the whole variance, that between them added."""
-    within = float(chains.var(dim=0).mean())
-    between = float(chains.mean(dim=0).var())
+    within = float(chains.var(axis=0, ddof=1).mean())
+    between = float(chains.mean(axis=0).var(ddof=1))
     return within, within * (len(chains) - 1) / len(chains) + between
 
 
-def _autocovariance(chains: Tensor) -> Tensor:
+def _autocovariance(chains: FloatArray) -> FloatArray:
     """(T, M) -> (T,) autocovariance at each lag, mean over the chains."""
     size = len(chains)
     # zeros to twice the length, or the Fourier transform would join the end of a chain to its beginning
-    spectrum: Tensor = torch.fft.rfft(chains - chains.mean(dim=0), n=2 * size, dim=0).abs().square().mean(dim=1)
-    covariance: Tensor = torch.fft.irfft(spectrum, n=2 * size)[:size] / size
-    return covariance
+    spectrum = (np.abs(np.fft.rfft(chains - chains.mean(axis=0), n=2 * size, axis=0)) ** 2).mean(axis=1)
+    return np.asarray(np.fft.irfft(spectrum, n=2 * size)[:size] / size)

@@ -1,0 +1,7 @@
+"""Acquisition functions: how useful each query is after a history."""
+
+from infopursuit.acquisition.look_ahead import FixedOrder, LookAhead, RandomOrder
+from infopursuit.acquisition.mutual_information import MutualInformation
+from infopursuit.acquisition.tables import entropy, mutual_information
+
+__all__ = ["FixedOrder", "LookAhead", "MutualInformation", "RandomOrder", "entropy", "mutual_information"]

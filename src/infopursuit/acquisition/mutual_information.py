@@ -1,0 +1,401 @@
+"""Mutual information I(answer; Y | history) of all queries: exactly where that is affordable, else on fewer states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from infopursuit.acquisition import tables
+from infopursuit.acquisition.ranking import Ranking, largest, resample
+from infopursuit.history import BoolArray, Estimate, Histories, uniform_of
+from infopursuit.models.finite import FiniteModel, segments, softmax
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.threads import side_by_side
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from infopursuit.beliefs.exact import StateWeights
+    from infopursuit.noise import NoiseChannel
+
+AFFORDABLE = 5e7
+"""Multiplications for the gains of one history up to which they are computed exactly where nothing else is said."""
+NOTHING = 1e-16
+"""A state below this share of the weight is left out of exact gains."""
+CACHE = 2**24
+"""Bytes of partial products that are worked on at a time: they should stay in the cache."""
+ABREAST, AT_A_TIME = 4, 64
+"""Products that are worked on at the same time, at the most, and histories in each of them."""
+SMALLER = ((1024, 64), (512, 32), (256, 16), (128, 8), (64, 4))
+"""States that gains are computed on, and queries about several variables that get their full gain, in falling order."""
+
+
+@dataclass(frozen=True)
+class MutualInformation:
+    """The acquisition function of the paper: the expected information gain of a query, in nats (eq. 6).
+
+    Parameters
+    ----------
+    exact: True computes every gain on every latent state; False on ``n_states`` states, and for queries about several
+        variables on the ``n_screened`` with the largest sum of one-variable gains; None is exact while the gains of one
+        history take no more than 5e7 multiplications.
+    n_states: how many states stand for all of them where gains are not exact.
+    n_screened: how many queries about several variables get their full gain.
+    seed: of the draw of these states, which depends on it and on the history alone.
+    memory_limit: bytes that the tables of one step may take.
+    """
+
+    exact: bool | None = None
+    n_states: int = 1024
+    n_screened: int = 64
+    seed: int = 0
+    memory_limit: int = 2**29
+    unit: ClassVar[Literal["nats"]] = "nats"
+    kind: ClassVar[str] = "mutual_information"
+
+    def bind(self, belief: Any, queries: QuerySet, costs: FloatArray | None, noise: NoiseChannel | None) -> Any:
+        """The function to call for one belief: how the gains are computed depends on it."""
+        if not hasattr(belief, "gains"):
+            raise TypeError(
+                f"belief is {type(belief).__name__}, which has no mutual information of its own; use "
+                f"acquisition=ip.acquisition.LookAhead(), which needs no more than belief.answer_distribution"
+            )
+        return belief.gains(self, costs, noise)
+
+    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+        """Not callable by itself: `bind` says how the gains are computed."""
+        raise TypeError("MutualInformation must be bound to a belief first: MutualInformation().bind(belief, ...)")
+
+    def smaller(self) -> list[MutualInformation]:
+        """Settings with less and less work, none of it exact."""
+        found: list[MutualInformation] = []
+        for settings in [
+            replace(self, exact=False),
+            *(
+                replace(self, exact=False, n_states=min(n, self.n_states), n_screened=min(m, self.n_screened))
+                for n, m in SMALLER
+            ),
+        ]:
+            if settings not in (self, *found):
+                found.append(settings)
+        return found
+
+
+class FiniteGains:
+    """Mutual information on the states of a finite model.
+
+    sampled: the model's states are themselves draws, so that a gain has a standard error even on all of them.
+    """
+
+    unit: ClassVar[Literal["nats"]] = "nats"
+
+    def __init__(
+        self,
+        model: FiniteModel,
+        queries: QuerySet,
+        settings: MutualInformation,
+        *,
+        costs: FloatArray | None = None,
+        noise: NoiseChannel | None = None,
+        sampled: bool = False,
+    ) -> None:
+        self.model, self.queries, self.settings, self.sampled, self.noise = model, queries, settings, sampled, noise
+        self.ranking = Ranking.of(np.ones(len(queries)) if costs is None else costs)
+        self.parts = queries.parts if noise is None else noise.parts
+        n_variables = (queries.query_atoms >= 0).sum(axis=1)
+        self._wide, self._narrow = np.flatnonzero(n_variables > 1), np.flatnonzero(n_variables == 1)
+        self.operations = float(model.n_states) * (model.atoms.n_slots + int(queries.n_answers[self._wide].sum()))
+        self.on_all_states = self.operations <= AFFORDABLE if settings.exact is None else bool(settings.exact)
+        self.exact = self.on_all_states and not sampled
+        self._table: FloatArray | None = None
+
+    @cached_property
+    def _signatures(self) -> tuple[list[tuple[int, ...]], IntArray]:
+        """The distinct numbers of cells that queries about several variables have, and which of them each query has."""
+        keys = [self._signature(int(q)) for q in self._wide]
+        found = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+        which = np.full(len(self.queries), UNKNOWN)
+        which[self._wide] = [found[key] for key in keys]
+        return list(found), which
+
+    def _signature(self, query: int) -> tuple[int, ...]:
+        return tuple(int(n) for n in self.queries.n_cells[query][self.queries.query_atoms[query] >= 0])
+
+    def __call__(self, b: StateWeights, h: Histories, allowed: BoolArray, model: FiniteModel | None = None) -> Estimate:
+        """(H, Q) gains. ``model``: where the weights are not on the own model, but on particles of one history."""
+        rows = np.flatnonzero(allowed.any(axis=1))
+        gains = np.full(allowed.shape, np.nan)
+        errors, tie = np.zeros(allowed.shape), np.zeros(len(allowed), dtype=bool)
+        if len(rows):
+            some = b if len(rows) == len(b) else b.take(rows)
+            found = self._gains(some, [h.key(row) for row in rows], allowed[rows], model or self.model)
+            gains[rows], errors[rows], tie[rows] = found
+        return Estimate(gains, errors, tie)
+
+    def _gains(
+        self, b: StateWeights, keys: list[bytes], allowed: BoolArray, model: FiniteModel
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        gains, errors = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)
+        tie = np.zeros(len(b), dtype=bool)
+        if self.on_all_states and len(self._narrow):
+            alone = self.part_gains(b, model, self._wanted(allowed) if b.soft else None)
+            gains[:, self._narrow] = alone[:, self.parts.query_part[self._narrow, 0]]
+        if not self.on_all_states or len(self._wide) or self.sampled:
+
+            def one(i: int) -> None:
+                gains[i], leader, error, tie[i] = self._history_gains(
+                    model, b.log_weights[i], b.evidence[i], allowed[i], keys[i], gains[i]
+                )
+                if leader != UNKNOWN:
+                    errors[i, leader] = error
+
+            side_by_side(one, len(b))
+        return np.where(allowed, gains, np.nan), errors, tie
+
+    # ---- many histories at once: one variable at a time --------------------------------------------------------------
+
+    def _wanted(self, allowed: BoolArray) -> BoolArray:
+        """(H, A) whether an allowed query looks at a variable: with noisy answers all that were asked about are known in
+        part only, and to work out what is left of them takes long."""
+        wanted = np.zeros((len(allowed), len(self.queries.atoms)), dtype=bool)
+        for row, still in zip(wanted, allowed, strict=True):
+            atoms = self.queries.query_atoms[still]
+            row[atoms[atoms >= 0]] = True
+        return wanted
+
+    def part_gains(self, b: StateWeights, model: FiniteModel, wanted: BoolArray | None = None) -> FloatArray:
+        """(H, P) the gain of each part alone, on all states; of variables that are not ``wanted`` (H, A) it may be
+        off."""
+        if model is self.model and not b.soft and self._one_state is not None:
+            return self._one_state_gains(softmax(b.log_weights), b.evidence)[:, self.parts.atom]
+        rows = int(np.clip(self.settings.memory_limit // (16 * ABREAST * model.n_states), 1, AT_A_TIME))
+        gains = np.empty((len(b), len(self.parts.atom)))
+        blocks = self._part_blocks(rows)
+
+        def some(i: int) -> None:
+            mine = slice(i * rows, (i + 1) * rows)
+            weights, evidence = softmax(b.log_weights[mine]), b.evidence[mine]
+            asked = None if wanted is None else wanted[mine]
+            for begin, end in blocks:
+                gains[mine, begin:end] = self._block_gains(model, weights, evidence, begin, end, asked)
+
+        side_by_side(some, -(-len(b) // rows), max_threads=ABREAST)
+        return gains
+
+    def _part_blocks(self, n_histories: int) -> list[tuple[int, int]]:
+        """Runs of parts whose tables fit the memory limit together; a variable's parts stay together."""
+        parts = self.parts
+        # for each slot its joint tables, and its probabilities in all states, once as they are and once in float64
+        each = 48 * n_histories * self.model.n_classes + 16 * self.model.n_states
+        most = max(1, int(self.settings.memory_limit // (2 * ABREAST * each)))
+        blocks, begin = [], 0
+        starts = np.flatnonzero(np.diff(parts.atom, prepend=-1))
+        stops = np.append(starts[1:], len(parts.atom))
+        for stop, following in zip(stops, np.append(stops[1:], UNKNOWN), strict=True):
+            if following == UNKNOWN or parts.offsets[following] - parts.offsets[begin] > most:
+                blocks.append((int(begin), int(stop)))
+                begin = stop
+        return blocks
+
+    def _block_gains(
+        self, model: FiniteModel, weights: FloatArray, evidence: FloatArray, begin: int, end: int, wanted: Any
+    ) -> FloatArray:
+        """(H, parts) gains of the parts ``begin`` to ``end``."""
+        parts, atoms = self.parts, model.atoms
+        slots = slice(int(atoms.offsets[parts.atom[begin]]), int(atoms.offsets[parts.atom[end - 1] + 1]))
+        joint = tables.value_joint(weights, model.block(slots).astype(np.float64, copy=False), model.offsets)
+        joint = tables.see_evidence(joint, weights, evidence, model, slots, wanted)
+        if not parts.plain:
+            cells = slice(int(parts.offsets[begin]), int(parts.offsets[end]))
+            owner = np.searchsorted(parts.offsets, parts.entry_cell, side="right") - 1
+            entries = slice(*(int(i) for i in np.searchsorted(owner, [begin, end])))
+            joint = tables.cell_joint(joint, parts, entries, cells, slots.start)
+        if self.noise is not None:
+            n, n_cells, n_classes = joint.shape
+            flat = joint.transpose(1, 0, 2).reshape(n_cells, -1)
+            flat = tables.noisy_cells(flat, self.noise, begin, end)
+            joint = flat.reshape(n_cells, n, n_classes).transpose(1, 0, 2)
+        return tables.part_gains(joint, parts.sizes[begin:end])
+
+    @cached_property
+    def _one_state(self) -> tuple[FloatArray, FloatArray] | None:
+        """(C, A) P(yes | y) and H(answer | y), where each class is one latent state and all variables are yes/no, asked
+        as they are: then I = H(answer) - sum over y of p(y) H(answer | y), two products and one entropy."""
+        model = self.model
+        one = model.n_states == model.n_classes and bool((np.diff(model.offsets) == 1).all())
+        if self.noise is not None or not one or not self.parts.plain or set(model.atoms.sizes) != {2}:
+            return None
+        yes = np.ascontiguousarray(model.state_probs(np.arange(model.n_states))[1::2].T, dtype=np.float64)
+        return yes, _binary_entropy(yes)
+
+    def _one_state_gains(self, weights: FloatArray, evidence: FloatArray) -> FloatArray:
+        """(H, A) the gain of each variable, 0 for one that is known. weights: (H, C) p(y | history)."""
+        assert self._one_state is not None
+        yes, entropies = self._one_state
+        gains = _binary_entropy(np.clip(weights @ yes, 0, 1)) - weights @ entropies
+        known = (evidence[:, 0::2] != 0) | (evidence[:, 1::2] != 0)
+        return np.where(known, 0.0, np.maximum(gains, 0.0))
+
+    # ---- one history at a time: queries about several variables, and models too large for all states -----------------
+
+    def _history_gains(
+        self,
+        model: FiniteModel,
+        log_weights: FloatArray,
+        evidence: FloatArray,
+        allowed: BoolArray,
+        key: bytes,
+        narrow: FloatArray,
+    ) -> tuple[FloatArray, int, float, bool]:
+        """(Q,) gains after one history, the best query, the standard error of its gain, and whether its lead is within
+        noise."""
+        parts, settings = self.parts, self.settings
+        weights = softmax(log_weights)
+        if self.on_all_states:
+            # states that weigh nothing within rounding say nothing: what is left out moves no gain by as much as a tie
+            states = np.flatnonzero(weights > NOTHING)
+            drawn = np.full(len(states), self.sampled)
+            weights, table = weights[states], self._whole_table(model)[:, states]
+            offsets = np.searchsorted(states, model.offsets)
+        else:
+            states, weights, drawn = resample(weights, settings.n_states, uniform_of(settings.seed, key))
+            drawn = drawn | self.sampled
+            table = model.state_probs(states).astype(np.float64)
+            offsets = np.searchsorted(states, model.offsets)
+        cells = tables.part_cells(tables.conditioned(table, model, evidence), parts)
+        if self.noise is not None:
+            cells = tables.noisy_cells(cells, self.noise)
+        gains, candidates = narrow.copy(), self._wide
+        if not self.on_all_states:
+            alone = tables.part_gains(tables.value_joint(weights[None], cells, offsets), parts.sizes)[0]
+            gains[self._narrow] = alone[parts.query_part[self._narrow, 0]]
+            promise = np.where(parts.query_part >= 0, alone[parts.query_part], 0).sum(axis=1)
+            candidates = self._screen(np.where(allowed, promise, -1.0))
+        bounds = segments(offsets)
+        gains[candidates] = self._wide_gains(candidates, cells, weights, bounds)
+        if not drawn.any():
+            return gains, UNKNOWN, 0.0, False
+        scores, per_nat = self.ranking.scores(np.where(allowed, gains, np.nan)), self.ranking.weights
+        best, second = (int(leader[0]) for leader in self.ranking.leaders(scores[None]))
+        if best == UNKNOWN:
+            return gains, UNKNOWN, 0.0, False
+        first, bias = self._influence(best, cells, weights, bounds, drawn)
+
+        def variance(influence: FloatArray) -> float:
+            if hasattr(model, "variance_of"):  # particles know which of them depend on each other
+                return float(model.variance_of(states, weights * (influence - weights @ influence / weights.sum())))
+            return _variance(influence, weights, drawn)
+
+        error = float((variance(first) + bias**2) ** 0.5)
+        if second == UNKNOWN:
+            return gains, best, error, False
+        other, _ = self._influence(second, cells, weights, bounds, drawn)
+        apart = variance(first * per_nat[best] - other * per_nat[second]) ** 0.5
+        return gains, best, error, bool(scores[best] - scores[second] <= 2 * apart)
+
+    def _screen(self, promise: FloatArray) -> IntArray:
+        """The queries about several variables that promise most for their cost, and the one that promises most at all:
+        a rule that looks at the largest gain left should not overlook an expensive one."""
+        n = self.settings.n_screened
+        found = largest(self.ranking.scores(promise), self._wide, n)
+        return np.union1d(found, largest(promise, self._wide, min(n, 1)))
+
+    def _whole_table(self, model: FiniteModel) -> FloatArray:
+        """(L, S) the probabilities of all values in all states; that of the own model is kept while it is small, since
+        every history needs it."""
+        if self._table is not None and model is self.model:
+            return self._table
+        table = model.block(slice(0, model.atoms.n_slots)).astype(np.float64, copy=False)
+        if model is self.model and table.nbytes <= self.settings.memory_limit:
+            self._table = table
+        return table
+
+    def _wide_gains(
+        self, queries: IntArray, cells: FloatArray, weights: FloatArray, bounds: list[tuple[int, int]]
+    ) -> FloatArray:
+        """Gains of some queries about several variables."""
+        signatures, which = self._signatures
+        gains = np.zeros(len(queries))
+        for index, signature in enumerate(signatures):
+            mine = np.flatnonzero(which[queries] == index)
+            n_answers, halves = int(np.prod(signature)), 2 * int(np.sqrt(np.prod(signature))) + 1
+            each = (3 * n_answers * len(bounds) + 3 * halves * len(weights)) * cells.itemsize
+            size = max(1, int(min(self.settings.memory_limit, CACHE) // each))
+            for start in range(0, len(mine), size):
+                some = mine[start : start + size]
+                of_query = tables.query_tables(queries[some], signature, cells, self.parts)
+                gains[some] = tables.mutual_information(tables.pattern_joint(weights, of_query, bounds))
+        return gains
+
+    def _influence(
+        self,
+        query: int,
+        cells: FloatArray,
+        weights: FloatArray,
+        bounds: list[tuple[int, int]],
+        drawn: BoolArray,
+    ) -> tuple[FloatArray, float]:
+        """(M,) what each state adds to one gain, and how much too large the gain is on average (delta method).
+
+        To first order a state adds its weight times E[log p(answer | y) / p(answer)], the expectation over its own
+        answers. To second order fewer states look more alike within a class than they are, which makes gains too
+        large: by half of sum Var p(answer, y) (1 / p(answer, y) - 1 / p(answer)), several first-order errors where a
+        query has many answers.
+        """
+        of_query = tables.query_tables(np.array([query]), self._signature(query), cells, self.parts)
+        joint = tables.pattern_joint(weights, of_query, bounds)[0]  # (answers, C)
+        joint = joint / joint.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(joint > 0, np.log(joint) - np.log(joint.sum(1, keepdims=True)) - np.log(joint.sum(0)), 0.0)
+        half = len(of_query) // 2 or 1
+        left = tables.partial_products(of_query[:half])[0]
+        right = tables.partial_products(of_query[half:])[0] if half < len(of_query) else np.ones_like(left[:1])
+        influence = np.concatenate(
+            [
+                ((ratio[:, c].reshape(len(left), len(right)) @ right[:, a:b]) * left[:, a:b]).sum(axis=0)
+                for c, (a, b) in enumerate(bounds)
+            ]
+        )
+        return influence, _bias(joint, of_query, bounds, weights * drawn)
+
+
+def _binary_entropy(yes: FloatArray) -> FloatArray:
+    """The entropy of a yes/no answer with these probabilities of yes, nats.
+
+    >>> np.abs(_binary_entropy(np.array([0.0, 0.5, 1.0]))).round(4).tolist()
+    [0.0, 0.6931, 0.0]
+    """
+    return np.asarray(-(tables.xlogx(yes) + tables.xlogx(1 - yes)))
+
+
+def _bias(joint: FloatArray, of_query: list[FloatArray], bounds: list[tuple[int, int]], light: FloatArray) -> float:
+    """How much too large a gain is on average; the draws are stratified by class, since states are sorted by it.
+
+    light: (M,) the weights of the drawn states, 0 for those that are kept.
+    """
+    square = light**2
+    counts = np.array([(light[a:b] > 0).sum() for a, b in bounds], dtype=np.float64)
+    total = np.array([light[a:b].sum() for a, b in bounds])
+    spread = np.array([square[a:b].sum() for a, b in bounds])
+    mean = tables.pattern_joint(light, of_query, bounds)[0] / np.maximum(total, 1e-300)  # (answers, C)
+    squares = tables.pattern_joint(square, [table**2 for table in of_query], bounds)[0]
+    crossed = tables.pattern_joint(square, of_query, bounds)[0]
+    variance = np.maximum(squares - 2 * mean * crossed + mean**2 * spread, 0)
+    # a single draw has no spread of its own: its square stands for it
+    variance = np.where(counts > 1, variance * counts / np.maximum(counts - 1, 1), squares)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(joint > 0, variance / joint - variance / joint.sum(1, keepdims=True), 0.0)
+    return float(terms.sum() / 2)
+
+
+def _variance(influence: FloatArray, weights: FloatArray, drawn: BoolArray) -> float:
+    """Variance of a weighted mean over states of which some were drawn."""
+    mass, light = weights[drawn], influence[drawn]
+    n = len(light)
+    if n < 2:  # a single draw has no spread of its own: its distance from the mean of all stands for it
+        whole = (weights * influence).sum() / weights.sum()
+        return float(((mass * (light - whole)) ** 2).sum())
+    centre = (mass * light).sum() / mass.sum()
+    return float(((mass * (light - centre)) ** 2).sum() * n / (n - 1))

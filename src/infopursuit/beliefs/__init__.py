@@ -1,0 +1,69 @@
+"""Beliefs: p(y | history). `Exact` and `Pruned` for finite models, `SMC` and `Langevin` for continuous latents.
+
+What needs torch or numba is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from infopursuit.beliefs.exact import Exact
+
+if TYPE_CHECKING:
+    from infopursuit.beliefs.langevin import Langevin, LangevinBelief
+    from infopursuit.beliefs.particles import SMC, ParticleBelief, Particles, SMCBelief
+    from infopursuit.beliefs.pruned import Pruned, PrunedBelief
+
+__all__ = [
+    "SMC",
+    "Exact",
+    "Langevin",
+    "LangevinBelief",
+    "ParticleBelief",
+    "Particles",
+    "Pruned",
+    "PrunedBelief",
+    "SMCBelief",
+    "build_belief",
+]
+
+LAZY = {
+    "Langevin": "langevin",
+    "LangevinBelief": "langevin",
+    "ParticleBelief": "particles",
+    "Particles": "particles",
+    "Pruned": "pruned",
+    "PrunedBelief": "pruned",
+    "SMC": "particles",
+    "SMCBelief": "particles",
+}
+KINDS = {"exact": "Exact", "pruned": "Pruned", "smc": "SMC", "langevin": "Langevin"}
+"""The names by which a belief is chosen; the classes of all but the first are its settings, with ``build``."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)
+
+
+def build_belief(model: Any, queries: Any, belief: Any = "auto", seed: int = 0, *, noisy: bool = False) -> Any:
+    """The belief about a model: ``model.beliefs`` names those that suit it, the default first.
+
+    belief: "auto", one of these names, or settings such as ``ip.beliefs.SMC(n_draws=4000)``. noisy: whether answers may
+    be wrong.
+    """
+    kinds = model.beliefs
+    kind = kinds[0] if belief is None or (isinstance(belief, str) and belief == "auto") else belief
+    kind = kind if isinstance(kind, str) else getattr(kind, "kind", type(kind).__name__)
+    if kind not in kinds:
+        settings = ", or settings such as ip.beliefs.SMC(n_draws=4000)" if "smc" in kinds else ""
+        raise ValueError(
+            f"belief={belief!r} does not suit a {type(model).__name__}; use {' or '.join(map(repr, kinds))}{settings}"
+        )
+    if kind == "exact":
+        return Exact(model, queries)
+    settings_class = __getattr__(KINDS[kind])
+    settings = belief if isinstance(belief, settings_class) else settings_class()
+    return settings.build(model, queries, seed, noisy=noisy)

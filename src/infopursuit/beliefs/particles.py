@@ -1,0 +1,514 @@
+"""Particles: beliefs by weighted draws, for models whose latent is continuous. `SMC`, and what `Langevin` shares with it.
+
+All histories begin with one set of particles from the prior, decoded once, whose weights are updated answer by answer.
+A history gets particles of its own when a sampler says so (`SMC`: when the effective sample size is too small;
+`Langevin`: after every answer). What is drawn depends on the seed and the history alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
+from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_variance, weight_ess
+from infopursuit.beliefs.exact import Exact, StateWeights, log_normalised
+from infopursuit.beliefs.langevin_kernels import adapt, mala, start, target
+from infopursuit.beliefs.pruned import BLOCK, MANY, PrunedBelief, States, similar_order
+from infopursuit.history import BoolArray, Estimate, Histories
+from infopursuit.models.finite import FiniteModel, log_sum_exp, segments, softmax
+from infopursuit.models.vae import VAE
+from infopursuit.progress import Progress
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.threads import side_by_side
+from infopursuit.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from infopursuit.noise import NoiseChannel
+
+logger = logging.getLogger(__name__)
+
+DECODED = 512
+"""Latents that are decoded at a time."""
+LEAST = 1e-6
+"""Every value of a variable has this probability at the least, whatever the decoder says, so that no answer is
+impossible: the others give way to it. It is more than the least that a float32 can tell from 0 and 1."""
+MATTERS = 1e-2
+"""The posterior above which a class's effective sample size must be large enough."""
+NEGLIGIBLE = 1e-6
+"""Classes whose posterior mass is below this together are carried along, but no work is spent on their particles."""
+MAX_BYTES, MAX_STEPS = 8 * 2**30, 10_000
+"""Memory that particles may take, and steps or moves of a chain: more is refused before any is taken."""
+WIDEST = 16
+"""Variables of a query up to which the compiled kernels enumerate all patterns of answers."""
+
+
+class Particles(States):
+    """Draws of (y, z), sorted by class, decoded: to everything that asks for probabilities it is a finite model.
+
+    latents: (S, D). offsets: (C + 1,) where the draws of each class begin. log_prior: (S,) log of their weights.
+    family: (S,) draws of a class with the same number depend on each other: places of one chain, copies of one draw;
+    None where all are independent. mass_variance: (C,) relative variance of each class's mass before any of these
+    draws was made; None where it was known. block: put draws in such an order that blocks of this many are similar.
+    """
+
+    kind = "particles"
+
+    def __init__(
+        self,
+        model: VAE,
+        latents: Tensor,
+        offsets: IntArray,
+        log_prior: FloatArray,
+        family: IntArray | None = None,
+        mass_variance: FloatArray | None = None,
+        block: int | None = None,
+    ) -> None:
+        self.family = family
+        self.mass_variance = np.zeros(model.n_classes) if mass_variance is None else mass_variance
+        by_state = decode(model, latents, np.repeat(np.arange(model.n_classes), np.diff(offsets)))
+        if block is not None:
+            order = similar_order(by_state, offsets, block)
+            by_state, latents, log_prior = by_state[order], latents[torch.as_tensor(order)], log_prior[order]
+            self.family = None if family is None else family[order]
+        self.latents = latents
+        super().__init__(model.atoms, log_prior, offsets, by_state)
+
+    def variance_of(self, states: IntArray, terms: FloatArray) -> float:
+        """How much the sum of terms (M,), one for each of some draws, would vary from one draw of all to another."""
+        each = np.bincount(states, weights=terms, minlength=self.n_states)
+        total = 0.0
+        for c, (a, b) in enumerate(segments(self.offsets)):
+            mine, family = each[a:b], None if self.family is None else self.family[a:b]
+            total += float(sum_variance(mine, family) + self.mass_variance[c] * mine.sum() ** 2)
+        return total
+
+
+@torch.no_grad()
+def decode(model: VAE, latents: Tensor, labels: IntArray) -> Any:
+    """(S, D) -> (S, L) probabilities of all values, or (S, A) of "yes" where all variables are yes/no."""
+    binary = model.features.binary
+    sizes = np.array(model.atoms.sizes)[model.atoms.slot_atom]
+    rest = 1 - LEAST * (2 if binary else torch.as_tensor(sizes, dtype=model.dtype, device=model.device))
+    of_class = torch.as_tensor(labels, device=model.device)
+    table = torch.empty((len(latents), len(model.atoms) if binary else model.atoms.n_slots), dtype=model.dtype)
+    with Progress("decoding particles", len(latents)) as shown:
+
+        @torch.no_grad()  # which holds for the thread that says so
+        def some(i: int) -> None:
+            mine = slice(i * DECODED, (i + 1) * DECODED)
+            logits = model.logits(latents[mine], of_class[mine])
+            probs = logits.sigmoid() if binary else model.features.slot_log_probs(logits).exp()
+            table[mine] = (LEAST + rest * probs).cpu()
+            shown.advance(len(probs))
+
+        side_by_side(some, -(-len(latents) // DECODED))
+    return table.numpy()
+
+
+def prior_particles(model: VAE, n_draws: int, seed: int = 0) -> Particles:
+    """``n_draws`` states of each class from the prior of a VAE, decoded: a finite model."""
+    return Particles(model, *stratified_prior(model, n_draws, torch.Generator().manual_seed(seed)))
+
+
+def stratified_prior(model: Any, n_draws: int, generator: torch.Generator) -> tuple[Tensor, IntArray, FloatArray]:
+    """``n_draws`` latents of each class from p(z), the offsets of the classes, and the log weights log p(y) / n."""
+    labels = torch.arange(model.n_classes, device=model.device).repeat_interleave(n_draws)
+    latents = model.draw_prior(labels, generator)
+    with np.errstate(divide="ignore"):
+        prior: FloatArray = np.log(model.class_prior) - np.log(n_draws)
+    return latents, np.arange(model.n_classes + 1) * n_draws, np.repeat(prior, n_draws)
+
+
+def systematic(log_weights: FloatArray, n: int, generator: torch.Generator) -> IntArray:
+    """(n,) systematic resampling: each draw as often as its weight says, up to rounding, which is left to chance."""
+    shift = float(torch.rand(1, generator=generator, dtype=torch.float64))
+    points = (np.arange(n) + shift) / n
+    # right: a point on a boundary belongs to the draw above it, so that one of weight zero is never taken
+    picked = np.searchsorted(np.cumsum(softmax(log_weights)), points, side="right")
+    return np.minimum(picked, len(log_weights) - 1)
+
+
+@dataclass(frozen=True)
+class Own:
+    """The particles that one history has to itself, their weights (one row), and how good they are."""
+
+    particles: Particles
+    weights: StateWeights
+    info: Diagnostics
+
+
+@dataclass(frozen=True)
+class ParticleState:
+    """The state of H histories.
+
+    shared: weights of the particles that all histories share; out of date for a history with particles of its own.
+    own: those particles, None for histories that use the shared ones. keys: the names of the histories. renewed: the
+    rows whose particles are good enough to go on, computed when they are first needed.
+    """
+
+    shared: Any
+    own: tuple[Own | None, ...]
+    keys: tuple[bytes, ...]
+    renewed: dict[int, Own | None]
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    def take(self, rows: Any) -> ParticleState:
+        """Some of the histories."""
+        index = np.arange(len(self))[rows].tolist()
+        found = {new: self.renewed[old] for new, old in enumerate(index) if old in self.renewed}
+        return ParticleState(
+            self.shared.take(rows), tuple(self.own[i] for i in index), tuple(self.keys[i] for i in index), found
+        )
+
+
+class ParticleBelief:
+    """p(z, y | history) by weighted particles; subclasses say when and how to draw new ones."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, model: VAE, queries: QuerySet, n_draws: int, seed: int, settings: Any, noisy: bool) -> None:
+        self.model, self.queries, self.n_draws, self.seed = model, queries, int(n_draws), int(seed)
+        self.settings, self.noisy = settings, noisy
+        latents, offsets, log_prior = stratified_prior(model, self.n_draws, self.generator(b"prior"))
+        large = model.features.binary and len(latents) > MANY
+        self.particles = Particles(model, latents, offsets, log_prior, block=BLOCK if large else None)
+        self.pruned = not noisy and PrunedBelief.serves(self.particles, queries)
+        self.shared: Any = (PrunedBelief if self.pruned else Exact)(self.particles, queries)
+        self._warned: set[str] = set()
+
+    # ---- what the samplers differ in ---------------------------------------------------------------------------------
+
+    @property
+    def n_own_draws(self) -> int:
+        """How many particles a history may have to itself."""
+        raise NotImplementedError
+
+    def _in_need(self, b: ParticleState, rows: list[int]) -> list[int]:
+        """Which of some histories need new particles."""
+        raise NotImplementedError
+
+    def _renew(self, b: ParticleState, h: int) -> Own:
+        """New particles for a history."""
+        raise NotImplementedError
+
+    # ---- the belief --------------------------------------------------------------------------------------------------
+
+    @property
+    def accepts_noise(self) -> bool:
+        """Whether answers may be noisy: not where weights are pruned."""
+        return not self.pruned
+
+    def for_noise(self, noise: NoiseChannel) -> ParticleBelief:
+        """The same sampler with weights that noisy answers can be absorbed in."""
+        return self if self.accepts_noise else self.settings.build(self.model, self.queries, self.seed, noisy=True)
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return self.model.n_classes
+
+    @property
+    def row_bytes(self) -> int:
+        """The memory of one history: weights of the shared particles, and particles of its own."""
+        each = 2 * self.particles.by_state.shape[1] + self.model.latent_dim
+        return int(self.shared.row_bytes) + self.n_own_draws * (each * self.particles.by_state.itemsize + 24)
+
+    def init(self) -> ParticleState:
+        """The prior."""
+        return ParticleState(self.shared.init(), (None,), (b"",), {})
+
+    def update(self, b: ParticleState, parents: IntArray, new: Histories) -> ParticleState:
+        """One more answer for each history."""
+        before = self.renewed(b, np.unique(parents).tolist())
+        shared = self.shared.update(b.shared, parents, new)
+        own: list[Own | None] = []
+        for h, parent in enumerate(parents.tolist()):
+            mine = before[parent]
+            if mine is not None:
+                one, row = new.select(slice(h, h + 1)), np.zeros(1, dtype=np.int64)
+                mine = replace(mine, weights=Exact(mine.particles, self.queries).update(mine.weights, row, one))
+            own.append(mine)
+        return ParticleState(shared, tuple(own), tuple(new.keys()), {})
+
+    def renewed(self, b: ParticleState, rows: list[int]) -> dict[int, Own | None]:
+        """The particles of some histories, good enough to go on; class probabilities stay as they are. Computed once
+        and kept in the state: which rows were needed first changes nothing."""
+        stale = [h for h in rows if h not in b.renewed]
+        needy = set(self._in_need(b, stale))
+        for h in stale:
+            b.renewed[h] = self._renew(b, h) if h in needy else b.own[h]
+            if h in needy:
+                self._warn(b.renewed[h])
+        return b.renewed
+
+    def log_posterior(self, b: ParticleState) -> Estimate:
+        """(H, C) log p(y | history) with the standard error that comes from the number of particles (delta method)."""
+        log_class = log_normalised(self.log_joint(b))
+        p, variance = np.exp(log_class), self.class_variance(b)
+        spread = (p**2 * variance).sum(axis=1, keepdims=True)
+        return Estimate(log_class, np.asarray(p * np.sqrt(np.maximum((1 - 2 * p) * variance + spread, 0))))
+
+    def log_evidence(self, b: ParticleState) -> FloatArray:
+        """(H,) log p(answers so far)."""
+        return log_sum_exp(self.log_joint(b))
+
+    def log_joint(self, b: ParticleState) -> FloatArray:
+        """(H, C) log p(y, history)."""
+        joint = b.shared.log_joint.copy() if not self.pruned else self.shared.log_joint(b.shared)
+        for h, mine in enumerate(b.own):
+            if mine is not None:
+                joint[h] = mine.weights.log_joint[0]
+        return np.asarray(joint)
+
+    def answer_distribution(self, b: ParticleState, query: int) -> FloatArray:
+        """(H, answers) p(answer | history) of one query."""
+        from infopursuit.acquisition.tables import answer_joint
+
+        found = [answer_joint(self.latent_states(b, h)[0], self.queries, query, *self.latent_states(b, h)[1:]) for h in range(len(b))]
+        return np.stack(found).sum(axis=2)
+
+    def class_variance(self, b: ParticleState) -> FloatArray:
+        """(H, C) relative variance of p(y, history).
+
+        It is a product of means over particles, one for each time that they were drawn, so that relative variances add
+        up; where moves are too few for particles to forget where they come from, to too little.
+        """
+        n = self.n_draws
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = 1 / self.shared.class_ess(b.shared)
+            found = np.maximum(found - 1 / n, 0) * n / (n - 1) if n > 1 else np.ones_like(found)
+        for h, mine in enumerate(b.own):
+            if mine is not None:
+                for c, (begin, end) in enumerate(segments(mine.particles.offsets)):
+                    share = softmax(mine.weights.log_weights[0, begin:end])
+                    family = None if mine.particles.family is None else mine.particles.family[begin:end]
+                    found[h, c] = mine.particles.mass_variance[c] + float(sum_variance(share, family))
+        return np.asarray(np.nan_to_num(found, nan=1.0, posinf=1.0))  # of a class that cannot be
+
+    def class_ess(self, b: ParticleState) -> FloatArray:
+        """(H, C) effective sample size of each class."""
+        found = self.shared.class_ess(b.shared)
+        for h, mine in enumerate(b.own):
+            if mine is not None:
+                weights = mine.weights.log_weights[0]
+                found[h] = [float(weight_ess(weights[a:c])) for a, c in segments(mine.particles.offsets)]
+        return np.asarray(found)
+
+    def info(self, b: ParticleState) -> list[Diagnostics]:
+        """How good the particles of each history are, in the class with the fewest among those that matter."""
+        ess, p = self.class_ess(b), np.exp(log_normalised(self.log_joint(b)))
+        found = []
+        for h, mine in enumerate(b.own):
+            if mine is None:
+                found.append(Diagnostics(float("nan"), float(ess[h, p[h] > MATTERS].min()), float("nan")))
+            else:
+                # answers that came after the draw leave some particles without weight
+                left = (ess[h] / np.diff(mine.particles.offsets))[p[h] > MATTERS].min()
+                found.append(replace(mine.info, ess=float(mine.info.ess * left)))
+        return found
+
+    def latent_states(self, b: ParticleState, h: int) -> tuple[FiniteModel, FloatArray, FloatArray]:
+        """The particles that history h uses, their log-weights (S,), and its evidence (L,)."""
+        own = self.renewed(b, [h])[h]
+        if own is not None:
+            return own.particles, own.weights.log_weights[0], own.weights.evidence[0]
+        return self.shared.latent_states(b.shared, h)  # type: ignore[no-any-return]
+
+    def gains(
+        self, settings: MutualInformation, costs: FloatArray | None, noise: NoiseChannel | None
+    ) -> ParticleGains:
+        """The mutual information of queries under this belief."""
+        return ParticleGains(self, settings, costs, noise)
+
+    def source(self, b: ParticleState, h: int) -> tuple[Particles, Any]:
+        """The particles from which new ones of history h are drawn, and its weights on them."""
+        mine = b.own[h]
+        if mine is not None:
+            return mine.particles, mine.weights
+        shared = b.shared.take(slice(h, h + 1))
+        # new particles begin from these, also those of a class whose blocks were all pruned
+        return self.particles, self.shared.whole(shared) if self.pruned else shared
+
+    def generator(self, key: bytes) -> torch.Generator:
+        """A generator that depends on the seed and the history only."""
+        digest = hashlib.blake2b(key, digest_size=7, key=self.seed.to_bytes(8, "little", signed=True)).digest()
+        return torch.Generator().manual_seed(int.from_bytes(digest, "little"))
+
+    # ---- shared by the samplers --------------------------------------------------------------------------------------
+
+    def _worth(self, log_class: FloatArray) -> list[int]:
+        """The classes of one history that work is spent on: all but the least, which together are negligible."""
+        order = np.argsort(log_class, kind="stable")
+        mass = np.cumsum(np.exp(log_class[order]))
+        return sorted(int(c) for c in order[mass >= NEGLIGIBLE])
+
+    def _own(self, parts: Sequence[Tensor], families: Sequence[IntArray], b: ParticleState, info: Diagnostics) -> Own:
+        """Equally weighted particles of each class as the own ones of the one history of a state; the mass of each
+        class stays as it was."""
+        joint, evidence = self.log_joint(b)[0], b.shared.evidence
+        sizes = [len(part) for part in parts]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        log_weights = np.repeat(joint - np.log(sizes), sizes)
+        variance = self.class_variance(b)[0]
+        drawn = Particles(self.model, torch.cat(list(parts)), offsets, log_weights, np.concatenate(families), variance)
+        return Own(drawn, Exact(drawn, self.queries).of(log_weights[None], evidence, b.shared.soft), info)
+
+    def _warn(self, own: Own | None) -> None:
+        """Warn once of each problem with the particles."""
+        troubles = {trouble.split(": ")[-1]: trouble for trouble in (own.info.troubles() if own is not None else [])}
+        new = [trouble for advice, trouble in troubles.items() if advice not in self._warned]
+        if new:
+            self._warned.update(troubles)
+            logger.warning("%s: %s (said once)", self.kind, " ".join(new))
+
+
+class ParticleGains:
+    """Mutual information on particles: histories that share them are worked on together, others one by one."""
+
+    unit: ClassVar[Literal["nats"]] = "nats"
+    exact = False
+
+    def __init__(
+        self, belief: ParticleBelief, settings: MutualInformation, costs: FloatArray | None, noise: NoiseChannel | None
+    ) -> None:
+        self.belief = belief
+        self._own = FiniteGains(belief.particles, belief.queries, settings, costs=costs, noise=noise, sampled=True)
+        self.on_all_states = self._own.on_all_states
+        self._shared: Any = self._own
+        if belief.pruned and not self.on_all_states and belief.queries.width <= WIDEST:
+            self._shared = belief.shared.gains(replace(settings, exact=False), costs, noise)
+
+    def __call__(self, b: ParticleState, h: Histories, allowed: BoolArray) -> Estimate:
+        """(H, Q) gains."""
+        rows = np.flatnonzero(allowed.any(axis=1)).tolist()
+        own = self.belief.renewed(b, rows)
+        alone = [row for row in rows if own[row] is not None]
+        together = allowed.copy()
+        together[alone] = False
+        found = self._shared(b.shared, h, together)
+        tie = np.zeros(len(allowed), dtype=bool) if found.tie is None else found.tie.copy()
+        for row in alone:
+            mine, here = own[row], slice(row, row + 1)
+            assert mine is not None
+            one = self._own(mine.weights, h.select(here), allowed[here], mine.particles)
+            found.value[here], found.error[here], tie[here] = one.value, one.error, one.tie
+        return Estimate(found.value, found.error, tie)
+
+
+# ---- sequential Monte Carlo ------------------------------------------------------------------------------------------
+
+
+def check_settings(settings: Any, whole: dict[str, int], positive: Sequence[str]) -> None:
+    """Refuse settings of a sampler that cannot be: whole numbers with their least values, and positive numbers."""
+    for name, least in whole.items():
+        value = getattr(settings, name)
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+            raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
+    for name in positive:
+        value = getattr(settings, name)
+        if not (np.isreal(value) and 0 < value < np.inf):
+            raise ValueError(f"{name}={value!r} must be positive")
+
+
+def check_memory(settings: Any, model: VAE, n_draws: int) -> None:
+    """Refuse saved settings whose particles would take more memory, or whose chains more steps, than anyone can wait
+    for."""
+    for step in ("n_moves", "n_steps", "burn_in"):
+        if getattr(settings, step, 0) > MAX_STEPS:
+            raise ValueError(f"{step}={getattr(settings, step)} is more than {MAX_STEPS:,}; choose fewer")
+    # the probabilities of all values in all draws, laid out twice
+    size = 2 * n_draws * model.n_classes * model.atoms.n_slots * model.dtype.itemsize
+    if size > MAX_BYTES:
+        raise ValueError(
+            f"belief={settings}: its particles would take {size / 2**30:.3g} GiB, more than {MAX_BYTES / 2**30:g}; "
+            f"choose fewer"
+        )
+
+
+@dataclass(frozen=True)
+class SMC:
+    """Settings of sequential Monte Carlo.
+
+    n_draws: particles of each class that all histories share, decoded once.
+    min_ess: a history gets particles of its own when a class that matters has a smaller effective sample size.
+    n_own: how many particles of each class that is.
+    n_moves: Metropolis-corrected Langevin steps by which resampled particles are moved apart.
+    step_size: of the first of them; adapted as they go.
+    """
+
+    kind: ClassVar[str] = "smc"
+    n_draws: int = 2000
+    min_ess: float = 4.0
+    n_own: int = 128
+    n_moves: int = 8
+    step_size: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_settings(self, whole={"n_draws": 1, "n_own": 2, "n_moves": 1}, positive=("step_size",))
+        if not self.min_ess >= 0:
+            raise ValueError(f"min_ess={self.min_ess} must be 0 or more; 0 never draws anew")
+
+    def check(self, model: VAE) -> None:
+        """Refuse settings that no memory holds."""
+        check_memory(self, model, self.n_draws + self.n_own)
+
+    def build(self, model: VAE, queries: QuerySet, seed: int = 0, *, noisy: bool = False) -> SMCBelief:
+        """The belief with these settings."""
+        return SMCBelief(model, queries, self.n_draws, seed, self, noisy)
+
+
+class SMCBelief(ParticleBelief):
+    """Weighted particles, resampled and moved when the effective sample size is too small."""
+
+    kind: ClassVar[str] = "smc"
+    settings: SMC
+
+    @property
+    def n_own_draws(self) -> int:
+        return self.model.n_classes * self.settings.n_own if self.settings.min_ess > 0 else 0
+
+    def _in_need(self, b: ParticleState, rows: list[int]) -> list[int]:
+        if not rows or self.settings.min_ess <= 0:
+            return []
+        some = b.take(np.asarray(rows))
+        matters = np.exp(log_normalised(self.log_joint(some))) > MATTERS
+        few = np.any((self.class_ess(some) < self.settings.min_ess) & matters, axis=1)
+        return [rows[i] for i in np.flatnonzero(few)]
+
+    def _renew(self, b: ParticleState, h: int) -> Own:
+        particles, weights = self.source(b, h)
+        one = b.take(slice(h, h + 1))
+        worth = self._worth(log_normalised(self.log_joint(one))[0])
+        generator = self.generator(b"move" + b.keys[h])
+        log_weights, evidence = weights.log_weights[0], weights.evidence[0]
+        parts: list[Tensor] = []
+        families: list[IntArray] = []
+        accepted, ess = [], []
+        for c, (begin, end) in enumerate(segments(particles.offsets)):
+            # a class that hardly counts keeps its mass on one particle
+            picked = systematic(log_weights[begin:end], self.settings.n_own if c in worth else 1, generator)
+            latents = particles.latents[begin:end][torch.as_tensor(picked)]
+            if c in worth:
+                labels = torch.full((len(picked),), c, device=latents.device)
+                density = target(self.model, labels, evidence, LEAST)
+                chains, eta = start(latents, density), self.settings.step_size
+                for i in range(self.settings.n_moves):
+                    chains, acceptance = mala(chains, density, eta, generator)
+                    eta = adapt(eta, acceptance, i)
+                    accepted.append(float(acceptance.mean()))
+                latents = chains.latents
+                ess.append(float(family_ess(latents.cpu().numpy(), picked).min()))
+            parts.append(latents)
+            families.append(picked)
+        info = Diagnostics(float(np.mean(accepted)), min(ess), float("nan"))
+        return self._own(parts, families, one, info)

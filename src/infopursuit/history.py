@@ -1,0 +1,218 @@
+"""Histories, and the protocols of everything that works on them: beliefs, acquisition functions, predictions of answers.
+
+A strategy sees histories and nothing else, so that its next query is a function of the history alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Likely, Said
+
+BoolArray = npt.NDArray[np.bool_]
+B = TypeVar("B")
+
+SoftSteps = tuple[tuple[int, Likely], ...]
+"""(step, answer) of the soft answers of one history."""
+
+
+@dataclass(frozen=True)
+class Histories:
+    """H histories of K steps side by side: what was asked and what was answered.
+
+    Parameters
+    ----------
+    query_set: the query set that the indices are about.
+    queries: (H, K) the query of each step.
+    answers: (H, K, W) the cell that was answered for each variable of the query, -1 for unknown and for padding.
+    soft: for each history its soft answers; () where no history has any.
+    log_likelihood: (H, W, V) log P(last answer | cell) where answers may be wrong; None where they are certain.
+
+    >>> import infopursuit as ip
+    >>> empty = Histories.empty(ip.queries.concepts(["has wings", "is red"]))
+    >>> one = empty.extend(np.array([0, 0]), np.array([1, 1]), np.array([[0], [1]]))
+    >>> len(one), one.n_steps, one.observed().tolist()
+    (2, 1, [[-1, 0], [-1, 1]])
+    """
+
+    query_set: QuerySet = field(repr=False)
+    queries: IntArray
+    answers: IntArray
+    soft: tuple[SoftSteps, ...] = ()
+    log_likelihood: FloatArray | None = field(default=None, repr=False)
+
+    @classmethod
+    def empty(cls, query_set: QuerySet) -> Histories:
+        """The one history of no steps."""
+        return cls(query_set, np.zeros((1, 0), np.int64), np.zeros((1, 0, query_set.width), np.int64))
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @property
+    def n_steps(self) -> int:
+        """K, the number of queries asked."""
+        return int(self.queries.shape[1])
+
+    @property
+    def n_answered(self) -> IntArray:
+        """(H,) how many of the queries were answered."""
+        return np.asarray((self.answers != UNKNOWN).any(axis=2).sum(axis=1))
+
+    def extend(
+        self,
+        parents: IntArray,
+        queries: IntArray,
+        answers: IntArray,
+        soft: Sequence[Likely | None] = (),
+        log_likelihood: FloatArray | None = None,
+    ) -> Histories:
+        """The histories ``parents``, each longer by one query (H,) with its answer (H, W)."""
+        steps: tuple[SoftSteps, ...] = ()
+        if self.soft or any(soft):
+            old, new = self.soft or ((),) * len(self), soft or (None,) * len(parents)
+            steps = tuple(
+                (*old[p], *(() if said is None else ((self.n_steps, said),)))
+                for p, said in zip(parents.tolist(), new, strict=True)
+            )
+        return Histories(
+            self.query_set,
+            np.concatenate([self.queries[parents], np.asarray(queries, np.int64)[:, None]], axis=1),
+            np.concatenate([self.answers[parents], np.asarray(answers, np.int64)[:, None]], axis=1),
+            steps,
+            log_likelihood,
+        )
+
+    def select(self, rows: Any) -> Histories:
+        """Some of the histories."""
+        index = np.arange(len(self))[rows]
+        soft = tuple(self.soft[i] for i in index) if self.soft else ()
+        likelihood = None if self.log_likelihood is None else self.log_likelihood[index]
+        return Histories(self.query_set, self.queries[index], self.answers[index], soft, likelihood)
+
+    def observed(self) -> IntArray:
+        """(H, A) the value of each variable where the answers determine it, else -1: the input of a predictor."""
+        qs = self.query_set
+        found = np.full((len(self), len(qs.atoms)), UNKNOWN, dtype=np.int64)
+        possible = np.ones((len(self), len(qs.atoms), max(qs.atoms.sizes)), dtype=bool)
+        possible &= (qs.atoms.slots >= 0)[None]
+        rows = np.arange(len(self))
+        for k in range(self.n_steps):
+            for w in range(qs.width):
+                cell, query = self.answers[:, k, w], self.queries[:, k]
+                variable = qs.query_atoms[query, w]
+                told = (cell != UNKNOWN) & (variable >= 0)
+                agrees = qs.query_cells[query, w][:, : possible.shape[2]] == cell[:, None]
+                possible[rows[told], variable[told]] &= agrees[told]
+        known = possible.sum(axis=2) == 1
+        found[known] = possible[known].argmax(axis=1)
+        return found
+
+    def key(self, h: int) -> bytes:
+        """A name of history h that is the same in every process."""
+        pairs = np.concatenate([self.queries[h, :, None], self.answers[h]], axis=1).astype("<i4").tobytes()
+        soft = self.soft[h] if self.soft else ()
+        return pairs + repr([(k, said.weights) for k, said in soft]).encode() if soft else pairs
+
+    def keys(self) -> list[bytes]:
+        """The names of all histories."""
+        return [self.key(h) for h in range(len(self))]
+
+    def steps(self, h: int) -> History:
+        """History h as pairs of a query and its answer."""
+        soft = dict(self.soft[h]) if self.soft else {}
+        return history_of(self.query_set, self.queries[h], self.answers[h], soft)
+
+
+def history_of(
+    query_set: QuerySet, queries: IntArray, answers: IntArray, soft: dict[int, Likely] | None = None
+) -> History:
+    """(K,) queries and (K, W) answers of one input as a history; ``soft``: the steps with a soft answer."""
+    wide = (query_set.query_atoms[queries] >= 0).sum(axis=1)  # answers without their padding
+    steps: list[tuple[int, Said]] = []
+    for k, (query, answer, w) in enumerate(zip(queries.tolist(), answers, wide, strict=True)):
+        cells = tuple(answer[:w].tolist())
+        known: Said = None if all(cell == UNKNOWN for cell in cells) else cells
+        steps.append((query, (soft or {}).get(k, known)))
+    return tuple(steps)
+
+
+def uniform_of(seed: int, key: bytes) -> float:
+    """A number in [0, 1) that depends on the seed and the key of a history alone."""
+    digest = hashlib.blake2b(key, digest_size=8, key=seed.to_bytes(8, "little", signed=True)).digest()
+    return int.from_bytes(digest, "little") / 2**64
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Numbers with their standard errors.
+
+    value: (H, C) log-probabilities or (H, Q) utilities; NaN where there is none. error: of the same shape, the standard
+    error of ``exp(value)`` for a log-posterior and of ``value`` for utilities; 0 where exact or not known. tie: (H,)
+    whether the best utility leads the second best by less than two standard errors of the difference; None: nowhere.
+    """
+
+    value: FloatArray
+    error: FloatArray
+    tie: BoolArray | None = None
+
+    @classmethod
+    def exact(cls, value: Any) -> Estimate:
+        """Numbers without an error."""
+        array = np.asarray(value, dtype=np.float64)
+        return cls(array, np.zeros_like(array))
+
+
+class Belief(Protocol[B]):
+    """History -> p(y | history). A state of type B holds what is believed after H histories.
+
+    A belief may further have: ``row_bytes`` (int), the memory that one history takes; ``accepts_noise`` (bool), whether
+    it uses `Histories.log_likelihood`; ``for_noise(channel)``, the belief to use when answers are noisy; what
+    `Predictive` offers.
+    """
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+
+    def init(self) -> B:
+        """The state of the one empty history."""
+
+    def update(self, b: B, parents: IntArray, new: Histories) -> B:
+        """The state of ``new``, whose row h is row ``parents[h]`` of ``b`` after one more answer. ``b`` stays as it
+        was."""
+
+    def log_posterior(self, b: B) -> Estimate:
+        """(H, C) log p(y | history), NaN where the history is impossible, with the standard errors of p(y | history)."""
+
+
+class Predictive(Protocol[B]):
+    """Optional abilities of a belief: to predict the next answer, and to say how expected the answers are."""
+
+    def answer_distribution(self, b: B, query: int) -> FloatArray:
+        """(H, answers) p(answer | history) of one query, answers in the order of `QuerySet.choices`."""
+
+    def log_evidence(self, b: B) -> FloatArray:
+        """(H,) log p(answers so far): what novelty detection rests on."""
+
+
+class Acquisition(Protocol[B]):
+    """History -> utility of every allowed query.
+
+    unit: "nats" where the utility is an information gain, which the rule `InformationGain` needs; else "score". An
+    acquisition function may further have ``bind(belief, queries, costs, noise)``, which returns the function to
+    call for one pursuit: how mutual information is computed depends on the belief.
+    """
+
+    unit: Literal["nats", "score"]
+
+    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+        """(H, Q) the utility of each query; NaN for a query that is not allowed. A row of ``allowed`` without any
+        query needs no work."""
