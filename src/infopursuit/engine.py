@@ -190,6 +190,9 @@ class Pursuit(Generic[B]):
         _check_type("noise", self.noise, (AnswerNoise, type(None)), "ip.AnswerNoise(0.9), or None")
         _check_type("costs", self.costs, (Costs, type(None)), "ip.Costs({query: cost}), or None")
         _check_type("constraints", self.constraints, (Constraints, type(None)), "ip.Constraints(...), or None")
+        _check_type("novelty", self.novelty, (NoveltyReference, type(None)), "what clf.fit_novelty makes, or None")
+        if self.calibrator is not None and not hasattr(self.calibrator, "log_posterior"):
+            raise TypeError(f"calibrator is {self.calibrator!r:.80}; expected ip.TemperatureScaling(2.0), or None")
         for name in ("patience", "n_novelty_queries"):
             object.__setattr__(self, name, check_count(getattr(self, name), name))
         for name in ("init", "update", "log_posterior", "n_classes"):

@@ -3,48 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile, effective_rows
-from infopursuit.answerers.reliability import Reliability
-from infopursuit.engine import Pursuit, check_count
-from infopursuit.information.work import Work, check_seconds
-from infopursuit.models import VAE, FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes, vae
+from infopursuit.beliefs import KINDS as BELIEFS
+from infopursuit.calibration import CalibrationReport, calibrate, check_sample_size, run_held_out
+from infopursuit.costs import Constraints, Costs
+from infopursuit.costs import bind as bind_costs
+from infopursuit.engine import Pursuit, check_count, check_time_limit
+from infopursuit.history import Acquisition, Belief
+from infopursuit.models import Learner, Sample, empirical, latent_classes, naive_bayes
 from infopursuit.models.finite import check_prior
-from infopursuit.models.learning import Empirical, LatentClasses, NaiveBayes
 from infopursuit.models.storing import DTYPES
-from infopursuit.models.vae_learner import VAELearner
-from infopursuit.posteriors import SMC, Bank, Langevin
+from infopursuit.noise import AnswerNoise
+from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.queries import QuerySet
-from infopursuit.queries.missing import is_missing
-from infopursuit.queries.tables import read_table
+from infopursuit.queries.columns import is_missing, read_table
 from infopursuit.selection import select_model
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
-from infopursuit.terms import Terms
 from infopursuit.trace import Trace
-from infopursuit.trust import reference as references
-from infopursuit.trust.abstaining import label_or
-from infopursuit.trust.calibrate import Calibration, calibrate, check_size, run_strictly
 from infopursuit.types import FloatArray
-from infopursuit.versions import made_with
+from infopursuit.versions import provenance
 
 if TYPE_CHECKING:
-    from infopursuit.deployment.report import DriftReport
+    from infopursuit.monitoring import DriftReport
 
-MOST_CLASSES = 5_000
-FINITE = (FiniteModel, NaiveBayes, LatentClasses, Empirical)
-"""Models with an exact posterior, and the learners that make them."""
-BUDGET = 50
-"""Questions at the most after calibration, where neither it nor the stopping rule says how many."""
+MAX_CLASSES = 5_000
+MAX_QUERIES = 50
+"""Queries at the most after calibration, where neither it nor the stopping rule says how many."""
+
+
+class Strategy(Protocol):
+    """A strategy of your own: what to believe and how to choose, learnt from a sample."""
+
+    def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[Belief[Any], Acquisition[Any]]:
+        """The belief and the acquisition function."""
 
 
 class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
@@ -53,32 +54,33 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     queries: what may be asked: a query set, or a builder that is fitted on the training data, such as
-    ``ip.queries.words()``.
-        None makes patches for image stacks, words for strings, and columns for anything else.
-    model: "auto" chooses among the finite models on held-out data; "table" among naive Bayes and mixtures;
-    "empirical" takes the
-        training examples themselves; "vae" trains the paper's autoencoder, which "auto" never does, for it takes long;
-        or a learner such as ``ip.models.naive_bayes()`` or ``ip.models.vae(latent_dim=5)``, or a model that is ready.
-    posterior: "auto" is "exact" for finite models, which may have "bank" instead where atoms are yes/no (not exact, but
-        many times faster with tens of thousands of examples), and "smc" for a VAE, which may have "langevin" instead;
-        or settings such as ``ip.posteriors.SMC(n_draws=4000)``.
+        ``ip.queries.words()``. None makes patches for image stacks, words for strings, and columns for anything else.
+    strategy: "auto" chooses among the finite models on held-out data; "table" among naive Bayes and mixtures;
+        "empirical" takes the training examples themselves; "vae" trains the paper's autoencoder, which "auto" never
+        does, for it takes long; or a learner such as ``ip.models.naive_bayes()`` or ``ip.models.vae(latent_dim=5)``, a
+        model that is ready, or a `Strategy` of your own.
+    belief: "auto" is "exact" for finite models, which may have "pruned" instead where variables are yes/no (not exact,
+        but many times faster with tens of thousands of examples), and "smc" for a VAE, which may have "langevin"
+        instead; or settings such as ``ip.beliefs.SMC(n_draws=4000)``.
     stopping: when to stop asking; ``ip.Confidence(0.01)`` where nothing is given.
     patience: a stopping rule must hold this many more times in a row.
-    checks: questions that are asked after the stop, where the model is surest of the answer: whether the input is like
-        those of training. See `unlike`.
     random_state: seed of the few things that are drawn; None is 0, so that fitting twice gives the same classifier.
-    device: where to compute, such as "cuda"; the processor where nothing is given.
+    device: where networks are computed, such as "cuda"; the processor where nothing is given.
     dtype: "float32" or "float64" for the model's tables or networks; chosen by their size where nothing is given.
     exact_gains: True computes every gain exactly however long it takes; None while that is affordable.
     verbose: show progress even where no terminal is.
-    reliability: how often those are right who will answer, such as ``ip.Reliability(0.9)``; None takes every answer as
-        it is. What is learnt from X is taken as it is in any case.
-    terms: what queries cost, what must be known before they are asked, and which are never asked; see ``ip.Terms``.
-    seconds: how long choosing a query may take; work is reduced until it fits, see `Pursuit`.
+    noise: the answer noise of those who will answer, such as ``ip.AnswerNoise(0.9)``; None takes every answer as
+        certain. Training data are taken as they are in any case.
+    costs, constraints: what queries cost, prerequisites, and which are never asked; see ``ip.Costs`` and
+        ``ip.Constraints``.
+    time_limit: how many seconds choosing a query may take; work is reduced until it fits, see `Pursuit.of`.
+    n_novelty_queries: queries that are asked after the stop to detect out-of-distribution inputs, see
+        `novelty_pvalues`.
 
     Attributes
-    ---------- classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (what the
-    answers looked like in training), n_features_in_, feature_names_in_; after calibrate also calibration_.
+    ----------
+    classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (the distribution of the
+    answers in training), provenance_, n_features_in_, feature_names_in_; after `calibrate` also calibration_.
 
     Examples
     --------
@@ -92,23 +94,24 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         queries: Any = None,
-        model: Any = "auto",
-        posterior: Any = "auto",
+        strategy: Any = "auto",
+        belief: Any = "auto",
         stopping: Rule | None = None,
         patience: int = 0,
         random_state: Any = None,
         device: Any = None,
-        dtype: str | None = None,
+        dtype: Any = None,
         exact_gains: bool | None = None,
         verbose: bool | None = None,
-        reliability: Reliability | None = None,
-        terms: Terms | None = None,
-        seconds: float | None = None,
-        checks: int = 0,
+        noise: AnswerNoise | None = None,
+        costs: Costs | None = None,
+        constraints: Constraints | None = None,
+        time_limit: float | None = None,
+        n_novelty_queries: int = 0,
     ) -> None:
         self.queries = queries
-        self.model = model
-        self.posterior = posterior
+        self.strategy = strategy
+        self.belief = belief
         self.stopping = stopping
         self.patience = patience
         self.random_state = random_state
@@ -116,10 +119,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.dtype = dtype
         self.exact_gains = exact_gains
         self.verbose = verbose
-        self.reliability = reliability
-        self.terms = terms
-        self.seconds = seconds
-        self.checks = checks
+        self.noise = noise
+        self.costs = costs
+        self.constraints = constraints
+        self.time_limit = time_limit
+        self.n_novelty_queries = n_novelty_queries
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
         """Learn from inputs X with labels y.
@@ -128,9 +132,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         where the classifier will be used, as an array in the order of the sorted labels or as {label: probability};
         from the data where not given.
         """
-        device, seed = self._torch_device(), self._seed()
-        learners = self._learners(device)
-        self._check_posterior(learners)
+        seed, learners = self._seed(), self._learners()
         X = self._check_input(X, reset=True)
         y = self._check_labels(X, y)
         weights = (
@@ -139,35 +141,60 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two classes")
-        if len(self.classes_) > MOST_CLASSES:
+        if len(self.classes_) > MAX_CLASSES:
             raise ValueError(
-                f"y has {len(self.classes_)} classes, more than {MOST_CLASSES}; is it an identifier or a number? "
+                f"y has {len(self.classes_)} classes, more than {MAX_CLASSES}; is it an identifier or a number? "
                 f"Group it into classes first"
             )
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
-        if self.terms is not None:
-            self.terms.bind(self.queries_)  # what it names is looked for before anything is learnt
+        bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
         sample = Sample.of(self.queries_.atoms, self.queries_.observe(X), labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
         self.selection_: list[Any] = []
-        if isinstance(learners, (FiniteModel, VAE)):
+        self.model_: Any = None
+        self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
+        self.provenance_ = provenance(seed, len(labels))
+        if hasattr(learners, "build"):
+            if class_prior is not None:
+                raise ValueError("class_prior needs a generative model; leave it out for a strategy of your own")
+            belief, acquisition = learners.build(sample, self.queries_, seed)
+            self.pursuit_: Pursuit[Any] = Pursuit(
+                self.queries_, belief, acquisition, self.stopping or Confidence(), seed=seed, **self._parts()
+            )
+            return self
+        if isinstance(learners, tuple):
+            model, self.selection_ = select_model(learners, sample, self.queries_, seed=seed, progress=self.verbose)
+        else:
             model = learners
             if model.n_classes != len(self.classes_):
                 raise ValueError(
-                    f"model has {model.n_classes} classes, but y has {len(self.classes_)}; they must be the same"
+                    f"strategy is a model of {model.n_classes} classes, but y has {len(self.classes_)}; they must be "
+                    f"the same"
                 )
-        else:
-            model, self.selection_ = select_model(learners, sample, self.queries_, seed=seed, progress=self.verbose)
-        if device is not None or self.dtype is not None:
-            model = model.to(device, self._torch_dtype())
+        if self.dtype is not None:
+            model = model.to(dtype=self._dtype())
+        if self.device is not None and "smc" in model.beliefs:
+            model = model.to(self.device)
         if class_prior is not None:
             model = model.with_class_prior(self._prior(class_prior))
         self.model_ = model
-        threads = torch.get_num_threads() if isinstance(model, VAE) else None
-        self.made_with_ = made_with(seed, len(labels), threads)
-        self.pursuit_ = self._pursuit(model, seed, self.posterior)
-        self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
+        self.provenance_ = provenance(seed, len(labels), getattr(model, "n_threads", None))
+        self.pursuit_ = Pursuit.of(
+            model,
+            self.queries_,
+            self.belief,
+            self.stopping,
+            seed=seed,
+            exact_gains=self.exact_gains,
+            time_limit=self.time_limit,
+            **self._parts(),
+        )
         return self
+
+    def _parts(self) -> dict[str, Any]:
+        """What a pursuit has besides its strategy."""
+        names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
+        return {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
 
     def calibrate(
         self,
@@ -176,45 +203,44 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         target: float = 0.97,
         delta: float = 0.05,
         *,
-        budget: int | None = None,
+        max_queries: int | None = None,
         coverage: float | Sequence[float] = 0.95,
         by_class: bool = False,
     ) -> InformationPursuitClassifier:
-        """Choose how sure to be and when to stop, on inputs X with labels y that were held out from fit.
+        """Fit temperature scaling and a stopping threshold, on inputs X with labels y that were held out from fit.
 
         Afterwards, of the inputs that stop by confidence at least ``target`` are right, with probability 1 - ``delta``
-        over the draw of X (see `infopursuit.trust.guarantee`), the posterior is as often right as it says, and
-        `predict_set` has sets of each ``coverage``, in each class with ``by_class``. ``budget``: questions at the most,
-        those of a `MaxQueries` in ``stopping`` or else 50. What was chosen is in ``calibration_``; fit clears it.
+        over the draw of X (see `infopursuit.calibration`), the posterior is calibrated, and `predict_set` has conformal
+        prediction sets of each ``coverage``, in each class with ``by_class``. ``max_queries``: the budget, that of a
+        `MaxQueries` in ``stopping`` or else 50. What was chosen is in ``calibration_``; fit clears it.
 
         Raises `NotGuaranteed`, a ValueError that names the highest target that can be reached.
         """
         check_is_fitted(self)
         levels = [coverage] if isinstance(coverage, (int, float)) else list(coverage)
         limits = [rule.n for rule in self.pursuit_.stopping.rules if isinstance(rule, MaxQueries)]
-        most: Any = min(limits, default=BUDGET) if budget is None else budget
+        most: Any = min(limits, default=MAX_QUERIES) if max_queries is None else max_queries
         if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
-            raise ValueError(f"budget={budget!r}; expected a whole number of questions, 1 or more")
+            raise ValueError(f"max_queries={max_queries!r}; expected a whole number of queries, 1 or more")
         most = min(int(most), len(self.queries_))
         X = self._check_input(X, reset=False)
         y = self._check_labels(X, y)
         strange = sorted({str(label) for label in y[~np.isin(y, self.classes_)]})
         if strange:
             raise ValueError(f"y has labels that fit did not see, such as {strange[:3]}; leave their rows out")
-        check_size(len(y), target, delta, levels)
-        settings: dict[str, Any] = {"budget": most, "target": target, "delta": delta}
-        settings |= {"patience": self.pursuit_.patience, "seed": self.pursuit_.seed}
-        pursued = run_strictly(
+        check_sample_size(len(y), target, delta, levels)
+        settings: dict[str, Any] = {"max_queries": most, "target": target, "delta": delta}
+        values, labels = self.queries_.observe(X), np.searchsorted(self.classes_, y)
+        runs = run_held_out(self.pursuit_, values, labels, **settings, progress=self.verbose)
+        found = calibrate(runs, **settings, coverage=levels, by_class=by_class, seed=self.pursuit_.seed)
+        self.pursuit_ = replace(
             self.pursuit_,
-            self.queries_.observe(X),
-            np.searchsorted(self.classes_, y),
-            **settings,
-            progress=self.verbose,
+            calibrator=found.calibrator,
+            stopping=Confidence(found.epsilon) | MaxQueries(most),
+            patience=found.patience,
+            novelty=None,  # a reference is that of one stopping rule
         )
-        found = calibrate(pursued, **settings, coverage=levels, by_class=by_class)
-        rule = Confidence(found.epsilon) | MaxQueries(most)
-        self.pursuit_ = self.pursuit_.with_temper(found.temper).with_stopping(rule, found.patience)
-        self.calibration_: Calibration = found
+        self.calibration_: CalibrationReport = found
         return self
 
     def explain(self, X: Any, *, class_prior: Any = None) -> Trace:
@@ -230,75 +256,72 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any, *, class_prior: Any = None, abstain: Any = None, alpha: float = 0.05) -> Any:
         """(B,) the most probable class after the last answer.
 
-        ``abstain``: what to say instead where the input is unlike those of training (`unlike` below ``alpha``) or the
-        questions ended before the stopping rule's confidence was reached; where nothing is given, every input gets a
-        class, as scikit-learn wants it.
+        ``abstain``: what to return instead where the input is out of distribution (`novelty_pvalues` up to ``alpha``)
+        or the queries ended before the stopping rule's confidence was reached; where nothing is given, every input gets
+        a class, as scikit-learn wants it.
         """
         if abstain is None:
             return self.explain(X, class_prior=class_prior).predictions
         if class_prior is not None:
             raise ValueError("abstain and class_prior do not go together: p-values are those of the fitted prior")
-        self._know_something()
-        return label_or(self.explain(X), self.pursuit_.stopping, abstain, alpha)
+        self._novelty_reference()
+        return predict_or_abstain(self.explain(X), self.pursuit_.stopping, abstain, alpha)
 
-    def know(self, X: Any = None, *, n: int = references.N_DRAWS) -> InformationPursuitClassifier:
-        """Learn what is usual, so that `unlike` can say what is not: how unexpected the answers of some inputs are.
+    def fit_novelty(self, X: Any = None, *, n: int = N_SAMPLES) -> InformationPursuitClassifier:
+        """Fit the reference distribution for novelty p-values: the surprisals of the answers of some inputs.
 
-        X: inputs like those that will come, which the classifier was not fitted on. Of such a share alpha at the most
-        is then called unlike them at level alpha. Where nothing is given, ``n`` inputs are drawn from the model itself.
+        X: inputs like those that will come, which the classifier was not fitted on; at most a share alpha of such inputs
+        has a p-value up to alpha. Where nothing is given, ``n`` inputs are sampled from the model itself.
         """
         check_is_fitted(self)
         if X is None:
-            found = references.from_model(self.pursuit_, n, seed=self.pursuit_.seed, progress=self.verbose)
+            found = NoveltyReference.from_model(self.pursuit_, n, seed=self.pursuit_.seed, progress=self.verbose)
         else:
             values = self.queries_.observe(self._check_input(X, reset=False))
-            found = references.from_values(self.pursuit_, values, progress=self.verbose)
-        self.pursuit_ = self.pursuit_.with_reference(found)
+            found = NoveltyReference.from_values(self.pursuit_, values, progress=self.verbose)
+        self.pursuit_ = replace(self.pursuit_, novelty=found)
         return self
 
-    def unlike(self, X: Any) -> FloatArray:
-        """(B,) p-values of inputs, or of a trace of them: how probable it is that the answers of an input like those of
-        training are as unexpected as these. Small ones say that the label should not be trusted.
+    def novelty_pvalues(self, X: Any) -> FloatArray:
+        """(B,) p-values for out-of-distribution detection, of inputs or of a trace of them: how probable answers as
+        surprising as these are for an input of the reference distribution. Do not trust the label of a small one.
 
-        Like what, `know` says; where it was not called, it is called without inputs. ``checks`` after the stop make the
-        answer much surer.
+        `fit_novelty` sets the reference; where it was not called, it is called without inputs. ``n_novelty_queries``
+        after the stop make the test much more powerful.
         """
-        check_is_fitted(self)
-        reference = self._know_something()
-        return reference.p_values((X if isinstance(X, Trace) else self.explain(X)).surprise)
+        reference = self._novelty_reference()
+        return reference.pvalues((X if isinstance(X, Trace) else self.explain(X)).surprise)
 
-    def _know_something(self) -> references.Reference:
+    def _novelty_reference(self) -> NoveltyReference:
         check_is_fitted(self)
-        if self.pursuit_.reference is None:
-            self.know()
-        reference = self.pursuit_.reference
-        assert isinstance(reference, references.Reference)
-        return reference
+        if self.pursuit_.novelty is None:
+            self.fit_novelty()
+        assert self.pursuit_.novelty is not None
+        return self.pursuit_.novelty
 
     def predict_set(self, X: Any, coverage: float | None = None, *, anytime: bool = False) -> Any:
-        """(B, C) whether each class is in the prediction set at the stop, in the order of ``classes_``.
+        """(B, C) whether each class is in the conformal prediction set at the stop, in the order of ``classes_``.
 
         The right class is in it with a probability of ``coverage``, one that was calibrated, the first of them where
-        nothing is given. ``anytime``: the set belongs to a row of sets that cover after every answer at once.
+        nothing is given. ``anytime``: the set belongs to a sequence of sets that cover after every answer at once.
         """
-        rule = self._calibrated().rule(coverage)
-        trace = self.explain(X)
-        return rule.sets(trace.posterior, trace.length, anytime=True) if anytime else rule.at_the_stop(trace.posterior)
+        sets, trace = self._calibrated().prediction_sets(coverage), self.explain(X)
+        return sets.contains(trace.posterior, trace.length, anytime=True) if anytime else sets.at_stop(trace.posterior)
 
-    def sets(self, trace: Trace, coverage: float | None = None, *, anytime: bool = False) -> Any:
-        """(B, K + 1, C) whether each class is in the prediction set after each question of a trace of this classifier.
+    def prediction_sets(self, trace: Trace, coverage: float | None = None, *, anytime: bool = False) -> Any:
+        """(B, K + 1, C) whether each class is in the prediction set after each query of a trace of this classifier.
 
-        An input that has stopped keeps what it ended with; see `infopursuit.trust.sets` for what each kind guarantees.
+        An input that has stopped keeps what it ended with; see `infopursuit.conformal` for what each kind guarantees.
         """
-        rule = self._calibrated().rule(coverage)
         steps = np.broadcast_to(np.arange(trace.posteriors.shape[1]), trace.posteriors.shape[:2])
         if anytime:
             steps = np.minimum(steps, trace.length[:, None])
-        return rule.sets(trace.posteriors, steps, anytime=anytime)
+        return self._calibrated().prediction_sets(coverage).contains(trace.posteriors, steps, anytime=anytime)
 
-    def likely_classes(self, session: Session, coverage: float | None = None) -> list[Any]:
+    def session_set(self, session: Session, coverage: float | None = None) -> list[Any]:
         """The classes in the anytime prediction set of a session of this classifier, the most probable first."""
-        inside = self._calibrated().rule(coverage).sets(session.posterior, len(session.history), anytime=True)
+        sets = self._calibrated().prediction_sets(coverage)
+        inside = sets.contains(session.posterior, len(session.history), anytime=True)
         order = np.argsort(-session.posterior, kind="stable")
         return [self.classes_[c] for c in order if inside[c]]
 
@@ -312,21 +335,21 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         ``reference``: inputs like those of training that were held out, or their trace; see `infopursuit.drift`.
         """
-        from infopursuit.deployment.drift import drift
+        from infopursuit.monitoring import drift
 
         check_is_fitted(self)
         return drift(self, X, reference=reference, level=level)
 
-    def card(self) -> str:
-        """What it is, what it learnt from, what it asks, how far to trust it: a model card in Markdown."""
-        from infopursuit.card import write_card
+    def model_card(self) -> str:
+        """A model card in Markdown: what it is, what it was trained on, what it asks, how it was evaluated."""
+        from infopursuit.model_card import write_model_card
 
         check_is_fitted(self)
-        return write_card(self)
+        return write_model_card(self)
 
     def save(self, path: Any) -> None:
         """Write the fitted classifier to a folder; `infopursuit.load` reads it."""
-        from infopursuit.storage import save
+        from infopursuit.serialization import save
 
         save(self, path)
 
@@ -389,71 +412,68 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             check_classification_targets(y)
         return y
 
-    def _learners(self, device: torch.device | None) -> Sequence[Learner] | FiniteModel | VAE:
-        """What the model comes from; settings are checked before anything is learnt."""
-        if self.stopping is not None and not isinstance(self.stopping, Rule):
-            raise ValueError(
-                f"stopping={self.stopping!r}; expected a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"
-            )
-        if self.reliability is not None and not isinstance(self.reliability, Reliability):
-            raise ValueError(f"reliability={self.reliability!r:.80}; expected ip.Reliability(0.9), or None")
-        if self.exact_gains not in (None, True, False):
-            raise ValueError(
-                f"exact_gains={self.exact_gains!r}; expected True, False, or None to decide by what is affordable"
-            )
-        if self.terms is not None and not isinstance(self.terms, Terms):
-            raise ValueError(f"terms={self.terms!r}; expected ip.Terms(cost=..., requires=..., forbidden=...)")
-        check_seconds(self.seconds, self.exact_gains)
-        patience: Any = self.patience
-        if not isinstance(patience, (int, np.integer)) or patience < 0:
-            raise ValueError(f"patience={self.patience!r}; expected a whole number, 0 or more")
-        check_count(self.checks)
-        self._torch_dtype()
-        named: dict[str, Sequence[Learner]] = {
+    def _learners(self) -> Any:
+        """What the strategy comes from: a tuple of learners, a model, or a `Strategy`; settings are checked before
+        anything is learnt."""
+        expected: dict[str, tuple[Any, str]] = {
+            "stopping": (Rule, "a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"),
+            "noise": (AnswerNoise, "ip.AnswerNoise(0.9), or None"),
+            "costs": (Costs, "ip.Costs({query: cost}), or None"),
+            "constraints": (Constraints, "ip.Constraints(prerequisites=..., forbidden=...), or None"),
+            "exact_gains": (bool, "True, False, or None to decide by what is affordable"),
+        }
+        for name, (kind, example) in expected.items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise ValueError(f"{name}={value!r:.80}; expected {example}")
+        check_time_limit(self.time_limit, self.exact_gains)
+        check_count(self.patience, "patience")
+        check_count(self.n_novelty_queries, "n_novelty_queries")
+        self._dtype()
+        named: dict[str, Any] = {
             "auto": (naive_bayes(), latent_classes(), empirical()),
             "table": (naive_bayes(), latent_classes()),
             "empirical": (empirical(),),
-            "vae": (vae(device=device, progress=self.verbose),),
         }
-        if isinstance(self.model, str):
-            if self.model not in named:
-                raise ValueError(f"model={self.model!r}; expected one of {sorted(named)}, a learner or a model")
-            return named[self.model]
-        if isinstance(self.model, (FiniteModel, VAE)):
-            return self.model
-        if isinstance(self.model, VAELearner):
-            learner = self.model
-            return (
-                replace(
-                    learner,
-                    device=device if learner.device is None else learner.device,
-                    progress=self.verbose if learner.progress is None else learner.progress,
-                ),
+        strategy = self.strategy
+        if isinstance(strategy, str):
+            if strategy != "vae" and strategy not in named:
+                raise ValueError(
+                    f"strategy={strategy!r}; expected one of {sorted([*named, 'vae'])}, a learner, a model or a Strategy"
+                )
+            learners = (_vae_learner(),) if strategy == "vae" else named[strategy]
+        elif hasattr(strategy, "build"):
+            return strategy
+        elif hasattr(strategy, "beliefs") and hasattr(strategy, "atoms"):
+            learners = strategy
+        elif hasattr(strategy, "fit") and hasattr(strategy, "candidates"):
+            learners = (strategy,)
+        else:
+            raise ValueError(
+                f"strategy={strategy!r}; expected 'auto', 'table', 'empirical', 'vae', a learner, a model or a Strategy"
             )
-        if hasattr(self.model, "fit") and hasattr(self.model, "candidates"):
-            return (self.model,)
-        raise ValueError(f"model={self.model!r}; expected 'auto', 'table', 'empirical', 'vae', a learner or a model")
+        self._check_belief(learners)
+        if isinstance(learners, tuple):
+            given = {"device": self.device, "progress": self.verbose}
+            return tuple(each.with_defaults(**given) if hasattr(each, "with_defaults") else each for each in learners)
+        return learners
 
-    def _check_posterior(self, learners: Sequence[Learner] | FiniteModel | VAE) -> None:
-        """Refuse a posterior that does not suit the model before a long training; `Pursuit` looks again."""
-        posterior: Any = self.posterior
-        named = isinstance(posterior, str) and posterior in ("auto", "exact", "bank", "smc", "langevin")
-        if not named and not isinstance(posterior, (Bank, SMC, Langevin)):
+    def _check_belief(self, learners: Any) -> None:
+        """Refuse a belief that does not suit the model before a long training; `build_belief` looks again."""
+        belief: Any = self.belief
+        kind = belief if isinstance(belief, str) else getattr(belief, "kind", None)
+        if kind not in ("auto", *BELIEFS):
             raise ValueError(
-                f"posterior={posterior!r}; expected 'auto', 'exact', 'bank', 'smc', 'langevin', or settings such as "
-                f"ip.posteriors.SMC(n_draws=4000)"
+                f"belief={belief!r}; expected 'auto', {', '.join(map(repr, BELIEFS))}, or settings such as "
+                f"ip.beliefs.SMC(n_draws=4000)"
             )
-        kinds = learners if isinstance(learners, Sequence) else (learners,)
-        finite = _finite_name(posterior)
-        if finite is not None and any(isinstance(kind, (VAE, VAELearner)) for kind in kinds):
-            raise ValueError(
-                f"posterior={finite!r} does not suit a VAE, whose latent is continuous; use 'auto', 'smc' or "
-                f"'langevin', or a finite model such as model='auto'"
-            )
-        if finite is None and posterior != "auto" and all(isinstance(kind, FINITE) for kind in kinds):
-            raise ValueError(
-                f"posterior={posterior!r} does not suit finite models; use 'auto', 'exact' or 'bank', or model='vae'"
-            )
+        for each in learners if isinstance(learners, tuple) else (learners,):
+            suits = getattr(each, "beliefs", ())
+            if kind != "auto" and suits and kind not in suits:
+                raise ValueError(
+                    f"belief={belief!r} does not suit strategy={self.strategy!r:.60}; use 'auto' or "
+                    f"{' or '.join(map(repr, suits))}"
+                )
 
     def _builder(self, X: Any) -> Any:
         if self.queries is None:
@@ -476,20 +496,13 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             f"random_state={self.random_state!r}; expected None, a whole number from 0 on, or a numpy generator"
         )
 
-    def _torch_device(self) -> torch.device | None:
-        if self.device is None:
-            return None
-        try:
-            return torch.empty(0, device=self.device).device
-        except (RuntimeError, AssertionError, TypeError) as error:
-            raise ValueError(f"device={self.device!r} cannot be used; 'cpu' always can ({error})") from None
-
-    def _torch_dtype(self) -> torch.dtype | None:
+    def _dtype(self) -> str | None:
         if self.dtype is None:
             return None
-        if str(self.dtype).removeprefix("torch.") not in DTYPES:
+        name = str(getattr(self.dtype, "__name__", self.dtype)).removeprefix("torch.")
+        if name not in DTYPES:
             raise ValueError(f"dtype={self.dtype!r}; expected 'float32' or 'float64'")
-        return DTYPES[str(self.dtype).removeprefix("torch.")]
+        return name
 
     def _prior(self, class_prior: Any) -> FloatArray:
         if isinstance(class_prior, Mapping):
@@ -504,43 +517,28 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             class_prior = [class_prior[label] for label in labels]
         return check_prior(class_prior, len(self.classes_), "class_prior")
 
-    def _pursuit(self, model: FiniteModel | VAE, seed: int, posterior: Any, work: Work | None = None) -> Pursuit:
-        """``work``: what a limit of time has left of it already."""
-        limits = {"seconds": self.seconds, "exact_gains": self.exact_gains} if work is None else asdict(work)
-        return Pursuit(
-            model,
-            self.queries_,
-            posterior,
-            stopping=self.stopping,
-            patience=self.patience,
-            seed=seed,
-            classes=self.classes_,
-            reliability=self.reliability,
-            checks=self.checks,
-            terms=self.terms,
-            **limits,
-        )
-
-    def _pursuit_with(self, class_prior: Any) -> Pursuit:
+    def _pursuit_with(self, class_prior: Any) -> Pursuit[Any]:
         if class_prior is None:
             return self.pursuit_
+        if self.model_ is None:
+            raise ValueError("class_prior needs a generative model; leave it out for a strategy of your own")
+        before: Any = self.pursuit_
         model = self.model_.with_class_prior(self._prior(class_prior))
-        before = self.pursuit_
-        work = None if before.seconds is None else before.work
-        pursuit = self._pursuit(model, before.seed, before.posterior_settings, work)
-        return pursuit.with_temper(before.temper).with_stopping(before.stopping, before.patience)
+        settings = getattr(before.belief, "settings", "auto")
+        other = Pursuit.of(model, self.queries_, settings, seed=before.seed, noise=before.noise)
+        return replace(before, belief=other.belief, novelty=None, bindings=type(before.bindings)())
 
-    def _calibrated(self) -> Calibration:
+    def _calibrated(self) -> CalibrationReport:
         check_is_fitted(self)
         if not hasattr(self, "calibration_"):
             raise ValueError("prediction sets need calibrate(X, y) first, with inputs that were held out from fit")
         return self.calibration_
 
 
-def _finite_name(posterior: Any) -> str | None:
-    """The name of a posterior that finite models have, None for any other."""
-    name = posterior.kind if isinstance(posterior, Bank) else posterior
-    return name if isinstance(name, str) and name in ("exact", Bank.kind) else None
+def _vae_learner() -> Any:
+    from infopursuit.models import vae
+
+    return vae()
 
 
 class _Rows:

@@ -11,22 +11,23 @@ import re
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import safetensors.torch
-import torch
+import numpy as np
+import numpy.typing as npt
+import safetensors.numpy
 from safetensors import SafetensorError
 
 from infopursuit.types import DamagedModel
 
-FORMAT, VERSION = "infopursuit.model", 2
-"""Version 2 has a temper, which a reader of version 1 would leave out without a word; without one, 1 is written."""
+FORMAT, VERSION = "infopursuit.model", 3
+"""Version 3 has a kind for each part; versions 1 and 2 are still read."""
 MANIFEST = "manifest.json"
-MOST_MANIFEST = 32 * 2**20
+MAX_MANIFEST = 32 * 2**20
 """A manifest larger than this is refused before it is read: as objects of Python's it may take 25 times its size."""
-MOST_TENSORS = 8 * 2**30
+MAX_TENSORS = 8 * 2**30
 """A file of tensors larger than this many bytes is refused before it is read."""
-MOST_HEADER = 16 * 2**20
+MAX_HEADER = 16 * 2**20
 """The same for the part of it that says where the tensors lie."""
-MOST_SAID = 300
+MAX_MESSAGE = 300
 """Characters of what is wrong: an error may quote what it found, and that may be a megabyte."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 """What a file of tensors may be called: no way out of the folder, on no system."""
@@ -37,8 +38,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     file = folder / MANIFEST
     if not file.is_file():
         raise FileNotFoundError(f"{folder} has no {MANIFEST}; give a folder that save() wrote")
-    if file.stat().st_size > MOST_MANIFEST:
-        raise DamagedModel(f"{file} has {file.stat().st_size} bytes, more than {MOST_MANIFEST}; it is not a manifest")
+    if file.stat().st_size > MAX_MANIFEST:
+        raise DamagedModel(f"{file} has {file.stat().st_size} bytes, more than {MAX_MANIFEST}; it is not a manifest")
     try:
         manifest = json.loads(file.read_bytes(), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -61,7 +62,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def read_tensors(folder: Path, entry: Any) -> dict[str, torch.Tensor]:
+def read_tensors(folder: Path, entry: Any) -> dict[str, npt.NDArray[np.generic]]:
     """The tensors that a manifest names, with the size and the checksum that it gives."""
     if not isinstance(entry, dict):
         raise DamagedModel(f"{folder / MANIFEST} has no entry that says where its tensors are")
@@ -81,7 +82,7 @@ def read_tensors(folder: Path, entry: Any) -> dict[str, torch.Tensor]:
         stream.seek(0)
         payload = stream.read()
     try:
-        return safetensors.torch.load(payload)
+        return safetensors.numpy.load(payload)
     except KeyError as error:
         raise DamagedModel(f"{file} has numbers of type {error}, which models do not have") from None
     except (SafetensorError, RuntimeError, ValueError, OverflowError) as error:
@@ -110,7 +111,7 @@ def damaged(folder: Path, part: str, error: Exception) -> DamagedModel:
 def shortened(error: object) -> str:
     """What an error says, in one line that somebody can read."""
     said = " ".join(str(error).split())
-    return said if len(said) <= MOST_SAID else f"{said[: MOST_SAID - 4]} ..."
+    return said if len(said) <= MAX_MESSAGE else f"{said[: MAX_MESSAGE - 4]} ..."
 
 
 def _check_sizes(stream: BinaryIO, file: Path, stated: Any) -> None:
@@ -119,10 +120,10 @@ def _check_sizes(stream: BinaryIO, file: Path, stated: Any) -> None:
     stream.seek(0)
     if type(stated) is not int or size != stated:
         raise DamagedModel(f"{file} has {size} bytes instead of {stated!r:.80}; it was cut off or altered")
-    if size > MOST_TENSORS:
-        raise DamagedModel(f"{file} has {size} bytes, more than {MOST_TENSORS}; models are smaller")
+    if size > MAX_TENSORS:
+        raise DamagedModel(f"{file} has {size} bytes, more than {MAX_TENSORS}; models are smaller")
     length = int.from_bytes(stream.read(8), "little")
-    if length > min(MOST_HEADER, size - 8):
+    if length > min(MAX_HEADER, size - 8):
         raise DamagedModel(f"{file} is not a safetensors file: its header would have {length} bytes")
     try:
         header = json.loads(stream.read(length))

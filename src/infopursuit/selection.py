@@ -1,9 +1,9 @@
-"""Which model: the one with the lowest log loss on held-out rows after *partial* histories.
+"""Model selection: the model with the lowest log loss on held-out rows after *partial* histories.
 
-A pursuit stops after a few answers, so what counts is the posterior given some answers, not given all. A model that
-is right with everything seen may be far too sure half-way. The histories are those of a pursuit with naive Bayes, the
-same for all candidates, and the loss is averaged over the lengths 1, 2, 4, ... Queries drawn at random would not do:
-most tell little, and a model that is too sure after the telling ones would not be found out.
+A pursuit stops after a few answers, so what counts is the posterior given some answers, not given all: a model that is
+accurate with everything observed may be overconfident half-way. The histories are those of a pursuit with naive Bayes,
+the same for all candidates, and the loss is averaged over the lengths 1, 2, 4, ... Random queries would not do: most
+have little information gain, and overconfidence after the informative ones would not show.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from infopursuit.information.chooser import Chooser
+from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
+from infopursuit.beliefs.exact import Exact, StateWeights
+from infopursuit.history import Histories
+from infopursuit.models.empirical import Flip
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.learning import Empirical, Learner, NaiveBayes
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Flip
-from infopursuit.models.vae import VAE
-from infopursuit.posteriors.exact import ExactPosterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.threads import steady
 from infopursuit.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class Candidate:
 
 def select_model(
     learners: Sequence[Learner], sample: Sample, queries: QuerySet, *, seed: int = 0, progress: bool | None = None
-) -> tuple[FiniteModel | VAE, list[Candidate]]:
+) -> tuple[Any, list[Candidate]]:
     """Fit the best of some learners on the whole sample; also returns what was compared, best first.
 
     Where there is nothing to choose nothing is compared, and the one model is fitted once. A `VAE` comes in this way
@@ -69,9 +69,9 @@ def select_model(
     options = [option for learner in learners for option in learner.candidates(sample, shape)]
     if not options:
         raise ValueError(
-            f"model: none of {list(learners)} can be fitted on {len(sample)} distinct rows of {len(sample.atoms)} "
+            f"strategy: none of {list(learners)} can be fitted on {len(sample)} distinct rows of {len(sample.atoms)} "
             f"atoms with up to {max(sample.atoms.sizes)} values within the memory; "
-            f"use model='table', fewer rows, or fewer values"
+            f"use strategy='table', fewer rows, or fewer values"
         )
     folds = sample.folds(_n_folds(len(sample)))
     if len(options) == 1:
@@ -99,35 +99,42 @@ def select_model(
     return options[order[0]].fit(sample, shape, seed), [Candidate(options[i], float(losses[i])) for i in order]
 
 
-def _finite(model: FiniteModel | VAE) -> FiniteModel:
-    if not isinstance(model, FiniteModel):
+def _finite(model: Any) -> FiniteModel:
+    if "exact" not in model.beliefs:
         raise TypeError(f"a {type(model).__name__} cannot be compared with other models; give its learner alone")
-    return model
+    found: FiniteModel = model
+    return found
 
 
-@steady()
 def partial_orders(train: Sample, held_out: Sample, queries: QuerySet) -> IntArray:
     """(N, K) for each held-out row which queries to answer, in order: those that a pursuit with naive Bayes asks.
 
-    Queries about several atoms are ranked by the sum of their atoms' gains, which is much cheaper than their own and
-    as good here.
+    Queries about several variables are ranked by the sum of their variables' gains, which is much cheaper than their
+    own and as good here.
     """
     model = NaiveBayes().fit(train)
-    posterior, chooser = ExactPosterior(model, queries), Chooser(model, queries)
-    belief, parents = posterior.start(), np.zeros(len(held_out), dtype=np.int64)
-    rows = np.arange(len(held_out))
-    longest = Effort.of(queries).longest
-    orders = np.empty((len(held_out), longest), dtype=np.int64)
+    belief, gains = Exact(model, queries), FiniteGains(model, queries, MutualInformation())
+    b, histories, parents = belief.init(), Histories.empty(queries), np.zeros(len(held_out), dtype=np.int64)
+    rows, parts = np.arange(len(held_out)), queries.parts
     asked = np.zeros((len(held_out), len(queries)), dtype=bool)
-    for k in range(longest):
-        orders[:, k] = np.where(asked, -1.0, chooser.promise(belief)[parents]).argmax(axis=1)
-        asked[rows, orders[:, k]] = True
-        belief = posterior.update(belief, parents, orders[:, k], queries.answers_of(held_out.values, orders[:, k]))
+    for _ in range(Effort.of(queries).longest):
+        alone = gains.part_gains(b, model)[parents]
+        promise = np.where(parts.query_part >= 0, alone[:, parts.query_part], 0.0).sum(axis=2)
+        query = np.where(asked, -1.0, promise).argmax(axis=1)
+        asked[rows, query] = True
+        b, histories = _answered(belief, b, histories, parents, query, held_out)
         parents = rows
-    return orders
+    return histories.queries
 
 
-@steady()
+def _answered(
+    belief: Exact, b: StateWeights, histories: Histories, parents: IntArray, query: IntArray, held_out: Sample
+) -> tuple[StateWeights, Histories]:
+    """One more query for each held-out row."""
+    new = histories.extend(parents, query, belief.queries.answers_of(held_out.values, query))
+    return belief.update(b, parents, new), new
+
+
 def partial_log_loss(model: FiniteModel, queries: QuerySet, held_out: Sample, orders: IntArray) -> float:
     """Mean of -log p(true class) after 1, 2, 4, ... answers, weighted like the rows."""
     losses = []
@@ -138,17 +145,15 @@ def partial_log_loss(model: FiniteModel, queries: QuerySet, held_out: Sample, or
 
 
 def _losses(model: FiniteModel, queries: QuerySet, held_out: Sample, orders: IntArray) -> FloatArray:
-    posterior = ExactPosterior(model, queries)
-    n = len(held_out)
-    belief, parents = posterior.start(), np.zeros(n, dtype=np.int64)
+    belief, n = Exact(model, queries), len(held_out)
+    b, histories, parents = belief.init(), Histories.empty(queries), np.zeros(n, dtype=np.int64)
     checkpoints = {2**i for i in range(8)} | {orders.shape[1]}
     total, checks = np.zeros(n), 0
     for k in range(orders.shape[1]):
-        answers = queries.answers_of(held_out.values, orders[:, k])
-        belief = posterior.update(belief, parents, orders[:, k], answers)
+        b, histories = _answered(belief, b, histories, parents, orders[:, k], held_out)
         parents = np.arange(n)
         if k + 1 in checkpoints:
-            log_class = posterior.log_class(belief).cpu().numpy()
+            log_class = belief.log_posterior(b).value
             # an answer that the model calls impossible leaves no posterior: as bad as it gets
             loss = np.nan_to_num(-log_class[parents, held_out.labels], nan=30.0, posinf=30.0)
             total, checks = total + np.minimum(loss, 30.0), checks + 1

@@ -256,6 +256,7 @@ class PrunedBelief:
         self, states: States, queries: QuerySet, pool: Pool | None = None, model: FiniteModel | None = None
     ) -> None:
         self.states, self.queries, self.model = states, queries, states if model is None else model
+        self.settings = Pruned(pooled=pool is not None)
         self.pool = pool = pool if pool is not None else Pool.single(states.offsets)
         bounds, members = [np.zeros(1, dtype=np.int64)], []
         for (begin, end), member in zip(segments(pool.runs), pool.member, strict=True):

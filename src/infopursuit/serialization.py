@@ -1,0 +1,513 @@
+"""Save and load without pickle: a folder with a JSON manifest and one safetensors file.
+
+The tensors are written first, under a name that contains their checksum; then the manifest is replaced in one step. A
+crash at any moment leaves the old manifest with the old tensors. Loading runs no code from the folder, and believes
+nothing that it has not checked.
+
+Every part of a pursuit is saved by the entry of its class in one registry. `register` adds a class of your own; a part
+whose class has no entry is refused at saving.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+
+from infopursuit import queries as query_builders
+from infopursuit.acquisition import FixedOrder, LookAhead, MutualInformation, RandomOrder
+from infopursuit.answer_profile import AnswerProfile
+from infopursuit.beliefs import KINDS as BELIEFS
+from infopursuit.beliefs import build_belief
+from infopursuit.calibration import CalibrationReport, TemperatureScaling
+from infopursuit.costs import Constraints, Costs
+from infopursuit.engine import Pursuit
+from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.files import sweep_leftovers, write_atomically
+from infopursuit.model_card import training_data, write_model_card
+from infopursuit.model_files import FORMAT, MANIFEST, VERSION, damaged, own_checksum, read_manifest, read_tensors
+from infopursuit.models.storing import model_from_parts, model_to_parts
+from infopursuit.noise import AnswerNoise
+from infopursuit.novelty import NoveltyReference
+from infopursuit.queries.wording import words_from_spec, words_to_spec
+from infopursuit.stopping import (
+    AllOf,
+    AnyOf,
+    Confidence,
+    InformationGain,
+    MaxCost,
+    MaxQueries,
+    Rule,
+)
+from infopursuit.types import DamagedModel
+from infopursuit.versions import check_provenance, log_differences, provenance, versions
+
+logger = logging.getLogger(__name__)
+
+CARD = "CARD.md"
+PARTS = ("stopping", "noise", "costs", "constraints", "calibrator", "novelty")
+"""The parts of a pursuit that are saved by their own entry, beside queries, belief and acquisition function."""
+
+Arrays = dict[str, Any]
+
+
+# ---- the registry ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How one class is saved: ``to_parts(object)`` gives JSON data and arrays, ``from_parts(spec, arrays, queries)``
+    checks them and makes the object again."""
+
+    kind: str
+    to_parts: Callable[[Any], tuple[dict[str, Any], Arrays]]
+    from_parts: Callable[[dict[str, Any], Arrays, Any], Any]
+
+
+_by_class: dict[str, Entry] = {}
+_by_kind: dict[str, Entry] = {}
+
+
+def register(cls: Any, kind: str, to_parts: Any = None, from_parts: Any = None) -> None:
+    """Let objects of a class be saved as parts of a pursuit: a belief, an acquisition function, a stopping rule, noise.
+
+    Parameters
+    ----------
+    cls: the class, or its full name as "module.Class" so that the module need not be imported.
+    kind: its name in files. Loading needs the same registration, so register where the class is defined.
+    to_parts: object -> (JSON data, arrays). Without it, ``to_spec()`` of the object or the fields of a dataclass.
+    from_parts: (data, arrays, queries) -> object; it must refuse data that cannot be. Without it, ``from_spec(data)`` of
+        the class or its constructor.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Never(Rule):
+    ...     name = "never"
+    ...
+    ...     def holds(self, check):
+    ...         return np.zeros(len(check.n_asked), dtype=bool)
+    >>> register(Never, "never")
+    """
+    name = cls if isinstance(cls, str) else _name(cls)
+    entry = Entry(kind, to_parts or _plain_to_parts, from_parts or _plain_from_parts(name))
+    known = _by_kind.get(kind)
+    if known is not None and _by_class.get(name) is not known:
+        raise ValueError(f"kind={kind!r} is taken by another class; choose another name")
+    _by_class[name], _by_kind[kind] = entry, entry
+
+
+def encode(part: Any, role: str) -> tuple[dict[str, Any], Arrays]:
+    """A part as JSON data with its kind, and arrays."""
+    entry = _by_class.get(_name(type(part)))
+    if entry is None:
+        raise TypeError(
+            f"{role} is a {type(part).__name__}, which cannot be saved; "
+            f"infopursuit.serialization.register({type(part).__name__}, ...) makes it possible"
+        )
+    spec, arrays = entry.to_parts(part)
+    return {"kind": entry.kind, **spec}, arrays
+
+
+def decode(spec: dict[str, Any], arrays: Arrays, queries: Any) -> Any:
+    """The part that `encode` took apart."""
+    if spec["kind"] not in _by_kind:
+        raise DamagedModel(f"kind {spec['kind']!r} is not registered here; import the module that registers it")
+    rest = {name: value for name, value in spec.items() if name != "kind"}
+    return _by_kind[spec["kind"]].from_parts(rest, arrays, queries)
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _plain_to_parts(part: Any) -> tuple[dict[str, Any], Arrays]:
+    if hasattr(part, "to_spec") and not isinstance(part, Rule):
+        return part.to_spec(), {}
+    return {field.name: getattr(part, field.name) for field in fields(part)}, {}
+
+
+def _plain_from_parts(name: str) -> Any:
+    def from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> Any:
+        module, _, cls = name.rpartition(".")
+        found = getattr(import_module(module), cls)
+        return found.from_spec(spec) if hasattr(found, "from_spec") else found(**spec)
+
+    return from_parts
+
+
+def _rules_to_parts(rule: Any) -> tuple[dict[str, Any], Arrays]:
+    return {"members": [encode(member, "stopping")[0] for member in rule.members]}, {}
+
+
+def _belief_to_parts(belief: Any) -> tuple[dict[str, Any], Arrays]:
+    """The model, and the settings of a belief that has some."""
+    spec, arrays = model_to_parts(belief.model)
+    settings = getattr(belief, "settings", None)
+    if settings is not None and hasattr(settings, "check"):
+        settings.check(belief.model)  # what could not be read again is refused now
+    return {"model": spec, "settings": {} if settings is None else asdict(settings)}, arrays
+
+
+def _belief_from_parts(kind: str) -> Any:
+    def from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> Any:
+        model = model_from_parts(spec["model"], arrays)
+        if kind == "exact":
+            return build_belief(model, queries, kind)
+        if kind not in model.beliefs:
+            raise DamagedModel(f"belief {kind!r} does not suit a model of kind {model.kind!r}")
+        from infopursuit import beliefs
+
+        settings = getattr(beliefs, BELIEFS[kind])(**spec["settings"])
+        if hasattr(settings, "check"):
+            settings.check(model)
+        return settings.build(model, queries, int(spec.get("seed", 0)), noisy=bool(spec.get("noisy", False)))
+
+    return from_parts
+
+
+def _particles_to_parts(belief: Any) -> tuple[dict[str, Any], Arrays]:
+    spec, arrays = _belief_to_parts(belief)
+    return {**spec, "seed": belief.seed, "noisy": belief.noisy}, arrays
+
+
+for _rule in (Confidence, InformationGain, MaxQueries, MaxCost):
+    register(_rule, _rule.name)
+for _combined in (AnyOf, AllOf):
+    register(
+        _combined,
+        _combined.name,
+        _rules_to_parts,
+        lambda spec, arrays, queries, cls=_combined: cls(tuple(decode(m, {}, queries) for m in spec["members"])),
+    )
+for _function in (FixedOrder, LookAhead, MutualInformation, RandomOrder):
+    register(_function, _function.kind)
+for _part, _kind in (
+    (AnswerNoise, "answer_noise"),
+    (Constraints, "constraints"),
+    (Costs, "costs"),
+    (NoveltyReference, "novelty_reference"),
+    (TemperatureScaling, "temperature_scaling"),
+):
+    register(_part, _kind)
+for _class, _kind, _to in (
+    ("exact.Exact", "exact", _belief_to_parts),
+    ("pruned.PrunedBelief", "pruned", _belief_to_parts),
+    ("particles.SMCBelief", "smc", _particles_to_parts),
+    ("langevin.LangevinBelief", "langevin", _particles_to_parts),
+):
+    register(f"infopursuit.beliefs.{_class}", _kind, _to, _belief_from_parts(_kind))
+
+
+# ---- saving ---------------------------------------------------------------------------------------------------------
+
+
+def save(thing: InformationPursuitClassifier | Pursuit[Any], path: Any) -> None:
+    """Write a fitted classifier or a pursuit to a folder, which is made where it is missing."""
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"path={str(folder)!r} is a file; give a folder to write to")
+    if isinstance(thing, InformationPursuitClassifier):
+        if not hasattr(thing, "pursuit_"):
+            raise ValueError("the classifier is not fitted yet; call fit before save")
+        pursuit, extra = thing.pursuit_, _classifier_spec(thing)
+    elif isinstance(thing, Pursuit):
+        pursuit, extra = thing, None
+    else:
+        raise TypeError(f"cannot save a {type(thing).__name__}; expected a fitted classifier or a Pursuit")
+    spec, arrays = _pursuit_spec(pursuit)
+    payload = safetensors.numpy.save(arrays)
+    digest = hashlib.sha256(payload).hexdigest()
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": versions(),
+        "provenance": getattr(thing, "provenance_", None) or provenance(pursuit.seed),
+        "tensors": {"file": f"tensors-{digest[:16]}.safetensors", "sha256": digest, "bytes": len(payload)},
+        "classes": _labels_to_spec(pursuit.classes),
+        "pursuit": spec,
+        "classifier": extra,
+    }
+    manifest["sha256"] = own_checksum(manifest, default=_plain)
+    folder.mkdir(parents=True, exist_ok=True)
+    sweep_leftovers(folder)
+    write_atomically(folder / manifest["tensors"]["file"], payload)
+    write_atomically(folder / CARD, write_model_card(thing).encode())
+    write_atomically(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain).encode())
+    for old in folder.glob("tensors-*.safetensors"):
+        if old.name != manifest["tensors"]["file"]:
+            old.unlink(missing_ok=True)
+    if getattr(pursuit.model, "contains_training_data", False):
+        logger.warning("%s contains %s", folder, training_data(pursuit))
+
+
+def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
+    queries = pursuit.queries
+    if queries.kind not in query_builders.KINDS:
+        raise TypeError(
+            f"queries of kind {queries.kind!r} cannot be saved; the kinds that can are "
+            f"{', '.join(sorted(query_builders.KINDS))}"
+        )
+    belief, arrays = encode(pursuit.belief, "belief")
+    spec: dict[str, Any] = {
+        "queries": {"kind": queries.kind, "spec": queries.to_spec(), **words_to_spec(queries)},
+        "belief": belief,
+        "acquisition": encode(pursuit.acquisition, "acquisition")[0],
+        **{name: getattr(pursuit, name) for name in ("patience", "n_novelty_queries", "seed", "memory_limit")},
+    }
+    for role in PARTS:
+        part = getattr(pursuit, role)
+        spec[role] = None if part is None else encode(part, role)[0]
+    return spec, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
+    seed, given = classifier.random_state, classifier.stopping
+    calibration = getattr(classifier, "calibration_", None)
+    return {
+        "calibration": None if calibration is None else calibration.to_spec(),
+        "stopping": None if given is None else encode(given, "stopping")[0],
+        "strategy": classifier.strategy if isinstance(classifier.strategy, str) else None,
+        "belief": classifier.belief if isinstance(classifier.belief, str) else None,
+        "patience": int(classifier.patience),
+        "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
+        "dtype": None if classifier.dtype is None else str(np.dtype(classifier.dtype)),
+        "exact_gains": classifier.exact_gains,
+        "time_limit": None if classifier.time_limit is None else float(classifier.time_limit),
+        "n_features_in": getattr(classifier, "n_features_in_", None),
+        "feature_names_in": [str(n) for n in classifier.feature_names_in_]
+        if hasattr(classifier, "feature_names_in_")
+        else None,
+        "profile": classifier.profile_.to_spec() if hasattr(classifier, "profile_") else None,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy's as one of Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} of type {type(value).__name__} cannot be saved")
+
+
+def _labels_to_spec(classes: Any) -> dict[str, Any]:
+    values = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
+    kinds = {type(value) for value in values}
+    if len(kinds) != 1 or not kinds <= {int, str, bool, float}:
+        raise ValueError(
+            f"classes of type {sorted(k.__name__ for k in kinds)} cannot be saved; "
+            f"use strings, whole numbers or booleans"
+        )
+    return {"kind": kinds.pop().__name__, "values": values}
+
+
+# ---- loading --------------------------------------------------------------------------------------------------------
+
+
+def load(path: Any, *, functions: Any = None) -> Any:
+    """Read what `save` wrote: a classifier, or a pursuit.
+
+    ``functions``: the callables of a query set made by ``ip.queries.functions``, which are code and therefore not
+    saved.
+    """
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    part = "tensors"
+    try:
+        tensors = read_tensors(folder, manifest["tensors"])
+        part = "pursuit"
+        manifest = _upgraded(manifest)
+        spec = manifest["pursuit"]
+        part = "queries"
+        queries = query_builders.from_spec(spec["queries"]["kind"], spec["queries"]["spec"], functions)
+        queries = words_from_spec(queries, spec["queries"].get("wording", {}))
+        part = "classes"
+        classes = _labels_from_spec(manifest["classes"])
+        part = "belief"
+        belief = decode(spec["belief"], tensors, queries)
+        if queries.atoms != belief.model.atoms:
+            raise DamagedModel("the queries and the model are about different variables")
+        part = "pursuit"
+        pursuit: Pursuit[Any] = Pursuit(
+            queries,
+            belief,
+            decode(spec["acquisition"], {}, queries),
+            classes=classes,
+            **_checked_counts(spec),
+            **{role: decode(spec[role], {}, queries) for role in PARTS if spec[role] is not None},
+        )
+        part = "provenance"
+        made = check_provenance(manifest["provenance"])
+        log_differences(folder, made)
+        part = "classifier"
+        if manifest["classifier"] is None:
+            return pursuit
+        classifier = _classifier(manifest["classifier"], pursuit)
+        classifier.provenance_ = made
+        return classifier
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
+        if isinstance(error, ValueError) and part == "queries" and "functions" in str(error):
+            raise
+        raise damaged(folder, part, error) from error
+
+
+def load_for_command(path: Any, instead: str) -> InformationPursuitClassifier | Pursuit[Any]:
+    """What is in a folder, for a command, which has no functions to give; ``instead``: what to do from Python where
+    the queries are functions."""
+    try:
+        thing: InformationPursuitClassifier | Pursuit[Any] = load(path)
+    except ValueError as error:
+        if "functions is missing" not in str(error):
+            raise
+        raise ValueError(
+            f"the queries of {path} are functions, which are code and not saved with it; {instead}"
+        ) from None
+    return thing
+
+
+def load_pursuit(path: Any, instead: str) -> Pursuit[Any]:
+    """The pursuit in a folder, for a command; see `load_for_command`."""
+    thing = load_for_command(path, instead)
+    return thing if isinstance(thing, Pursuit) else thing.pursuit_
+
+
+def _checked_counts(spec: dict[str, Any]) -> dict[str, int]:
+    found = {}
+    for name, least in (("patience", 0), ("n_novelty_queries", 0), ("seed", 0), ("memory_limit", 1)):
+        if type(spec[name]) is not int or spec[name] < least:
+            raise DamagedModel(f"{name} is {spec[name]!r}; expected a whole number from {least} on")
+        found[name] = spec[name]
+    return found
+
+
+def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursuitClassifier:
+    for name in ("belief", "strategy"):
+        if spec[name] is not None and not isinstance(spec[name], str):
+            raise DamagedModel(f"{name} is {spec[name]!r}; expected the name of one, or null for the pursuit's")
+    settings = getattr(pursuit.belief, "settings", "auto")
+    classifier = InformationPursuitClassifier(
+        queries=pursuit.queries,
+        strategy=spec["strategy"] if spec["strategy"] is not None else pursuit.model,
+        belief=settings if spec["belief"] is None else spec["belief"],
+        stopping=None if spec["stopping"] is None else decode(spec["stopping"], {}, pursuit.queries),
+        noise=pursuit.noise,
+        costs=pursuit.costs,
+        constraints=pursuit.constraints,
+        n_novelty_queries=pursuit.n_novelty_queries,
+        **{name: spec[name] for name in ("patience", "random_state", "dtype", "exact_gains", "time_limit")},
+    )
+    classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
+    classifier.model_, classifier.pursuit_, classifier.selection_ = pursuit.model, pursuit, []
+    if spec["calibration"] is not None:
+        classifier.calibration_ = _calibration(spec["calibration"], pursuit)
+    width, names = spec["n_features_in"], spec["feature_names_in"]
+    if width is not None:
+        if type(width) is not int or width < 1:
+            raise DamagedModel(f"n_features_in is {width!r}; expected a whole number from 1 on")
+        classifier.n_features_in_ = width
+    if names is not None:
+        if not isinstance(names, list) or len(names) != width or not all(isinstance(name, str) for name in names):
+            raise DamagedModel(f"feature_names_in is not a list of {width} names")
+        classifier.feature_names_in_ = np.array(names, dtype=object)
+    if spec["profile"] is not None:  # models that were saved before there were profiles have none
+        classifier.profile_ = AnswerProfile.from_spec(spec["profile"], pursuit.queries.atoms, len(pursuit.classes))
+    return classifier
+
+
+def _calibration(spec: dict[str, Any], pursuit: Pursuit[Any]) -> CalibrationReport:
+    """What was chosen, which must be what the pursuit does."""
+    found = CalibrationReport.from_spec(spec)
+    rule = Confidence(found.epsilon) | MaxQueries(found.max_queries)
+    if (found.calibrator, rule, found.patience) != (pursuit.calibrator, pursuit.stopping, pursuit.patience):
+        raise DamagedModel("the calibration and the pursuit do not agree about when to stop")
+    for each in found.sets:
+        for rows in (each.after, each.anytime):
+            if len(rows) not in (1, len(pursuit.classes)):
+                raise DamagedModel(f"a prediction set has {len(rows)} rows; expected 1 or {len(pursuit.classes)}")
+    return found
+
+
+def _labels_from_spec(spec: dict[str, Any]) -> Any:
+    kind = {"int": int, "str": str, "bool": bool, "float": float}[spec["kind"]]
+    values = spec["values"]
+    if (
+        not isinstance(values, list)
+        or not all(type(value) is kind for value in values)
+        or len(set(values)) != len(values)
+    ):
+        raise DamagedModel(f"the classes are not a list of different values of type {spec['kind']}")
+    return np.array(values)
+
+
+# ---- versions 1 and 2 -----------------------------------------------------------------------------------------------
+
+
+def _upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
+    """A manifest of version 1 or 2 as version 3 has it."""
+    if manifest["version"] >= 3:
+        return manifest
+    old, given = manifest["pursuit"], manifest["classifier"]
+    posterior = old.get("posterior", "exact")
+    settings = dict(posterior) if isinstance(posterior, dict) else {}
+    kind = settings.pop("kind", posterior)
+    if "least_ess" in settings:
+        settings["min_ess"] = settings.pop("least_ess")
+    terms = old.get("terms")
+    belief = {"kind": "pruned" if kind == "bank" else kind, "model": manifest["model"], "settings": settings}
+    pursuit = {
+        "queries": manifest["queries"],
+        "belief": {**belief, "seed": old["seed"], "noisy": "reliability" in old},
+        "acquisition": {
+            "kind": "mutual_information",
+            "exact": _boolean(old["exact_gains"]),
+            **{name: old[name] for name in ("n_states", "n_screened", "seed")},
+            "memory_limit": old["budget"],
+        },
+        "patience": old["patience"],
+        "n_novelty_queries": old.get("checks", 0),
+        "seed": old["seed"],
+        "memory_limit": old["budget"],
+        "stopping": _old_rule(old["stopping"]),
+        "noise": {"kind": "answer_noise", **old["reliability"]} if "reliability" in old else None,
+        "costs": {"kind": "costs", "cost": terms["cost"]} if terms and terms["cost"] else None,
+        "constraints": {"kind": "constraints", "requires": terms["requires"], "forbidden": terms["forbidden"]}
+        if terms
+        else None,
+        "calibrator": {"kind": "temperature_scaling", **old["temper"]} if "temper" in old else None,
+        "novelty": {"kind": "novelty_reference", **old["reference"]} if "reference" in old else None,
+    }
+    classifier = None
+    if given is not None:
+        calibrated = "calibration" in given
+        stopping = given.get("stopping") if calibrated else old["stopping"] if given["stopping_given"] else None
+        names = ("patience", "random_state", "dtype", "exact_gains", "n_features_in", "feature_names_in")
+        classifier = {
+            **{name: given[name] for name in names},
+            "calibration": given.get("calibration"),
+            "stopping": None if stopping is None else _old_rule(stopping),
+            "strategy": given["model"],
+            "belief": {"bank": "pruned"}.get(given["posterior"], given["posterior"]),
+            "time_limit": old.get("seconds"),
+            "profile": given.get("profile"),
+        }
+    made = manifest.get("made_with", manifest.get("written_by", {}))
+    return {**manifest, "pursuit": pursuit, "classifier": classifier, "provenance": made}
+
+
+def _old_rule(spec: dict[str, Any]) -> dict[str, Any]:
+    rest = {name: value for name, value in spec.items() if name != "rule"}
+    if "members" in rest:
+        rest["members"] = [_old_rule(member) for member in rest["members"]]
+    return {"kind": spec["rule"], **rest}
+
+
+def _boolean(value: Any) -> bool:
+    if type(value) is not bool:
+        raise DamagedModel(f"exact_gains is {value!r}; expected true or false")
+    return value
