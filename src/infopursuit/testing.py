@@ -1,0 +1,324 @@
+"""Contract checks for parts of your own: beliefs, acquisition functions, models, query sets, and whole strategies.
+
+Each check runs many assertions and raises an AssertionError that says what does not hold. The package's own parts pass
+the same checks. They compare numbers to a tolerance, never bits, and need no test framework:
+
+>>> import infopursuit as ip
+>>> queries = ip.queries.concepts(["has wings", "is red"])
+>>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
+>>> check_model(model)
+>>> check_belief(ip.beliefs.Exact(model, queries), queries)
+>>> check_strategy(ip.Pursuit.of(model, queries), [[1, 0], [0, 1]])
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from infopursuit.engine import Pursuit
+from infopursuit.history import Estimate, Histories
+from infopursuit.models.finite import FiniteModel, class_log_sums
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+__all__ = ["check_acquisition", "check_belief", "check_model", "check_queries", "check_strategy"]
+
+TOLERANCE = 1e-9
+
+
+def check_belief(
+    belief: Any, queries: QuerySet, *, n_histories: int = 8, n_steps: int = 3, seed: int = 0, tolerance: float = TOLERANCE
+) -> None:
+    """Check the `Belief` protocol, and `Predictive` where the belief offers it.
+
+    Posteriors are normalised; ``update`` is pure, agrees for a batch and for each history alone, and does not depend on
+    the order of rows; an unanswered query changes nothing; answer distributions are distributions.
+
+    Parameters
+    ----------
+    belief: the belief.
+    queries: the query set that it is about.
+    n_histories, n_steps, seed: how many random histories are tried, of how many answers.
+    tolerance: how far numbers may differ.
+    """
+    rng = np.random.default_rng(seed)
+    n_classes = int(belief.n_classes)
+    b = belief.init()
+    _check_posterior(belief.log_posterior(b), 1, n_classes, tolerance)
+    histories, rows = Histories.empty(queries), np.zeros(n_histories, dtype=np.int64)
+    _check_predictions(belief, b, queries, 1, tolerance)
+    for _ in range(min(n_steps, len(queries))):
+        query = _unasked(histories.queries[rows], len(queries), rng)
+        answers = _random_answers(belief, b, rows, query, queries, rng)
+        new = histories.extend(rows, query, answers)
+        before = belief.log_posterior(b).value.copy()
+        after = belief.update(b, rows, new)
+        found = belief.log_posterior(after)
+        _check_posterior(found, len(new), n_classes, tolerance)
+        _close(belief.log_posterior(b).value, before, 0.0, "update changed the state that it was given")
+        for h in range(len(new)):
+            one = belief.update(b, rows[h : h + 1], new.select(slice(h, h + 1)))
+            alone = belief.log_posterior(one).value[0]
+            _close(np.exp(alone), np.exp(found.value[h]), tolerance, f"history {h}: alone and in a batch differ")
+        order = rng.permutation(len(new))
+        mixed = belief.log_posterior(belief.update(b, rows[order], new.select(order))).value
+        _close(np.exp(mixed), np.exp(found.value[order]), tolerance, "the order of histories changes the posterior")
+        possible = np.flatnonzero(~np.isnan(found.value).any(axis=1))
+        assert len(possible), "every random history is impossible under this belief"
+        skipped = histories.extend(rows, query, np.full_like(answers, UNKNOWN))
+        silent = belief.log_posterior(belief.update(b, rows, skipped)).value
+        _close(np.exp(silent), np.exp(before[rows]), tolerance, "a query without an answer changes the posterior")
+        b, histories = belief.update(b, rows[possible], new.select(possible)), new.select(possible)
+        rows = np.arange(len(possible))
+        _check_predictions(belief, b, queries, len(possible), tolerance)
+
+
+def check_acquisition(
+    acquisition: Any,
+    belief: Any,
+    queries: QuerySet,
+    *,
+    costs: FloatArray | None = None,
+    noise: Any = None,
+    n_histories: int = 6,
+    seed: int = 0,
+    tolerance: float = TOLERANCE,
+) -> None:
+    """Check the `Acquisition` protocol with one belief.
+
+    Utilities are (H, Q), NaN where a query is not allowed, the same when called again, alone or in a batch; gains in
+    nats lie between 0 and the entropy of the class.
+    """
+    rng = np.random.default_rng(seed)
+    assert acquisition.unit in ("nats", "score"), f"unit is {acquisition.unit!r}; expected 'nats' or 'score'"
+    function = acquisition.bind(belief, queries, costs, noise) if hasattr(acquisition, "bind") else acquisition
+    b, histories = belief.init(), Histories.empty(queries)
+    rows = np.zeros(n_histories, dtype=np.int64)
+    query = rng.integers(len(queries), size=n_histories)
+    new = histories.extend(rows, query, _random_answers(belief, b, rows, query, queries, rng))
+    after = belief.update(b, rows, new)
+    possible = np.flatnonzero(~np.isnan(belief.log_posterior(after).value).any(axis=1))
+    after, new = belief.update(b, rows[possible], new.select(possible)), new.select(possible)
+    for state, h in ((b, histories), (after, new)):
+        allowed = rng.random((len(h), len(queries))) < 0.7
+        allowed[:, 0] = True
+        if h.n_steps:
+            allowed[np.arange(len(h)), h.queries[:, -1]] = False
+            allowed[0] = False  # a row without any query needs no work
+        found = function(state, h, allowed)
+        assert found.value.shape == allowed.shape, f"utilities have shape {found.value.shape}; expected {allowed.shape}"
+        assert found.error.shape == allowed.shape, f"errors have shape {found.error.shape}; expected {allowed.shape}"
+        assert np.isnan(found.value[~allowed]).all(), "a query that is not allowed has a utility"
+        for row in np.flatnonzero(allowed.any(axis=1)):
+            assert np.isfinite(found.value[row][allowed[row]]).any(), "no allowed query has a utility"
+        _close(function(state, h, allowed).value, found.value, 0.0, "called twice, the utilities differ")
+        if acquisition.unit == "nats":
+            p = np.exp(belief.log_posterior(state).value)
+            bound = -(p * np.log(np.maximum(p, 1e-300))).sum(axis=1)
+            top = np.nan_to_num(found.value, nan=0.0).max(axis=1)
+            slack = 4 * np.nan_to_num(found.error).max(axis=1) + max(tolerance, 1e-6)
+            assert (np.nan_to_num(found.value, nan=0.0) >= -tolerance).all(), "an information gain is negative"
+            assert (top <= bound + slack).all(), "an information gain is larger than the entropy of the class"
+        for row in range(len(h)):
+            here = slice(row, row + 1)
+            parents = np.zeros(1, dtype=np.int64)
+            alone = belief.update(b, parents, h.select(here)) if h.n_steps else b
+            one = function(alone, h.select(here), allowed[here])
+            _close(one.value[0], found.value[row], tolerance, f"history {row}: alone and in a batch differ")
+
+
+def check_model(model: FiniteModel, *, tolerance: float | None = None) -> None:
+    """Check a finite model: shapes, distributions, parts of one table, and another class prior."""
+    allowed = tolerance or (1e-9 if model.dtype == np.float64 else 1e-6)
+    table = np.asarray(model.block(slice(0, model.atoms.n_slots)), dtype=np.float64)
+    assert isinstance(model.kind, str), f"kind is {model.kind!r}; expected a name"
+    assert model.log_prior.shape == (model.n_states,), f"log_prior has shape {model.log_prior.shape}"
+    assert table.shape == (model.atoms.n_slots, model.n_states), f"the table has shape {table.shape}"
+    assert model.offsets[0] == 0, "offsets must begin with 0"
+    assert (np.diff(model.offsets) >= 1).all(), "every class needs a state"
+    classes = np.repeat(np.arange(model.n_classes), np.diff(model.offsets))
+    assert np.array_equal(model.state_class, classes), "state_class does not agree with offsets"
+    assert (table >= 0).all(), "a probability is negative"
+    assert (table <= 1 + allowed).all(), "a probability is above 1"
+    sums = np.add.reduceat(table, model.atoms.offsets[:-1], axis=0)
+    _close(sums, np.ones_like(sums), 10 * allowed, "the probabilities of a variable's values do not sum to 1")
+    _close(np.exp(model.log_prior).sum(), 1.0, 1e-9, "the prior does not sum to 1")
+    _close(np.bincount(classes, weights=np.exp(model.log_prior)), model.class_prior, 1e-9, "class_prior is another")
+    states, slots = np.array([model.n_states - 1, 0]), np.array([model.atoms.n_slots - 1, 0, 1])
+    _close(model.state_probs(states), table[:, states], allowed, "state_probs does not agree with block")
+    _close(model.rows(slots), table[slots], allowed, "rows does not agree with block")
+    before = model.log_prior.copy()
+    wanted = np.random.default_rng(0).dirichlet(np.ones(model.n_classes))
+    other = model.with_class_prior(wanted)
+    _close(other.class_prior, wanted, 1e-9, "with_class_prior has another prior")
+    _close(other.with_class_prior(model.class_prior).log_prior, model.log_prior, 1e-9, "with_class_prior cannot be undone")
+    _close(model.log_prior, before, 0.0, "with_class_prior changed the model")
+    for one in (model, other):
+        within = one.log_prior - class_log_sums(one.log_prior[None], one.offsets)[0][classes]
+        sums = np.bincount(classes, weights=np.exp(within))
+        _close(sums, np.ones_like(sums), 1e-9, "p(z | y) does not sum to 1")
+
+
+def check_queries(queries: QuerySet, X: Any, *, functions: Any = None) -> None:
+    """Check a query set on some inputs: ranges, single and batch, answers and choices, and its specification."""
+    from infopursuit.queries import KINDS, from_spec
+
+    values, answers = queries.observe(X), queries.answers(X)
+    n = len(values)
+    assert values.dtype == answers.dtype == np.int64, "values and answers must be integers"
+    assert values.shape == (n, len(queries.atoms)), f"observe gives shape {values.shape}"
+    assert answers.shape == (n, len(queries), queries.width), f"answers gives shape {answers.shape}"
+    queries.atoms.check(values)
+    assert (answers < queries.n_cells).all(), "an answer is out of range"
+    unknown = (queries.query_atoms < 0) | (values[:, queries.query_atoms] == UNKNOWN)
+    assert np.array_equal(answers == UNKNOWN, unknown), "an answer is -1 where its variable is known, or the reverse"
+    for i in range(n):
+        assert np.array_equal(queries.observe(X[i : i + 1]), values[i : i + 1]), f"input {i} alone has other values"
+    for q in range(len(queries)):
+        assert np.array_equal(queries.answers_of(values, np.full(n, q)), answers[:, q]), f"query {q} alone differs"
+    assert len(set(queries.names)) == len(queries), "two queries have the same name"
+    for q, query in enumerate(queries):  # type: ignore[var-annotated,arg-type]
+        assert (query.index, query.name) == (q, queries.names[q]), f"query {q} says that it is {query}"
+        assert query.sentence.endswith("?"), f"the sentence {query.sentence!r} is no question"
+        assert len(set(query.choices)) == len(query.choices) == queries.n_answers[q] >= 2, f"choices of query {q}"
+        for index, choice in enumerate(query.choices):
+            answer = queries.to_answer(q, choice)
+            assert answer == queries.to_answer(q, index) == queries.to_answer(q, answer), f"answer {choice!r}"
+        assert queries.to_answer(q, None) is None, "None is no answer"
+        for nonsense in ("nonsense", len(query.choices), -2, 0.5, [0] * (queries.width + 1), {}):
+            try:
+                queries.to_answer(q, nonsense)
+            except ValueError as error:
+                assert repr(nonsense) in str(error), f"the error does not name {nonsense!r}: {error}"
+            else:
+                raise AssertionError(f"{nonsense!r} was taken for an answer to {query.name!r}")
+    for row in answers:
+        for q, cells in enumerate(row):
+            answer = queries.to_answer(q, cells)
+            assert (answer is None) == (cells == UNKNOWN).all(), f"{cells} was read as {answer}"
+            assert isinstance(queries.say_answer(q, answer), str), "an answer has no words"
+    assert queries.answers(X[:0]).shape == (0, len(queries), queries.width), "an empty batch must have no answers"
+    if queries.kind in KINDS:
+        again = from_spec(queries.kind, json.loads(json.dumps(queries.to_spec())), functions=functions)
+        assert type(again) is type(queries), f"its specification makes a {type(again).__name__}"
+        assert again.names == queries.names, "its specification makes other queries"
+        assert np.array_equal(again.answers(X), answers), "its specification makes other answers"
+        assert again.to_spec() == queries.to_spec(), "its specification changes"
+
+
+def check_strategy(pursuit: Pursuit[Any], X: Any, *, seed: int = 0, tolerance: float = TOLERANCE) -> None:
+    """Check what must always hold of a whole strategy, on some inputs X.
+
+    Faithful: what was not asked changes nothing. A function of the history: the same alone, in any batch and in any
+    order, in a session, and when replayed. Prefix-free: no history of an input is the beginning of another's.
+    """
+    rng = np.random.default_rng(seed)
+    values = pursuit.queries.observe(X)
+    whole = pursuit.run_values(values)
+    _close(whole.posteriors.sum(axis=2), np.ones(whole.posteriors.shape[:2]), 1e-6, "a posterior does not sum to 1")
+    order = rng.permutation(len(values))
+    mixed = replace_cache(pursuit).run_values(values[order])
+    for place, i in enumerate(order.tolist()):
+        _same(whole, i, mixed, place, tolerance, "the order of inputs matters")
+    for i in range(len(values)):
+        _same(whole, i, replace_cache(pursuit).run_values(values[i : i + 1]), 0, tolerance, "alone it is another")
+        seen = np.zeros(values.shape[1], dtype=bool)
+        asked = pursuit.queries.query_atoms[whole.queries[i, : whole.length[i]]]
+        seen[asked[asked >= 0]] = True
+        other = values[i].copy()
+        sizes = np.array(pursuit.queries.atoms.sizes)
+        other[~seen] = rng.integers(sizes)[~seen]
+        _same(whole, i, pursuit.run_values(other[None]), 0, tolerance, "what was not asked matters")
+        if whole.stopped_because[i] != "impossible":
+            _close(pursuit.believe(whole.history(i)), whole.posterior[i], tolerance, "replayed, the posterior differs")
+    keys = {tuple(whole.history(i)) for i in range(len(values))}
+    for one in keys:
+        for other_key in keys:
+            assert one == other_key or one != other_key[: len(one)], "one history is the beginning of another"
+    _check_session(pursuit, values[0], whole, tolerance)
+
+
+def replace_cache(pursuit: Pursuit[Any]) -> Pursuit[Any]:
+    """The same pursuit without what it has computed so far."""
+    return replace(pursuit, bindings=type(pursuit.bindings)())
+
+
+# ---- what the checks share ------------------------------------------------------------------------------------------
+
+
+def _check_posterior(found: Any, n: int, n_classes: int, tolerance: float) -> None:
+    assert isinstance(found, Estimate), f"log_posterior gives a {type(found).__name__}; expected an Estimate"
+    assert found.value.shape == (n, n_classes), f"log_posterior has shape {found.value.shape}; expected {(n, n_classes)}"
+    assert found.error.shape == (n, n_classes), f"its errors have shape {found.error.shape}; expected {(n, n_classes)}"
+    assert (found.error[~np.isnan(found.value)] >= 0).all(), "a standard error is negative"
+    rows = ~np.isnan(found.value).any(axis=1)
+    sums = np.exp(found.value[rows]).sum(axis=1)
+    _close(sums, np.ones_like(sums), max(tolerance, 1e-9), "the posterior does not sum to 1")
+
+
+def _check_predictions(belief: Any, b: Any, queries: QuerySet, n: int, tolerance: float) -> None:
+    if hasattr(belief, "log_evidence"):
+        evidence = np.asarray(belief.log_evidence(b))
+        assert evidence.shape == (n,), f"log_evidence has shape {evidence.shape}; expected {(n,)}"
+        assert (evidence <= 1e-6).all(), "p(answers) is above 1"
+    if hasattr(belief, "answer_distribution"):
+        for q in range(min(len(queries), 4)):
+            p = np.asarray(belief.answer_distribution(b, q))
+            expected = (n, int(queries.n_answers[q]))
+            assert p.shape == expected, f"answer_distribution has shape {p.shape}; expected {expected}"
+            assert (p >= -tolerance).all(), "an answer has a negative probability"
+            _close(p.sum(axis=1), np.ones(n), max(tolerance, 1e-6), "the probabilities of the answers do not sum to 1")
+
+
+def _check_session(pursuit: Pursuit[Any], values: IntArray, whole: Any, tolerance: float) -> None:
+    session = pursuit.session()
+    while session.question is not None and whole.stopped_because[0] != "impossible":
+        query = session.question.index
+        assert query == whole.queries[0, len(session.history)], "a session asks another query than a batch"
+        session.answer(pursuit.queries.answers_of(values[None], np.array([query]))[0])
+    if whole.stopped_because[0] != "impossible":
+        _close(session.posterior, whole.posterior[0], tolerance, "a session has another posterior than a batch")
+
+
+def _unasked(asked: IntArray, n_queries: int, rng: np.random.Generator) -> IntArray:
+    """(H,) a random query that each history has not asked yet."""
+    return np.array([rng.choice(np.setdiff1d(np.arange(n_queries), row)) for row in asked], dtype=np.int64)
+
+
+def _random_answers(
+    belief: Any, b: Any, rows: IntArray, query: IntArray, queries: QuerySet, rng: np.random.Generator
+) -> IntArray:
+    """(H, W) answers that are possible where the belief predicts them, else any."""
+    answers = np.full((len(query), queries.width), UNKNOWN, dtype=np.int64)
+    for i, q in enumerate(query.tolist()):
+        real = queries.query_atoms[q] >= 0
+        sizes = queries.n_cells[q][real]
+        if hasattr(belief, "answer_distribution"):
+            p = np.maximum(np.asarray(belief.answer_distribution(b, q))[rows[i]], 0)
+            answers[i, real] = np.unravel_index(rng.choice(len(p), p=p / p.sum()), sizes)
+        else:
+            answers[i, real] = rng.integers(sizes)
+    return answers
+
+
+def _same(one: Any, i: int, two: Any, j: int, tolerance: float, message: str) -> None:
+    """Input i of a trace and input j of another: the same queries, answers and reasons, and nearly the same numbers."""
+    n = one.length[i]
+    assert n == two.length[j], f"{message}: input {i} has {n} and {two.length[j]} queries"
+    for name in ("queries", "answers"):
+        assert np.array_equal(getattr(one, name)[i, :n], getattr(two, name)[j, :n]), f"{message}: {name} of input {i}"
+    assert one.stopped_because[i] == two.stopped_because[j], f"{message}: the stop reason of input {i}"
+    for name, width in (("gains", n), ("posteriors", n + 1)):
+        _close(getattr(one, name)[i, :width], getattr(two, name)[j, :width], tolerance, f"{message}: {name} of input {i}")
+
+
+def _close(found: Any, expected: Any, tolerance: float, message: str) -> None:
+    one, two = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    assert one.shape == two.shape, f"{message} (shapes {one.shape} and {two.shape})"
+    with np.errstate(invalid="ignore"):
+        far = ~((np.abs(one - two) <= tolerance) | (one == two) | (np.isnan(one) & np.isnan(two)))
+    assert not far.any(), f"{message} (by up to {np.abs(one - two)[far].max():.3g})"
