@@ -29,6 +29,7 @@ from infopursuit.novelty import NoveltyReference, StopPoint, choose_novelty_quer
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, max_cost
+from infopursuit.threads import single_threaded
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Likely, Said
 
@@ -310,6 +311,7 @@ class Pursuit(Generic[B]):
 
     # ---- the loop ----------------------------------------------------------------------------------------------------
 
+    @single_threaded()
     def start(self) -> State[B]:
         """The one empty history."""
         belief, _ = self.bindings.bind(self)
@@ -338,6 +340,7 @@ class Pursuit(Generic[B]):
                 return
             state = self.absorb(step.state, branches, step.watch)
 
+    @single_threaded()
     def propose(self, state: State[B]) -> Step[B]:
         """Check every rule, and choose the next query of the histories that go on."""
         n_asked = np.full(len(state), state.histories.n_steps, dtype=np.int64)
@@ -382,6 +385,7 @@ class Pursuit(Generic[B]):
         choice = replace(step.choice, query=query, gain=gain, runner_up=runner_up)
         return replace(step, state=replace(state, stop_point=stop_point), choice=choice, reason=reason)
 
+    @single_threaded()
     def absorb(self, state: State[B], branches: Branches, watch: Watch) -> State[B]:
         """Histories that are longer by one answer. An impossible answer leaves the belief as it was, and is marked."""
         parents, answers, before = branches.parents, branches.answers, state.histories
@@ -463,6 +467,7 @@ class Pursuit(Generic[B]):
             largest=np.where(np.isnan(found.value), 0.0, found.value).max(axis=1, initial=0.0),
         )
 
+    @single_threaded()
     def utilities(self, state: State[B], rows: Any = slice(None)) -> Estimate:
         """(H, Q) the utility of every allowed query after some histories, NaN for the others."""
         wanted = np.zeros(len(state), dtype=bool)
