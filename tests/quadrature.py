@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 import infopursuit as ip
-from infopursuit.models.bodies import MLPBody
-from infopursuit.models.vae import VAE
+from infopursuit.models.architectures import MLPArchitecture
+from infopursuit.models.autoencoder import VAE
 from infopursuit.posteriors import ExactPosterior
 from infopursuit.queries.queryset import QuerySet
 from worlds import Given, World
@@ -26,7 +26,7 @@ REACH = 5.0
 
 def small_vae(sizes, latent_dim=1, *, seed=0, scale=4.0, prior=PRIOR, dtype=torch.float32):
     """A VAE that knows something: biases that are not 0, and a last layer that is ``scale`` times as steep."""
-    model = VAE(sizes, prior, MLPBody((8,), batch_norm=False), latent_dim, seed=seed)
+    model = VAE(sizes, prior, MLPArchitecture((8,), batch_norm=False), latent_dim, seed=seed)
     generator = torch.Generator().manual_seed(seed + 1)
     first, last = (layer for layer in model.decoder.modules() if isinstance(layer, torch.nn.Linear))
     with torch.no_grad():

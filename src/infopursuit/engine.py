@@ -26,7 +26,7 @@ from infopursuit.information.chooser import Chooser, Proposal
 from infopursuit.information.sampled import SampledChooser
 from infopursuit.information.work import Work, check_seconds, work_within
 from infopursuit.models.finite import FiniteModel
-from infopursuit.models.vae import VAE
+from infopursuit.models.autoencoder import VAE
 from infopursuit.posteriors import SMC, Bank, ExactPosterior, FiniteBank, Langevin
 from infopursuit.posteriors.protocol import Posterior
 from infopursuit.posteriors.sampled import SampledPosterior

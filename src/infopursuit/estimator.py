@@ -21,7 +21,7 @@ from infopursuit.models import VAE, FiniteModel, Learner, Sample, empirical, lat
 from infopursuit.models.finite import check_prior
 from infopursuit.models.learning import Empirical, LatentClasses, NaiveBayes
 from infopursuit.models.storing import DTYPES
-from infopursuit.models.vae_learner import VAELearner
+from infopursuit.models.training import VAELearner
 from infopursuit.posteriors import SMC, Bank, Langevin
 from infopursuit.queries import QuerySet
 from infopursuit.queries.missing import is_missing

@@ -14,7 +14,7 @@ from infopursuit.evaluation.pages import section
 from infopursuit.evaluation.recipes import cub as recipe
 from infopursuit.evaluation.recipes.walks import walk
 from infopursuit.models import Sample, TableModel, naive_bayes
-from infopursuit.models.borrowing import Borrowing, drawn_towards, expected
+from benchmarks.recipes.borrowing import Borrowing, drawn_towards, expected
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 
 

@@ -17,7 +17,7 @@ from infopursuit.evaluation.recipes import huffpost as recipe
 from infopursuit.evaluation.recipes.presence_network import fit_presence_network
 from infopursuit.evaluation.recipes.word_models import FAMILIES, LOG_ODDS, all_answers, in_memory
 from infopursuit.models import Sample, naive_bayes
-from infopursuit.models.log_odds import fit_log_odds
+from benchmarks.recipes.log_odds import fit_log_odds
 from infopursuit.stopping import MaxQueries
 from infopursuit.types import Atoms
 

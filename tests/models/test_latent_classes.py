@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from infopursuit.models import Sample
-from infopursuit.models.latent_classes import fit_latent_classes
+from infopursuit.models.table import fit_latent_classes
 from infopursuit.types import Atoms
 
 KINDS = np.array([[0.95, 0.9, 0.9, 0.1, 0.05, 0.1, 0.9, 0.1], [0.1, 0.05, 0.1, 0.9, 0.9, 0.95, 0.1, 0.9]])

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.models import VAE, Blur, ConvBody, MLPBody
-from infopursuit.models.aggregate import AggregateVAE, aggregate
-from infopursuit.models.soften import SoftVAE, soften
-from infopursuit.models.vae import log_normal
+from infopursuit.models import VAE, Blur, ConvArchitecture, MLPArchitecture
+from infopursuit.models.autoencoder import AggregateVAE, SoftVAE, aggregate, log_normal, soften
 
 
 @pytest.fixture
@@ -20,7 +18,7 @@ def images():
 
 @pytest.fixture
 def vae():
-    return VAE((2,) * 64, [0.5, 0.3, 0.2], ConvBody((8, 8), (4, 8), 16), latent_dim=3, seed=1)
+    return VAE((2,) * 64, [0.5, 0.3, 0.2], ConvArchitecture((8, 8), (4, 8), 16), latent_dim=3, seed=1)
 
 
 def test_the_aggregate_prior_is_the_mixture_of_the_encoded_examples(vae, images):
@@ -111,4 +109,4 @@ def test_softening_has_gradients_and_keeps_its_kind(vae, images):
 
 def test_only_images_can_be_softened():
     with pytest.raises(ValueError, match="only images can be blurred"):
-        soften(VAE((2, 2), [0.5, 0.5], MLPBody((4,)), 2), Blur())
+        soften(VAE((2, 2), [0.5, 0.5], MLPArchitecture((4,)), 2), Blur())

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 import infopursuit as ip
 from infopursuit.models import TableModel
@@ -79,8 +78,8 @@ def test_a_prior_that_is_almost_one_is_made_one():
 
 
 def test_dtype():
-    assert TableModel([0.5, 0.5], None, [[0.9], [0.1]]).dtype == torch.float64
-    assert TableModel([0.5, 0.5], None, [[0.9], [0.1]], dtype=torch.float32).dtype == torch.float32
+    assert TableModel([0.5, 0.5], None, [[0.9], [0.1]]).dtype == np.float64
+    assert TableModel([0.5, 0.5], None, [[0.9], [0.1]], dtype=np.float32).dtype == np.float32
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from torch import Tensor
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.sufficiency import posteriors_after
 from infopursuit.models.finite import FiniteModel, class_log_sums
-from infopursuit.models.vae import log_evidence
+from infopursuit.models.autoencoder import log_evidence
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray

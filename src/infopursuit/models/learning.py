@@ -1,25 +1,23 @@
 """Learners: recipes that make a model from a sample. Those with open settings list the candidates to choose from.
 
-Finite models are here; `vae_learner` trains a `VAE`.
+Finite models are here; `training` has the learner of a `VAE`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import torch
 
-from infopursuit.models.empirical import MISSING, EmpiricalModel
+from infopursuit.models.empirical import BLURS, FLIPS, MISSING, Blur, EmpiricalModel, Flip, Smoothing
 from infopursuit.models.finite import FiniteModel
-from infopursuit.models.latent_classes import fit_latent_classes
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Blur, Flip, Smoothing, blur_options
-from infopursuit.models.table import TableModel
-from infopursuit.models.vae import VAE
-from infopursuit.types import Atoms
+from infopursuit.models.table import TableModel, fit_latent_classes
+
+if TYPE_CHECKING:
+    from infopursuit.models.autoencoder import VAE
 
 TABLE_WORK = 2e10
 """Multiplications that fitting one mixture may take before it is left out of the candidates."""
@@ -46,7 +44,7 @@ class NaiveBayes:
 
     def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> FiniteModel:
         table = sample.marginals(1.0 if self.smoothing is None else self.smoothing)
-        return table_from_slots(sample.atoms, sample.class_prior, np.ones((sample.n_classes, 1)), table[:, None])
+        return TableModel.from_slots(sample.atoms, sample.class_prior, np.ones((sample.n_classes, 1)), table[:, None])
 
     def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> list[Learner]:
         options = (0.1, 0.5, 2.0, 8.0) if self.smoothing is None else (self.smoothing,)
@@ -63,7 +61,7 @@ class LatentClasses:
     def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> FiniteModel:
         n_latents = 4 if self.n_latents is None else self.n_latents
         latent, table = fit_latent_classes(sample, n_latents, self.smoothing, seed)
-        return table_from_slots(sample.atoms, sample.class_prior, latent, table)
+        return TableModel.from_slots(sample.atoms, sample.class_prior, latent, table)
 
     def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> list[Learner]:
         if self.n_latents is not None:
@@ -95,14 +93,15 @@ class Empirical:
         if max(sample.atoms.sizes) >= MISSING:
             return []
         kind = self._kind(shape)
+        options: tuple[Smoothing, ...] = BLURS if kind == "blur" else FLIPS
         # a probability for each pixel and scale, or the values themselves twice; and a few numbers for each state
-        scales = max(b.n_scales for b in blur_options()) if kind == "blur" else max(map(len, Flip.OPTIONS))
+        scales = max(option.n_scales for option in options)
         each = (4 * scales + 1 if kind == "blur" else 2) * len(sample.atoms) + 48 * scales
         if len(sample) * each > EMPIRICAL_BYTES:
             return []
-        if kind == "blur":
-            return [replace(self, smoothing=replace(option, shape=shape)) for option in blur_options()]
-        return [replace(self, smoothing=Flip(rates)) for rates in Flip.OPTIONS]
+        return [
+            replace(self, smoothing=replace(each, shape=shape) if isinstance(each, Blur) else each) for each in options
+        ]
 
     def _kind(self, shape: tuple[int, int] | None) -> str:
         if self.smoothing == "auto":
@@ -147,11 +146,3 @@ def empirical(smoothing: Smoothing | str = "auto") -> Empirical:
     if not isinstance(smoothing, (Blur, Flip)) and smoothing != "blur":
         learner._kind(None)
     return learner
-
-
-def table_from_slots(atoms: Atoms, prior: np.ndarray, latent: np.ndarray, table: np.ndarray) -> TableModel:
-    """A `TableModel` from (C, Z, L) probabilities laid end to end."""
-    probs = np.zeros((*table.shape[:2], len(atoms), max(atoms.sizes)))
-    present = atoms.slots >= 0
-    probs[:, :, present] = table
-    return TableModel(prior, latent, probs, sizes=atoms.sizes, dtype=torch.float64)

@@ -1,5 +1,4 @@
-"""Labelled atom values to learn from: distinct rows with weights, so that repeating a row is the same as weighting
-it."""
+"""`Sample`: labelled atom values to learn from, distinct rows with weights."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ import numpy as np
 
 from infopursuit.types import UNKNOWN, Atoms, FloatArray, IntArray
 
-HEAVIEST = 1e12
-"""Of all weights of a row; a float64 has fifteen digits."""
+MAX_WEIGHT = 1e12
+"""A larger row weight would round away the others: a float64 has fifteen digits."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,9 @@ class Sample:
         weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
         if weights.shape != (len(values),) or not np.isfinite(weights).all() or (weights < 0).any():
             raise ValueError(f"weights must be {len(values)} numbers, none negative; got shape {weights.shape}")
-        if weights.max(initial=0.0) > HEAVIEST:
+        if weights.max(initial=0.0) > MAX_WEIGHT:
             raise ValueError(
-                f"weights has {weights.max():g}; give weights up to {HEAVIEST:g}, since beside a larger one all others "
+                f"weights has {weights.max():g}; give weights up to {MAX_WEIGHT:g}, since beside a larger one all others "
                 f"would be rounded away"
             )
         used = weights > 0

@@ -1,7 +1,7 @@
-"""Training a `VAE`: mini-batches, a schedule, a validation part, checkpoints from which it goes on as if never stopped.
+"""Training a `VAE`: mini-batches, a learning rate schedule, validation, augmentation, checkpoints, and the learner `vae`.
 
 Everything that is drawn in a step is drawn from (seed, step), so a checkpoint needs no generator states: weights,
-moments and the number of the step are the whole state.
+moments and the number of the step are the whole state, and training goes on from one as if never stopped.
 """
 
 from __future__ import annotations
@@ -12,23 +12,75 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import safetensors.torch
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
+from torch.nn import functional as F
 
 from infopursuit.files import sweep_leftovers, write_atomically
-from infopursuit.models.augmentation import Moves
-from infopursuit.models.vae import VAE, drawn_normal, log_evidence
+from infopursuit.models.architectures import Architecture, ConvArchitecture, MLPArchitecture, PaperArchitecture
+from infopursuit.models.autoencoder import VAE, log_evidence, standard_normal
+from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
-from infopursuit.types import IntArray
+from infopursuit.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
+
+SMALL = 5_000
+"""Rows up to which a sample is small: narrow layers, small batches, and as many epochs as make enough steps."""
+MIN_SIDE = 8
+"""Images with a shorter side have too little to convolve."""
+MIN_STEPS = {"table": 600, "image": 2_000}
+MIN_EPOCHS = {"table": 20, "image": 30}
+MAX_ROWS = 2**22
+"""Repeated rows are drawn in proportion to their weights beyond this number."""
+
+
+@dataclass(frozen=True)
+class RandomAffine:
+    """Random affine augmentation: random shifts, rotations and changes of size of black and white images.
+
+    shift: pixels, to each side. rotation: degrees, to each side. scale: share by which an image grows or shrinks.
+    """
+
+    shift: float = 1.0
+    rotation: float = 10.0
+    scale: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"{name}={value} must be 0 or more")
+        if self.scale >= 1:
+            raise ValueError(f"scale={self.scale} must be below 1")
+
+    def to_spec(self) -> dict[str, Any]:
+        """The settings as JSON data."""
+        return asdict(self)
+
+    def apply(self, values: Tensor, shape: tuple[int, int], generator: torch.Generator) -> Tensor:
+        """(B, rows * columns) pixels 0, 1 or -1 (unknown, which stays where it is) -> the same, transformed."""
+        n = len(values)
+        draws = 2 * torch.rand((n, 4), generator=generator) - 1
+        angle = draws[:, 0] * math.radians(self.rotation)
+        size = 1 + draws[:, 1] * self.scale
+        rows, columns = shape
+        cos, sin = angle.cos() / size, angle.sin() / size
+        theta = torch.zeros((n, 2, 3))
+        theta[:, 0, 0], theta[:, 0, 1] = cos, -sin * rows / columns
+        theta[:, 1, 0], theta[:, 1, 1] = sin * columns / rows, cos
+        theta[:, 0, 2], theta[:, 1, 2] = draws[:, 2] * 2 * self.shift / columns, draws[:, 3] * 2 * self.shift / rows
+        images = values.reshape(n, 1, rows, columns)
+        grid = F.affine_grid(theta, [n, 1, rows, columns], align_corners=False)
+        moved = F.grid_sample((images == 1).to(torch.float32), grid, align_corners=False)
+        lit = (moved > 0.5).to(values.dtype).flatten(1)
+        return torch.where(values < 0, values, lit)
 
 
 @dataclass(frozen=True)
@@ -37,8 +89,7 @@ class Training:
 
     beta: weight of the divergence from the prior. learning_rate: the highest; it rises over the first tenth and falls
     to nothing at the end. validation: share of the rows that are held out. patience: epochs without a better
-    validation loss before it stops. moves: slightly moved images as further examples. every: seconds between
-    checkpoints.
+    validation loss before it stops. augmentation: of images, anew in every epoch. checkpoint_every: seconds.
     """
 
     epochs: int = 30
@@ -47,9 +98,9 @@ class Training:
     beta: float = 1.0
     validation: float = 0.05
     patience: int = 10
-    moves: Moves | None = None
+    augmentation: RandomAffine | None = None
     seed: int = 0
-    every: float = 60.0
+    checkpoint_every: float = 60.0
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
@@ -61,8 +112,8 @@ class Training:
                 f"learning_rate={self.learning_rate} must be positive, beta={self.beta} not negative, and "
                 f"validation={self.validation} a share from 0 to below 1"
             )
-        if not self.every >= 0:
-            raise ValueError(f"every={self.every} must be a number of seconds, 0 or more")
+        if not self.checkpoint_every >= 0:
+            raise ValueError(f"checkpoint_every={self.checkpoint_every} must be a number of seconds, 0 or more")
 
 
 @dataclass(frozen=True)
@@ -89,7 +140,7 @@ class _State:
     best: dict[str, Tensor]
 
 
-class NotTheSameTraining(ValueError):
+class CheckpointMismatch(ValueError):
     """A checkpoint that belongs to other data or other settings."""
 
 
@@ -148,7 +199,7 @@ def train(
                 _finish_epoch(model, values, labels, held_out, training, state, per_epoch, time.monotonic() - started)
                 started = time.monotonic()
                 say(_told(state.history[-1], training.epochs))
-            if file is not None and (state.step == total or time.monotonic() - saved >= training.every):
+            if file is not None and (state.step == total or time.monotonic() - saved >= training.checkpoint_every):
                 _write(file, name, networks, optimizer, state)
                 saved = time.monotonic()
     if state.best:
@@ -176,9 +227,9 @@ def _step(
 ) -> float:
     generator = torch.Generator().manual_seed(_mix(training.seed, step))
     x = torch.as_tensor(model.atoms.check(values, "a mini-batch of values"))
-    if training.moves is not None:
-        x = training.moves.apply(x, model.body.shape, generator)  # type: ignore[attr-defined]
-    noise = drawn_normal((len(x), model.latent_dim), generator).to(model.dtype)
+    if training.augmentation is not None:
+        x = training.augmentation.apply(x, model.architecture.shape, generator)  # type: ignore[attr-defined]
+    noise = standard_normal((len(x), model.latent_dim), generator).to(model.dtype)
     x, y = x.to(model.device), torch.as_tensor(labels, device=model.device)
     loss = negative_elbo(model, x, y, noise.to(model.device), training.beta).mean()
     optimizer.zero_grad(set_to_none=True)
@@ -213,18 +264,18 @@ def _finish_epoch(
 
 @torch.no_grad()
 def validate(
-    model: VAE, values: Any, labels: IntArray, rows: IntArray, beta: float = 1.0, most: int = 1000
+    model: VAE, values: Any, labels: IntArray, rows: IntArray, beta: float = 1.0, max_rows: int = 1000
 ) -> tuple[float, float]:
-    """Mean negative ELBO on some rows, its divergence weighted as in training, and MAP accuracy on at most ``most`` of
-    them."""
+    """Mean negative ELBO on some rows, its divergence weighted as in training, and MAP accuracy on at most ``max_rows``
+    of them."""
     total = 0.0
     for start in range(0, len(rows), 500):
         some = rows[start : start + 500]
         generator = torch.Generator().manual_seed(start)
-        noise = drawn_normal((len(some), model.latent_dim), generator).to(device=model.device, dtype=model.dtype)
+        noise = standard_normal((len(some), model.latent_dim), generator).to(device=model.device, dtype=model.dtype)
         x = torch.as_tensor(model.atoms.check(values[some], "a mini-batch of values"), device=model.device)
         total += float(negative_elbo(model, x, torch.as_tensor(labels[some], device=model.device), noise, beta).sum())
-    few = rows[:most] if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+    few = rows if len(rows) <= max_rows else rows[np.linspace(0, len(rows) - 1, max_rows).astype(int)]
     guessed = log_evidence(model, values[few], n_draws=2).argmax(axis=1)
     return total / len(rows), float((guessed == labels[few]).mean())
 
@@ -260,7 +311,7 @@ def _read(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.opt
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"checkpoint={str(file)!r} cannot be read ({error}); remove it to begin anew") from None
     if facts["training"] != name:
-        raise NotTheSameTraining(
+        raise CheckpointMismatch(
             f"checkpoint={str(file)!r} belongs to other data or other settings; remove it, or give another file"
         )
     networks.load_state_dict(_part(tensors, "now."))
@@ -285,8 +336,14 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 def _fingerprint(model: VAE, values: Any, labels: IntArray, training: Training) -> str:
     """A name for data, settings and first weights: a checkpoint of another training must not be taken up."""
-    settings = asdict(replace(training, every=0.0))
-    described = [settings, model.body.to_spec(), model.latent_dim, list(model.atoms.sizes), list(model.class_prior)]
+    settings = asdict(replace(training, checkpoint_every=0.0))
+    described = [
+        settings,
+        model.architecture.to_spec(),
+        model.latent_dim,
+        list(model.atoms.sizes),
+        list(model.class_prior),
+    ]
     digest = hashlib.sha256(json.dumps(described, default=lambda number: number.item()).encode())
     weights = {name: tensor.contiguous().cpu() for name, tensor in model.networks.state_dict().items()}
     digest.update(safetensors.torch.save(weights))
@@ -312,8 +369,8 @@ def _check_data(model: VAE, values: Any, labels: Any, training: Training) -> Int
         raise ValueError(f"labels must be two or more class numbers from 0 to {model.n_classes - 1}")
     if round(training.validation * len(whole)) == len(whole):
         raise ValueError(f"validation={training.validation} leaves none of {len(whole)} rows to train on; lower it")
-    if training.moves is not None and not hasattr(model.body, "shape"):
-        raise ValueError("moves need images: a body with a shape, such as ConvBody((28, 28))")
+    if training.augmentation is not None and not hasattr(model.architecture, "shape"):
+        raise ValueError("augmentation needs images: an architecture with a shape, such as ConvArchitecture((28, 28))")
     return whole
 
 
@@ -334,3 +391,145 @@ def _told(epoch: Epoch, total: int) -> str:
         f"epoch {epoch.epoch} of {total}: -ELBO {epoch.train_loss:.2f} training, {epoch.validation_loss:.2f} "
         f"validation, MAP {100 * epoch.validation_accuracy:.2f} % ({epoch.seconds:.0f} s)"
     )
+
+
+# ---- the learner -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class VAELearner:
+    """Trains a conditional variational autoencoder; see `vae`."""
+
+    ARCHITECTURES: ClassVar[tuple[str, ...]] = ("auto", "conv", "mlp", "paper")
+
+    architecture: Architecture | str = "auto"
+    latent_dim: int | None = None
+    training: Training | None = None
+    checkpoint: Any = None
+    device: Any = field(default=None, compare=False)
+    progress: bool | None = field(default=None, compare=False)
+
+    def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> VAE:
+        """The trained model; the seed of the training is added to ``seed``."""
+        rows = repeat_by_weight(sample.weights, seed)
+        architecture = self.choose_architecture(sample, shape)
+        image = hasattr(architecture, "shape")
+        # half as many latents as atoms: with more, a latent could copy a row, and the label would hardly be used
+        latent_dim = self.latent_dim or (20 if image else min(10, max(2, len(sample.atoms) // 2)))
+        training = self.training or default_training(len(rows), sample.n_classes, getattr(architecture, "shape", None))
+        model = VAE(sample.atoms.sizes, sample.class_prior, architecture, latent_dim, seed=seed)
+        trained, _ = train(
+            model if self.device is None else model.to(self.device),
+            _Rows(sample.values, rows),
+            sample.labels[rows],
+            replace(training, seed=training.seed + seed),
+            checkpoint=self.checkpoint,
+            progress=self.progress,
+        )
+        return trained
+
+    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> list[VAELearner]:
+        """Itself: a training is too long to try several settings unasked."""
+        return [self]
+
+    def choose_architecture(self, sample: Sample, shape: tuple[int, int] | None) -> Architecture:
+        """The architecture that was given, or the one that suits the atoms."""
+        if not isinstance(self.architecture, str):
+            return self.architecture
+        if self.architecture == "auto":
+            binary = set(sample.atoms.sizes) == {2}
+            kind = "conv" if shape is not None and min(shape) >= MIN_SIDE and binary else "mlp"
+        else:
+            kind = self.architecture
+        if kind == "mlp":
+            return MLPArchitecture() if sample.weights.sum() > SMALL else MLPArchitecture((64, 32))
+        if shape is None:
+            raise ValueError(
+                f"architecture={self.architecture!r} needs patch queries: only pixels of an image can be convolved; use 'mlp'"
+            )
+        return ConvArchitecture(shape) if kind == "conv" else PaperArchitecture(shape)
+
+
+def vae(
+    architecture: Architecture | str = "auto",
+    latent_dim: int | None = None,
+    training: Training | None = None,
+    *,
+    checkpoint: Any = None,
+    device: Any = None,
+    progress: bool | None = None,
+) -> VAELearner:
+    """The paper's conditional VAE, trained on the rows.
+
+    ``architecture``: "auto" takes "conv" for images with sides of 8 pixels or more and "mlp" for anything else; "paper" is the
+    published one for 28 x 28 pixels; or a `ConvArchitecture`, `MLPArchitecture` or `PaperArchitecture` with settings of your own.
+    ``latent_dim``: 20 for images, up to 10 for tables. ``training``: a `Training`; otherwise one of some seconds for a
+    table of a few hundred rows, of minutes for a thousand images, and of 30 epochs for large sets of images.
+    ``checkpoint``: a file from which an interrupted training goes on. ``progress``: True shows it even where no
+    terminal is.
+    """
+    if isinstance(architecture, str):
+        if architecture not in VAELearner.ARCHITECTURES:
+            raise ValueError(
+                f"architecture={architecture!r}; expected one of {', '.join(map(repr, VAELearner.ARCHITECTURES))}, or an architecture"
+            )
+    elif isinstance(architecture, type) or not (hasattr(architecture, "build") and hasattr(architecture, "to_spec")):
+        raise ValueError(
+            f"architecture={architecture!r}; expected 'auto', or an architecture such as ip.models.MLPArchitecture((64, 32))"
+        )
+    if latent_dim is not None and (isinstance(latent_dim, bool) or latent_dim < 1 or int(latent_dim) != latent_dim):
+        raise ValueError(f"latent_dim={latent_dim!r} must be a whole number, 1 or more, or None")
+    if training is not None and not isinstance(training, Training):
+        raise ValueError(f"training={training!r}; expected settings such as ip.models.Training(epochs=30), or None")
+    return VAELearner(architecture, latent_dim, training, checkpoint, device, progress)
+
+
+def default_training(n: int, n_classes: int, shape: tuple[int, int] | None) -> Training:
+    """Settings for n rows: of a table, or of images of a shape.
+
+    Small data make few steps in an epoch, so that they get more epochs. Some rows are held out to find the best one,
+    unless there are so few that a class could be left without any.
+    """
+    kind, small = ("table" if shape is None else "image"), n <= SMALL
+    batch_size = 128 if not small else 32 if shape is None else 64
+    validation = 0.0 if n < max(40, 5 * n_classes) else 0.1 if small else 0.05
+    epochs = max(MIN_EPOCHS[kind], math.ceil(MIN_STEPS[kind] / math.ceil((1 - validation) * n / batch_size)))
+    return Training(
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=5e-3 if small and shape is None else 2e-3,
+        validation=validation,
+        patience=max(10, epochs // 4),
+        # a pixel is little in an image of 28 x 28 and much in one of 8 x 8
+        augmentation=None if shape is None else RandomAffine(shift=min(1.0, min(shape) / 14)),
+    )
+
+
+def repeat_by_weight(weights: FloatArray, seed: int = 0) -> IntArray:
+    """(n,) row numbers, each as often as its weight says: exactly where weights are whole, otherwise one time more or
+    less by chance, right on average.
+
+    >>> repeat_by_weight(np.array([1.0, 3.0, 2.0])).tolist()
+    [0, 1, 1, 1, 2, 2]
+    """
+    whole = weights.round()
+    if np.abs(weights - whole).max() < 1e-9 and whole.sum() <= MAX_ROWS:
+        return np.repeat(np.arange(len(weights)), whole.astype(np.int64))
+    n = max(len(weights), min(round(float(weights.sum())), MAX_ROWS))
+    shift = float(torch.rand(1, generator=torch.Generator().manual_seed(seed), dtype=torch.float64))
+    # systematic resampling: points at equal distances on the weights laid end to end
+    ends = np.cumsum(weights) / weights.sum()
+    return np.minimum(np.searchsorted(ends, (np.arange(n) + shift) / n, side="right"), len(weights) - 1)
+
+
+class _Rows:
+    """Rows of a table, some of them several times, without a copy of any."""
+
+    ndim = 2
+
+    def __init__(self, values: IntArray, rows: IntArray) -> None:
+        self._values, self._rows = values, rows
+        self.shape = (len(rows), values.shape[1])
+
+    def __getitem__(self, index: Any) -> IntArray:
+        return np.asarray(self._values[self._rows[index]])

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.models.finite import class_log_sums, segments
-from infopursuit.models.vae import VAE
+from infopursuit.models.autoencoder import VAE
 from infopursuit.posteriors.bank import BLOCK, MANY, BankPosterior
 from infopursuit.posteriors.cloud import Cloud, Own, SampledBelief, stratified_prior
 from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance, weight_ess

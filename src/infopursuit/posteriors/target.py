@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.vae import VAE
+from infopursuit.models.autoencoder import VAE
 from infopursuit.posteriors.chains import LogDensity
 from infopursuit.posteriors.cloud import LEAST
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.models.finite import FiniteModel
-from infopursuit.models.vae import VAE
+from infopursuit.models.autoencoder import VAE
 from infopursuit.types import Atoms, FloatArray, IntArray
 
 AT_A_TIME = 512

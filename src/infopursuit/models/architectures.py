@@ -1,4 +1,4 @@
-"""Bodies of a variational autoencoder: the networks between atoms and latents.
+"""Architectures of a variational autoencoder: the networks between atoms and latents.
 
 An encoder takes what is seen of the atoms (``F`` numbers for an input, see `Features`) and a label (one-hot) to the
 mean and log standard deviation of a Gaussian over latents; a decoder takes latents and labels to ``F`` logits.
@@ -19,14 +19,8 @@ from torch.nn import functional as F
 
 from infopursuit.types import UNKNOWN, Atoms
 
-LARGEST_LOG_STD, LEAST_LOG_STD = 2.0, -7.0
+MAX_LOG_STD, MIN_LOG_STD = 2.0, -7.0
 """Bounds of an encoder's log standard deviation, so that a strange input cannot overflow."""
-
-
-class Encoder(Protocol):
-    """(B, F) atoms and (B, C) labels to (B, D) means and log standard deviations of the latents."""
-
-    def __call__(self, features: Tensor, label: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
 @dataclass(frozen=True)
@@ -97,7 +91,7 @@ class Features:
         return torch.where(known, self.slot_log_probs(logits).gather(1, slots), 0.0).sum(1)
 
 
-class Body(Protocol):
+class Architecture(Protocol):
     """Settings from which the two networks are built."""
 
     kind: ClassVar[str]
@@ -123,12 +117,8 @@ class Heads(nn.Module):
         )
 
     def forward(self, features: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-        return self.join(self.trunk(features), label)
-
-    def join(self, seen: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-        """The part after the trunk, which does not depend on the label: one pass of the trunk serves all labels."""
-        joint = torch.cat([seen, self.label(label)], dim=1)
-        return self.mean(joint), self.log_std(joint).clamp(LEAST_LOG_STD, LARGEST_LOG_STD)
+        joint = torch.cat([self.trunk(features), self.label(label)], dim=1)
+        return self.mean(joint), self.log_std(joint).clamp(MIN_LOG_STD, MAX_LOG_STD)
 
 
 class PerClass(nn.Module):
@@ -154,18 +144,12 @@ class ClassHeads(nn.Module):
 
     def __init__(self, trunk: nn.Module, n_classes: int, width: int, latent_dim: int) -> None:
         super().__init__()
-        self.trunk, self.mean, self.log_std = (
-            trunk,
-            PerClass(n_classes, width, latent_dim),
-            PerClass(n_classes, width, latent_dim),
-        )
+        self.trunk = trunk
+        self.mean, self.log_std = (PerClass(n_classes, width, latent_dim) for _ in range(2))
 
     def forward(self, features: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-        return self.join(self.trunk(features), label)
-
-    def join(self, seen: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-        """The part after the trunk, which does not depend on the label: one pass of the trunk serves all labels."""
-        return self.mean(seen, label), self.log_std(seen, label).clamp(LEAST_LOG_STD, LARGEST_LOG_STD)
+        seen = self.trunk(features)
+        return self.mean(seen, label), self.log_std(seen, label).clamp(MIN_LOG_STD, MAX_LOG_STD)
 
 
 class ClassDecoder(nn.Module):
@@ -222,7 +206,7 @@ class Mean(nn.Module):
 
 
 @dataclass(frozen=True)
-class MLPBody:
+class MLPArchitecture:
     """Layers of plain neurons, for any atoms; the paper's for words and attributes has widths 512, 128 and batch
     norm."""
 
@@ -254,8 +238,8 @@ class MLPBody:
 
 
 @dataclass(frozen=True)
-class ConvBody:
-    """A lean convolutional body for images of any size.
+class ConvArchitecture:
+    """A lean convolutional architecture for images of any size.
 
     It trades resolution for channels (blocks of 2 x 2 pixels become four channels), where convolutions are wide and
     few: what two cores do well. ``channels`` at a half and at a quarter of the resolution.
@@ -311,8 +295,8 @@ class ConvBody:
 
 
 @dataclass(frozen=True)
-class PaperBody:
-    """The convolutional body of the paper's published code, for images of 28 x 28 pixels.
+class PaperArchitecture:
+    """The convolutional architecture of the paper's published code, for images of 28 x 28 pixels.
 
     About ten minutes an epoch of 60,000 images on two cores.
     """
@@ -323,7 +307,9 @@ class PaperBody:
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
         _check_shape(self.shape, features)
         if tuple(self.shape) != (28, 28):
-            raise ValueError(f"body='paper' takes images of 28 x 28 pixels, got {self.shape}; use body='conv'")
+            raise ValueError(
+                f"architecture='paper' takes images of 28 x 28 pixels, got {self.shape}; use architecture='conv'"
+            )
         act = nn.LeakyReLU(0.3)
         down: list[nn.Module] = [Plane(self.shape)]
         for i, (before, after) in enumerate([(1, 32), (32, 64), (64, 128), (128, 256)]):
@@ -374,14 +360,14 @@ def initialise(network: nn.Module, generator: torch.Generator) -> nn.Module:
     return network
 
 
-def body_from_spec(spec: dict[str, Any]) -> Body:
-    """The body whose settings these are."""
-    kinds: dict[str, Any] = {cls.kind: cls for cls in (MLPBody, ConvBody, PaperBody)}
+def architecture_from_spec(spec: dict[str, Any]) -> Architecture:
+    """The architecture whose settings these are."""
+    kinds: dict[str, Any] = {cls.kind: cls for cls in (MLPArchitecture, ConvArchitecture, PaperArchitecture)}
     if spec.get("kind") not in kinds:
-        raise ValueError(f"{spec.get('kind')!r} is no body; expected one of {sorted(kinds)}")
+        raise ValueError(f"{spec.get('kind')!r} is no architecture; expected one of {sorted(kinds)}")
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in spec.items() if k != "kind"}
-    body: Body = kinds[spec["kind"]](**settings)
-    return body
+    architecture: Architecture = kinds[spec["kind"]](**settings)
+    return architecture
 
 
 def _check_counts(name: str, counts: tuple[int, ...], n: int | None = None) -> None:
@@ -392,6 +378,6 @@ def _check_counts(name: str, counts: tuple[int, ...], n: int | None = None) -> N
 def _check_shape(shape: tuple[int, int], features: Features) -> None:
     if shape[0] * shape[1] != len(features.atoms) or not features.binary:
         raise ValueError(
-            f"a convolutional body of shape {shape} needs {shape[0] * shape[1]} black and white pixels; "
-            f"got {len(features.atoms)} atoms with up to {max(features.atoms.sizes)} values; use body='mlp'"
+            f"a convolutional architecture of shape {shape} needs {shape[0] * shape[1]} black and white pixels; "
+            f"got {len(features.atoms)} atoms with up to {max(features.atoms.sizes)} values; use architecture='mlp'"
         )

@@ -9,11 +9,11 @@ import pytest
 import torch
 from scipy.special import logsumexp
 
-from infopursuit.models.bodies import ConvBody, MLPBody
+from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
+from infopursuit.models.autoencoder import VAE, log_evidence, log_normal
 from infopursuit.models.training import Training, train
-from infopursuit.models.vae import VAE, log_evidence, log_normal
 
-module = importlib.import_module("infopursuit.models.vae")  # the learner of the package has the same name
+module = importlib.import_module("infopursuit.models.autoencoder")
 SIZES = (2, 3, 2, 2, 4, 2)
 PRIOR = [0.5, 0.3, 0.2]
 
@@ -38,7 +38,7 @@ def rows(n=40, seed=0, sizes=SIZES, unknown=0.2):
 
 def normed(trained):
     """A VAE whose batch norms have statistics that are not 0 and 1."""
-    model = VAE(SIZES, PRIOR, MLPBody((16, 8)), latent_dim=2, seed=1)
+    model = VAE(SIZES, PRIOR, MLPArchitecture((16, 8)), latent_dim=2, seed=1)
     if trained:
         return train(model, *rows(), Training(epochs=2, batch_size=8))[0]
     for layer in model.networks.modules():
@@ -91,7 +91,7 @@ def test_trap_7_the_measure_sees_batch_norm_that_is_left_in_training():
 
 def small():
     """Two latents, six atoms, three classes; an encoder whose spread depends much on the class, and is wide enough."""
-    model = VAE(SIZES, PRIOR, MLPBody((8,), batch_norm=False), latent_dim=2, seed=3).to(dtype=torch.float64)
+    model = VAE(SIZES, PRIOR, MLPArchitecture((8,), batch_norm=False), latent_dim=2, seed=3).to(dtype=torch.float64)
     with torch.no_grad():
         model.encoder.mean.weight.mul_(0.2)
         model.encoder.log_std.weight.mul_(0.1)
@@ -196,7 +196,7 @@ def test_the_seed_determines_the_evidence():
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, bool, np.float64])
 def test_the_number_type_of_the_values_does_not_matter(kind):
-    model = VAE((2,) * 5, [0.5, 0.5], MLPBody((4,)), 2)
+    model = VAE((2,) * 5, [0.5, 0.5], MLPArchitecture((4,)), 2)
     values = np.random.default_rng(0).integers(0, 2, (6, 5))
     given = values.astype(kind)
     given.flags.writeable = False  # as a file that is mapped into memory
@@ -229,7 +229,7 @@ def test_the_prior_of_latents_is_standard_normal_whatever_the_label():
 
 def test_a_new_model_is_a_function_of_its_seed():
     before, numbers = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    first, again, other = (VAE(SIZES, PRIOR, MLPBody((8,)), 2, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (VAE(SIZES, PRIOR, MLPArchitecture((8,)), 2, seed=seed) for seed in (0, 0, 1))
     assert same(weights_of(first), weights_of(again))
     assert not same(weights_of(first), weights_of(other))
     assert torch.equal(torch.get_rng_state(), before)  # layers draw their first weights when they are made
@@ -250,7 +250,7 @@ def test_another_prior_leaves_the_original_and_moves_the_evidence_only():
 
 
 def test_another_number_type_leaves_the_original():
-    model = VAE(SIZES, PRIOR, MLPBody((8,)), 2)
+    model = VAE(SIZES, PRIOR, MLPArchitecture((8,)), 2)
     before = weights_of(model)
     other = model.to(dtype=torch.float64)
     assert (model.dtype, other.dtype) == (torch.float32, torch.float64)
@@ -266,7 +266,7 @@ def test_another_number_type_leaves_the_original():
 
 
 def test_a_copy_is_a_copy():
-    model = VAE(SIZES, PRIOR, MLPBody((8,)), 2)
+    model = VAE(SIZES, PRIOR, MLPArchitecture((8,)), 2)
     before = weights_of(model)
     other = model.to()
     assert same(before, weights_of(other))
@@ -279,14 +279,14 @@ def test_a_copy_is_a_copy():
 @pytest.mark.parametrize(
     ("make", "word"),
     [
-        (lambda: VAE((), PRIOR, MLPBody((4,))), "sizes is empty"),
-        (lambda: VAE((2, 1), PRIOR, MLPBody((4,))), "sizes[1] is 1; an atom needs at least two values"),
-        (lambda: VAE(SIZES, [0.5, 0.6], MLPBody((4,))), "class_prior must be probabilities that sum to 1"),
-        (lambda: VAE(SIZES, [[0.5, 0.5]], MLPBody((4,))), "class_prior has shape (1, 2)"),
-        (lambda: VAE(SIZES, "even", MLPBody((4,))), "class_prior is 'even'"),
-        (lambda: VAE(SIZES, PRIOR, MLPBody((4,)), latent_dim=0), "latent_dim=0 must be a whole number"),
-        (lambda: VAE(SIZES, PRIOR, MLPBody((4,)), latent_dim=1.5), "latent_dim=1.5 must be a whole number"),
-        (lambda: VAE(SIZES, PRIOR, ConvBody((2, 3))), "use body='mlp'"),
+        (lambda: VAE((), PRIOR, MLPArchitecture((4,))), "sizes is empty"),
+        (lambda: VAE((2, 1), PRIOR, MLPArchitecture((4,))), "sizes[1] is 1; an atom needs at least two values"),
+        (lambda: VAE(SIZES, [0.5, 0.6], MLPArchitecture((4,))), "class_prior must be probabilities that sum to 1"),
+        (lambda: VAE(SIZES, [[0.5, 0.5]], MLPArchitecture((4,))), "class_prior has shape (1, 2)"),
+        (lambda: VAE(SIZES, "even", MLPArchitecture((4,))), "class_prior is 'even'"),
+        (lambda: VAE(SIZES, PRIOR, MLPArchitecture((4,)), latent_dim=0), "latent_dim=0 must be a whole number"),
+        (lambda: VAE(SIZES, PRIOR, MLPArchitecture((4,)), latent_dim=1.5), "latent_dim=1.5 must be a whole number"),
+        (lambda: VAE(SIZES, PRIOR, ConvArchitecture((2, 3))), "use architecture='mlp'"),
         (lambda: small().with_class_prior([0.5, 0.5]), "class_prior has shape (2,)"),
         (lambda: log_evidence(small(), [[0, 1, 0]]), "values has shape (1, 3); expected (inputs, 6)"),
         (lambda: log_evidence(small(), [[0, 3, 0, 0, 0, 0]]), "values[0, 1] is 3; atom 1 takes the values 0 to 2"),
