@@ -7,10 +7,10 @@ mean and log standard deviation of a Gaussian over latents; a decoder takes late
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -91,16 +91,18 @@ class Features:
         return torch.where(known, self.slot_log_probs(logits).gather(1, slots), 0.0).sum(1)
 
 
-class Architecture(Protocol):
-    """Settings from which the two networks are built."""
+class Architecture:
+    """Settings from which the two networks are built: a dataclass."""
 
     kind: ClassVar[str]
 
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
         """Encoder and decoder, not yet initialised."""
+        raise NotImplementedError
 
     def to_spec(self) -> dict[str, Any]:
         """The settings as JSON data."""
+        return {"kind": self.kind, **{each.name: getattr(self, each.name) for each in fields(self)}}  # type: ignore[arg-type]
 
 
 class Heads(nn.Module):
@@ -206,7 +208,7 @@ class Mean(nn.Module):
 
 
 @dataclass(frozen=True)
-class MLPArchitecture:
+class MLPArchitecture(Architecture):
     """Layers of plain neurons, for any atoms; the paper's for words and attributes has widths 512, 128 and batch
     norm."""
 
@@ -233,12 +235,9 @@ class MLPArchitecture:
             layers += [nn.Linear(before, after), nn.ReLU()] + ([nn.BatchNorm1d(after)] if self.batch_norm else [])
         return nn.Sequential(*layers)
 
-    def to_spec(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
-
 
 @dataclass(frozen=True)
-class ConvArchitecture:
+class ConvArchitecture(Architecture):
     """A lean convolutional architecture for images of any size.
 
     It trades resolution for channels (blocks of 2 x 2 pixels become four channels), where convolutions are wide and
@@ -259,43 +258,25 @@ class ConvArchitecture:
         _check_shape(self.shape, features)
         fine, coarse = self.channels
         rows, columns = (-(-side // 4) for side in self.shape)
-        flat = coarse * rows * columns
-        trunk = nn.Sequential(
-            Plane(self.shape, 4),
-            nn.PixelUnshuffle(2),
-            nn.Conv2d(4, fine, 3, padding=1),
-            nn.LeakyReLU(0.1),
-            nn.PixelUnshuffle(2),
-            nn.Conv2d(4 * fine, coarse, 3, padding=1),
-            nn.LeakyReLU(0.1),
-            nn.Flatten(),
-            nn.Linear(flat, self.hidden),
-            nn.LeakyReLU(0.1),
-        )
-        encoder = ClassHeads(trunk, n_classes, self.hidden, latent_dim)
-        decoder = nn.Sequential(
-            nn.LeakyReLU(0.1),
-            nn.Linear(self.hidden, flat),
-            nn.LeakyReLU(0.1),
-            nn.Unflatten(1, (coarse, rows, columns)),
-            nn.Conv2d(coarse, 4 * fine, 3, padding=1),
-            nn.LeakyReLU(0.1),
-            nn.PixelShuffle(2),
-            nn.Conv2d(fine, coarse, 3, padding=1),
-            nn.LeakyReLU(0.1),
-            nn.Conv2d(coarse, 4, 3, padding=1),
-            nn.PixelShuffle(2),
-            Crop(self.shape),
-        )
+        flat, act = coarse * rows * columns, nn.LeakyReLU(0.1)
+        trunk = [
+            *(Plane(self.shape, 4), nn.PixelUnshuffle(2), nn.Conv2d(4, fine, 3, padding=1), act),
+            *(nn.PixelUnshuffle(2), nn.Conv2d(4 * fine, coarse, 3, padding=1), act),
+            *(nn.Flatten(), nn.Linear(flat, self.hidden), act),
+        ]
+        decoder = [
+            *(act, nn.Linear(self.hidden, flat), act, nn.Unflatten(1, (coarse, rows, columns))),
+            *(nn.Conv2d(coarse, 4 * fine, 3, padding=1), act, nn.PixelShuffle(2)),
+            *(nn.Conv2d(fine, coarse, 3, padding=1), act),
+            *(nn.Conv2d(coarse, 4, 3, padding=1), nn.PixelShuffle(2), Crop(self.shape)),
+        ]
         first = PerClass(n_classes, latent_dim, self.hidden)
-        return encoder, ClassDecoder(first, decoder, n_classes, features.size)
-
-    def to_spec(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
+        encoder = ClassHeads(nn.Sequential(*trunk), n_classes, self.hidden, latent_dim)
+        return encoder, ClassDecoder(first, nn.Sequential(*decoder), n_classes, features.size)
 
 
 @dataclass(frozen=True)
-class PaperArchitecture:
+class PaperArchitecture(Architecture):
     """The convolutional architecture of the paper's published code, for images of 28 x 28 pixels.
 
     About ten minutes an epoch of 60,000 images on two cores.
@@ -315,29 +296,17 @@ class PaperArchitecture:
         for i, (before, after) in enumerate([(1, 32), (32, 64), (64, 128), (128, 256)]):
             down += [nn.Conv2d(before, after, 3), act] + ([nn.MaxPool2d(2)] if i % 2 else [])
         encoder = Heads(nn.Sequential(*down, Mean()), nn.Linear(n_classes, 256), 512, 2048, latent_dim)
-        decoder = nn.Sequential(
-            nn.Linear(latent_dim + n_classes, 256),
-            act,
-            nn.Unflatten(1, (256, 1, 1)),
-            nn.ConvTranspose2d(256, 256, 4),
-            act,
-            nn.ConvTranspose2d(256, 256, 2, stride=2),
-            act,
-            nn.ConvTranspose2d(256, 128, 3),
-            act,
-            nn.ConvTranspose2d(128, 64, 3),
-            act,
-            nn.ConvTranspose2d(64, 64, 2, stride=2),
-            act,
-            nn.ConvTranspose2d(64, 32, 3),
-            act,
-            nn.ConvTranspose2d(32, 1, 3),
-            Crop(self.shape),
-        )
-        return encoder, Joined(decoder)
-
-    def to_spec(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
+        up: list[nn.Module] = [nn.Linear(latent_dim + n_classes, 256), act, nn.Unflatten(1, (256, 1, 1))]
+        for before, after, kernel in [
+            (256, 256, 4),
+            (256, 256, 2),
+            (256, 128, 3),
+            (128, 64, 3),
+            (64, 64, 2),
+            (64, 32, 3),
+        ]:
+            up += [nn.ConvTranspose2d(before, after, kernel, stride=2 if kernel == 2 else 1), act]
+        return encoder, Joined(nn.Sequential(*up, nn.ConvTranspose2d(32, 1, 3), Crop(self.shape)))
 
 
 def initialise(network: nn.Module, generator: torch.Generator) -> nn.Module:

@@ -1,4 +1,4 @@
-"""Training a `VAE`: mini-batches, a learning rate schedule, validation, augmentation, checkpoints, and the learner `vae`.
+"""Training a `VAE`: learning rate schedule, validation, random affine augmentation, checkpoints; and the learner `vae`.
 
 Everything that is drawn in a step is drawn from (seed, step), so a checkpoint needs no generator states: weights,
 moments and the number of the step are the whole state, and training goes on from one as if never stopped.
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import safetensors.torch
@@ -32,6 +32,7 @@ from infopursuit.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
 
+ARCHITECTURES = ("auto", "conv", "mlp", "paper")
 SMALL = 5_000
 """Rows up to which a sample is small: narrow layers, small batches, and as many epochs as make enough steps."""
 MIN_SIDE = 8
@@ -103,10 +104,10 @@ class Training:
     checkpoint_every: float = 60.0
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
+        for name, low in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
             value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
+            if not isinstance(value, (int, np.integer)) or value < low:
+                raise ValueError(f"{name}={value!r} must be a whole number, {low} or more")
         if not 0 < self.learning_rate < math.inf or not 0 <= self.beta < math.inf or not 0 <= self.validation < 1:
             raise ValueError(
                 f"learning_rate={self.learning_rate} must be positive, beta={self.beta} not negative, and "
@@ -118,8 +119,8 @@ class Training:
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch came to, in nats: the mean of what was minimised, beta included; the negative ELBO (beta 1) of the
-    rows that were held out, or the former where there are none; and their accuracy by MAP using all atoms."""
+    """Mean training loss in nats; that of the held-out rows, or the former where there are none; and their accuracy by
+    MAP using all atoms."""
 
     epoch: int
     train_loss: float
@@ -130,14 +131,14 @@ class Epoch:
 
 @dataclass
 class _State:
-    """What a checkpoint holds."""
+    """What a checkpoint holds besides the networks and the optimizer."""
 
-    step: int
-    best_loss: float
-    best_epoch: int
-    running: float  # sum of the losses of this epoch so far
-    history: list[Epoch]
-    best: dict[str, Tensor]
+    step: int = 0
+    best_loss: float = math.inf
+    best_epoch: int = -1
+    running: float = 0.0  # sum of the losses of this epoch so far
+    history: list[Epoch] = field(default_factory=list)
+    best: dict[str, Tensor] = field(default_factory=dict)
 
 
 class CheckpointMismatch(ValueError):
@@ -169,14 +170,13 @@ def train(
     rows = np.sort(order[len(held_out) :])
     per_epoch = math.ceil(len(rows) / training.batch_size)
     total = per_epoch * training.epochs
-    state = _State(0, math.inf, -1, 0.0, [], {})
-    file = None if checkpoint is None else Path(checkpoint)
-    name = _fingerprint(model, values, labels, training)
-    if file is not None:
+    state, file, name = _State(), None, ""
+    if checkpoint is not None:
+        file, name = Path(checkpoint), _fingerprint(model, values, labels, training)
         sweep_leftovers(file.parent)
-    if file is not None and file.exists():
-        state = _read(file, name, networks, optimizer)
-        say(f"going on from step {state.step} of {total} in {file}")
+        if file.exists():
+            state = _read(file, name, networks, optimizer)
+            say(f"going on from step {state.step} of {total} in {file}")
     started = saved = time.monotonic()
     with Progress("training", total, show=progress, done=state.step) as shown:
         while state.step < total:
@@ -197,8 +197,12 @@ def train(
             if within + 1 == per_epoch:
                 networks.eval()
                 _finish_epoch(model, values, labels, held_out, training, state, per_epoch, time.monotonic() - started)
-                started = time.monotonic()
-                say(_told(state.history[-1], training.epochs))
+                started, last = time.monotonic(), state.history[-1]
+                say(
+                    f"epoch {last.epoch} of {training.epochs}: -ELBO {last.train_loss:.2f} training, "
+                    f"{last.validation_loss:.2f} validation, MAP {100 * last.validation_accuracy:.2f} % "
+                    f"({last.seconds:.0f} s)"
+                )
             if file is not None and (state.step == total or time.monotonic() - saved >= training.checkpoint_every):
                 _write(file, name, networks, optimizer, state)
                 saved = time.monotonic()
@@ -225,7 +229,7 @@ def negative_elbo(model: VAE, values: Tensor, labels: Tensor, noise: Tensor, bet
 def _step(
     model: VAE, optimizer: torch.optim.Optimizer, values: Any, labels: IntArray, training: Training, step: int
 ) -> float:
-    generator = torch.Generator().manual_seed(_mix(training.seed, step))
+    generator = torch.Generator().manual_seed(_step_seed(training.seed, step))
     x = torch.as_tensor(model.atoms.check(values, "a mini-batch of values"))
     if training.augmentation is not None:
         x = training.augmentation.apply(x, model.architecture.shape, generator)  # type: ignore[attr-defined]
@@ -237,6 +241,10 @@ def _step(
     torch.nn.utils.clip_grad_norm_(model.networks.parameters(), 1.0)
     optimizer.step()
     return float(loss.detach())
+
+
+def _step_seed(seed: int, step: int) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{seed} {step}".encode(), digest_size=7).digest(), "little")
 
 
 def _finish_epoch(
@@ -288,19 +296,11 @@ def _write(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.op
     tensors |= {f"best.{k}": v for k, v in state.best.items()}
     for i, entry in optimizer.state_dict()["state"].items():
         tensors |= {f"adam.{i}.{k}": torch.as_tensor(v) for k, v in entry.items()}
-    facts = {
-        "training": name,
-        "step": state.step,
-        "best_loss": state.best_loss if math.isfinite(state.best_loss) else None,
-        "best_epoch": state.best_epoch,
-        "running": state.running,
-        "history": [asdict(epoch) for epoch in state.history],
-    }
-    payload = safetensors.torch.save(
-        {k: v.detach().contiguous().cpu() for k, v in tensors.items()}, metadata={"state": json.dumps(facts)}
-    )
+    facts = {k: getattr(state, k) for k in ("step", "best_loss", "best_epoch", "running")}
+    facts |= {"training": name, "history": [asdict(epoch) for epoch in state.history]}
+    tensors = {k: v.detach().contiguous().cpu() for k, v in tensors.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, payload)
+    write_atomically(file, safetensors.torch.save(tensors, metadata={"state": json.dumps(facts)}))
 
 
 def _read(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.optim.Optimizer) -> _State:
@@ -310,41 +310,29 @@ def _read(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.opt
             tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"checkpoint={str(file)!r} cannot be read ({error}); remove it to begin anew") from None
-    if facts["training"] != name:
+    if facts.pop("training") != name:
         raise CheckpointMismatch(
             f"checkpoint={str(file)!r} belongs to other data or other settings; remove it, or give another file"
         )
-    networks.load_state_dict(_part(tensors, "now."))
+    parts: dict[str, dict[str, Tensor]] = {"now": {}, "best": {}, "adam": {}}
+    for key, tensor in tensors.items():
+        part, rest = key.split(".", 1)
+        parts[part][rest] = tensor
+    networks.load_state_dict(parts["now"])
     entries: dict[int, dict[str, Tensor]] = {}
-    for key, tensor in _part(tensors, "adam.").items():
-        index, field = key.split(".", 1)
-        entries.setdefault(int(index), {})[field] = tensor
+    for key, tensor in parts["adam"].items():
+        index, entry = key.split(".", 1)
+        entries.setdefault(int(index), {})[entry] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": entries})
-    return _State(
-        step=facts["step"],
-        best_loss=math.inf if facts["best_loss"] is None else facts["best_loss"],
-        best_epoch=facts["best_epoch"],
-        running=facts["running"],
-        history=[Epoch(**epoch) for epoch in facts["history"]],
-        best=_part(tensors, "best."),
-    )
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    history = [Epoch(**epoch) for epoch in facts.pop("history")]
+    return _State(**facts, history=history, best=parts["best"])
 
 
 def _fingerprint(model: VAE, values: Any, labels: IntArray, training: Training) -> str:
     """A name for data, settings and first weights: a checkpoint of another training must not be taken up."""
     settings = asdict(replace(training, checkpoint_every=0.0))
-    described = [
-        settings,
-        model.architecture.to_spec(),
-        model.latent_dim,
-        list(model.atoms.sizes),
-        list(model.class_prior),
-    ]
-    digest = hashlib.sha256(json.dumps(described, default=lambda number: number.item()).encode())
+    shape = [model.architecture.to_spec(), model.latent_dim, list(model.atoms.sizes), list(model.class_prior)]
+    digest = hashlib.sha256(json.dumps([settings, *shape], default=lambda number: number.item()).encode())
     weights = {name: tensor.contiguous().cpu() for name, tensor in model.networks.state_dict().items()}
     digest.update(safetensors.torch.save(weights))
     digest.update(labels.tobytes())
@@ -353,12 +341,13 @@ def _fingerprint(model: VAE, values: Any, labels: IntArray, training: Training) 
     return digest.hexdigest()
 
 
+# ---- checks ---------------------------------------------------------------------------------------------------------
+
+
 def _check_data(model: VAE, values: Any, labels: Any, training: Training) -> IntArray:
     given = np.asarray(labels)
     if given.ndim != 1 or given.dtype.kind not in "iub":
-        raise ValueError(
-            f"labels has shape {given.shape} and type {given.dtype}; expected a whole number for each row, of its class"
-        )
+        raise ValueError(f"labels is {given.dtype} of shape {given.shape}; expected the class number of each row")
     whole: IntArray = given.astype(np.int64)
     if getattr(values, "ndim", None) != 2 or values.shape != (len(whole), len(model.atoms)):
         raise ValueError(
@@ -381,43 +370,47 @@ def _check_loss(loss: float, training: Training, state: _State) -> None:
         )
 
 
-def _mix(seed: int, step: int) -> int:
-    """One number from two, such that neighbours are unlike."""
-    return int.from_bytes(hashlib.blake2b(f"{seed} {step}".encode(), digest_size=7).digest(), "little")
-
-
-def _told(epoch: Epoch, total: int) -> str:
-    return (
-        f"epoch {epoch.epoch} of {total}: -ELBO {epoch.train_loss:.2f} training, {epoch.validation_loss:.2f} "
-        f"validation, MAP {100 * epoch.validation_accuracy:.2f} % ({epoch.seconds:.0f} s)"
-    )
-
-
-# ---- the learner -----------------------------------------------------------------------------------------------------
+# ---- the learner ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class VAELearner:
-    """Trains a conditional variational autoencoder; see `vae`."""
+    """The paper's conditional VAE, trained on the rows.
 
-    ARCHITECTURES: ClassVar[tuple[str, ...]] = ("auto", "conv", "mlp", "paper")
+    architecture: "auto" takes "conv" for images with sides of 8 pixels or more and "mlp" for anything else; "paper" is
+    the published one for 28 x 28 pixels; or an instance, such as ``ConvArchitecture((28, 28), hidden=128)``.
+    latent_dim: 20 for images, up to 10 for tables. training: a `Training`; otherwise one of some seconds for a table of
+    a few hundred rows, of minutes for a thousand images, and of 30 epochs for large sets of images. checkpoint: a file
+    from which an interrupted training goes on. progress: True shows it even where no terminal is.
+    """
 
     architecture: Architecture | str = "auto"
     latent_dim: int | None = None
     training: Training | None = None
-    checkpoint: Any = None
-    device: Any = field(default=None, compare=False)
-    progress: bool | None = field(default=None, compare=False)
+    checkpoint: Any = field(default=None, kw_only=True)
+    device: Any = field(default=None, compare=False, kw_only=True)
+    progress: bool | None = field(default=None, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        given, dim = self.architecture, self.latent_dim
+        buildable = hasattr(given, "build") and hasattr(given, "to_spec") and not isinstance(given, type)
+        if given not in ARCHITECTURES if isinstance(given, str) else not buildable:
+            names = ", ".join(map(repr, ARCHITECTURES))
+            raise ValueError(f"architecture={given!r}; expected one of {names}, or ip.models.MLPArchitecture((64, 32))")
+        if dim is not None and (isinstance(dim, bool) or dim < 1 or int(dim) != dim):
+            raise ValueError(f"latent_dim={dim!r} must be a whole number, 1 or more, or None")
+        if self.training is not None and not isinstance(self.training, Training):
+            raise ValueError(f"training={self.training!r}; expected ip.models.Training(epochs=30), or None")
 
     def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> VAE:
         """The trained model; the seed of the training is added to ``seed``."""
         rows = repeat_by_weight(sample.weights, seed)
         architecture = self.choose_architecture(sample, shape)
-        image = hasattr(architecture, "shape")
+        image_shape = getattr(architecture, "shape", None)
         # half as many latents as atoms: with more, a latent could copy a row, and the label would hardly be used
-        latent_dim = self.latent_dim or (20 if image else min(10, max(2, len(sample.atoms) // 2)))
-        training = self.training or default_training(len(rows), sample.n_classes, getattr(architecture, "shape", None))
-        model = VAE(sample.atoms.sizes, sample.class_prior, architecture, latent_dim, seed=seed)
+        default_dim = min(10, max(2, len(sample.atoms) // 2)) if image_shape is None else 20
+        training = self.training or default_training(len(rows), sample.n_classes, image_shape)
+        model = VAE(sample.atoms.sizes, sample.class_prior, architecture, self.latent_dim or default_dim, seed=seed)
         trained, _ = train(
             model if self.device is None else model.to(self.device),
             _Rows(sample.values, rows),
@@ -436,59 +429,25 @@ class VAELearner:
         """The architecture that was given, or the one that suits the atoms."""
         if not isinstance(self.architecture, str):
             return self.architecture
-        if self.architecture == "auto":
-            binary = set(sample.atoms.sizes) == {2}
-            kind = "conv" if shape is not None and min(shape) >= MIN_SIDE and binary else "mlp"
-        else:
-            kind = self.architecture
+        kind = self.architecture
+        if kind == "auto":
+            image = shape is not None and min(shape) >= MIN_SIDE and set(sample.atoms.sizes) == {2}
+            kind = "conv" if image else "mlp"
         if kind == "mlp":
             return MLPArchitecture() if sample.weights.sum() > SMALL else MLPArchitecture((64, 32))
         if shape is None:
-            raise ValueError(
-                f"architecture={self.architecture!r} needs patch queries: only pixels of an image can be convolved; use 'mlp'"
-            )
+            raise ValueError(f"architecture={kind!r} needs patch queries, the pixels of an image; use 'mlp'")
         return ConvArchitecture(shape) if kind == "conv" else PaperArchitecture(shape)
 
 
-def vae(
-    architecture: Architecture | str = "auto",
-    latent_dim: int | None = None,
-    training: Training | None = None,
-    *,
-    checkpoint: Any = None,
-    device: Any = None,
-    progress: bool | None = None,
-) -> VAELearner:
-    """The paper's conditional VAE, trained on the rows.
-
-    ``architecture``: "auto" takes "conv" for images with sides of 8 pixels or more and "mlp" for anything else; "paper" is the
-    published one for 28 x 28 pixels; or a `ConvArchitecture`, `MLPArchitecture` or `PaperArchitecture` with settings of your own.
-    ``latent_dim``: 20 for images, up to 10 for tables. ``training``: a `Training`; otherwise one of some seconds for a
-    table of a few hundred rows, of minutes for a thousand images, and of 30 epochs for large sets of images.
-    ``checkpoint``: a file from which an interrupted training goes on. ``progress``: True shows it even where no
-    terminal is.
-    """
-    if isinstance(architecture, str):
-        if architecture not in VAELearner.ARCHITECTURES:
-            raise ValueError(
-                f"architecture={architecture!r}; expected one of {', '.join(map(repr, VAELearner.ARCHITECTURES))}, or an architecture"
-            )
-    elif isinstance(architecture, type) or not (hasattr(architecture, "build") and hasattr(architecture, "to_spec")):
-        raise ValueError(
-            f"architecture={architecture!r}; expected 'auto', or an architecture such as ip.models.MLPArchitecture((64, 32))"
-        )
-    if latent_dim is not None and (isinstance(latent_dim, bool) or latent_dim < 1 or int(latent_dim) != latent_dim):
-        raise ValueError(f"latent_dim={latent_dim!r} must be a whole number, 1 or more, or None")
-    if training is not None and not isinstance(training, Training):
-        raise ValueError(f"training={training!r}; expected settings such as ip.models.Training(epochs=30), or None")
-    return VAELearner(architecture, latent_dim, training, checkpoint, device, progress)
+vae = VAELearner
+"""The name in `infopursuit.models`."""
 
 
 def default_training(n: int, n_classes: int, shape: tuple[int, int] | None) -> Training:
     """Settings for n rows: of a table, or of images of a shape.
 
-    Small data make few steps in an epoch, so that they get more epochs. Some rows are held out to find the best one,
-    unless there are so few that a class could be left without any.
+    Small data get more epochs. Some rows are held out to find the best epoch, unless a class could be left without any.
     """
     kind, small = ("table" if shape is None else "image"), n <= SMALL
     batch_size = 128 if not small else 32 if shape is None else 64
