@@ -16,9 +16,7 @@ import torch
 
 import infopursuit as ip
 from infopursuit.models import Blur, ConvArchitecture, MLPArchitecture, PaperArchitecture, Training, load_vae, save_vae
-from infopursuit.models.autoencoder import aggregate
-from infopursuit.models.autoencoder import soften
-from infopursuit.models.autoencoder import log_evidence
+from infopursuit.models.autoencoder import aggregate, log_evidence, soften
 from infopursuit.posteriors import SMC, Langevin, storing
 from test_storage import (
     SOURCES,
@@ -61,7 +59,9 @@ def pictures(n=20):
 def trained_by_hand(n_classes=3, sizes=(2,) * 9, body=None, latent_dim=2, seed=0):
     """Weights that are not those of a new model, and statistics of batch norm that are not 0 and 1."""
     rng = np.random.default_rng(seed)
-    model = ip.models.VAE(sizes, np.full(n_classes, 1 / n_classes), body or MLPArchitecture((8, 4)), latent_dim, seed=seed)
+    model = ip.models.VAE(
+        sizes, np.full(n_classes, 1 / n_classes), body or MLPArchitecture((8, 4)), latent_dim, seed=seed
+    )
     values = np.stack([rng.integers(-1, size, 40) for size in sizes], axis=1)
     return ip.models.train(model, values, np.arange(40) % n_classes, Training(epochs=1, batch_size=10))[0]
 
@@ -256,7 +256,9 @@ MODELS = {
     "conv": lambda: trained_by_hand(sizes=(2,) * 72, body=ConvArchitecture((8, 9), (4, 4), 8)),
     "paper": lambda: ip.models.VAE((2,) * 784, [0.5, 0.5], PaperArchitecture(), 3),
     "aggregate": lambda: aggregate(trained_by_hand(), np.zeros((6, 9), dtype=int), [0, 1, 2, 2, 1, 2]),
-    "soft": lambda: soften(trained_by_hand(sizes=(2,) * 72, body=ConvArchitecture((8, 9), (4, 4), 8)), Blur((0.5,), (0.01,))),
+    "soft": lambda: soften(
+        trained_by_hand(sizes=(2,) * 72, body=ConvArchitecture((8, 9), (4, 4), 8)), Blur((0.5,), (0.01,))
+    ),
 }
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.models.storing import contains_training_data
 from infopursuit.models.autoencoder import VAE
+from infopursuit.models.storing import contains_training_data
 from infopursuit.posteriors import ExactPosterior, FiniteBank
 from infopursuit.queries.atom_words import AtomWords
 from infopursuit.queries.queryset import QuerySet
@@ -272,7 +272,8 @@ def _model(pursuit: Pursuit) -> str:
     model = pursuit.model
     if isinstance(model, VAE):
         architecture = getattr(model, "base", model).architecture
-        return f"{model.kind}, {architecture.kind} architecture, {model.latent_dim} latent dimensions, {len(model.atoms):,} atoms"
+        about = f"{architecture.kind} architecture, {model.latent_dim} latent dimensions"
+        return f"{model.kind}, {about}, {len(model.atoms):,} atoms"
     return f"{model.kind}, {model.n_states:,} latent states of {len(model.atoms):,} atoms"
 
 

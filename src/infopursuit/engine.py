@@ -25,8 +25,8 @@ from infopursuit.information.bank import BankChooser
 from infopursuit.information.chooser import Chooser, Proposal
 from infopursuit.information.sampled import SampledChooser
 from infopursuit.information.work import Work, check_seconds, work_within
-from infopursuit.models.finite import FiniteModel
 from infopursuit.models.autoencoder import VAE
+from infopursuit.models.finite import FiniteModel
 from infopursuit.posteriors import SMC, Bank, ExactPosterior, FiniteBank, Langevin
 from infopursuit.posteriors.protocol import Posterior
 from infopursuit.posteriors.sampled import SampledPosterior

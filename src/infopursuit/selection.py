@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from infopursuit.information.chooser import Chooser
+from infopursuit.models.autoencoder import VAE
+from infopursuit.models.empirical import Flip
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.learning import Empirical, Learner, NaiveBayes
 from infopursuit.models.sample import Sample
-from infopursuit.models.empirical import Flip
-from infopursuit.models.autoencoder import VAE
 from infopursuit.posteriors.exact import ExactPosterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet

@@ -26,9 +26,9 @@ from infopursuit.engine import Pursuit, check_count
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.model_files import FORMAT, VERSION, damaged, own_checksum, read_manifest, read_tensors
+from infopursuit.models.autoencoder import VAE
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
-from infopursuit.models.autoencoder import VAE
 from infopursuit.posteriors import Bank
 from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
 from infopursuit.queries.wording import words_from_spec, words_to_spec

@@ -14,7 +14,17 @@ from soundness import FIELDS
 
 import infopursuit as ip
 from infopursuit.evaluation.evaluate import evaluate
-from infopursuit.models import VAE, Blur, EmpiricalModel, Flip, MLPArchitecture, Training, UnionModel, empirical, latent_classes
+from infopursuit.models import (
+    VAE,
+    Blur,
+    EmpiricalModel,
+    Flip,
+    MLPArchitecture,
+    Training,
+    UnionModel,
+    empirical,
+    latent_classes,
+)
 from infopursuit.models.training import train
 from infopursuit.posteriors import SMC, Bank, Langevin
 from quadrature import mixed, yes_no

@@ -9,13 +9,10 @@ from soundness import assert_same_bits
 import infopursuit as ip
 from infopursuit.foresight import why
 from infopursuit.models import Blur, EmpiricalModel, Flip, TableModel, UnionModel, latent_classes, vae
-from infopursuit.models.autoencoder import aggregate
-from infopursuit.models.training import RandomAffine
 from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
-from infopursuit.models.autoencoder import soften
-from infopursuit.models.training import Training, train
-from infopursuit.models.autoencoder import VAE, log_evidence
+from infopursuit.models.autoencoder import VAE, aggregate, log_evidence, soften
 from infopursuit.models.storing import load_vae, save_vae
+from infopursuit.models.training import RandomAffine, Training, train
 from infopursuit.posteriors import SMC, ExactPosterior, Langevin, sampled
 from quadrature import mixed
 
@@ -182,7 +179,11 @@ def test_many_draws_elsewhere_do_without_compiled_loops(monkeypatch):
 @pytest.mark.parametrize("architecture", [MLPArchitecture((8,)), ConvArchitecture((5, 5))], ids=["mlp", "conv"])
 def test_training_and_going_on(tmp_path, architecture):
     settings = Training(
-        epochs=2, batch_size=30, validation=0.2, checkpoint_every=0, augmentation=RandomAffine() if architecture.kind == "conv" else None
+        epochs=2,
+        batch_size=30,
+        validation=0.2,
+        checkpoint_every=0,
+        augmentation=RandomAffine() if architecture.kind == "conv" else None,
     )
     weights = {}
     for device in ("cpu", "cuda"):
@@ -204,7 +205,10 @@ FEW = {"posterior": SMC(n_draws=30, least_ess=2, n_own=4, n_moves=1)}
 
 @pytest.mark.parametrize(
     ("model", "options"),
-    [(latent_classes(2), {}), (vae(architecture=MLPArchitecture((8,)), latent_dim=2, training=Training(epochs=1)), FEW)],
+    [
+        (latent_classes(2), {}),
+        (vae(architecture=MLPArchitecture((8,)), latent_dim=2, training=Training(epochs=1)), FEW),
+    ],
     ids=["table", "vae"],
 )
 def test_a_classifier_from_end_to_end(tmp_path, model, options):

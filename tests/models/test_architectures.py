@@ -267,7 +267,7 @@ def test_a_strange_input_cannot_overflow():
 
 @pytest.mark.parametrize("sizes", [(3,) * 6, (2,) * 5 + (3,), (2,) * 7, (2,) * 5])
 def test_a_convolution_takes_black_and_white_pixels_only(sizes):
-    with pytest.raises(ValueError, match=r"\(2, 3\) needs 6 black and white pixels; got . atoms .* use architecture='mlp'"):
+    with pytest.raises(ValueError, match=r"\(2, 3\) needs 6 black and white pixels; got . atoms .* architecture='mlp'"):
         ConvArchitecture((2, 3)).build(Features(Atoms(sizes)), 2, 2)
 
 
@@ -289,7 +289,10 @@ def test_the_papers_body_takes_images_of_28_x_28_only(shape):
         (lambda: ConvArchitecture((3, 3, 1)), "shape=(3, 3, 1)"),
         (lambda: ConvArchitecture((3, 3), (4,)), "channels=(4,)"),
         (lambda: ConvArchitecture((3, 3), hidden=0), "hidden=(0,)"),
-        (lambda: architecture_from_spec({"kind": "forest"}), "'forest' is no architecture; expected one of ['conv', 'mlp', 'paper']"),
+        (
+            lambda: architecture_from_spec({"kind": "forest"}),
+            "'forest' is no architecture; expected one of ['conv'",
+        ),
         (lambda: architecture_from_spec({}), "None is no architecture"),
     ],
 )
@@ -300,7 +303,14 @@ def test_bad_settings_are_refused(make, word):
 
 
 @pytest.mark.parametrize(
-    "architecture", [MLPArchitecture(), MLPArchitecture((5,), batch_norm=False), ConvArchitecture((13, 9), (2, 3), 4), PaperArchitecture()], ids=repr
+    "architecture",
+    [
+        MLPArchitecture(),
+        MLPArchitecture((5,), batch_norm=False),
+        ConvArchitecture((13, 9), (2, 3), 4),
+        PaperArchitecture(),
+    ],
+    ids=repr,
 )
 def test_settings_come_back_from_json(architecture):
     again = architecture_from_spec(json.loads(json.dumps(architecture.to_spec())))
@@ -313,7 +323,9 @@ def test_settings_come_back_from_json(architecture):
 
 
 @pytest.mark.parametrize(
-    ("architecture", "sizes"), [ARCHITECTURES[2], (ConvArchitecture((5, 4), (3, 5), 6), (2,) * 20), ARCHITECTURES[-1]], ids=called
+    ("architecture", "sizes"),
+    [ARCHITECTURES[2], (ConvArchitecture((5, 4), (3, 5), 6), (2,) * 20), ARCHITECTURES[-1]],
+    ids=called,
 )
 def test_weights_are_a_function_of_the_generator_alone(architecture, sizes):
     with torch.random.fork_rng(devices=[]):
@@ -363,7 +375,11 @@ def test_a_layer_keeps_the_scale_of_its_input(layer):
 
 @pytest.mark.parametrize(
     ("architecture", "sizes"),
-    [(PaperArchitecture(), (2,) * 784), (ConvArchitecture((28, 28)), (2,) * 784), (MLPArchitecture((64, 32)), (2,) * 60)],
+    [
+        (PaperArchitecture(), (2,) * 784),
+        (ConvArchitecture((28, 28)), (2,) * 784),
+        (MLPArchitecture((64, 32)), (2,) * 60),
+    ],
     ids=called,
 )
 def test_a_new_decoder_is_not_sure_of_anything(architecture, sizes):

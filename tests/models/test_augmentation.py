@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -179,4 +180,4 @@ def test_an_image_cannot_shrink_to_nothing():
 
 def test_settings_come_back_from_json():
     moves = RandomAffine(2, 5, 0.1)
-    assert RandomAffine(**json.loads(json.dumps(moves.to_spec()))) == moves
+    assert RandomAffine(**json.loads(json.dumps(asdict(moves)))) == moves

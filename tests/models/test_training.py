@@ -28,7 +28,9 @@ from infopursuit.models.training import (
 )
 
 SIZES = (2, 3, 2, 2, 4, 2)
-TRAINING = Training(epochs=3, batch_size=16, validation=0.2, checkpoint_every=0.0)  # 80 of 100 rows in 5 steps, three times
+TRAINING = Training(
+    epochs=3, batch_size=16, validation=0.2, checkpoint_every=0.0
+)  # 80 of 100 rows in 5 steps, three times
 
 
 def small(seed=0, norm=True, n_classes=3):
@@ -567,7 +569,7 @@ def test_the_schedule_rises_and_falls():
         ({"learning_rate": math.nan}, "learning_rate=nan"),
         ({"learning_rate": math.inf}, "learning_rate=inf"),
         ({"beta": -0.1}, "beta=-0.1 not negative"),
-        ({"validation": 1.0}, "validation=1.0 a share from 0 to below 1"),
+        ({"validation": 1.0}, "validation=1.0 must be a share from 0 to below 1"),
         ({"validation": -0.1}, "validation=-0.1"),
         ({"checkpoint_every": -1.0}, "checkpoint_every=-1.0 must be a number of seconds"),
         ({"checkpoint_every": math.nan}, "checkpoint_every=nan"),
@@ -591,9 +593,9 @@ def test_bad_settings_are_refused(settings, word):
         (VALUES + 0.5, LABELS, {}, "numbers that are not whole"),
         (VALUES, LABELS + 1, {}, "labels must be two or more class numbers from 0 to 2"),
         (VALUES, LABELS - 1, {}, "labels must be"),
-        (VALUES, LABELS[:, None], {}, "labels has shape (100, 1)"),
-        (VALUES, LABELS + 0.5, {}, "labels has shape (100,) and type float64"),
-        (VALUES, LABELS.astype(str), {}, "labels has shape (100,) and type <U"),
+        (VALUES, LABELS[:, None], {}, "labels is int64 of shape (100, 1)"),
+        (VALUES, LABELS + 0.5, {}, "labels is float64 of shape (100,)"),
+        (VALUES, LABELS.astype(str), {}, "labels is <U"),
         (VALUES[:1], LABELS[:1], {}, "two or more"),
         (VALUES, LABELS, {"validation": 0.999}, "validation=0.999 leaves none of 100 rows"),
         (VALUES, LABELS, {"augmentation": RandomAffine()}, "augmentation needs images"),

@@ -16,9 +16,9 @@ from infopursuit import datasets, queries
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
 from infopursuit.models.architectures import MLPArchitecture
-from infopursuit.models.training import Training, train
 from infopursuit.models.autoencoder import VAE
 from infopursuit.models.storing import save_vae
+from infopursuit.models.training import Training, train
 from infopursuit.stopping import Confidence
 from infopursuit.storage import load, save
 

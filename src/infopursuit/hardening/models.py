@@ -18,12 +18,10 @@ from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models import MLPArchitecture, empirical, latent_classes, naive_bayes
-from infopursuit.models.autoencoder import aggregate
 from infopursuit.models.architectures import ConvArchitecture
+from infopursuit.models.autoencoder import VAE, aggregate, soften
 from infopursuit.models.empirical import Blur, Flip
-from infopursuit.models.autoencoder import soften
 from infopursuit.models.table import TableModel
-from infopursuit.models.autoencoder import VAE
 from infopursuit.posteriors import SMC, Langevin
 from infopursuit.queries.wording import Wording, reword
 from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries

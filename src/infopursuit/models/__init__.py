@@ -28,33 +28,13 @@ _NETWORKS = {
     **dict.fromkeys(("RandomAffine", "Training", "train", "vae"), "training"),
 }
 
+# fmt: off
 __all__ = [
-    "VAE",
-    "AggregateVAE",
-    "Blur",
-    "ConvArchitecture",
-    "EmpiricalModel",
-    "FiniteModel",
-    "Flip",
-    "Learner",
-    "MLPArchitecture",
-    "PaperArchitecture",
-    "RandomAffine",
-    "Sample",
-    "SoftVAE",
-    "TableModel",
-    "Training",
-    "UnionModel",
-    "aggregate",
-    "empirical",
-    "latent_classes",
-    "load_vae",
-    "naive_bayes",
-    "save_vae",
-    "soften",
-    "train",
-    "vae",
+    "VAE", "AggregateVAE", "Blur", "ConvArchitecture", "EmpiricalModel", "FiniteModel", "Flip", "Learner",
+    "MLPArchitecture", "PaperArchitecture", "RandomAffine", "Sample", "SoftVAE", "TableModel", "Training", "UnionModel",
+    "aggregate", "empirical", "latent_classes", "load_vae", "naive_bayes", "save_vae", "soften", "train", "vae",
 ]
+# fmt: on
 
 
 def __getattr__(name: str) -> Any:

@@ -44,20 +44,16 @@ class Features:
         return sum(1 if size == 2 else size for size in self.atoms.sizes)
 
     @cached_property
-    def _slot_feature(self) -> Tensor:
-        """(L,) the feature that each slot belongs to; both slots of a yes/no atom to the same."""
-        widths = [1 if size == 2 else size for size in self.atoms.sizes]
+    def _slots(self) -> tuple[Tensor, Tensor, Tensor]:
+        """(L,) of each slot: its feature, which both slots of a yes/no atom share; -1 for "no", otherwise 1; whether it
+        is of a yes/no atom."""
+        atom, widths = self.atoms.slot_atom, [1 if size == 2 else size for size in self.atoms.sizes]
         first = np.concatenate([[0], np.cumsum(widths)[:-1]])
-        inner = np.arange(self.atoms.n_slots) - self.atoms.offsets[self.atoms.slot_atom]
-        sizes = np.array(self.atoms.sizes)[self.atoms.slot_atom]
-        return torch.as_tensor(first[self.atoms.slot_atom] + np.where(sizes == 2, 0, inner))
-
-    @cached_property
-    def _slot_sign(self) -> Tensor:
-        """(L,) -1 for "no", 1 for anything else."""
-        sizes = np.array(self.atoms.sizes)[self.atoms.slot_atom]
-        inner = np.arange(self.atoms.n_slots) - self.atoms.offsets[self.atoms.slot_atom]
-        return torch.as_tensor(np.where((sizes == 2) & (inner == 0), -1.0, 1.0), dtype=torch.float32)
+        inner = np.arange(self.atoms.n_slots) - self.atoms.offsets[atom]
+        yes_no = np.array(self.atoms.sizes)[atom] == 2
+        sign = np.where(yes_no & (inner == 0), -1.0, 1.0).astype(np.float32)
+        feature = first[atom] + np.where(yes_no, 0, inner)
+        return torch.as_tensor(feature), torch.as_tensor(sign), torch.as_tensor(yes_no)
 
     def encode(self, values: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """(B, A) atom values -> (B, F)."""
@@ -66,7 +62,7 @@ class Features:
             return torch.where(known, 2 * values.to(dtype) - 1, 0.0)
         device = values.device
         slots = torch.as_tensor(self.atoms.offsets[:-1], device=device) + values.clamp(min=0)  # (B, A)
-        where, sign = self._slot_feature.to(device)[slots], self._slot_sign.to(device)[slots]
+        where, sign = (table.to(device)[slots] for table in self._slots[:2])
         out = torch.zeros((len(values), self.size), dtype=dtype, device=device)
         return out.scatter_add_(1, where, torch.where(known, sign, 0.0).to(dtype))
 
@@ -75,9 +71,9 @@ class Features:
         if self.binary:
             return F.logsigmoid(torch.stack([-logits, logits], dim=-1)).flatten(1)
         # a yes/no atom's logit is the difference of two, so that half of it on each side gives the same probabilities
-        sizes = torch.as_tensor(np.array(self.atoms.sizes)[self.atoms.slot_atom] == 2, device=logits.device)
-        scores = logits[:, self._slot_feature.to(logits.device)] * self._slot_sign.to(logits)
-        scores = torch.where(sizes, scores / 2, scores)
+        feature, sign, yes_no = (table.to(logits.device) for table in self._slots)
+        scores = logits[:, feature] * sign.to(logits)
+        scores = torch.where(yes_no, scores / 2, scores)
         padded = torch.as_tensor(self.atoms.slots, device=logits.device)  # (A, V)
         table = torch.where(padded >= 0, scores[:, padded.clamp(min=0)], -torch.inf)
         return torch.log_softmax(table, dim=-1)[:, padded >= 0]
@@ -209,8 +205,7 @@ class Mean(nn.Module):
 
 @dataclass(frozen=True)
 class MLPArchitecture(Architecture):
-    """Layers of plain neurons, for any atoms; the paper's for words and attributes has widths 512, 128 and batch
-    norm."""
+    """A multilayer perceptron, for any atoms; the paper's for words and attributes has these widths and batch norm."""
 
     kind: ClassVar[str] = "mlp"
     widths: tuple[int, ...] = (512, 128)
@@ -222,9 +217,8 @@ class MLPArchitecture(Architecture):
             raise ValueError(f"batch_norm={self.batch_norm!r} must be True or False")
 
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
-        encoder = Heads(
-            self._layers([features.size, *self.widths]), nn.Identity(), self.widths[-1] + n_classes, 0, latent_dim
-        )
+        trunk = self._layers([features.size, *self.widths])
+        encoder = Heads(trunk, nn.Identity(), self.widths[-1] + n_classes, 0, latent_dim)
         sizes = [latent_dim + n_classes, *reversed(self.widths)]
         decoder = nn.Sequential(self._layers(sizes), nn.Linear(sizes[-1], features.size))
         return encoder, Joined(decoder)
@@ -288,30 +282,20 @@ class PaperArchitecture(Architecture):
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
         _check_shape(self.shape, features)
         if tuple(self.shape) != (28, 28):
-            raise ValueError(
-                f"architecture='paper' takes images of 28 x 28 pixels, got {self.shape}; use architecture='conv'"
-            )
+            raise ValueError(f"architecture='paper' takes 28 x 28 pixels, got {self.shape}; use architecture='conv'")
         act = nn.LeakyReLU(0.3)
         down: list[nn.Module] = [Plane(self.shape)]
         for i, (before, after) in enumerate([(1, 32), (32, 64), (64, 128), (128, 256)]):
             down += [nn.Conv2d(before, after, 3), act] + ([nn.MaxPool2d(2)] if i % 2 else [])
         encoder = Heads(nn.Sequential(*down, Mean()), nn.Linear(n_classes, 256), 512, 2048, latent_dim)
         up: list[nn.Module] = [nn.Linear(latent_dim + n_classes, 256), act, nn.Unflatten(1, (256, 1, 1))]
-        for before, after, kernel in [
-            (256, 256, 4),
-            (256, 256, 2),
-            (256, 128, 3),
-            (128, 64, 3),
-            (64, 64, 2),
-            (64, 32, 3),
-        ]:
+        for (before, after), kernel in zip(pairwise([256, 256, 256, 128, 64, 64, 32]), [4, 2, 3, 3, 2, 3], strict=True):
             up += [nn.ConvTranspose2d(before, after, kernel, stride=2 if kernel == 2 else 1), act]
         return encoder, Joined(nn.Sequential(*up, nn.ConvTranspose2d(32, 1, 3), Crop(self.shape)))
 
 
 def initialise(network: nn.Module, generator: torch.Generator) -> nn.Module:
-    """Weights as He et al. (2015) draw them, from the given generator; biases zero, or small where each class has its
-    own."""
+    """Weights drawn as by He et al. (2015); biases zero, or small where each class has its own."""
     for module in network.modules():
         if isinstance(module, PerClass):
             n_in = module.weight.shape[1]

@@ -7,7 +7,6 @@ another decoder.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -54,6 +53,7 @@ class VAE:
     """
 
     kind: ClassVar[str] = "vae"
+    contains_training_data: bool = False
 
     def __init__(
         self, sizes: Any, class_prior: Any, architecture: Architecture, latent_dim: int = 32, *, seed: int = 0
@@ -72,37 +72,6 @@ class VAE:
         # batch norm takes its statistics from training: in inference one input must not change another's answer
         self.encoder, self.decoder = initialise(encoder, generator).eval(), initialise(decoder, generator).eval()
 
-    @classmethod
-    def from_weights(
-        cls,
-        atoms: Atoms,
-        class_prior: FloatArray,
-        architecture: Architecture,
-        latent_dim: int,
-        weights: Mapping[str, Tensor],
-    ) -> VAE:
-        """The VAE with these weights of its `networks`, refused where they do not fit the architecture."""
-        if not len(atoms):
-            raise ValueError("sizes is empty; a model needs one atom or more")
-        model = object.__new__(VAE)
-        model.atoms, model.class_prior, model.features = atoms, class_prior, Features(atoms)
-        model.architecture, model.latent_dim = architecture, latent_dim
-        with torch.device("meta"):  # shapes without memory: a file may describe any architecture
-            model.encoder, model.decoder = architecture.build(model.features, model.n_classes, latent_dim)
-        expected = model.networks.state_dict()
-        strange = sorted(expected.keys() ^ weights.keys())
-        if strange:
-            raise ValueError(f"the weights are not those of {architecture}: {strange[0]!r} is missing or too many")
-        for name, tensor in expected.items():
-            if weights[name].shape != tensor.shape:
-                raise ValueError(
-                    f"weight {name!r} has shape {tuple(weights[name].shape)}; expected {tuple(tensor.shape)}"
-                )
-        dtype = next(weight.dtype for weight in weights.values() if weight.is_floating_point())
-        model.networks.to_empty(device="cpu").to(dtype).load_state_dict(dict(weights))
-        model.networks.eval()
-        return model
-
     @property
     def n_classes(self) -> int:
         """C."""
@@ -117,11 +86,6 @@ class VAE:
     def dtype(self) -> torch.dtype:
         """The number type of the networks."""
         return next(self.decoder.parameters()).dtype
-
-    @property
-    def contains_training_data(self) -> bool:
-        """Whether the model holds the examples that it learnt from."""
-        return False
 
     @property
     def networks(self) -> nn.ModuleDict:
@@ -205,8 +169,23 @@ class VAE:
             if not np.isfinite(array).all() or (name.endswith("running_var") and (array < 0).any()):
                 raise ValueError(f"weight {name!r} holds a number that is not finite, or a negative variance")
             weights[name] = torch.tensor(array.astype(spec["dtype"]) if array.dtype.kind == "f" else array)
-        architecture, latent_dim = architecture_from_spec(spec["body"]), check_count(spec["latent_dim"], "latent_dim")
-        model = VAE.from_weights(atoms, prior, architecture, latent_dim, weights)
+        if not len(atoms):
+            raise ValueError("sizes is empty; a model needs one atom or more")
+        model = object.__new__(VAE)
+        model.atoms, model.class_prior, model.features = atoms, prior, Features(atoms)
+        model.architecture = architecture_from_spec(spec["body"])
+        model.latent_dim = check_count(spec["latent_dim"], "latent_dim")
+        with torch.device("meta"):  # shapes without memory: a file may describe any architecture
+            model.encoder, model.decoder = model.architecture.build(model.features, n_classes, model.latent_dim)
+        expected_weights = model.networks.state_dict()
+        for name in sorted(expected_weights.keys() | weights.keys()):
+            if name not in weights or name not in expected_weights:
+                raise ValueError(f"the weights are not those of {model.architecture}: {name!r} is missing or too many")
+            if weights[name].shape != expected_weights[name].shape:
+                shapes = (tuple(found[name].shape) for found in (weights, expected_weights))
+                raise ValueError(f"weight {name!r} has shape {next(shapes)}; expected {next(shapes)}")
+        model.networks.to_empty(device="cpu").to(getattr(torch, spec["dtype"])).load_state_dict(weights)
+        model.networks.eval()
         labels = torch.arange(min(n_classes, N_TRIED))
         with torch.no_grad():
             logits = model.logits(model.draw_prior(labels, torch.Generator().manual_seed(0)), labels)
@@ -276,14 +255,11 @@ class AggregateVAE(VAE):
     """
 
     kind: ClassVar[str] = "aggregate-vae"
+    contains_training_data = True
 
     mean: Tensor  # (R, D) of the examples' latents, sorted by class
     log_std: Tensor  # (R, D)
     offsets: IntArray  # (C + 1,) where the examples of each class begin
-
-    @property
-    def contains_training_data(self) -> bool:
-        return True
 
     def log_prior(self, latents: Tensor, labels: Tensor) -> Tensor:
         """(N,) log p(z | y)."""
@@ -381,10 +357,6 @@ class SoftVAE(VAE):
     base: VAE
     blur: Blur
 
-    @property
-    def contains_training_data(self) -> bool:
-        return self.base.contains_training_data
-
     def encode(self, values: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """The base's encoder; the proposal of the scale is its prior."""
         nothing = torch.zeros((len(values), 1), dtype=self.dtype, device=self.device)
@@ -464,5 +436,5 @@ def soften(vae: VAE, blur: Blur) -> SoftVAE:
     model = object.__new__(SoftVAE)
     model.__dict__.update(vae.__dict__)
     model.base, model.blur = vae, replace(blur, shape=(int(shape[0]), int(shape[1])))
-    model.latent_dim = vae.latent_dim + 1
+    model.latent_dim, model.contains_training_data = vae.latent_dim + 1, vae.contains_training_data
     return model

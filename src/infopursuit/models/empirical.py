@@ -1,9 +1,7 @@
 """`EmpiricalModel`: every training example, at each of a few scales of smoothing, is one latent state.
 
-Smoothing says how far an input of the same latent kind may differ from the example, at several scales: near twins agree
-almost everywhere, distant relatives differ in many places at once. The scale is part of the latent state, so an input
-that differs from an example in one place is expected to differ in others. That heavy tail keeps the posterior from
-being overconfident.
+An input that differs from an example in one place is expected to differ in others, since the scale is part of the
+latent state. That heavy tail keeps the posterior from being overconfident.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.models.finite import Array, FiniteModel, float_type, log
+from infopursuit.models.finite import Array, FiniteModel, log
 from infopursuit.models.sample import Sample
 from infopursuit.models.storing import check_array, check_class_prior, check_count, check_log_prior, check_probs
 from infopursuit.threads import steady
@@ -170,6 +168,7 @@ class EmpiricalModel(FiniteModel):
     """
 
     kind = "empirical"
+    contains_training_data = True
 
     def __init__(
         self,
@@ -220,7 +219,7 @@ class EmpiricalModel(FiniteModel):
                 )
             if set(atoms.sizes) != {2}:
                 raise ValueError("only black and white pixels can be blurred; use Flip for atoms with more values")
-        self.sample, self.smoothing, self._dtype = sample, smoothing, float_type(dtype)
+        self.sample, self.smoothing, self._dtype = sample, smoothing, np.dtype(dtype)
         self.marginals: FloatArray = sample.marginals() if marginals is None else marginals
         # (N, A) and (A, N): one for the values of some examples, one for some values of all examples
         self._values = np.where(sample.values == UNKNOWN, MISSING, sample.values).astype(np.uint8)
@@ -262,10 +261,6 @@ class EmpiricalModel(FiniteModel):
     @property
     def dtype(self) -> np.dtype[Any]:
         return self._dtype
-
-    @property
-    def contains_training_data(self) -> bool:
-        return True
 
     def rows(self, slots: IntArray) -> Array:
         """(n,) -> (n, S) the probability of some atom values in all states."""
@@ -333,8 +328,8 @@ class EmpiricalModel(FiniteModel):
     def to(self, *, dtype: npt.DTypeLike | None = None) -> Self:
         """The same model in another number type, as if it had been made in it."""
         other = self._copy()
-        if dtype is not None and float_type(dtype) != self._dtype:
-            other._dtype = float_type(dtype)
+        if dtype is not None and np.dtype(dtype) != self._dtype:
+            other._dtype = np.dtype(dtype)
             other.probs = other._lit_pixels()
         return other
 

@@ -11,10 +11,8 @@ import numpy.typing as npt
 from infopursuit.types import Atoms, FloatArray, IntArray
 
 Array = npt.NDArray[Any]
-"""Probabilities in float32 or float64."""
-
 FAINT = 1e-290
-"""A float64 sum or product below this has lost digits, or all of them: the smallest normal number is 2e-308."""
+"""A float64 sum or product below this may have lost digits: the smallest normal number is 2e-308."""
 PRODUCT = 16
 """Probabilities that `FiniteModel.log_product` multiplies before it takes one logarithm."""
 
@@ -33,6 +31,7 @@ class FiniteModel:
     """
 
     kind: ClassVar[str]
+    contains_training_data: bool = False
 
     def __init__(self, atoms: Atoms, log_prior: Array, offsets: IntArray, probs: Array) -> None:
         self.atoms = atoms
@@ -60,11 +59,6 @@ class FiniteModel:
     def class_prior(self) -> FloatArray:
         """(C,) p(y)."""
         return np.exp(class_log_sums(self.log_prior[None], self.offsets)[0])
-
-    @property
-    def contains_training_data(self) -> bool:
-        """Whether the model holds the examples that it learnt from."""
-        return False
 
     def rows(self, slots: IntArray) -> Array:
         """(n,) -> (n, S) the probability of some atom values in all states, a new array."""
@@ -97,8 +91,7 @@ class FiniteModel:
     def log_masses(self, slots: IntArray, log_weights: Array) -> Array:
         """Log of `masses` with weights exp(log_weights), however small or large: (n, V), (n, J, V) -> (n, J, S).
 
-        Many noisy answers leave weights that no float64 holds. The largest is factored out; where the sum of a state
-        still underflows it is computed in log space.
+        The largest weight is factored out; where the sum of a state still underflows it is computed in log space.
         """
         top = log_weights.max(axis=2, keepdims=True)
         top = np.where(np.isfinite(top), top, 0.0)
@@ -128,8 +121,8 @@ class FiniteModel:
         stateless = np.flatnonzero((prior > 0) & ~np.isfinite(now))
         if len(stateless):
             raise ValueError(
-                f"class_prior[{stateless[0]}] is {prior[stateless[0]]:g}, but this model was made with probability 0 "
-                f"for that class and has not kept its latent states; make the model anew with a prior above 0"
+                f"class_prior[{stateless[0]}] is {prior[stateless[0]]:g}, but the model was made with probability 0 "
+                f"for that class and has no latent states of it; make it anew with a prior above 0"
             )
         shift = np.where(prior > 0, log(prior) - np.where(prior > 0, now, 0.0), -np.inf)
         other = self._copy()
@@ -176,36 +169,22 @@ def segments(offsets: IntArray) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in pairwise(offsets)]
 
 
-def float_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """float32 or float64 as a numpy dtype; anything else is refused."""
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        found = np.dtype(object)
-    if found not in (np.float32, np.float64):
-        raise ValueError(f"dtype={dtype!r}; expected 'float32' or 'float64'")
-    return found
-
-
 def rounded(probs: Array, dtype: npt.DTypeLike | None) -> Array:
     """Probabilities in another number type; a positive one stays positive, also where the type cannot hold it."""
-    if dtype is None or float_type(dtype) == probs.dtype:
+    if dtype is None or np.dtype(dtype) == probs.dtype:
         return probs
     return np.where(probs > 0, np.maximum(probs.astype(dtype), np.finfo(dtype).tiny), 0).astype(dtype, copy=False)
 
 
 def check_prior(prior: Any, n_classes: int, name: str) -> FloatArray:
     """Class probabilities as an array that sums to one, refused where they cannot be that."""
+    expected = f"expected one probability for each of the {n_classes} classes"
     try:
         array = np.asarray(prior, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} is {prior!r:.80}; expected one probability for each of the {n_classes} classes"
-        ) from None
+        raise ValueError(f"{name} is {prior!r:.80}; {expected}") from None
     if array.shape != (n_classes,):
-        raise ValueError(
-            f"{name} has shape {array.shape}; expected one probability for each of the {n_classes} classes"
-        )
+        raise ValueError(f"{name} has shape {array.shape}; {expected}")
     if not np.isfinite(array).all() or (array < 0).any() or not np.isclose(array.sum(), 1, atol=1e-6):
         raise ValueError(f"{name} must be probabilities that sum to 1; got {array.tolist()[:10]} (sum {array.sum():g})")
     return np.asarray(array / array.sum())

@@ -88,8 +88,7 @@ KEY = "infopursuit"
 def save_vae(model: VAE, file: Any) -> None:
     """Write a VAE to one safetensors file; an old one stays until the new one is whole.
 
-    The encoder is written in half precision: it only proposes latents, and what is proposed is weighed afterwards.
-    The decoder is written as it is, so that a pursuit with the model that `load_vae` reads asks the same questions.
+    The encoder is written in half precision, the decoder as it is: a pursuit with what `load_vae` reads asks the same.
     """
     if not _is_vae(model):
         raise TypeError(f"model is {type(model).__name__}; expected an ip.models.VAE")
@@ -118,15 +117,14 @@ def load_vae(file: Any, *, device: Any = None) -> VAE:
     if about.get("version") != VERSION:
         raise DamagedModel(f"{path} has format version {about.get('version')!r}; this infopursuit reads {VERSION}")
     try:
-        if about["sha256"] != _checksum(about["model"], arrays):
-            raise DamagedModel(f"{path} was altered: its checksum does not agree with its content")
-        model: Any = model_from_parts(about["model"], arrays)
-        if not _is_vae(model):
-            raise DamagedModel(f"{path} holds a model of kind {model.kind!r}, which is no VAE")
-    except DamagedModel:
-        raise
+        altered = about["sha256"] != _checksum(about["model"], arrays)
+        model: Any = None if altered else model_from_parts(about["model"], arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
         raise DamagedModel(f"{path} is damaged: {type(error).__name__}: {error}") from error
+    if altered:
+        raise DamagedModel(f"{path} was altered: its checksum does not agree with its content")
+    if not _is_vae(model):
+        raise DamagedModel(f"{path} holds a model of kind {model.kind!r}, which is no VAE")
     found: VAE = model if device is None else model.to(device)
     return found
 

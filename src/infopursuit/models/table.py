@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.models.finite import Array, FiniteModel, check_prior, float_type, log, rounded
+from infopursuit.models.finite import Array, FiniteModel, check_prior, log, rounded
 from infopursuit.models.sample import Sample
 from infopursuit.models.storing import check_array, check_count, check_log_prior, check_probs
 from infopursuit.threads import side_by_side
@@ -114,7 +114,7 @@ class TableModel(FiniteModel):
         """The model that `to_parts` took apart, everything checked."""
         n_latents = check_count(spec["n_latents"], "n_latents")
         n_states = n_classes * n_latents
-        probs = check_array(arrays, "probs", (atoms.n_slots, n_states), float_type(spec["dtype"]))
+        probs = check_array(arrays, "probs", (atoms.n_slots, n_states), spec["dtype"])
         check_probs(probs, atoms)
         model = object.__new__(cls)
         offsets = np.arange(n_classes + 1) * n_latents

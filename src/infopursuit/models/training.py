@@ -61,10 +61,6 @@ class RandomAffine:
         if self.scale >= 1:
             raise ValueError(f"scale={self.scale} must be below 1")
 
-    def to_spec(self) -> dict[str, Any]:
-        """The settings as JSON data."""
-        return asdict(self)
-
     def apply(self, values: Tensor, shape: tuple[int, int], generator: torch.Generator) -> Tensor:
         """(B, rows * columns) pixels 0, 1 or -1 (unknown, which stays where it is) -> the same, transformed."""
         n = len(values)
@@ -108,11 +104,10 @@ class Training:
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or value < low:
                 raise ValueError(f"{name}={value!r} must be a whole number, {low} or more")
-        if not 0 < self.learning_rate < math.inf or not 0 <= self.beta < math.inf or not 0 <= self.validation < 1:
-            raise ValueError(
-                f"learning_rate={self.learning_rate} must be positive, beta={self.beta} not negative, and "
-                f"validation={self.validation} a share from 0 to below 1"
-            )
+        if not 0 < self.learning_rate < math.inf or not 0 <= self.beta < math.inf:
+            raise ValueError(f"learning_rate={self.learning_rate} must be positive, and beta={self.beta} not negative")
+        if not 0 <= self.validation < 1:
+            raise ValueError(f"validation={self.validation} must be a share from 0 to below 1")
         if not self.checkpoint_every >= 0:
             raise ValueError(f"checkpoint_every={self.checkpoint_every} must be a number of seconds, 0 or more")
 
@@ -393,8 +388,7 @@ class VAELearner:
 
     def __post_init__(self) -> None:
         given, dim = self.architecture, self.latent_dim
-        buildable = hasattr(given, "build") and hasattr(given, "to_spec") and not isinstance(given, type)
-        if given not in ARCHITECTURES if isinstance(given, str) else not buildable:
+        if given not in ARCHITECTURES if isinstance(given, str) else not isinstance(given, Architecture):
             names = ", ".join(map(repr, ARCHITECTURES))
             raise ValueError(f"architecture={given!r}; expected one of {names}, or ip.models.MLPArchitecture((64, 32))")
         if dim is not None and (isinstance(dim, bool) or dim < 1 or int(dim) != dim):

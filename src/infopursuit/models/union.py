@@ -42,9 +42,8 @@ class UnionModel(FiniteModel):
                     f"models[{i}] has {len(model.atoms)} atoms and {model.n_classes} classes, and models[0] has "
                     f"{len(first.atoms)} and {first.n_classes}; they must be the same"
                 )
-        if shares is None:
-            shares = np.full(len(models), 1 / len(models))
-        elif np.shape(shares) != (len(models),):
+        shares = np.full(len(models), 1 / len(models)) if shares is None else shares
+        if np.shape(shares) != (len(models),):
             raise ValueError(f"shares={shares!r} must be {len(models)} numbers, one for each model")
         self.models, self.shares = tuple(models), check_prior(shares, len(models), "shares")
         # states lie class by class, and in a class model by model; _order: (S,) their places among all of theirs
@@ -59,10 +58,7 @@ class UnionModel(FiniteModel):
         offsets = np.sum([model.offsets for model in models], axis=0)
         nothing = np.empty((0, 0), dtype=first.dtype)  # the tables stay with the models
         super().__init__(first.atoms, np.concatenate(logs)[self._order], offsets, nothing)
-
-    @property
-    def contains_training_data(self) -> bool:
-        return any(model.contains_training_data for model in self.models)
+        self.contains_training_data = any(model.contains_training_data for model in models)
 
     def runs(self) -> tuple[IntArray, IntArray]:
         """(R + 1,) where the states of one class and one model begin, and (R,) which model that is."""

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.finite import segments
 from infopursuit.models.autoencoder import VAE
+from infopursuit.models.finite import segments
 from infopursuit.posteriors.alike import alike
 from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance
 from infopursuit.posteriors.exact import Belief

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.finite import class_log_sums, segments
 from infopursuit.models.autoencoder import VAE
+from infopursuit.models.finite import class_log_sums, segments
 from infopursuit.posteriors.bank import BLOCK, MANY, BankPosterior
 from infopursuit.posteriors.cloud import Cloud, Own, SampledBelief, stratified_prior
 from infopursuit.posteriors.diagnostics import Diagnostics, sum_variance, weight_ess

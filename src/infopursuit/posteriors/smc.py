@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.finite import segments
 from infopursuit.models.autoencoder import VAE
+from infopursuit.models.finite import segments
 from infopursuit.posteriors.chains import adapt, mala, start
 from infopursuit.posteriors.cloud import Own, SampledBelief
 from infopursuit.posteriors.diagnostics import Diagnostics, family_ess

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from infopursuit.evaluation.baselines.inputs import Inputs
-from infopursuit.models.training import RandomAffine
 from infopursuit.models.architectures import Mean, Plane, initialise
+from infopursuit.models.training import RandomAffine
 from infopursuit.types import FloatArray
 
 AT_A_TIME = 512

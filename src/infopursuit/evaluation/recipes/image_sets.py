@@ -15,20 +15,15 @@ from infopursuit import datasets, queries
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import NetworkSettings
 from infopursuit.evaluation.table import Row, quoted
-from infopursuit.models.autoencoder import aggregate
-from infopursuit.models.training import RandomAffine
 from infopursuit.models.architectures import ConvArchitecture
-from infopursuit.models.empirical import EmpiricalModel
+from infopursuit.models.autoencoder import VAE, aggregate, soften
+from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import FiniteModel
-from infopursuit.models.table import fit_latent_classes
 from infopursuit.models.sample import Sample
-from infopursuit.models.empirical import Blur
-from infopursuit.models.autoencoder import soften
-from infopursuit.models.table import TableModel
-from infopursuit.models.training import Training, train
-from infopursuit.models.union import UnionModel
-from infopursuit.models.autoencoder import VAE
 from infopursuit.models.storing import load_vae, save_vae
+from infopursuit.models.table import TableModel, fit_latent_classes
+from infopursuit.models.training import RandomAffine, Training, train
+from infopursuit.models.union import UnionModel
 from infopursuit.posteriors import SMC, Bank
 from infopursuit.posteriors.cloud import drawn
 from infopursuit.stopping import Confidence, MaxQueries
@@ -119,7 +114,9 @@ IMAGE_SETS = {
         length=10.4,  # test images take a fifth more questions than held-out training images: 12.9, the paper's, there
         most_queries=40,
         rounds=loosened(
-            replace(TRAINING, epochs=120, validation=0.1, patience=40, augmentation=RandomAffine(1.5, 10.0, 0.1)), 40, 40
+            replace(TRAINING, epochs=120, validation=0.1, patience=40, augmentation=RandomAffine(1.5, 10.0, 0.1)),
+            40,
+            40,
         ),
         tried=701,
         network=NetworkSettings(epochs=24, patience=8, validation=0.1, moves=RandomAffine(1.5, 10.0, 0.1)),

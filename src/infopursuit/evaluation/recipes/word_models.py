@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.recipes.log_odds import fit_log_odds
 
-from infopursuit.models.empirical import EmpiricalModel
+from infopursuit.models.empirical import EmpiricalModel, Flip
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.models.learning import latent_classes, naive_bayes
-from benchmarks.recipes.log_odds import fit_log_odds
 from infopursuit.models.sample import Sample
-from infopursuit.models.empirical import Flip
 from infopursuit.types import FloatArray
 
 AT_A_TIME = 500
