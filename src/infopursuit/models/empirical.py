@@ -252,7 +252,7 @@ class EmpiricalModel(FiniteModel):
     def _pixels(self, rows: Any) -> Array:
         """(A, n) pixels of some examples, unknown ones as frequent as in their class."""
         raw = self._values[rows].T
-        pixels = raw.astype(self._dtype, order="C")
+        pixels: Array = raw.astype(self._dtype, order="C")
         if self._gaps:
             usual = self.marginals[self.sample.labels[rows]][:, 1::2].T
             np.copyto(pixels, usual, where=raw == MISSING, casting="same_kind")

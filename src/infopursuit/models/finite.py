@@ -58,7 +58,7 @@ class FiniteModel:
     @property
     def class_prior(self) -> FloatArray:
         """(C,) p(y)."""
-        return np.exp(class_log_sums(self.log_prior[None], self.offsets)[0])
+        return np.asarray(np.exp(class_log_sums(self.log_prior[None], self.offsets)[0]))
 
     def rows(self, slots: IntArray) -> Array:
         """(n,) -> (n, S) the probability of some atom values in all states, a new array."""
@@ -86,7 +86,7 @@ class FiniteModel:
         """
         n, n_values = slots.shape
         table = self.rows(np.maximum(slots, 0).ravel()).astype(weights.dtype, copy=False)
-        return np.matmul(weights, table.reshape(n, n_values, -1))
+        return np.asarray(np.matmul(weights, table.reshape(n, n_values, -1)))
 
     def log_masses(self, slots: IntArray, log_weights: Array) -> Array:
         """Log of `masses` with weights exp(log_weights), however small or large: (n, V), (n, J, V) -> (n, J, S).

@@ -189,9 +189,9 @@ def _first_responsibilities(
 
     def distances(centre: int) -> FloatArray:
         """(N,) squared distances from one of the rows; by a product, which reads the rows once."""
-        gap = lengths + lengths[centre] - 2 * (surprise @ surprise[centre])
+        gap: FloatArray = lengths + lengths[centre] - 2 * (surprise @ surprise[centre])
         gap[centre] = 0.0
-        return np.maximum(gap, 0.0, out=gap)
+        return gap.clip(min=0.0)
 
     gaps = [distances(int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum())))]
     nearest = np.full(len(sample), np.inf)

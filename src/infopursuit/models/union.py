@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.models.finite import Array, FiniteModel, check_prior, log
+from infopursuit.models.finite import Array, FiniteModel, check_prior, log, segments
 from infopursuit.types import IntArray
 
 
@@ -68,8 +68,13 @@ class UnionModel(FiniteModel):
 
     def rows(self, slots: IntArray) -> Array:
         """(n,) -> (n, S) the probability of some atom values in all states."""
-        parts = [model.rows(slots).astype(self.dtype, copy=False) for model in self.models]
-        return np.take(np.concatenate(parts, axis=1), self._order, axis=1)
+        table = np.empty((len(slots), self.n_states), dtype=self.dtype)
+        starts, n_models = self.runs()[0][:-1], len(self.models)
+        for m, model in enumerate(self.models):
+            part = model.rows(slots)
+            for (a, b), start in zip(segments(model.offsets), starts[m::n_models], strict=True):
+                table[:, start : start + b - a] = part[:, a:b]
+        return table
 
     def state_probs(self, states: IntArray) -> Array:
         """(M,) -> (L, M) the probability of all atom values in some states."""
