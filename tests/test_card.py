@@ -37,7 +37,7 @@ def fit(kind):
         clf = Classifier(ip.queries.concepts(NAMES), "empirical", stopping=ip.Confidence(0.05) | ip.MaxQueries(5))
     elif kind == "vae":
         X, y = marks()
-        learner = ip.models.vae(ip.models.MLPBody((4,)), 2, SHORT)
+        learner = ip.models.vae(ip.models.MLPArchitecture((4,)), 2, SHORT)
         clf = Classifier(ip.queries.concepts(NAMES), learner, ip.posteriors.SMC(n_draws=30))
     elif kind == "words":
         X, y = texts()
@@ -115,7 +115,7 @@ def test_the_model_the_posterior_and_the_rule(thing):
     expected = {
         "table": (f"table, {states} latent states of 4 atoms", "**Posterior**: exact", "exact: the gain"),
         "empirical": (f"empirical, {states} latent states of 9 atoms", "**Posterior**: exact", "exact: the gain"),
-        "vae": ("vae, mlp body, 2 latent dimensions, 9 atoms", "estimated from draws", "SMC(n_draws=30"),
+        "vae": ("vae, mlp architecture, 2 latent dimensions, 9 atoms", "estimated from draws", "SMC(n_draws=30"),
         "words": (f"table, {states} latent states", "**Posterior**: exact"),
         "patches": (f"table, {states} latent states of 30 atoms", "**Posterior**: exact"),
     }[kind]

@@ -18,9 +18,9 @@ PUBLIC = {
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
     "infopursuit.queries": """Columns Concepts Functions Panels Patches QuerySet Recipe Words columns concepts from_spec
         functions guess panels patches words""",
-    "infopursuit.models": """VAE AggregateVAE Blur ConvBody EmpiricalModel FiniteModel Flip Learner MLPBody Moves
-        PaperBody Sample SoftVAE TableModel Training UnionModel aggregate empirical latent_classes load_vae naive_bayes
-        save_vae soften train vae""",
+    "infopursuit.models": """VAE AggregateVAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner
+        MLPArchitecture PaperArchitecture RandomAffine Sample SoftVAE TableModel Training UnionModel aggregate empirical
+        latent_classes load_vae naive_bayes save_vae soften train vae""",
     "infopursuit.posteriors": "SMC Bank Belief ExactPosterior FiniteBank Langevin LangevinPosterior SMCPosterior",
     "infopursuit.overview": """Agreement Asked Branch Comparison StrategyTree TreeNode asked compare_with_cart
         strategy_tree""",

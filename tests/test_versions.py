@@ -105,7 +105,9 @@ def test_nonsense_is_refused(saved, made):
 
 def test_a_trained_network_says_how_many_threads(tmp_path):
     X = np.random.default_rng(0).integers(0, 2, size=(12, 3))
-    learner = ip.models.vae(body=ip.models.MLPBody((4,)), latent_dim=1, training=ip.models.Training(epochs=1))
+    learner = ip.models.vae(
+        architecture=ip.models.MLPArchitecture((4,)), latent_dim=1, training=ip.models.Training(epochs=1)
+    )
     clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abc")), model=learner).fit(X, np.arange(12) % 2)
     assert clf.made_with_["threads"] == torch.get_num_threads()
     assert differences(clf.made_with_) == []

@@ -17,8 +17,8 @@ import numpy as np
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.models.autoencoder import VAE
 from infopursuit.models.storing import contains_training_data
-from infopursuit.models.vae import VAE
 from infopursuit.posteriors import ExactPosterior, FiniteBank
 from infopursuit.queries.atom_words import AtomWords
 from infopursuit.queries.queryset import QuerySet
@@ -271,8 +271,9 @@ def _caveats(pursuit: Pursuit, profile: AnswerProfile | None, calibration: Mappi
 def _model(pursuit: Pursuit) -> str:
     model = pursuit.model
     if isinstance(model, VAE):
-        body = getattr(model, "base", model).body
-        return f"{model.kind}, {body.kind} body, {model.latent_dim} latent dimensions, {len(model.atoms):,} atoms"
+        architecture = getattr(model, "base", model).architecture
+        about = f"{architecture.kind} architecture, {model.latent_dim} latent dimensions"
+        return f"{model.kind}, {about}, {len(model.atoms):,} atoms"
     return f"{model.kind}, {model.n_states:,} latent states of {len(model.atoms):,} atoms"
 
 

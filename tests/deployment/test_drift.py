@@ -180,7 +180,7 @@ def test_pixels_and_words_are_named():
 def test_every_kind_of_model_has_a_profile():
     X = np.random.default_rng(0).integers(2, size=(60, 4)).astype(float)
     short = ip.models.Training(epochs=1, batch_size=16, validation=0.2)
-    tiny = ip.models.vae(ip.models.MLPBody((4,)), 1, short)
+    tiny = ip.models.vae(ip.models.MLPArchitecture((4,)), 1, short)
     for model, posterior in (("empirical", "auto"), (tiny, ip.posteriors.SMC(n_draws=20))):
         clf = Classifier(ip.queries.concepts(list("abcd")), model, posterior, ip.MaxQueries(2)).fit(X, X[:, 0])
         assert clf.profile_.n_rows == 60

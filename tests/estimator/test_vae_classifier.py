@@ -8,13 +8,14 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import infopursuit as ip
-from infopursuit.models import ConvBody, MLPBody, Training, vae_learner
-from infopursuit.models.vae_learner import VAELearner
+from infopursuit.models import ConvArchitecture, MLPArchitecture, Training
+from infopursuit.models import training as module
+from infopursuit.models.training import VAELearner
 from infopursuit.posteriors import SMC, Langevin
 
 Classifier = ip.InformationPursuitClassifier
 NAMES = list("abcdef")
-QUICK = ip.models.vae(MLPBody((16,)), 2, Training(epochs=8, batch_size=16, learning_rate=0.02, validation=0.0))
+QUICK = ip.models.vae(MLPArchitecture((16,)), 2, Training(epochs=8, batch_size=16, learning_rate=0.02, validation=0.0))
 FEW = SMC(n_draws=100, n_own=16, n_moves=2)
 
 
@@ -41,13 +42,13 @@ def fitted():
 @pytest.fixture
 def trainings(monkeypatch):
     """Every training that takes place."""
-    real, calls = vae_learner.train, []
+    real, calls = module.train, []
 
     def train(*arguments, **options):
         calls.append((arguments, options))
         return real(*arguments, **options)
 
-    monkeypatch.setattr(vae_learner, "train", train)
+    monkeypatch.setattr(module, "train", train)
     return calls
 
 
@@ -106,23 +107,23 @@ def test_it_is_trained_once_on_all_rows(trainings):
 
 
 def test_by_name_with_settings_that_suit_the_data(trainings, monkeypatch):
-    monkeypatch.setitem(vae_learner.STEPS, "table", 40)
+    monkeypatch.setitem(module.MIN_STEPS, "table", 40)
     X = pd.DataFrame({"age": np.arange(60.0), "bill": ["hooked", "cone", "dagger"] * 20})
     clf = Classifier(model="vae", posterior=FEW).fit(X, X["age"] > 30)
-    assert clf.model_.body == MLPBody((64, 32))
+    assert clf.model_.architecture == MLPArchitecture((64, 32))
     assert len(trainings) == 1
     assert clf.predict(X.iloc[:3]).shape == (3,)
 
 
 def test_images_get_a_convolutional_body(monkeypatch):
-    monkeypatch.setitem(vae_learner.STEPS, "image", 1)
-    monkeypatch.setitem(vae_learner.EPOCHS, "image", 1)
+    monkeypatch.setitem(module.MIN_STEPS, "image", 1)
+    monkeypatch.setitem(module.MIN_EPOCHS, "image", 1)
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=30)
     X = np.zeros((30, 8, 9))
     X[y == 0, :, :4], X[y == 1, :, 5:] = 1, 1
     clf = Classifier(model="vae", posterior=SMC(n_draws=10, least_ess=0), stopping=ip.MaxQueries(2)).fit(X, y)
-    assert clf.model_.body == ConvBody((8, 9))
+    assert clf.model_.architecture == ConvArchitecture((8, 9))
     assert clf.model_.latent_dim == 20
     assert clf.explain(X[:2]).length.tolist() == [2, 2]
 
@@ -252,7 +253,7 @@ def test_progress_is_shown_where_asked_for(trainings):
     for verbose, learner, expected in [
         (None, QUICK, None),
         (True, QUICK, True),
-        (False, ip.models.vae(QUICK.body, 2, QUICK.training, progress=True), True),
+        (False, ip.models.vae(QUICK.architecture, 2, QUICK.training, progress=True), True),
     ]:
         classifier(learner, verbose=verbose).fit(X, y)
         assert trainings[-1][1]["progress"] is expected

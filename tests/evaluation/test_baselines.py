@@ -26,7 +26,7 @@ from infopursuit.evaluation.baselines.inputs import Inputs
 from infopursuit.evaluation.baselines.network import build_network
 from infopursuit.evaluation.baselines.rows import hold_out
 from infopursuit.evaluation.baselines.trees import answer_matrix, feature_queries, questions_by_node
-from infopursuit.models.augmentation import Moves
+from infopursuit.models.training import RandomAffine
 from infopursuit.queries import concepts, patches
 from infopursuit.types import DamagedModel
 from worlds import Given, world_of
@@ -281,7 +281,7 @@ def test_training_stops_when_it_gets_no_better():
     assert network.details["epochs"] == best
 
 
-@pytest.mark.parametrize("moves", [None, Moves(1.0, 10.0, 0.0)])
+@pytest.mark.parametrize("moves", [None, RandomAffine(1.0, 10.0, 0.0)])
 def test_the_same_seed_gives_the_same_network_and_nothing_global_is_touched(moves):
     query_set, values, labels, test, _ = digits(120)
     settings = replace(QUICK, epochs=2, moves=moves)
@@ -322,12 +322,12 @@ def test_settings_that_cannot_be(setting, named):
 def test_only_pictures_can_be_moved():
     query_set, values, labels = xor_rows(40)
     with pytest.raises(ValueError, match=r"moves=.* need pictures"):
-        fit_network(query_set, values, labels, replace(QUICK, moves=Moves()))
+        fit_network(query_set, values, labels, replace(QUICK, moves=RandomAffine()))
 
 
 def test_a_network_comes_back_from_its_file(tmp_path):
     query_set, values, labels, test, _ = digits(120)
-    settings = replace(QUICK, epochs=2, moves=Moves(1.0, 0.0, 0.0))
+    settings = replace(QUICK, epochs=2, moves=RandomAffine(1.0, 0.0, 0.0))
     network = fit_network(query_set, values, labels, settings)
     file = tmp_path / "new" / "box.safetensors"
     save_network(network, file)

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks.recipes.borrowing import Borrowing, drawn_towards, expected
 
 from infopursuit import datasets, queries
 from infopursuit.datasets.birds import Birds, draw_answers
@@ -14,7 +15,6 @@ from infopursuit.evaluation.pages import section
 from infopursuit.evaluation.recipes import cub as recipe
 from infopursuit.evaluation.recipes.walks import walk
 from infopursuit.models import Sample, TableModel, naive_bayes
-from infopursuit.models.borrowing import Borrowing, drawn_towards, expected
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 
 

@@ -12,8 +12,8 @@ from infopursuit.evaluation.curve import confidence_curve, stops_at, summary
 from infopursuit.evaluation.evaluate import BLACK_BOX, MAP, PURSUIT, TREE, epsilons, evaluate, stops_of
 from infopursuit.evaluation.evaluation_text import to_text
 from infopursuit.evaluation.map_using_q import map_using_q, told_atoms
-from infopursuit.models import VAE, MLPBody
-from infopursuit.models.vae import log_evidence
+from infopursuit.models import VAE, MLPArchitecture
+from infopursuit.models.autoencoder import log_evidence
 from infopursuit.stopping import stopping_in_words
 from worlds import KINDS, world_of
 
@@ -163,7 +163,7 @@ def test_map_of_many_states_looks_at_the_first_inputs(monkeypatch):
 
 
 def test_a_vae_is_evaluated_with_its_encoder():
-    model = VAE((2,) * 4, [0.3, 0.7], MLPBody((8,)), latent_dim=2, seed=1)
+    model = VAE((2,) * 4, [0.3, 0.7], MLPArchitecture((8,)), latent_dim=2, seed=1)
     queries = ip.queries.concepts(list("abcd"))
     pursuit = ip.Pursuit(model, queries, ip.posteriors.SMC(n_draws=200), ip.MaxQueries(2))
     values = np.random.default_rng(0).integers(0, 2, size=(12, 4))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from benchmarks.recipes.log_odds import fit_log_odds
 from scipy.special import log_softmax
 
 import infopursuit as ip
@@ -17,7 +18,6 @@ from infopursuit.evaluation.recipes import huffpost as recipe
 from infopursuit.evaluation.recipes.presence_network import fit_presence_network
 from infopursuit.evaluation.recipes.word_models import FAMILIES, LOG_ODDS, all_answers, in_memory
 from infopursuit.models import Sample, naive_bayes
-from infopursuit.models.log_odds import fit_log_odds
 from infopursuit.stopping import MaxQueries
 from infopursuit.types import Atoms
 

@@ -12,7 +12,7 @@ from infopursuit.evaluation.baselines import NetworkSettings
 from infopursuit.evaluation.recipes import image_sets, images, patch_sizes, unlike
 from infopursuit.evaluation.recipes.image_sets import ImageSet, ImageTask, train_images
 from infopursuit.evaluation.recipes.images import pixels_seen
-from infopursuit.models.smoothing import Blur
+from infopursuit.models.empirical import Blur
 from infopursuit.models.training import Training
 from infopursuit.posteriors import SMC
 

@@ -8,7 +8,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.evaluation.sufficiency import audit, posteriors_after
-from infopursuit.models import VAE, MLPBody
+from infopursuit.models import VAE, MLPArchitecture
 from infopursuit.posteriors import SMC, Langevin
 from worlds import world_of
 
@@ -63,7 +63,7 @@ def test_the_queries_of_a_pursuit_give_its_own_posterior(seed):
 
 @pytest.mark.parametrize("settings", [SMC(n_draws=200, least_ess=20.0, n_own=16), Langevin(n_chains=8, n_steps=4)])
 def test_draws_are_those_of_the_pursuit(settings):
-    model = VAE((2,) * 9, [0.3, 0.7], MLPBody((8,)), latent_dim=2, seed=1)
+    model = VAE((2,) * 9, [0.3, 0.7], MLPArchitecture((8,)), latent_dim=2, seed=1)
     queries = ip.queries.patches((3, 3), size=2)
     pursuit = ip.Pursuit(model, queries, settings, ip.MaxQueries(3))
     values = np.random.default_rng(0).integers(0, 2, size=(12, 9))

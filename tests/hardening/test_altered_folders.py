@@ -142,9 +142,9 @@ def test_a_check_that_is_missing_is_found_out(judged, monkeypatch):
         tensors["probs"].data = np.full(len(tensors["probs"].data) // 8, np.nan).tobytes()
         folder.write_tensors(tensors)
 
-    from infopursuit.models import storing
+    from infopursuit.models import table
 
-    monkeypatch.setattr(storing, "_check_probs", lambda probs, atoms: None)
+    monkeypatch.setattr(table, "check_probs", lambda probs, atoms: None)
     assert judged("words", nan).outcome == WRONG
 
 

@@ -14,7 +14,17 @@ from soundness import FIELDS
 
 import infopursuit as ip
 from infopursuit.evaluation.evaluate import evaluate
-from infopursuit.models import VAE, Blur, EmpiricalModel, Flip, MLPBody, Training, UnionModel, empirical, latent_classes
+from infopursuit.models import (
+    VAE,
+    Blur,
+    EmpiricalModel,
+    Flip,
+    MLPArchitecture,
+    Training,
+    UnionModel,
+    empirical,
+    latent_classes,
+)
 from infopursuit.models.training import train
 from infopursuit.posteriors import SMC, Bank, Langevin
 from quadrature import mixed, yes_no
@@ -105,7 +115,7 @@ def trained():
     """The weights of a network, and what stands in its checkpoint."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "checkpoint"
-        first = VAE((2,) * 36, [1 / 3] * 3, MLPBody((16,)), 3)
+        first = VAE((2,) * 36, [1 / 3] * 3, MLPArchitecture((16,)), 3)
         data, settings = (IMAGES[:200], np.arange(200) % 3), Training(epochs=2, batch_size=50)
         model, again = (train(first, *data, settings, checkpoint=file)[0] for _ in range(2))
     weights = [[tensor.numpy() for tensor in each.networks.state_dict().values()] for each in (model, again)]

@@ -9,13 +9,10 @@ from soundness import assert_same_bits
 import infopursuit as ip
 from infopursuit.foresight import why
 from infopursuit.models import Blur, EmpiricalModel, Flip, TableModel, UnionModel, latent_classes, vae
-from infopursuit.models.aggregate import aggregate
-from infopursuit.models.augmentation import Moves
-from infopursuit.models.bodies import ConvBody, MLPBody
-from infopursuit.models.soften import soften
-from infopursuit.models.training import Training, train
-from infopursuit.models.vae import VAE, log_evidence
-from infopursuit.models.weights import load_vae, save_vae
+from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
+from infopursuit.models.autoencoder import VAE, aggregate, log_evidence, soften
+from infopursuit.models.storing import load_vae, save_vae
+from infopursuit.models.training import RandomAffine, Training, train
 from infopursuit.posteriors import SMC, ExactPosterior, Langevin, sampled
 from quadrature import mixed
 
@@ -146,7 +143,7 @@ def test_draws(sampler):
 
 
 def test_other_priors_of_a_vae():
-    base = VAE((2,) * 25, [1 / 3] * 3, ConvBody((5, 5)), 4)
+    base = VAE((2,) * 25, [1 / 3] * 3, ConvArchitecture((5, 5)), 4)
     few = SMC(n_draws=40, least_ess=20, n_own=8, n_moves=1)
     for make in (
         lambda device: aggregate(base.to(device), IMAGES, LABELS),
@@ -163,7 +160,7 @@ def test_many_draws_elsewhere_do_without_compiled_loops(monkeypatch):
     """Loops are compiled for the CPU: elsewhere the same is done by products, and a bank says what to use instead."""
     monkeypatch.setattr(sampled, "MANY", 50)
     monkeypatch.setattr("infopursuit.posteriors.bank.MANY", 50)
-    base = VAE((2,) * 25, [1 / 3] * 3, MLPBody((8,)), 2)
+    base = VAE((2,) * 25, [1 / 3] * 3, MLPArchitecture((8,)), 2)
     settings = SMC(n_draws=100, least_ess=0)
     here = ip.Pursuit(base, PATCHES, settings, ip.MaxQueries(2))
     with far_away():
@@ -179,15 +176,19 @@ def test_many_draws_elsewhere_do_without_compiled_loops(monkeypatch):
 # ---- learning, saving, and all the rest -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("body", [MLPBody((8,)), ConvBody((5, 5))], ids=["mlp", "conv"])
-def test_training_and_going_on(tmp_path, body):
+@pytest.mark.parametrize("architecture", [MLPArchitecture((8,)), ConvArchitecture((5, 5))], ids=["mlp", "conv"])
+def test_training_and_going_on(tmp_path, architecture):
     settings = Training(
-        epochs=2, batch_size=30, validation=0.2, every=0, moves=Moves() if body.kind == "conv" else None
+        epochs=2,
+        batch_size=30,
+        validation=0.2,
+        checkpoint_every=0,
+        augmentation=RandomAffine() if architecture.kind == "conv" else None,
     )
     weights = {}
     for device in ("cpu", "cuda"):
         with far_away():
-            model = VAE((2,) * 25, [1 / 3] * 3, body, 2).to(device)
+            model = VAE((2,) * 25, [1 / 3] * 3, architecture, 2).to(device)
             for _ in range(2):  # the second time from what the first has left
                 trained, _ = train(model, IMAGES, LABELS, settings, checkpoint=tmp_path / f"{device}.ckpt")
             assert trained.device.type == device
@@ -204,7 +205,10 @@ FEW = {"posterior": SMC(n_draws=30, least_ess=2, n_own=4, n_moves=1)}
 
 @pytest.mark.parametrize(
     ("model", "options"),
-    [(latent_classes(2), {}), (vae(body=MLPBody((8,)), latent_dim=2, training=Training(epochs=1)), FEW)],
+    [
+        (latent_classes(2), {}),
+        (vae(architecture=MLPArchitecture((8,)), latent_dim=2, training=Training(epochs=1)), FEW),
+    ],
     ids=["table", "vae"],
 )
 def test_a_classifier_from_end_to_end(tmp_path, model, options):

@@ -2,12 +2,13 @@
 
 import json
 import math
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 import torch
 
-from infopursuit.models.augmentation import Moves
+from infopursuit.models.training import RandomAffine
 
 
 def picture(rows, columns, n=1, seed=0, unknown=0.0):
@@ -37,7 +38,7 @@ def drawn(monkeypatch):
 @pytest.mark.parametrize("shape", [(28, 28), (13, 9), (5, 12), (1, 6), (4, 4)])
 def test_no_moves_change_nothing(shape):
     values = picture(*shape, n=20, unknown=0.1)
-    assert torch.equal(Moves(0, 0, 0).apply(values, shape, generator()), values)
+    assert torch.equal(RandomAffine(0, 0, 0).apply(values, shape, generator()), values)
 
 
 @pytest.mark.parametrize("draws", [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)])
@@ -47,7 +48,7 @@ def test_a_draw_of_nothing_changes_nothing(draws, drawn):
     settings = {"rotation": 30.0, "scale": 0.4, "shift": 3.0, names[draws.index(1)]: 0.0}
     drawn(*draws)
     values = picture(9, 14)
-    assert torch.equal(Moves(**settings).apply(values, (9, 14), generator()), values)
+    assert torch.equal(RandomAffine(**settings).apply(values, (9, 14), generator()), values)
 
 
 @pytest.mark.parametrize("shape", [(7, 7), (5, 9), (8, 3)])
@@ -57,7 +58,7 @@ def test_a_draw_of_nothing_changes_nothing(draws, drawn):
 def test_a_shift_by_whole_pixels_moves_the_picture(shape, pixels, sign, axis, drawn):
     drawn(0, 0, sign * (axis == 1), sign * (axis == 0))
     values = picture(*shape)
-    found = Moves(shift=pixels, rotation=0, scale=0).apply(values, shape, generator()).reshape(shape).numpy()
+    found = RandomAffine(shift=pixels, rotation=0, scale=0).apply(values, shape, generator()).reshape(shape).numpy()
     # a pixel shows what was `pixels` further on, and nothing comes in from outside
     image = values.reshape(shape).numpy()
     expected = np.zeros_like(image)
@@ -82,7 +83,7 @@ def test_a_quarter_turn_keeps_the_aspect(shape, sign, drawn):
     square[1, 4] = 1  # with a hook, so that a mirror image is not the same
     image = np.zeros(shape, dtype=np.int64)
     image[top : top + side, left : left + side] = square
-    moved = Moves(shift=0, rotation=90, scale=0).apply(torch.as_tensor(image).reshape(1, -1), shape, generator())
+    moved = RandomAffine(shift=0, rotation=90, scale=0).apply(torch.as_tensor(image).reshape(1, -1), shape, generator())
     expected = np.zeros(shape, dtype=np.int64)
     expected[top : top + side, left : left + side] = np.rot90(square, sign)
     assert np.array_equal(moved.reshape(shape).numpy(), expected)
@@ -99,7 +100,7 @@ def test_a_square_grows_and_shrinks_about_the_middle(shape, sign, side, drawn):
         image[top : top + side, left : left + side] = 1
         return image.reshape(1, -1)
 
-    found = Moves(shift=0, rotation=0, scale=0.5).apply(square(4), shape, generator())
+    found = RandomAffine(shift=0, rotation=0, scale=0.5).apply(square(4), shape, generator())
     assert torch.equal(found, square(side))
 
 
@@ -108,7 +109,7 @@ def test_a_square_grows_and_shrinks_about_the_middle(shape, sign, side, drawn):
 
 def test_the_generator_determines_it():
     values = picture(12, 10, n=50)
-    moves = Moves(2, 30, 0.2)
+    moves = RandomAffine(2, 30, 0.2)
     found = moves.apply(values, (12, 10), generator())
     assert torch.equal(found, moves.apply(values, (12, 10), generator()))
     assert not torch.equal(found, moves.apply(values, (12, 10), generator(1)))
@@ -117,11 +118,11 @@ def test_the_generator_determines_it():
 
 def test_it_neither_reads_nor_moves_the_global_generator():
     values, before = picture(6, 6), torch.get_rng_state()
-    found = Moves().apply(values, (6, 6), generator())
+    found = RandomAffine().apply(values, (6, 6), generator())
     assert torch.equal(torch.get_rng_state(), before)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(9)
-        assert torch.equal(Moves().apply(values, (6, 6), generator()), found)
+        assert torch.equal(RandomAffine().apply(values, (6, 6), generator()), found)
 
 
 def test_every_image_moves_by_itself_and_to_all_sides():
@@ -130,7 +131,7 @@ def test_every_image_moves_by_itself_and_to_all_sides():
     n = 4000
     values = torch.zeros((n, 15 * 11), dtype=torch.int64)
     values[:, 7 * 11 + 5] = 1
-    found = Moves(shift=2, rotation=0, scale=0).apply(values, (15, 11), generator()).reshape(n, 15, 11)
+    found = RandomAffine(shift=2, rotation=0, scale=0).apply(values, (15, 11), generator()).reshape(n, 15, 11)
     seen = found.sum((1, 2)) == 1  # between four pixels a dot is nowhere above a half
     places = found[seen].nonzero()[:, 1:].numpy() - [7, 5]
     assert seen.float().mean() > 0.5
@@ -147,7 +148,7 @@ def test_every_image_moves_by_itself_and_to_all_sides():
 def test_unknown_pixels_stay_unknown_and_the_rest_is_black_or_white(dtype):
     values = picture(13, 9, n=40, unknown=0.2).to(dtype)
     before = values.clone()
-    found = Moves(2, 45, 0.3).apply(values, (13, 9), generator())
+    found = RandomAffine(2, 45, 0.3).apply(values, (13, 9), generator())
     assert found.dtype == dtype
     assert found.shape == values.shape
     assert torch.equal(found == -1, values == -1)
@@ -158,7 +159,7 @@ def test_unknown_pixels_stay_unknown_and_the_rest_is_black_or_white(dtype):
 def test_an_unknown_pixel_is_not_taken_for_a_lit_one(drawn):
     drawn(0, 0, 1, 0)
     values = torch.tensor([[0, -1, -1, 1, 0]])
-    found = Moves(shift=1, rotation=0, scale=0).apply(values, (1, 5), generator())
+    found = RandomAffine(shift=1, rotation=0, scale=0).apply(values, (1, 5), generator())
     assert found.tolist() == [[0, -1, -1, 0, 0]]
 
 
@@ -169,14 +170,14 @@ def test_an_unknown_pixel_is_not_taken_for_a_lit_one(drawn):
 @pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
 def test_bad_settings_are_refused(name, value):
     with pytest.raises(ValueError, match=f"{name}={value} must be 0 or more"):
-        Moves(**{name: value})
+        RandomAffine(**{name: value})
 
 
 def test_an_image_cannot_shrink_to_nothing():
     with pytest.raises(ValueError, match=r"scale=1\.0 must be below 1"):
-        Moves(scale=1.0)
+        RandomAffine(scale=1.0)
 
 
 def test_settings_come_back_from_json():
-    moves = Moves(2, 5, 0.1)
-    assert Moves(**json.loads(json.dumps(moves.to_spec()))) == moves
+    moves = RandomAffine(2, 5, 0.1)
+    assert RandomAffine(**json.loads(json.dumps(asdict(moves)))) == moves

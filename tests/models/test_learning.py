@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
 
 import infopursuit as ip
 from infopursuit.models import Blur, EmpiricalModel, Flip, Sample, TableModel, learning
-from infopursuit.models.smoothing import blur_options
+from infopursuit.models.empirical import BLURS
 from infopursuit.types import Atoms
 
 NB, MIXTURE, EMPIRICAL = ip.models.naive_bayes, ip.models.latent_classes, ip.models.empirical
@@ -34,7 +33,7 @@ def test_naive_bayes_is_the_table_of_frequencies(smoothing):
     np.testing.assert_allclose(prior, rows.class_prior, atol=1e-14)
     np.testing.assert_allclose(table[:, 0], rows.marginals(smoothing), atol=1e-14)
     assert model.atoms == rows.atoms
-    assert model.dtype == torch.float64
+    assert model.dtype == np.float64
 
 
 def test_a_mixture_has_as_many_kinds_as_asked_for():
@@ -68,7 +67,7 @@ def test_open_settings_become_candidates_and_given_ones_stay():
     assert {type(c.smoothing) for c in EMPIRICAL().candidates(rows)} == {Flip}
     blurs = EMPIRICAL().candidates(wide(50, 25), shape=(5, 5))
     assert {c.smoothing.shape for c in blurs} == {(5, 5)}
-    assert len(blurs) == len(blur_options())
+    assert len(blurs) == len(BLURS)
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(19, []), (20, [2]), (80, [2, 4, 8]), (400, [2, 4, 8, 16, 32])])
@@ -86,7 +85,7 @@ def test_mixtures_that_take_too_long_are_left_out(monkeypatch):
 def test_empirical_models_that_do_not_fit_the_memory_are_left_out(monkeypatch):
     pixels = wide(100, 100)
     assert EMPIRICAL().candidates(pixels, shape=(10, 10))
-    scales = max(blur.n_scales for blur in blur_options())
+    scales = max(blur.n_scales for blur in BLURS)
     monkeypatch.setattr(learning, "EMPIRICAL_BYTES", scales * 4 * len(pixels) * 100)  # the probabilities alone
     assert EMPIRICAL().candidates(pixels, shape=(10, 10)) == []
     assert EMPIRICAL().candidates(pixels)  # bytes instead of probabilities: these fit

@@ -14,17 +14,27 @@ import torch
 
 import infopursuit
 from infopursuit.models import training as module
-from infopursuit.models.augmentation import Moves
-from infopursuit.models.bodies import ConvBody, MLPBody
-from infopursuit.models.training import Epoch, NotTheSameTraining, Training, negative_elbo, schedule, train, validate
-from infopursuit.models.vae import VAE
+from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
+from infopursuit.models.autoencoder import VAE
+from infopursuit.models.training import (
+    CheckpointMismatch,
+    Epoch,
+    RandomAffine,
+    Training,
+    negative_elbo,
+    schedule,
+    train,
+    validate,
+)
 
 SIZES = (2, 3, 2, 2, 4, 2)
-TRAINING = Training(epochs=3, batch_size=16, validation=0.2, every=0.0)  # 80 of 100 rows in 5 steps, three times
+TRAINING = Training(
+    epochs=3, batch_size=16, validation=0.2, checkpoint_every=0.0
+)  # 80 of 100 rows in 5 steps, three times
 
 
 def small(seed=0, norm=True, n_classes=3):
-    return VAE(SIZES, [1 / n_classes] * n_classes, MLPBody((8,), batch_norm=norm), latent_dim=2, seed=seed)
+    return VAE(SIZES, [1 / n_classes] * n_classes, MLPArchitecture((8,), batch_norm=norm), latent_dim=2, seed=seed)
 
 
 def rows(n=100, seed=0):
@@ -126,7 +136,7 @@ def test_interrupted_at_every_step_in_turn(uninterrupted, tmp_path, monkeypatch)
 def test_checkpoints_that_are_rare_lose_time_only(uninterrupted, tmp_path, monkeypatch):
     """An hour between two: only the last step is written; before that all is done again."""
     file = tmp_path / "checkpoint"
-    rare = replace(TRAINING, every=3600.0)
+    rare = replace(TRAINING, checkpoint_every=3600.0)
     with monkeypatch.context() as patched:
         crash_at(patched, "_step", 12)
         with pytest.raises(Crash):
@@ -146,8 +156,8 @@ def test_a_finished_training_is_not_done_again(uninterrupted, tmp_path, monkeypa
 
 def test_float64_and_moved_images_go_on_too(tmp_path, monkeypatch):
     images = np.random.default_rng(0).integers(0, 2, (30, 20))
-    model = VAE((2,) * 20, [0.5, 0.5], ConvBody((4, 5), (2, 3), 4), 2).to(dtype=torch.float64)
-    settings = Training(epochs=2, batch_size=8, moves=Moves(), every=0.0, validation=0.1)
+    model = VAE((2,) * 20, [0.5, 0.5], ConvArchitecture((4, 5), (2, 3), 4), 2).to(dtype=torch.float64)
+    settings = Training(epochs=2, batch_size=8, augmentation=RandomAffine(), checkpoint_every=0.0, validation=0.1)
     expected = train(model, images, np.arange(30) % 2, settings)
     with monkeypatch.context() as patched:
         crash_at(patched, "_step", 6)
@@ -156,7 +166,7 @@ def test_float64_and_moved_images_go_on_too(tmp_path, monkeypatch):
     found = train(model, images, np.arange(30) % 2, settings, checkpoint=tmp_path / "c")
     assert found[0].dtype == torch.float64
     assert_same_result(found, expected)
-    still = train(model, images, np.arange(30) % 2, replace(settings, moves=None))
+    still = train(model, images, np.arange(30) % 2, replace(settings, augmentation=None))
     assert not same(weights_of(still[0]), weights_of(expected[0]))  # moves do something
 
 
@@ -227,12 +237,12 @@ def changed(array, where, value):
         (small(n_classes=4), VALUES, LABELS, TRAINING),
         (small().with_class_prior([0.2, 0.2, 0.6]), VALUES, LABELS, TRAINING),
         (small().to(dtype=torch.float64), VALUES, LABELS, TRAINING),
-        (VAE(SIZES, [1 / 3] * 3, MLPBody((8,)), latent_dim=3), VALUES, LABELS, TRAINING),
+        (VAE(SIZES, [1 / 3] * 3, MLPArchitecture((8,)), latent_dim=3), VALUES, LABELS, TRAINING),
     ],
     ids=[
         *("epochs", "batch_size", "learning_rate", "beta", "validation", "patience", "seed"),
         *("values", "labels", "fewer rows"),
-        *("first weights", "body", "classes", "prior", "number type", "latent_dim"),
+        *("first weights", "architecture", "classes", "prior", "number type", "latent_dim"),
     ],
 )
 def test_a_checkpoint_of_another_training_is_refused(model, values, labels, training, tmp_path, monkeypatch):
@@ -242,7 +252,7 @@ def test_a_checkpoint_of_another_training_is_refused(model, values, labels, trai
         with pytest.raises(Crash):
             train(small(), VALUES, LABELS, TRAINING, checkpoint=file)
     before = file.read_bytes()
-    with pytest.raises(NotTheSameTraining, match=r"checkpoint='.*checkpoint' belongs to other data or other settings"):
+    with pytest.raises(CheckpointMismatch, match=r"checkpoint='.*checkpoint' belongs to other data or other settings"):
         train(model, values, labels, training, checkpoint=file)
     assert file.read_bytes() == before
 
@@ -286,7 +296,7 @@ def planted(n=600, seed=0):
 
 @pytest.mark.parametrize("norm", [False, True], ids=["plain", "batch norm"])
 def test_it_learns_two_classes_of_two_kinds(norm):
-    model = VAE((2,) * 12, [0.5, 0.5], MLPBody((32,), batch_norm=norm), latent_dim=2)
+    model = VAE((2,) * 12, [0.5, 0.5], MLPArchitecture((32,), batch_norm=norm), latent_dim=2)
     settings = Training(epochs=12, batch_size=32, learning_rate=1e-2, validation=0.2)
     trained, history = train(model, *planted(), settings)
     losses = [epoch.train_loss for epoch in history]
@@ -322,7 +332,7 @@ def test_the_negative_elbo_is_what_a_loop_gives():
 def test_the_best_weights_are_returned_not_the_last():
     """A model with more freedom than 40 rows can bear: its validation loss falls, then rises."""
     values, labels = planted(50)
-    model = VAE((2,) * 12, [0.5, 0.5], MLPBody((64,), batch_norm=False), latent_dim=4)
+    model = VAE((2,) * 12, [0.5, 0.5], MLPArchitecture((64,), batch_norm=False), latent_dim=4)
     trained, history = train(
         model, values, labels, Training(epochs=30, batch_size=8, learning_rate=1e-2, validation=0.2)
     )
@@ -336,8 +346,8 @@ def test_it_stops_when_it_gets_no_better(tmp_path, monkeypatch):
     """Labels and values at random: after patience epochs without a better validation loss there is no other epoch."""
     rng = np.random.default_rng(0)
     values, labels = rng.integers(0, 2, (30, 12)), rng.integers(0, 2, 30)
-    model = VAE((2,) * 12, [0.5, 0.5], MLPBody((64,), batch_norm=False), latent_dim=4)
-    settings = Training(epochs=60, batch_size=8, learning_rate=1e-2, validation=0.3, patience=2, every=0.0)
+    model = VAE((2,) * 12, [0.5, 0.5], MLPArchitecture((64,), batch_norm=False), latent_dim=4)
+    settings = Training(epochs=60, batch_size=8, learning_rate=1e-2, validation=0.3, patience=2, checkpoint_every=0.0)
     told = []
     expected = train(model, values, labels, settings, say=told.append)
     losses = [epoch.validation_loss for epoch in expected[1]]
@@ -383,7 +393,7 @@ def test_every_epoch_takes_every_row_once_and_none_that_is_held_out(monkeypatch)
     monkeypatch.setattr(module, "validate", lambda *arguments: (1.0, 1.0))
     number = np.arange(100)
     values = np.stack([number % 10, number // 10, 0 * number], axis=1)
-    model = VAE((10, 10, 2), [0.5, 0.5], MLPBody((4,)), latent_dim=2)
+    model = VAE((10, 10, 2), [0.5, 0.5], MLPArchitecture((4,)), latent_dim=2)
     train(model, values, number % 2, Training(epochs=3, batch_size=16, validation=0.2))
     epochs = [np.concatenate(seen[5 * i : 5 * i + 5]).tolist() for i in range(3)]
     assert all(len(set(epoch)) == 80 for epoch in epochs)
@@ -476,7 +486,7 @@ def test_mapped_values_are_read_a_mini_batch_at_a_time(tmp_path):
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, bool, np.float32])
 def test_the_number_type_of_values_does_not_matter(dtype):
     values, labels = planted(40)
-    model = VAE((2,) * 12, [0.5, 0.5], MLPBody((4,)), latent_dim=2)
+    model = VAE((2,) * 12, [0.5, 0.5], MLPArchitecture((4,)), latent_dim=2)
     expected = train(model, values, labels, Training(epochs=1, batch_size=8, validation=0.2))
     assert_same_result(
         train(model, values.astype(dtype), labels, Training(epochs=1, batch_size=8, validation=0.2)), expected
@@ -521,7 +531,7 @@ def test_a_loss_that_is_not_a_number_is_refused(tmp_path):
         FloatingPointError, match=r"the loss is (nan|inf) at step \d+; .* smaller learning_rate than 1e\+"
     ):
         train(small(), *rows(), replace(TRAINING, learning_rate=1e20), checkpoint=tmp_path / "c")
-    deep = VAE(SIZES, [1 / 3] * 3, MLPBody((8, 8, 8), batch_norm=False), latent_dim=2)
+    deep = VAE(SIZES, [1 / 3] * 3, MLPArchitecture((8, 8, 8), batch_norm=False), latent_dim=2)
     with pytest.raises(FloatingPointError, match=r"learning_rate than 1e\+06"):
         train(deep, *rows(), replace(TRAINING, learning_rate=1e6, epochs=20))
 
@@ -559,10 +569,10 @@ def test_the_schedule_rises_and_falls():
         ({"learning_rate": math.nan}, "learning_rate=nan"),
         ({"learning_rate": math.inf}, "learning_rate=inf"),
         ({"beta": -0.1}, "beta=-0.1 not negative"),
-        ({"validation": 1.0}, "validation=1.0 a share from 0 to below 1"),
+        ({"validation": 1.0}, "validation=1.0 must be a share from 0 to below 1"),
         ({"validation": -0.1}, "validation=-0.1"),
-        ({"every": -1.0}, "every=-1.0 must be a number of seconds"),
-        ({"every": math.nan}, "every=nan"),
+        ({"checkpoint_every": -1.0}, "checkpoint_every=-1.0 must be a number of seconds"),
+        ({"checkpoint_every": math.nan}, "checkpoint_every=nan"),
     ],
 )
 def test_bad_settings_are_refused(settings, word):
@@ -583,12 +593,12 @@ def test_bad_settings_are_refused(settings, word):
         (VALUES + 0.5, LABELS, {}, "numbers that are not whole"),
         (VALUES, LABELS + 1, {}, "labels must be two or more class numbers from 0 to 2"),
         (VALUES, LABELS - 1, {}, "labels must be"),
-        (VALUES, LABELS[:, None], {}, "labels has shape (100, 1)"),
-        (VALUES, LABELS + 0.5, {}, "labels has shape (100,) and type float64"),
-        (VALUES, LABELS.astype(str), {}, "labels has shape (100,) and type <U"),
+        (VALUES, LABELS[:, None], {}, "labels is int64 of shape (100, 1)"),
+        (VALUES, LABELS + 0.5, {}, "labels is float64 of shape (100,)"),
+        (VALUES, LABELS.astype(str), {}, "labels is <U"),
         (VALUES[:1], LABELS[:1], {}, "two or more"),
         (VALUES, LABELS, {"validation": 0.999}, "validation=0.999 leaves none of 100 rows"),
-        (VALUES, LABELS, {"moves": Moves()}, "moves need images"),
+        (VALUES, LABELS, {"augmentation": RandomAffine()}, "augmentation needs images"),
     ],
 )
 def test_bad_data_are_refused(values, labels, settings, word):

@@ -8,13 +8,14 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.models import ConvBody, MLPBody, PaperBody, Sample, Training, vae, vae_learner
-from infopursuit.models.vae import log_evidence
-from infopursuit.models.vae_learner import repeated, suitable
+from infopursuit.models import ConvArchitecture, MLPArchitecture, PaperArchitecture, Sample, Training, vae
+from infopursuit.models import training as module
+from infopursuit.models.autoencoder import log_evidence
+from infopursuit.models.training import default_training, repeat_by_weight
 from infopursuit.selection import select_model
 from infopursuit.types import Atoms
 
-QUICK = vae(MLPBody((8,)), latent_dim=2, training=Training(epochs=2, batch_size=8))
+QUICK = vae(MLPArchitecture((8,)), latent_dim=2, training=Training(epochs=2, batch_size=8))
 
 
 def sample(n=40, sizes=(2, 3, 2, 2), n_classes=2, seed=0, weights=None):
@@ -47,7 +48,7 @@ def spied(monkeypatch):
         calls.append({"model": model, "values": values, "labels": labels, "training": training, **options})
         return model, []
 
-    monkeypatch.setattr(vae_learner, "train", spy)
+    monkeypatch.setattr(module, "train", spy)
     return calls
 
 
@@ -55,17 +56,17 @@ def spied(monkeypatch):
 
 
 def test_whole_weights_are_repetitions():
-    assert repeated(np.array([2.0, 1.0, 4.0])).tolist() == [0, 0, 1, 2, 2, 2, 2]
-    assert repeated(np.ones(5), seed=3).tolist() == [0, 1, 2, 3, 4]
+    assert repeat_by_weight(np.array([2.0, 1.0, 4.0])).tolist() == [0, 0, 1, 2, 2, 2, 2]
+    assert repeat_by_weight(np.ones(5), seed=3).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_sums_of_weights_that_are_whole_but_for_rounding_are_whole():
-    assert repeated(np.array([0.1 + 0.2 + 0.7, 2.0 - 1e-12])).tolist() == [0, 1, 1]
+    assert repeat_by_weight(np.array([0.1 + 0.2 + 0.7, 2.0 - 1e-12])).tolist() == [0, 1, 1]
 
 
 def test_broken_weights_are_right_on_average_and_never_off_by_one():
     weights = np.array([0.25, 1.5, 2.75, 1.1, 3.4])
-    counts = np.array([np.bincount(repeated(weights, seed), minlength=5) for seed in range(1000)])
+    counts = np.array([np.bincount(repeat_by_weight(weights, seed), minlength=5) for seed in range(1000)])
     assert (counts.sum(axis=1) == 9).all()
     assert (np.abs(counts - weights) < 1).all()
     assert (np.abs(counts.mean(axis=0) - weights) < 4 * 0.5 / np.sqrt(1000)).all()
@@ -74,15 +75,15 @@ def test_broken_weights_are_right_on_average_and_never_off_by_one():
 def test_the_scale_of_small_weights_does_not_matter():
     """Weights that sum to one are frequent, and mean no single row."""
     shares = np.array([0.1, 0.2, 0.3, 0.4])
-    assert len(repeated(shares)) == 4
-    counts = np.mean([np.bincount(repeated(shares / 10, seed), minlength=4) for seed in range(1000)], axis=0)
+    assert len(repeat_by_weight(shares)) == 4
+    counts = np.mean([np.bincount(repeat_by_weight(shares / 10, seed), minlength=4) for seed in range(1000)], axis=0)
     np.testing.assert_allclose(counts, 4 * shares, atol=4 * 0.5 / np.sqrt(1000))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e6, 0.5])
 def test_heavy_weights_are_bounded_and_in_proportion(scale, monkeypatch):
-    monkeypatch.setattr(vae_learner, "MOST_ROWS", 1000)
-    rows = repeated(np.array([1000.0, 3000.0, 6000.0]) * scale)
+    monkeypatch.setattr(module, "MAX_ROWS", 1000)
+    rows = repeat_by_weight(np.array([1000.0, 3000.0, 6000.0]) * scale)
     assert len(rows) == 1000
     assert np.bincount(rows).tolist() == [100, 300, 600]
 
@@ -115,24 +116,24 @@ def test_a_weight_of_two_is_a_row_given_twice():
 @pytest.mark.parametrize(
     ("rows", "shape", "expected"),
     [
-        (sample(), None, MLPBody((64, 32))),
-        (sample(weights=np.full(40, 200)), None, MLPBody((512, 128))),
-        (pixels((8, 9)), (8, 9), ConvBody((8, 9))),
-        (pixels((7, 30)), (7, 30), MLPBody((64, 32))),
-        (pixels((8, 9), sizes=3), (8, 9), MLPBody((64, 32))),
-        (pixels((8, 9)), None, MLPBody((64, 32))),
+        (sample(), None, MLPArchitecture((64, 32))),
+        (sample(weights=np.full(40, 200)), None, MLPArchitecture((512, 128))),
+        (pixels((8, 9)), (8, 9), ConvArchitecture((8, 9))),
+        (pixels((7, 30)), (7, 30), MLPArchitecture((64, 32))),
+        (pixels((8, 9), sizes=3), (8, 9), MLPArchitecture((64, 32))),
+        (pixels((8, 9)), None, MLPArchitecture((64, 32))),
     ],
     ids=["table", "large table", "image", "narrow image", "grey image", "no image"],
 )
 def test_the_body_suits_the_atoms(rows, shape, expected):
-    assert vae().choose_body(rows, shape) == expected
-    assert vae("mlp").choose_body(rows, shape).kind == "mlp"
-    assert vae(MLPBody((5,))).choose_body(rows, shape) == MLPBody((5,))
+    assert vae().choose_architecture(rows, shape) == expected
+    assert vae("mlp").choose_architecture(rows, shape).kind == "mlp"
+    assert vae(MLPArchitecture((5,))).choose_architecture(rows, shape) == MLPArchitecture((5,))
 
 
 def test_bodies_by_name():
-    assert vae("conv").choose_body(pixels((5, 5)), (5, 5)) == ConvBody((5, 5))
-    assert vae("paper").choose_body(pixels((28, 28), 2), (28, 28)) == PaperBody()
+    assert vae("conv").choose_architecture(pixels((5, 5)), (5, 5)) == ConvArchitecture((5, 5))
+    assert vae("paper").choose_architecture(pixels((28, 28), 2), (28, 28)) == PaperArchitecture()
 
 
 @pytest.mark.parametrize(("n_atoms", "expected"), [(1, 2), (4, 2), (9, 4), (50, 10)])
@@ -143,28 +144,28 @@ def test_tables_have_up_to_ten_latents(n_atoms, expected, spied):
 
 def test_images_have_twenty_latents_and_are_moved(spied):
     assert vae().fit(pixels((8, 9)), (8, 9)).latent_dim == 20
-    assert spied[0]["training"].moves.shift == pytest.approx(8 / 14)
-    assert suitable(100, 2, (28, 28)).moves.shift == 1
-    assert suitable(100, 2, None).moves is None
+    assert spied[0]["training"].augmentation.shift == pytest.approx(8 / 14)
+    assert default_training(100, 2, (28, 28)).augmentation.shift == 1
+    assert default_training(100, 2, None).augmentation is None
 
 
 @pytest.mark.parametrize("shape", [None, (8, 8)], ids=["table", "images"])
 @pytest.mark.parametrize("n", [2, 10, 39, 40, 300, 5_000, 5_001, 60_000])
 def test_there_are_enough_steps_and_epochs(n, shape):
-    training = suitable(n, 3, shape)
+    training = default_training(n, 3, shape)
     kind = "table" if shape is None else "image"
     per_epoch = math.ceil((n - round(training.validation * n)) / training.batch_size)
-    assert per_epoch * training.epochs >= vae_learner.STEPS[kind]
-    assert training.epochs >= vae_learner.EPOCHS[kind]
+    assert per_epoch * training.epochs >= module.MIN_STEPS[kind]
+    assert training.epochs >= module.MIN_EPOCHS[kind]
     assert training.patience <= training.epochs
     assert round(training.validation * n) < n
 
 
 def test_few_rows_are_not_held_out():
-    assert suitable(39, 2, None).validation == 0
-    assert suitable(40, 2, None).validation > 0
-    assert suitable(499, 100, None).validation == 0
-    assert suitable(500, 100, None).validation > 0
+    assert default_training(39, 2, None).validation == 0
+    assert default_training(40, 2, None).validation > 0
+    assert default_training(499, 100, None).validation == 0
+    assert default_training(500, 100, None).validation > 0
 
 
 def test_own_settings_stay_as_they_are(spied, tmp_path):
@@ -203,7 +204,7 @@ def test_it_is_a_vae_of_the_sample():
     np.testing.assert_allclose(model.class_prior, rows.class_prior)
     assert not model.encoder.training
     assert not model.decoder.training
-    assert (model.body, model.latent_dim) == (MLPBody((8,)), 2)
+    assert (model.architecture, model.latent_dim) == (MLPArchitecture((8,)), 2)
 
 
 def test_it_learns_what_atoms_say_together():
@@ -223,16 +224,16 @@ def test_it_learns_what_atoms_say_together():
 
 
 def test_one_row_for_each_class_is_enough(monkeypatch):
-    monkeypatch.setitem(vae_learner.STEPS, "table", 20)
+    monkeypatch.setitem(module.MIN_STEPS, "table", 20)
     facts = Sample.of(Atoms((2,) * 3), [[0, 0, 1], [1, 0, 0], [1, 1, -1]], [0, 1, 2])
     assert np.isfinite(log_evidence(vae().fit(facts), facts.values)).all()
 
 
 def test_a_training_that_was_cut_off_goes_on(tmp_path, monkeypatch):
-    training = Training(epochs=4, batch_size=8, every=0.0)
-    expected = vae(MLPBody((8,)), 2, training).fit(sample())
-    learner = vae(MLPBody((8,)), 2, training, checkpoint=tmp_path / "half.safetensors")
-    step, calls = vae_learner.train.__globals__["_step"], []
+    training = Training(epochs=4, batch_size=8, checkpoint_every=0.0)
+    expected = vae(MLPArchitecture((8,)), 2, training).fit(sample())
+    learner = vae(MLPArchitecture((8,)), 2, training, checkpoint=tmp_path / "half.safetensors")
+    step, calls = module.train.__globals__["_step"], []
 
     def crash(*arguments):
         calls.append(1)
@@ -241,7 +242,7 @@ def test_a_training_that_was_cut_off_goes_on(tmp_path, monkeypatch):
         return step(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setitem(vae_learner.train.__globals__, "_step", crash)
+        patched.setitem(module.train.__globals__, "_step", crash)
         with pytest.raises(KeyboardInterrupt):
             learner.fit(sample())
     assert same(learner.fit(sample()), expected)
@@ -277,17 +278,17 @@ def test_a_learner_is_its_settings():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: vae("transformer"), "body='transformer'; expected one of 'auto', 'conv', 'mlp', 'paper', or a body"),
-        (lambda: vae(5), "body=5; expected 'auto', or a body such as ip.models.MLPBody"),
-        (lambda: vae(MLPBody), "body=<class .*; expected 'auto', or a body such as"),
+        (lambda: vae("transformer"), "architecture='transformer'; expected one of 'auto', 'conv', 'mlp', 'paper'"),
+        (lambda: vae(5), "architecture=5; expected .* or ip.models.MLPArchitecture"),
+        (lambda: vae(MLPArchitecture), "architecture=<class .*; expected .* or ip.models.MLPArchitecture"),
         (lambda: vae(latent_dim=0), "latent_dim=0 must be a whole number, 1 or more, or None"),
         (lambda: vae(latent_dim=2.5), "latent_dim=2.5"),
         (lambda: vae(latent_dim=True), "latent_dim=True"),
-        (lambda: vae(training=30), r"training=30; expected settings such as ip.models.Training\(epochs=30\), or None"),
-        (lambda: vae("conv").fit(sample()), "body='conv' needs patch queries: .* use 'mlp'"),
-        (lambda: vae("paper").fit(sample()), "body='paper' needs patch queries"),
+        (lambda: vae(training=30), r"training=30; expected ip.models.Training\(epochs=30\), or None"),
+        (lambda: vae("conv").fit(sample()), "architecture='conv' needs patch queries.* use 'mlp'"),
+        (lambda: vae("paper").fit(sample()), "architecture='paper' needs patch queries"),
         (lambda: vae("paper").fit(pixels((8, 8)), (8, 8)), "28 x 28"),
-        (lambda: vae(ConvBody((3, 3))).fit(pixels((8, 8)), (8, 8)), "use body='mlp'"),
+        (lambda: vae(ConvArchitecture((3, 3))).fit(pixels((8, 8)), (8, 8)), "use architecture='mlp'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, message):

@@ -6,7 +6,7 @@ import torch
 
 import infopursuit as ip
 from infopursuit.models import EmpiricalModel
-from infopursuit.models.smoothing import Blur, Flip
+from infopursuit.models.empirical import Blur, Flip
 from infopursuit.posteriors import Bank, ExactPosterior, FiniteBank
 
 SHAPE = (7, 7)

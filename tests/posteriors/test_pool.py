@@ -6,7 +6,7 @@ import torch
 
 import infopursuit as ip
 from infopursuit.models import EmpiricalModel, TableModel, UnionModel
-from infopursuit.models.smoothing import Blur, Flip
+from infopursuit.models.empirical import Blur, Flip
 from infopursuit.posteriors import Bank, ExactPosterior, FiniteBank
 from infopursuit.posteriors import bank as bank_module
 

@@ -336,7 +336,7 @@ def test_worlds_that_are_too_large_are_refused(monkeypatch):
 
 
 def test_continuous_latents_are_refused():
-    vae = ip.models.VAE((2, 2), [0.5, 0.5], ip.models.MLPBody((4,)), 2)
+    vae = ip.models.VAE((2, 2), [0.5, 0.5], ip.models.MLPArchitecture((4,)), 2)
     queries = ip.queries.concepts(["wings", "beak"])
     message = r"model is a VAE, and theory sums over finitely many latent states; give a finite model such as"
     with pytest.raises(TypeError, match=message):

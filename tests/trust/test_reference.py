@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.models.bodies import MLPBody
+from infopursuit.models.architectures import MLPArchitecture
 from infopursuit.trust.drawing import draw_values
 from infopursuit.trust.reference import Reference, from_model, from_values
 from worlds import KINDS, table_model, world_of
@@ -165,7 +165,7 @@ def test_draws_are_those_of_the_model():
 
 
 def test_draws_of_a_vae_have_its_probabilities():
-    vae = ip.models.VAE((2, 3), [0.7, 0.3], MLPBody((8,)), latent_dim=2, seed=1)
+    vae = ip.models.VAE((2, 3), [0.7, 0.3], MLPArchitecture((8,)), latent_dim=2, seed=1)
     values = draw_values(vae, 20_000, seed=1)
     generator = torch.Generator().manual_seed(9)
     labels = (torch.rand(20_000, generator=generator) < 0.3).long()
@@ -176,7 +176,7 @@ def test_draws_of_a_vae_have_its_probabilities():
 
 
 def test_sampled_posteriors_have_checks_too():
-    vae = ip.models.VAE((2,) * 6, [0.5, 0.5], MLPBody((8,)), latent_dim=2, seed=1)
+    vae = ip.models.VAE((2,) * 6, [0.5, 0.5], MLPArchitecture((8,)), latent_dim=2, seed=1)
     names = ip.queries.concepts([f"c{a}" for a in range(6)])
     pursuit = ip.Pursuit(vae, names, ip.posteriors.SMC(n_draws=200), ip.MaxQueries(2), checks=3)
     values = draw_values(vae, 30, seed=2)

@@ -23,7 +23,7 @@ from infopursuit.beliefs.particles import (
     systematic,
 )
 from infopursuit.models.finite import segments
-from infopursuit.models.vae import VAE
+from infopursuit.models.autoencoder import VAE
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray
 

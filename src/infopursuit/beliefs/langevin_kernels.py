@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.models.vae import VAE
+from infopursuit.models.autoencoder import VAE
 from infopursuit.types import FloatArray
 
 LogDensity = Callable[[Tensor], Tensor]

@@ -24,7 +24,7 @@ from infopursuit.beliefs.langevin_kernels import adapt, mala, start, target
 from infopursuit.beliefs.pruned import BLOCK, MANY, PrunedBelief, States, similar_order
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.finite import FiniteModel, log_sum_exp, segments, softmax
-from infopursuit.models.vae import VAE
+from infopursuit.models.autoencoder import VAE
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side

@@ -20,9 +20,8 @@ from infopursuit.evaluation.yardstick import compare
 from infopursuit.information.chooser import Chooser
 from infopursuit.information.gain import gain
 from infopursuit.information.patterns import pattern_joint
-from infopursuit.models.empirical import EmpiricalModel
+from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import segments
-from infopursuit.models.smoothing import Blur
 from infopursuit.queries.patches import Patches
 from infopursuit.stopping import MaxQueries
 from infopursuit.types import IntArray

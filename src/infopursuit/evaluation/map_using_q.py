@@ -10,8 +10,8 @@ from torch import Tensor
 
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.sufficiency import posteriors_after
+from infopursuit.models.autoencoder import log_evidence
 from infopursuit.models.finite import FiniteModel, class_log_sums
-from infopursuit.models.vae import log_evidence
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray

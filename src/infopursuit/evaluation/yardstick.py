@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from infopursuit.engine import Branches, Pursuit
 from infopursuit.information.gain import gain
-from infopursuit.models.bodies import PaperBody
-from infopursuit.models.vae import VAE
+from infopursuit.models.architectures import PaperArchitecture
+from infopursuit.models.autoencoder import VAE
 from infopursuit.posteriors.chains import start, ula
 from infopursuit.posteriors.target import target
 from infopursuit.types import IntArray
@@ -70,7 +70,7 @@ def _some_step_seconds(pursuit: Pursuit, values: IntArray, n_steps: int) -> list
 def paper_step_seconds(n_chains: int = 16, n_patches: int = 2, n_draws: int = 64) -> dict[str, float]:
     """One step at the paper's settings for one input, measured on a fraction and scaled: ten classes, 256 chains each,
     67 unadjusted steps; 12,000 draws of each class decoded; all 512 patterns of 676 patches on all of them."""
-    model = VAE((2,) * 784, np.full(10, 0.1), PaperBody(), latent_dim=100)
+    model = VAE((2,) * 784, np.full(10, 0.1), PaperArchitecture(), latent_dim=100)
     generator = torch.Generator().manual_seed(0)
     labels = torch.zeros(n_chains, dtype=torch.int64)
     evidence = torch.zeros(1568, dtype=torch.float64)

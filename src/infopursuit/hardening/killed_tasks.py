@@ -15,10 +15,10 @@ import numpy as np
 from infopursuit import datasets, queries
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
-from infopursuit.models.bodies import MLPBody
+from infopursuit.models.architectures import MLPArchitecture
+from infopursuit.models.autoencoder import VAE
+from infopursuit.models.storing import save_vae
 from infopursuit.models.training import Training, train
-from infopursuit.models.vae import VAE
-from infopursuit.models.weights import save_vae
 from infopursuit.stopping import Confidence
 from infopursuit.storage import load, save
 
@@ -58,8 +58,8 @@ def train_digits(folder: str) -> None:
     data = datasets.digits()
     questions = queries.patches((8, 8), size=2, threshold=8)
     values = questions.observe(data.x_train)
-    model = VAE([2] * 64, np.full(10, 0.1), MLPBody((64, 64)), latent_dim=6)
-    settings = Training(epochs=60, batch_size=64, patience=60, every=0.2)
+    model = VAE([2] * 64, np.full(10, 0.1), MLPArchitecture((64, 64)), latent_dim=6)
+    settings = Training(epochs=60, batch_size=64, patience=60, checkpoint_every=0.2)
     model, history = train(model, values, data.y_train, settings, checkpoint=Path(folder) / "checkpoint")
     save_vae(model, Path(folder) / "vae.safetensors")
     told = [[epoch.epoch, epoch.train_loss, epoch.validation_loss, epoch.validation_accuracy] for epoch in history]

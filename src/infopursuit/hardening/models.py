@@ -17,13 +17,11 @@ from infopursuit import queries as asked
 from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.models import MLPBody, empirical, latent_classes, naive_bayes
-from infopursuit.models.aggregate import aggregate
-from infopursuit.models.bodies import ConvBody
-from infopursuit.models.smoothing import Blur, Flip
-from infopursuit.models.soften import soften
+from infopursuit.models import MLPArchitecture, empirical, latent_classes, naive_bayes
+from infopursuit.models.architectures import ConvArchitecture
+from infopursuit.models.autoencoder import VAE, aggregate, soften
+from infopursuit.models.empirical import Blur, Flip
 from infopursuit.models.table import TableModel
-from infopursuit.models.vae import VAE
 from infopursuit.posteriors import SMC, Langevin
 from infopursuit.queries.wording import Wording, reword
 from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
@@ -148,7 +146,7 @@ def _calibrated() -> Small:
 
 def _vae() -> Small:
     queries = asked.concepts(NAMES)
-    model = VAE((2,) * 6, [0.2, 0.3, 0.5], MLPBody((8, 4)), 2, seed=1)
+    model = VAE((2,) * 6, [0.2, 0.3, 0.5], MLPArchitecture((8, 4)), 2, seed=1)
     sampler = SMC(n_draws=40, n_own=8, n_moves=2)
     return Small(Pursuit(model, queries, sampler, Confidence(0.05) | MaxQueries(4)), _marks(6)[0])
 
@@ -156,7 +154,7 @@ def _vae() -> Small:
 def _softened() -> Small:
     X, y = _images()
     queries = asked.patches((5, 6), size=2)
-    vae = VAE(queries.atoms.sizes, [0.5, 0.5], ConvBody((5, 6), (4, 4), 8), 2)
+    vae = VAE(queries.atoms.sizes, [0.5, 0.5], ConvArchitecture((5, 6), (4, 4), 8), 2)
     model = soften(aggregate(vae, queries.observe(X), y), Blur((0.4, 0.8), (0.01, 0.02), (0.02, 0.05)))
     sampler = Langevin(n_chains=4, n_steps=2, burn_in=1)
     return Small(Pursuit(model, queries, sampler, MaxQueries(2), n_screened=4), X[:2])

@@ -1,45 +1,52 @@
-"""Models: p(atoms | z, y) p(z | y) p(y), given as tables or learnt from labelled atom values."""
+"""Models: p(atoms | z, y) p(z | y) p(y), given as tables or learnt from labelled atom values.
 
-from infopursuit.models.aggregate import AggregateVAE, aggregate
-from infopursuit.models.augmentation import Moves
-from infopursuit.models.bodies import ConvBody, MLPBody, PaperBody
-from infopursuit.models.empirical import EmpiricalModel
+Finite models need numpy only. The names in `_NETWORKS` need PyTorch, which is imported when one is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from infopursuit.models.empirical import Blur, EmpiricalModel, Flip
 from infopursuit.models.finite import FiniteModel
-from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Blur, Flip
-from infopursuit.models.soften import SoftVAE, soften
+from infopursuit.models.storing import load_vae, save_vae
 from infopursuit.models.table import TableModel
-from infopursuit.models.training import Training, train
 from infopursuit.models.union import UnionModel
-from infopursuit.models.vae import VAE
-from infopursuit.models.vae_learner import vae
-from infopursuit.models.weights import load_vae, save_vae
 
+from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes  # isort: skip (not the module)
+
+if TYPE_CHECKING:
+    from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture, PaperArchitecture
+    from infopursuit.models.autoencoder import VAE, AggregateVAE, SoftVAE, aggregate, soften
+    from infopursuit.models.training import RandomAffine, Training, train, vae
+
+_NETWORKS = {
+    **dict.fromkeys(("ConvArchitecture", "MLPArchitecture", "PaperArchitecture"), "architectures"),
+    **dict.fromkeys(("VAE", "AggregateVAE", "SoftVAE", "aggregate", "soften"), "autoencoder"),
+    **dict.fromkeys(("RandomAffine", "Training", "train", "vae"), "training"),
+}
+
+# fmt: off
 __all__ = [
-    "VAE",
-    "AggregateVAE",
-    "Blur",
-    "ConvBody",
-    "EmpiricalModel",
-    "FiniteModel",
-    "Flip",
-    "Learner",
-    "MLPBody",
-    "Moves",
-    "PaperBody",
-    "Sample",
-    "SoftVAE",
-    "TableModel",
-    "Training",
-    "UnionModel",
-    "aggregate",
-    "empirical",
-    "latent_classes",
-    "load_vae",
-    "naive_bayes",
-    "save_vae",
-    "soften",
-    "train",
-    "vae",
+    "VAE", "AggregateVAE", "Blur", "ConvArchitecture", "EmpiricalModel", "FiniteModel", "Flip", "Learner",
+    "MLPArchitecture", "PaperArchitecture", "RandomAffine", "Sample", "SoftVAE", "TableModel", "Training", "UnionModel",
+    "aggregate", "empirical", "latent_classes", "load_vae", "naive_bayes", "save_vae", "soften", "train", "vae",
 ]
+# fmt: on
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NETWORKS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"{__name__}.{_NETWORKS[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "torch":
+            raise
+        raise ImportError(f"ip.models.{name} needs PyTorch: pip install infopursuit[networks]") from error
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

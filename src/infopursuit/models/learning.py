@@ -1,71 +1,87 @@
 """Learners: recipes that make a model from a sample. Those with open settings list the candidates to choose from.
 
-Finite models are here; `vae_learner` trains a `VAE`.
+Finite models are here; `training` has the learner of a `VAE`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
-import torch
 
-from infopursuit.models.empirical import MISSING, EmpiricalModel
+from infopursuit.models.empirical import BLURS, FLIPS, MISSING, Blur, EmpiricalModel, Flip, Smoothing
 from infopursuit.models.finite import FiniteModel
-from infopursuit.models.latent_classes import fit_latent_classes
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Blur, Flip, Smoothing, blur_options
-from infopursuit.models.table import TableModel
-from infopursuit.models.vae import VAE
-from infopursuit.types import Atoms
+from infopursuit.models.table import TableModel, fit_latent_classes
+
+if TYPE_CHECKING:
+    from infopursuit.models.autoencoder import VAE
 
 TABLE_WORK = 2e10
 """Multiplications that fitting one mixture may take before it is left out of the candidates."""
-
 EMPIRICAL_BYTES = 3 * 2**30
 """Memory that an empirical model may take before it is left out of the candidates."""
 
+Shape = tuple[int, int] | None
+"""That of the image whose pixels are the atoms, if they are."""
+
 
 class Learner(Protocol):
-    """Makes a model from a sample; ``shape`` is that of the image whose pixels are the atoms, if they are."""
+    """Makes a model from a sample."""
 
-    def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> FiniteModel | VAE:
+    def fit(self, sample: Sample, shape: Shape = None, seed: int = 0) -> FiniteModel | VAE:
         """The model."""
 
-    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> Sequence[Learner]:
-        """Learners without open settings, from the plainest on."""
+    def candidates(self, sample: Sample, shape: Shape = None) -> Sequence[Learner]:
+        """Learners without open settings, from the simplest on."""
 
 
 @dataclass(frozen=True)
 class NaiveBayes:
-    """Atoms independent given the class; see `naive_bayes`."""
+    """Naive Bayes: atoms independent given the class, one table for each class.
 
+    smoothing: how many rows' worth a class's frequencies are drawn towards those of all classes; None chooses it on
+    held-out data.
+    """
+
+    beliefs: ClassVar[tuple[str, ...]] = ("exact", "pruned")
     smoothing: float | None = None
 
-    def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> FiniteModel:
-        table = sample.marginals(1.0 if self.smoothing is None else self.smoothing)
-        return table_from_slots(sample.atoms, sample.class_prior, np.ones((sample.n_classes, 1)), table[:, None])
+    def __post_init__(self) -> None:
+        _check_smoothing(self.smoothing)
 
-    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> list[Learner]:
+    def fit(self, sample: Sample, shape: Shape = None, seed: int = 0) -> FiniteModel:
+        table = sample.marginals(1.0 if self.smoothing is None else self.smoothing)
+        return TableModel.from_slots(sample.atoms, sample.class_prior, np.ones((sample.n_classes, 1)), table[:, None])
+
+    def candidates(self, sample: Sample, shape: Shape = None) -> list[Learner]:
         options = (0.1, 0.5, 2.0, 8.0) if self.smoothing is None else (self.smoothing,)
         return [replace(self, smoothing=s) for s in options]
 
 
 @dataclass(frozen=True)
 class LatentClasses:
-    """A mixture of independent atoms in each class; see `latent_classes`."""
+    """A mixture in each class, fitted by EM: answers may depend on each other through a hidden kind within the class.
 
+    n_latents: kinds in each class; None chooses it on held-out data. smoothing: see `fit_latent_classes`.
+    """
+
+    beliefs: ClassVar[tuple[str, ...]] = ("exact", "pruned")
     n_latents: int | None = None
     smoothing: float = 1.0
 
-    def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> FiniteModel:
-        n_latents = 4 if self.n_latents is None else self.n_latents
-        latent, table = fit_latent_classes(sample, n_latents, self.smoothing, seed)
-        return table_from_slots(sample.atoms, sample.class_prior, latent, table)
+    def __post_init__(self) -> None:
+        if self.n_latents is not None and (self.n_latents < 1 or int(self.n_latents) != self.n_latents):
+            raise ValueError(f"n_latents={self.n_latents} must be a whole number, 1 or more")
+        _check_smoothing(self.smoothing)
 
-    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> list[Learner]:
+    def fit(self, sample: Sample, shape: Shape = None, seed: int = 0) -> FiniteModel:
+        latent, table = fit_latent_classes(sample, self.n_latents or 4, self.smoothing, seed)
+        return TableModel.from_slots(sample.atoms, sample.class_prior, latent, table)
+
+    def candidates(self, sample: Sample, shape: Shape = None) -> list[Learner]:
         if self.n_latents is not None:
             return [self]
         typical = float(np.median(np.bincount(sample.labels, minlength=sample.n_classes)))
@@ -76,82 +92,49 @@ class LatentClasses:
 
 @dataclass(frozen=True)
 class Empirical:
-    """Every training example is a latent state; see `empirical`."""
+    """Every training example is one latent state, smoothed.
 
+    smoothing: "blur" (images), "flip" (anything), "auto" for the one that fits with its settings chosen on held-out
+    data, or a `Blur` or `Flip` with settings of your own.
+    """
+
+    beliefs: ClassVar[tuple[str, ...]] = ("exact", "pruned")
     smoothing: Smoothing | str = "auto"
 
-    def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> FiniteModel:
+    def __post_init__(self) -> None:
+        if not isinstance(self.smoothing, (Blur, Flip)) and self.smoothing not in ("auto", "blur", "flip"):
+            raise ValueError(f"smoothing={self.smoothing!r}; expected 'auto', 'blur', 'flip', or a Blur or Flip")
+
+    def fit(self, sample: Sample, shape: Shape = None, seed: int = 0) -> FiniteModel:
         smoothing = self.smoothing
-        if not isinstance(smoothing, (Blur, Flip)):
-            kind = self._kind(shape)
-            smoothing = Blur(shape=shape) if kind == "blur" and shape is not None else Flip()
+        if isinstance(smoothing, str):
+            smoothing = Blur() if self._blurs(shape) else Flip()
         if isinstance(smoothing, Blur) and smoothing.shape is None:
             smoothing = replace(smoothing, shape=shape)
         return EmpiricalModel.of(sample, smoothing)
 
-    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> list[Learner]:
-        if isinstance(self.smoothing, (Blur, Flip)):
+    def candidates(self, sample: Sample, shape: Shape = None) -> list[Learner]:
+        if not isinstance(self.smoothing, str):
             return [self]
         if max(sample.atoms.sizes) >= MISSING:
             return []
-        kind = self._kind(shape)
+        blurs = self._blurs(shape)
+        options: tuple[Smoothing, ...] = tuple(replace(each, shape=shape) for each in BLURS) if blurs else FLIPS
         # a probability for each pixel and scale, or the values themselves twice; and a few numbers for each state
-        scales = max(b.n_scales for b in blur_options()) if kind == "blur" else max(map(len, Flip.OPTIONS))
-        each = (4 * scales + 1 if kind == "blur" else 2) * len(sample.atoms) + 48 * scales
-        if len(sample) * each > EMPIRICAL_BYTES:
-            return []
-        if kind == "blur":
-            return [replace(self, smoothing=replace(option, shape=shape)) for option in blur_options()]
-        return [replace(self, smoothing=Flip(rates)) for rates in Flip.OPTIONS]
+        scales = max(option.n_scales for option in options)
+        each = (4 * scales + 1 if blurs else 2) * len(sample.atoms) + 48 * scales
+        return [replace(self, smoothing=s) for s in options] if len(sample) * each <= EMPIRICAL_BYTES else []
 
-    def _kind(self, shape: tuple[int, int] | None) -> str:
-        if self.smoothing == "auto":
-            return "blur" if shape is not None and min(shape) >= 5 else "flip"
-        if self.smoothing not in ("blur", "flip"):
-            raise ValueError(f"smoothing={self.smoothing!r}; expected 'auto', 'blur', 'flip', or a Blur or Flip")
+    def _blurs(self, shape: Shape) -> bool:
         if self.smoothing == "blur" and shape is None:
             raise ValueError("smoothing='blur' needs patch queries: only pixels of an image can be blurred; use 'flip'")
-        return str(self.smoothing)
+        return self.smoothing == "blur" or (self.smoothing == "auto" and shape is not None and min(shape) >= 5)
 
 
-def naive_bayes(smoothing: float | None = None) -> NaiveBayes:
-    """Naive Bayes: one table for each class.
+naive_bayes, latent_classes, empirical = NaiveBayes, LatentClasses, Empirical
+"""The names in `infopursuit.models`."""
 
-    ``smoothing``: how many rows' worth a class's frequencies are drawn towards those of all classes; None chooses it
-    on held-out data.
-    """
+
+def _check_smoothing(smoothing: float | None) -> None:
     if smoothing is not None and not smoothing > 0:
         raise ValueError(f"smoothing={smoothing} must be positive, so that no answer is impossible")
-    return NaiveBayes(smoothing)
-
-
-def latent_classes(n_latents: int | None = None, smoothing: float = 1.0) -> LatentClasses:
-    """A mixture in each class, fitted by EM: answers may depend on each other through a hidden kind within the class.
-
-    ``n_latents``: kinds in each class; None chooses it on held-out data.
-    """
-    if n_latents is not None and (n_latents < 1 or int(n_latents) != n_latents):
-        raise ValueError(f"n_latents={n_latents} must be a whole number, 1 or more")
-    if not smoothing > 0:
-        raise ValueError(f"smoothing={smoothing} must be positive, so that no answer is impossible")
-    return LatentClasses(n_latents, smoothing)
-
-
-def empirical(smoothing: Smoothing | str = "auto") -> Empirical:
-    """Every training example is one latent state, smoothed.
-
-    ``smoothing``: "blur" (images), "flip" (anything), "auto" for the one that fits with its width and floor chosen on
-    held-out data, or a `Blur` or `Flip` with settings of your own.
-    """
-    learner = Empirical(smoothing)
-    if not isinstance(smoothing, (Blur, Flip)) and smoothing != "blur":
-        learner._kind(None)
-    return learner
-
-
-def table_from_slots(atoms: Atoms, prior: np.ndarray, latent: np.ndarray, table: np.ndarray) -> TableModel:
-    """A `TableModel` from (C, Z, L) probabilities laid end to end."""
-    probs = np.zeros((*table.shape[:2], len(atoms), max(atoms.sizes)))
-    present = atoms.slots >= 0
-    probs[:, :, present] = table
-    return TableModel(prior, latent, probs, sizes=atoms.sizes, dtype=torch.float64)

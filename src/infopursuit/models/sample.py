@@ -1,5 +1,4 @@
-"""Labelled atom values to learn from: distinct rows with weights, so that repeating a row is the same as weighting
-it."""
+"""`Sample`: labelled atom values to learn from, distinct rows with weights."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ import numpy as np
 
 from infopursuit.types import UNKNOWN, Atoms, FloatArray, IntArray
 
-HEAVIEST = 1e12
-"""Of all weights of a row; a float64 has fifteen digits."""
+MAX_WEIGHT = 1e12
+"""A larger row weight would round away the others: a float64 has fifteen digits."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,8 @@ class Sample:
         labels = np.asarray(labels)
         if labels.shape != (len(values),) or labels.dtype.kind not in "iu" or (labels < 0).any():
             raise ValueError(
-                f"labels must be {len(values)} class numbers from 0 on, one for each row of values; "
-                f"got {labels.dtype} of shape {labels.shape}"
+                f"labels is {labels.dtype} of shape {labels.shape}; "
+                f"expected the class number of each of {len(values)} rows"
             )
         n_classes = n_classes or int(labels.max(initial=0)) + 1
         if (labels >= n_classes).any():
@@ -49,11 +48,8 @@ class Sample:
         weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
         if weights.shape != (len(values),) or not np.isfinite(weights).all() or (weights < 0).any():
             raise ValueError(f"weights must be {len(values)} numbers, none negative; got shape {weights.shape}")
-        if weights.max(initial=0.0) > HEAVIEST:
-            raise ValueError(
-                f"weights has {weights.max():g}; give weights up to {HEAVIEST:g}, since beside a larger one all others "
-                f"would be rounded away"
-            )
+        if weights.max(initial=0.0) > MAX_WEIGHT:
+            raise ValueError(f"weights has {weights.max():g}, beside which others are rounded away; max {MAX_WEIGHT:g}")
         used = weights > 0
         values, labels, weights = values[used], labels[used].astype(np.int64), weights[used]
         if not len(values):
@@ -87,8 +83,7 @@ class Sample:
 
     @cached_property
     def keys(self) -> IntArray:
-        """(N,) a number for each row that depends on its content alone: chance that does not depend on the order of
-        rows."""
+        """(N,) a random number for each row that depends on its content alone, not on the order of rows."""
         rows = np.concatenate([self.labels[:, None], self.values], axis=1).astype("<i4")
         digests = (hashlib.blake2b(row.tobytes(), digest_size=7).digest() for row in rows)
         return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.int64)
@@ -107,9 +102,7 @@ class Sample:
             copies, whole = np.ceil(weights), np.floor(weights)
             if copies.sum() < max(n, 2):
                 continue
-            turn = (
-                np.arange(n)[:, None] - (np.cumsum(copies) - copies)
-            ) % n  # (n, rows) folds after that of the first copy
+            turn = (np.arange(n)[:, None] - (np.cumsum(copies) - copies)) % n  # (n, rows) folds after the first copy's
             held_out[:, rows] = whole // n + (turn < whole % n) + (turn == whole % n) * (weights - whole)
         return held_out
 
@@ -125,8 +118,7 @@ class Sample:
         return table
 
     def marginals(self, smoothing: float = 1.0) -> FloatArray:
-        """(C, L) P(value | class), drawn towards the frequency in all classes as if ``smoothing`` more rows had been
-        seen."""
+        """(C, L) P(value | class), drawn towards all classes' as if ``smoothing`` more rows had been seen."""
         counts = self.value_weights()
         starts, sizes = self.atoms.offsets[:-1], np.array(self.atoms.sizes)
         everywhere = counts.sum(axis=0)

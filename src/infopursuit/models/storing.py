@@ -1,245 +1,186 @@
-"""Models as JSON data and tensors, and back; what comes back is checked as if a stranger had written it."""
+"""Models as JSON data and arrays, and back; what comes back is checked as if a stranger had written it.
+
+A model class takes part by an entry in `KINDS` and two methods: ``to_parts()`` gives (settings, arrays), and the
+classmethod ``from_parts(spec, arrays, atoms, n_classes)`` checks them and makes the model.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
+import numpy.typing as npt
+import safetensors.numpy
+from safetensors import SafetensorError, safe_open
 
-from infopursuit.models.aggregate import AggregateVAE
-from infopursuit.models.bodies import LARGEST_LOG_STD, LEAST_LOG_STD, body_from_spec
-from infopursuit.models.empirical import EmpiricalModel
-from infopursuit.models.finite import FiniteModel, check_prior
-from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Blur, smoothing_from_spec
-from infopursuit.models.soften import SoftVAE, soften
-from infopursuit.models.table import TableModel
-from infopursuit.models.union import UnionModel
-from infopursuit.models.vae import VAE
-from infopursuit.types import Atoms, FloatArray
+from infopursuit.files import write_atomically
+from infopursuit.models.finite import Array, FiniteModel, check_prior
+from infopursuit.types import Atoms, DamagedModel, FloatArray
 
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
-ENCODER_DTYPES = {"float16": torch.float16, **DTYPES}
-TRIED = 64
-"""Classes for which a VAE that was read is tried out."""
+if TYPE_CHECKING:
+    from infopursuit.models.autoencoder import VAE
+
+    Model: TypeAlias = FiniteModel | VAE
+
+KINDS = {
+    "table": "TableModel",
+    "empirical": "EmpiricalModel",
+    "vae": "VAE",
+    "aggregate-vae": "AggregateVAE",
+    "soft-vae": "SoftVAE",
+}
+"""The ``kind`` of every model that can be saved, and the name of its class in `infopursuit.models`."""
+
+DTYPES = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 
 
-def contains_training_data(model: FiniteModel | VAE) -> bool:
+def contains_training_data(model: Model) -> bool:
     """Whether whoever has the model has the examples that it learnt from."""
-    if isinstance(model, UnionModel):
-        return any(contains_training_data(member) for member in model.models)
-    return isinstance(getattr(model, "base", model), (EmpiricalModel, AggregateVAE))
+    return model.contains_training_data
 
 
-def model_to_parts(model: FiniteModel | VAE) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """JSON data and tensors that hold the whole model."""
-    if isinstance(model, SoftVAE):
-        base, tensors = model_to_parts(model.base)
-        return base | {"kind": model.kind, "base": base["kind"], "blur": model.blur.to_spec()}, tensors
-    spec: dict[str, Any] = {
+def model_to_parts(model: Model) -> tuple[dict[str, Any], dict[str, Array]]:
+    """JSON data and arrays that hold the whole model."""
+    if model.kind not in KINDS or type(model) is not _class(model.kind):  # a subclass may have more to it
+        raise TypeError(
+            f"cannot save a model of type {type(model).__name__}; "
+            f"only tables, empirical models and VAEs of this package can be"
+        )
+    spec, arrays = model.to_parts()  # type: ignore[union-attr]
+    common = {
         "kind": model.kind,
         "sizes": list(model.atoms.sizes),
         "n_classes": model.n_classes,
         "dtype": str(model.dtype).removeprefix("torch."),
         "contains_training_data": contains_training_data(model),
     }
-    if isinstance(model, EmpiricalModel):
-        more, tensors = _empirical_to_parts(model)
-    elif isinstance(model, TableModel):
-        more, tensors = {"n_latents": model.n_latents}, {"log_prior": model.log_prior, "probs": model.probs}
-    elif isinstance(model, VAE) and type(model) in (VAE, AggregateVAE):  # another subclass may have more to it
-        more, tensors = _vae_to_parts(model)
-    else:
-        raise TypeError(
-            f"cannot save a model of type {type(model).__name__}; "
-            f"only tables, empirical models and VAEs of this package can be"
-        )
-    return spec | more, {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+    return common | spec, {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
 
-def model_from_parts(spec: dict[str, Any], tensors: dict[str, Tensor]) -> FiniteModel | VAE:
+def model_from_parts(spec: dict[str, Any], arrays: dict[str, Array]) -> Model:
     """The model that `model_to_parts` took apart."""
-    atoms = Atoms(tuple(_whole(size, "sizes") for size in spec["sizes"]))
-    n_classes, dtype = _whole(spec["n_classes"], "n_classes"), DTYPES[spec["dtype"]]
-    if spec["kind"] == SoftVAE.kind:
-        return _soft_from_parts(spec, tensors)
-    if spec["kind"] in (VAE.kind, AggregateVAE.kind):
-        return _vae_from_parts(spec, tensors, atoms, n_classes, dtype)
-    if spec["kind"] == EmpiricalModel.kind:
-        model: FiniteModel = _empirical_from_parts(spec, tensors, atoms, n_classes, dtype)
-    elif spec["kind"] == TableModel.kind:
-        model = _table_from_parts(spec, tensors, atoms, n_classes, dtype)
-    else:
-        raise ValueError(f"{spec['kind']!r} is no kind of model; expected 'table', 'empirical', 'vae' or another VAE")
-    log_prior = _tensor(tensors, "log_prior", (model.n_states,), torch.float64)
-    if bool(log_prior.isnan().any()) or abs(float(log_prior.exp().sum()) - 1) > 1e-6:
-        raise ValueError("log_prior is not a distribution")
-    model.log_prior = log_prior
+    if spec["kind"] not in KINDS:
+        raise ValueError(f"{spec['kind']!r} is no kind of model; expected one of {', '.join(map(repr, KINDS))}")
+    if spec["dtype"] not in DTYPES:
+        raise ValueError(f"dtype is {spec['dtype']!r}; expected 'float32' or 'float64'")
+    atoms = Atoms(tuple(check_count(size, "sizes") for size in spec["sizes"]))
+    n_classes = check_count(spec["n_classes"], "n_classes")
+    model: Model = _class(spec["kind"]).from_parts(spec, arrays, atoms, n_classes)
     return model
 
 
-# ---- finite models --------------------------------------------------------------------------------------------------
+def _class(kind: str) -> Any:
+    from infopursuit import models
+
+    return getattr(models, KINDS[kind])
 
 
-def _table_from_parts(
-    spec: dict[str, Any], tensors: dict[str, Tensor], atoms: Atoms, n_classes: int, dtype: torch.dtype
-) -> TableModel:
-    n_states = n_classes * _whole(spec["n_latents"], "n_latents")
-    probs = _tensor(tensors, "probs", (atoms.n_slots, n_states), dtype)
-    _check_probs(probs, atoms)
-    model = object.__new__(TableModel)
-    offsets = np.arange(n_classes + 1) * spec["n_latents"]
-    FiniteModel.__init__(model, atoms, torch.zeros(n_states), offsets, probs)
-    return model
+# ---- one VAE in one file --------------------------------------------------------------------------------------------
+
+FORMAT, VERSION = "infopursuit.vae", 1
+KEY = "infopursuit"
+"""The one entry of the metadata: with several, the order in the file would not be the same every time."""
 
 
-def _empirical_to_parts(model: EmpiricalModel) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    sample = model.sample
-    packed = bool(set(sample.atoms.sizes) == {2} and (sample.values >= 0).all())
-    values = np.packbits(sample.values.astype(np.uint8), axis=1) if packed else sample.values.astype(np.int16)
-    spec = {"smoothing": model.smoothing.to_spec(), "n_examples": len(sample), "packed": packed}
-    return spec, {
-        "log_prior": model.log_prior,
-        "values": torch.as_tensor(values),
-        "labels": torch.as_tensor(sample.labels.astype(np.int32)),
-        "weights": torch.as_tensor(sample.weights),
-        "class_prior": torch.as_tensor(model.class_prior),
-        "marginals": model.marginals,
-    }
+def save_vae(model: VAE, file: Any) -> None:
+    """Write a VAE to one safetensors file; an old one stays until the new one is whole.
+
+    The encoder is written in half precision, the decoder as it is: a pursuit with what `load_vae` reads asks the same.
+    """
+    if not _is_vae(model):
+        raise TypeError(f"model is {type(model).__name__}; expected an ip.models.VAE")
+    path = Path(file)
+    if path.is_dir():
+        raise ValueError(f"file={str(path)!r} is a folder; give the name of a file in it")
+    spec, arrays = model_to_parts(model)
+    about = {"format": FORMAT, "version": VERSION, "model": spec, "sha256": _checksum(spec, arrays)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, safetensors.numpy.save(arrays, metadata={KEY: json.dumps(about)}))
 
 
-def _empirical_from_parts(
-    spec: dict[str, Any], tensors: dict[str, Tensor], atoms: Atoms, n_classes: int, dtype: torch.dtype
-) -> EmpiricalModel:
-    n = _whole(spec["n_examples"], "n_examples")
-    wide = (len(atoms) + 7) // 8 if spec["packed"] else len(atoms)
-    kind = torch.uint8 if spec["packed"] else torch.int16
-    values = _tensor(tensors, "values", (n, wide), kind).numpy()
-    if spec["packed"]:
-        values = np.unpackbits(values, axis=1, count=len(atoms))
-    labels = _tensor(tensors, "labels", (n,), torch.int32).numpy().astype(np.int64)
-    weights = _tensor(tensors, "weights", (n,), torch.float64).numpy()
-    if (
-        (labels < 0).any()
-        or (labels >= n_classes).any()
-        or (np.diff(labels) < 0).any()
-        or not ((weights > 0) & (weights < np.inf)).all()
-    ):
-        raise ValueError("labels must be sorted class numbers and weights positive")
-    sample = Sample(atoms, atoms.check(values.astype(np.int64)), labels, weights, n_classes)
-    marginals = _tensor(tensors, "marginals", (n_classes, atoms.n_slots), torch.float64)
-    _check_probs(marginals.T, atoms)
-    return EmpiricalModel.from_parts(
-        sample, smoothing_from_spec(spec["smoothing"]), _class_prior(tensors, n_classes), marginals.numpy(), dtype
-    )
+def load_vae(file: Any, *, device: Any = None) -> VAE:
+    """Read what `save_vae` wrote; nothing is believed that has not been checked."""
+    path = Path(file)
+    if not path.is_file():
+        raise FileNotFoundError(f"file={str(path)!r} is not there; give a file that save_vae() wrote")
+    try:
+        with safe_open(str(path), framework="np") as stored:
+            about = json.loads((stored.metadata() or {}).get(KEY, "null"))
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError, RecursionError) as error:
+        raise DamagedModel(f"{path} cannot be read, it may be cut off or altered: {error}") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise DamagedModel(f"{path} is no VAE of this package: its metadata does not say format {FORMAT!r}")
+    if about.get("version") != VERSION:
+        raise DamagedModel(f"{path} has format version {about.get('version')!r}; this infopursuit reads {VERSION}")
+    try:
+        altered = about["sha256"] != _checksum(about["model"], arrays)
+        model: Any = None if altered else model_from_parts(about["model"], arrays)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
+        raise DamagedModel(f"{path} is damaged: {type(error).__name__}: {error}") from error
+    if altered:
+        raise DamagedModel(f"{path} was altered: its checksum does not agree with its content")
+    if not _is_vae(model):
+        raise DamagedModel(f"{path} holds a model of kind {model.kind!r}, which is no VAE")
+    found: VAE = model if device is None else model.to(device)
+    return found
 
 
-# ---- VAE ------------------------------------------------------------------------------------------------------------
+def _is_vae(model: Any) -> bool:
+    """Without importing torch: whoever has a VAE has imported it already."""
+    return any(cls.__name__ == "VAE" for cls in type(model).__mro__)
 
 
-AGGREGATE = ("aggregate.mean", "aggregate.log_std", "aggregate.counts")
-"""Latents of the examples that an `AggregateVAE` keeps, and how many there are of each class."""
-
-
-def _vae_to_parts(model: VAE) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The encoder goes in half precision where its weights allow: it only proposes latents, whose importance weights
-    are computed afterwards. What all posteriors and gains rest on, decoder and prior, stays as it is."""
-    weights = model.networks.state_dict()
-    mine = [name for name, weight in weights.items() if name.startswith("encoder.") and weight.is_floating_point()]
-    half = all(bool(weights[name].abs().max() < torch.finfo(torch.float16).max) for name in mine)
-    dtype = "float16" if half else str(model.dtype).removeprefix("torch.")
-    weights |= {name: weights[name].to(ENCODER_DTYPES[dtype]) for name in mine}
-    spec = {"body": model.body.to_spec(), "latent_dim": model.latent_dim, "encoder_dtype": dtype}
-    tensors = {"class_prior": torch.as_tensor(model.class_prior), **weights}
-    if isinstance(model, AggregateVAE):
-        counts = torch.as_tensor(np.diff(model.offsets).astype(np.int64))
-        tensors |= dict(zip(AGGREGATE, (model.mean, model.log_std, counts), strict=True))
-    return spec, tensors
-
-
-def _vae_from_parts(
-    spec: dict[str, Any], tensors: dict[str, Tensor], atoms: Atoms, n_classes: int, dtype: torch.dtype
-) -> VAE:
-    prior = _class_prior(tensors, n_classes)
-    # each layer has weights, so that there are no more layers than tensors: else a list could make millions of them
-    if any(len(setting) > len(tensors) for setting in spec["body"].values() if isinstance(setting, list)):
-        raise ValueError("the body has more layers than there are weights")
-    weights = {}
-    for name, tensor in tensors.items():
-        if name == "class_prior" or name in AGGREGATE:
-            continue
-        kept = ENCODER_DTYPES[spec["encoder_dtype"]] if name.startswith("encoder.") else dtype
-        expected = torch.int64 if name.endswith("num_batches_tracked") else kept
-        if tensor.dtype != expected:
-            raise ValueError(f"weight {name!r} is {tensor.dtype}; expected {expected}")
-        if not bool(tensor.isfinite().all()) or (name.endswith("running_var") and bool((tensor < 0).any())):
-            raise ValueError(f"weight {name!r} holds a number that is not finite, or a negative variance")
-        weights[name] = tensor.to(dtype) if tensor.is_floating_point() else tensor
-    body, latent_dim = body_from_spec(spec["body"]), _whole(spec["latent_dim"], "latent_dim")
-    model = VAE.from_parts(atoms, prior, body, latent_dim, weights)
-    labels = torch.arange(min(n_classes, TRIED))
-    with torch.no_grad():
-        logits = model.logits(model.draw_prior(labels, torch.Generator().manual_seed(0)), labels)
-    if not bool(logits.isfinite().all()):
-        raise ValueError("the decoder's weights are so large that what it says is not finite")
-    return model if spec["kind"] == VAE.kind else _with_aggregate(model, tensors)
-
-
-def _with_aggregate(vae: VAE, tensors: dict[str, Tensor]) -> AggregateVAE:
-    counts = _tensor(tensors, AGGREGATE[2], (vae.n_classes,), torch.int64)
-    if bool((counts < 1).any()) or bool((counts >= 2**31).any()):
-        raise ValueError("every class needs one example or more")
-    shape = (int(counts.sum()), vae.latent_dim)
-    mean, log_std = (_tensor(tensors, name, shape, vae.dtype).clone() for name in AGGREGATE[:2])
-    inside = (log_std >= LEAST_LOG_STD) & (log_std <= LARGEST_LOG_STD)
-    if not bool(mean.isfinite().all()) or not bool(inside.all()):
-        raise ValueError("a latent of an example is not finite, or its spread is not one that an encoder gives")
-    model = object.__new__(AggregateVAE)
-    model.__dict__.update(vae.__dict__)
-    model.mean, model.log_std = mean, log_std
-    model.offsets = np.concatenate([[0], np.cumsum(counts.numpy())]).astype(np.int64)
-    return model
-
-
-def _soft_from_parts(spec: dict[str, Any], tensors: dict[str, Tensor]) -> SoftVAE:
-    if spec["base"] not in (VAE.kind, AggregateVAE.kind):
-        raise ValueError(f"{spec['base']!r} cannot be softened; expected {VAE.kind!r} or {AggregateVAE.kind!r}")
-    base, blur = model_from_parts({**spec, "kind": spec["base"]}, tensors), smoothing_from_spec(spec["blur"])
-    if not isinstance(base, VAE) or not isinstance(blur, Blur):
-        raise ValueError(f"{spec['blur']!r} is no blur")
-    return soften(base, blur)
+def _checksum(spec: dict[str, Any], arrays: dict[str, Array]) -> str:
+    digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} torch.{array.dtype} {array.shape}".encode())  # as version 1 has always named the types
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
 
 
-def _whole(value: Any, name: str) -> int:
+def check_count(value: Any, name: str) -> int:
+    """A positive whole number."""
     if type(value) is not int or not 1 <= value < 2**31:
         raise ValueError(f"{name} is {value!r}; expected a positive whole number")
     return value
 
 
-def _tensor(tensors: dict[str, Tensor], name: str, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    tensor = tensors[name]
-    if tuple(tensor.shape) != shape or tensor.dtype != dtype:
+def check_array(arrays: dict[str, Array], name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """The array of this name, shape and type."""
+    array = arrays[name]
+    if array.shape != shape or array.dtype != dtype:
         raise ValueError(
-            f"tensor {name!r} is {tensor.dtype} of shape {tuple(tensor.shape)}; expected {dtype} of shape {shape}"
+            f"tensor {name!r} is {array.dtype} of shape {array.shape}; expected {np.dtype(dtype)} of shape {shape}"
         )
-    return tensor
+    return array
 
 
-def _class_prior(tensors: dict[str, Tensor], n_classes: int) -> FloatArray:
-    found = _tensor(tensors, "class_prior", (n_classes,), torch.float64).numpy()
-    return check_prior(found, n_classes, "class_prior")
+def check_class_prior(arrays: dict[str, Array], n_classes: int) -> FloatArray:
+    """(C,) p(y)."""
+    return check_prior(check_array(arrays, "class_prior", (n_classes,), np.float64), n_classes, "class_prior")
 
 
-def _check_probs(probs: Tensor, atoms: Atoms) -> None:
+def check_log_prior(arrays: dict[str, Array], n_states: int) -> FloatArray:
+    """(S,) log p(y, z)."""
+    log_prior: FloatArray = check_array(arrays, "log_prior", (n_states,), np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isnan(log_prior).any() or not abs(float(np.exp(log_prior).sum()) - 1) <= 1e-6:
+            raise ValueError("log_prior is not a distribution")
+    return log_prior
+
+
+def check_probs(probs: Array, atoms: Atoms) -> None:
     """(L, S): probabilities that sum to one over the values of each atom."""
-    if not bool(((probs >= 0) & (probs <= 1 + 1e-6)).all()):
+    if not ((probs >= 0) & (probs <= 1 + 1e-6)).all():
         raise ValueError("a probability is outside of 0 to 1")
-    total = torch.zeros((len(atoms), probs.shape[1]), dtype=torch.float64)
-    total.index_add_(0, torch.as_tensor(atoms.slot_atom), probs.to(torch.float64))
-    if not bool(((total - 1).abs() < 1e-5).all()):
+    total = np.add.reduceat(probs, atoms.offsets[:-1], axis=0, dtype=np.float64)
+    if not (np.abs(total - 1) < 1e-5).all():
         raise ValueError("the probabilities of an atom's values do not sum to one")

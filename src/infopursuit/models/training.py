@@ -1,7 +1,7 @@
-"""Training a `VAE`: mini-batches, a schedule, a validation part, checkpoints from which it goes on as if never stopped.
+"""Training a `VAE`: learning rate schedule, validation, random affine augmentation, checkpoints; and the learner `vae`.
 
 Everything that is drawn in a step is drawn from (seed, step), so a checkpoint needs no generator states: weights,
-moments and the number of the step are the whole state.
+moments and the number of the step are the whole state, and training goes on from one as if never stopped.
 """
 
 from __future__ import annotations
@@ -12,23 +12,72 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import safetensors.torch
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
+from torch.nn import functional as F
 
 from infopursuit.files import sweep_leftovers, write_atomically
-from infopursuit.models.augmentation import Moves
-from infopursuit.models.vae import VAE, drawn_normal, log_evidence
+from infopursuit.models.architectures import Architecture, ConvArchitecture, MLPArchitecture, PaperArchitecture
+from infopursuit.models.autoencoder import VAE, log_evidence, standard_normal
+from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
-from infopursuit.types import IntArray
+from infopursuit.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
+
+ARCHITECTURES = ("auto", "conv", "mlp", "paper")
+SMALL = 5_000
+"""Rows up to which a sample is small: narrow layers, small batches, and as many epochs as make enough steps."""
+MIN_SIDE = 8
+"""Images with a shorter side have too little to convolve."""
+MIN_STEPS = {"table": 600, "image": 2_000}
+MIN_EPOCHS = {"table": 20, "image": 30}
+MAX_ROWS = 2**22
+"""Repeated rows are drawn in proportion to their weights beyond this number."""
+
+
+@dataclass(frozen=True)
+class RandomAffine:
+    """Random affine augmentation: random shifts, rotations and changes of size of black and white images.
+
+    shift: pixels, to each side. rotation: degrees, to each side. scale: share by which an image grows or shrinks.
+    """
+
+    shift: float = 1.0
+    rotation: float = 10.0
+    scale: float = 0.05
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"{name}={value} must be 0 or more")
+        if self.scale >= 1:
+            raise ValueError(f"scale={self.scale} must be below 1")
+
+    def apply(self, values: Tensor, shape: tuple[int, int], generator: torch.Generator) -> Tensor:
+        """(B, rows * columns) pixels 0, 1 or -1 (unknown, which stays where it is) -> the same, transformed."""
+        n = len(values)
+        draws = 2 * torch.rand((n, 4), generator=generator) - 1
+        angle = draws[:, 0] * math.radians(self.rotation)
+        size = 1 + draws[:, 1] * self.scale
+        rows, columns = shape
+        cos, sin = angle.cos() / size, angle.sin() / size
+        theta = torch.zeros((n, 2, 3))
+        theta[:, 0, 0], theta[:, 0, 1] = cos, -sin * rows / columns
+        theta[:, 1, 0], theta[:, 1, 1] = sin * columns / rows, cos
+        theta[:, 0, 2], theta[:, 1, 2] = draws[:, 2] * 2 * self.shift / columns, draws[:, 3] * 2 * self.shift / rows
+        images = values.reshape(n, 1, rows, columns)
+        grid = F.affine_grid(theta, [n, 1, rows, columns], align_corners=False)
+        moved = F.grid_sample((images == 1).to(torch.float32), grid, align_corners=False)
+        lit = (moved > 0.5).to(values.dtype).flatten(1)
+        return torch.where(values < 0, values, lit)
 
 
 @dataclass(frozen=True)
@@ -37,8 +86,7 @@ class Training:
 
     beta: weight of the divergence from the prior. learning_rate: the highest; it rises over the first tenth and falls
     to nothing at the end. validation: share of the rows that are held out. patience: epochs without a better
-    validation loss before it stops. moves: slightly moved images as further examples. every: seconds between
-    checkpoints.
+    validation loss before it stops. augmentation: of images, anew in every epoch. checkpoint_every: seconds.
     """
 
     epochs: int = 30
@@ -47,28 +95,27 @@ class Training:
     beta: float = 1.0
     validation: float = 0.05
     patience: int = 10
-    moves: Moves | None = None
+    augmentation: RandomAffine | None = None
     seed: int = 0
-    every: float = 60.0
+    checkpoint_every: float = 60.0
 
     def __post_init__(self) -> None:
-        for name, least in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
+        for name, low in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
             value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
-        if not 0 < self.learning_rate < math.inf or not 0 <= self.beta < math.inf or not 0 <= self.validation < 1:
-            raise ValueError(
-                f"learning_rate={self.learning_rate} must be positive, beta={self.beta} not negative, and "
-                f"validation={self.validation} a share from 0 to below 1"
-            )
-        if not self.every >= 0:
-            raise ValueError(f"every={self.every} must be a number of seconds, 0 or more")
+            if not isinstance(value, (int, np.integer)) or value < low:
+                raise ValueError(f"{name}={value!r} must be a whole number, {low} or more")
+        if not 0 < self.learning_rate < math.inf or not 0 <= self.beta < math.inf:
+            raise ValueError(f"learning_rate={self.learning_rate} must be positive, and beta={self.beta} not negative")
+        if not 0 <= self.validation < 1:
+            raise ValueError(f"validation={self.validation} must be a share from 0 to below 1")
+        if not self.checkpoint_every >= 0:
+            raise ValueError(f"checkpoint_every={self.checkpoint_every} must be a number of seconds, 0 or more")
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What an epoch came to, in nats: the mean of what was minimised, beta included; the negative ELBO (beta 1) of the
-    rows that were held out, or the former where there are none; and their accuracy by MAP using all atoms."""
+    """Mean training loss in nats; that of the held-out rows, or the former where there are none; and their accuracy by
+    MAP using all atoms."""
 
     epoch: int
     train_loss: float
@@ -79,17 +126,17 @@ class Epoch:
 
 @dataclass
 class _State:
-    """What a checkpoint holds."""
+    """What a checkpoint holds besides the networks and the optimizer."""
 
-    step: int
-    best_loss: float
-    best_epoch: int
-    running: float  # sum of the losses of this epoch so far
-    history: list[Epoch]
-    best: dict[str, Tensor]
+    step: int = 0
+    best_loss: float = math.inf
+    best_epoch: int = -1
+    running: float = 0.0  # sum of the losses of this epoch so far
+    history: list[Epoch] = field(default_factory=list)
+    best: dict[str, Tensor] = field(default_factory=dict)
 
 
-class NotTheSameTraining(ValueError):
+class CheckpointMismatch(ValueError):
     """A checkpoint that belongs to other data or other settings."""
 
 
@@ -118,14 +165,13 @@ def train(
     rows = np.sort(order[len(held_out) :])
     per_epoch = math.ceil(len(rows) / training.batch_size)
     total = per_epoch * training.epochs
-    state = _State(0, math.inf, -1, 0.0, [], {})
-    file = None if checkpoint is None else Path(checkpoint)
-    name = _fingerprint(model, values, labels, training)
-    if file is not None:
+    state, file, name = _State(), None, ""
+    if checkpoint is not None:
+        file, name = Path(checkpoint), _fingerprint(model, values, labels, training)
         sweep_leftovers(file.parent)
-    if file is not None and file.exists():
-        state = _read(file, name, networks, optimizer)
-        say(f"going on from step {state.step} of {total} in {file}")
+        if file.exists():
+            state = _read(file, name, networks, optimizer)
+            say(f"going on from step {state.step} of {total} in {file}")
     started = saved = time.monotonic()
     with Progress("training", total, show=progress, done=state.step) as shown:
         while state.step < total:
@@ -146,9 +192,13 @@ def train(
             if within + 1 == per_epoch:
                 networks.eval()
                 _finish_epoch(model, values, labels, held_out, training, state, per_epoch, time.monotonic() - started)
-                started = time.monotonic()
-                say(_told(state.history[-1], training.epochs))
-            if file is not None and (state.step == total or time.monotonic() - saved >= training.every):
+                started, last = time.monotonic(), state.history[-1]
+                say(
+                    f"epoch {last.epoch} of {training.epochs}: -ELBO {last.train_loss:.2f} training, "
+                    f"{last.validation_loss:.2f} validation, MAP {100 * last.validation_accuracy:.2f} % "
+                    f"({last.seconds:.0f} s)"
+                )
+            if file is not None and (state.step == total or time.monotonic() - saved >= training.checkpoint_every):
                 _write(file, name, networks, optimizer, state)
                 saved = time.monotonic()
     if state.best:
@@ -174,11 +224,11 @@ def negative_elbo(model: VAE, values: Tensor, labels: Tensor, noise: Tensor, bet
 def _step(
     model: VAE, optimizer: torch.optim.Optimizer, values: Any, labels: IntArray, training: Training, step: int
 ) -> float:
-    generator = torch.Generator().manual_seed(_mix(training.seed, step))
+    generator = torch.Generator().manual_seed(_step_seed(training.seed, step))
     x = torch.as_tensor(model.atoms.check(values, "a mini-batch of values"))
-    if training.moves is not None:
-        x = training.moves.apply(x, model.body.shape, generator)  # type: ignore[attr-defined]
-    noise = drawn_normal((len(x), model.latent_dim), generator).to(model.dtype)
+    if training.augmentation is not None:
+        x = training.augmentation.apply(x, model.architecture.shape, generator)  # type: ignore[attr-defined]
+    noise = standard_normal((len(x), model.latent_dim), generator).to(model.dtype)
     x, y = x.to(model.device), torch.as_tensor(labels, device=model.device)
     loss = negative_elbo(model, x, y, noise.to(model.device), training.beta).mean()
     optimizer.zero_grad(set_to_none=True)
@@ -186,6 +236,10 @@ def _step(
     torch.nn.utils.clip_grad_norm_(model.networks.parameters(), 1.0)
     optimizer.step()
     return float(loss.detach())
+
+
+def _step_seed(seed: int, step: int) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{seed} {step}".encode(), digest_size=7).digest(), "little")
 
 
 def _finish_epoch(
@@ -213,18 +267,18 @@ def _finish_epoch(
 
 @torch.no_grad()
 def validate(
-    model: VAE, values: Any, labels: IntArray, rows: IntArray, beta: float = 1.0, most: int = 1000
+    model: VAE, values: Any, labels: IntArray, rows: IntArray, beta: float = 1.0, max_rows: int = 1000
 ) -> tuple[float, float]:
-    """Mean negative ELBO on some rows, its divergence weighted as in training, and MAP accuracy on at most ``most`` of
-    them."""
+    """Mean negative ELBO on some rows, its divergence weighted as in training, and MAP accuracy on at most ``max_rows``
+    of them."""
     total = 0.0
     for start in range(0, len(rows), 500):
         some = rows[start : start + 500]
         generator = torch.Generator().manual_seed(start)
-        noise = drawn_normal((len(some), model.latent_dim), generator).to(device=model.device, dtype=model.dtype)
+        noise = standard_normal((len(some), model.latent_dim), generator).to(device=model.device, dtype=model.dtype)
         x = torch.as_tensor(model.atoms.check(values[some], "a mini-batch of values"), device=model.device)
         total += float(negative_elbo(model, x, torch.as_tensor(labels[some], device=model.device), noise, beta).sum())
-    few = rows[:most] if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+    few = rows if len(rows) <= max_rows else rows[np.linspace(0, len(rows) - 1, max_rows).astype(int)]
     guessed = log_evidence(model, values[few], n_draws=2).argmax(axis=1)
     return total / len(rows), float((guessed == labels[few]).mean())
 
@@ -237,19 +291,11 @@ def _write(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.op
     tensors |= {f"best.{k}": v for k, v in state.best.items()}
     for i, entry in optimizer.state_dict()["state"].items():
         tensors |= {f"adam.{i}.{k}": torch.as_tensor(v) for k, v in entry.items()}
-    facts = {
-        "training": name,
-        "step": state.step,
-        "best_loss": state.best_loss if math.isfinite(state.best_loss) else None,
-        "best_epoch": state.best_epoch,
-        "running": state.running,
-        "history": [asdict(epoch) for epoch in state.history],
-    }
-    payload = safetensors.torch.save(
-        {k: v.detach().contiguous().cpu() for k, v in tensors.items()}, metadata={"state": json.dumps(facts)}
-    )
+    facts = {k: getattr(state, k) for k in ("step", "best_loss", "best_epoch", "running")}
+    facts |= {"training": name, "history": [asdict(epoch) for epoch in state.history]}
+    tensors = {k: v.detach().contiguous().cpu() for k, v in tensors.items()}
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(file, payload)
+    write_atomically(file, safetensors.torch.save(tensors, metadata={"state": json.dumps(facts)}))
 
 
 def _read(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.optim.Optimizer) -> _State:
@@ -259,35 +305,29 @@ def _read(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.opt
             tensors = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"checkpoint={str(file)!r} cannot be read ({error}); remove it to begin anew") from None
-    if facts["training"] != name:
-        raise NotTheSameTraining(
+    if facts.pop("training") != name:
+        raise CheckpointMismatch(
             f"checkpoint={str(file)!r} belongs to other data or other settings; remove it, or give another file"
         )
-    networks.load_state_dict(_part(tensors, "now."))
+    parts: dict[str, dict[str, Tensor]] = {"now": {}, "best": {}, "adam": {}}
+    for key, tensor in tensors.items():
+        part, rest = key.split(".", 1)
+        parts[part][rest] = tensor
+    networks.load_state_dict(parts["now"])
     entries: dict[int, dict[str, Tensor]] = {}
-    for key, tensor in _part(tensors, "adam.").items():
-        index, field = key.split(".", 1)
-        entries.setdefault(int(index), {})[field] = tensor
+    for key, tensor in parts["adam"].items():
+        index, entry = key.split(".", 1)
+        entries.setdefault(int(index), {})[entry] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": entries})
-    return _State(
-        step=facts["step"],
-        best_loss=math.inf if facts["best_loss"] is None else facts["best_loss"],
-        best_epoch=facts["best_epoch"],
-        running=facts["running"],
-        history=[Epoch(**epoch) for epoch in facts["history"]],
-        best=_part(tensors, "best."),
-    )
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    history = [Epoch(**epoch) for epoch in facts.pop("history")]
+    return _State(**facts, history=history, best=parts["best"])
 
 
 def _fingerprint(model: VAE, values: Any, labels: IntArray, training: Training) -> str:
     """A name for data, settings and first weights: a checkpoint of another training must not be taken up."""
-    settings = asdict(replace(training, every=0.0))
-    described = [settings, model.body.to_spec(), model.latent_dim, list(model.atoms.sizes), list(model.class_prior)]
-    digest = hashlib.sha256(json.dumps(described, default=lambda number: number.item()).encode())
+    settings = asdict(replace(training, checkpoint_every=0.0))
+    shape = [model.architecture.to_spec(), model.latent_dim, list(model.atoms.sizes), list(model.class_prior)]
+    digest = hashlib.sha256(json.dumps([settings, *shape], default=lambda number: number.item()).encode())
     weights = {name: tensor.contiguous().cpu() for name, tensor in model.networks.state_dict().items()}
     digest.update(safetensors.torch.save(weights))
     digest.update(labels.tobytes())
@@ -296,12 +336,13 @@ def _fingerprint(model: VAE, values: Any, labels: IntArray, training: Training) 
     return digest.hexdigest()
 
 
+# ---- checks ---------------------------------------------------------------------------------------------------------
+
+
 def _check_data(model: VAE, values: Any, labels: Any, training: Training) -> IntArray:
     given = np.asarray(labels)
     if given.ndim != 1 or given.dtype.kind not in "iub":
-        raise ValueError(
-            f"labels has shape {given.shape} and type {given.dtype}; expected a whole number for each row, of its class"
-        )
+        raise ValueError(f"labels is {given.dtype} of shape {given.shape}; expected the class number of each row")
     whole: IntArray = given.astype(np.int64)
     if getattr(values, "ndim", None) != 2 or values.shape != (len(whole), len(model.atoms)):
         raise ValueError(
@@ -312,8 +353,8 @@ def _check_data(model: VAE, values: Any, labels: Any, training: Training) -> Int
         raise ValueError(f"labels must be two or more class numbers from 0 to {model.n_classes - 1}")
     if round(training.validation * len(whole)) == len(whole):
         raise ValueError(f"validation={training.validation} leaves none of {len(whole)} rows to train on; lower it")
-    if training.moves is not None and not hasattr(model.body, "shape"):
-        raise ValueError("moves need images: a body with a shape, such as ConvBody((28, 28))")
+    if training.augmentation is not None and not hasattr(model.architecture, "shape"):
+        raise ValueError("augmentation needs images: an architecture with a shape, such as ConvArchitecture((28, 28))")
     return whole
 
 
@@ -324,13 +365,133 @@ def _check_loss(loss: float, training: Training, state: _State) -> None:
         )
 
 
-def _mix(seed: int, step: int) -> int:
-    """One number from two, such that neighbours are unlike."""
-    return int.from_bytes(hashlib.blake2b(f"{seed} {step}".encode(), digest_size=7).digest(), "little")
+# ---- the learner ----------------------------------------------------------------------------------------------------
 
 
-def _told(epoch: Epoch, total: int) -> str:
-    return (
-        f"epoch {epoch.epoch} of {total}: -ELBO {epoch.train_loss:.2f} training, {epoch.validation_loss:.2f} "
-        f"validation, MAP {100 * epoch.validation_accuracy:.2f} % ({epoch.seconds:.0f} s)"
+@dataclass(frozen=True)
+class VAELearner:
+    """The paper's conditional VAE, trained on the rows.
+
+    architecture: "auto" takes "conv" for images with sides of 8 pixels or more and "mlp" for anything else; "paper" is
+    the published one for 28 x 28 pixels; or an instance, such as ``ConvArchitecture((28, 28), hidden=128)``.
+    latent_dim: 20 for images, up to 10 for tables. training: a `Training`; otherwise one of some seconds for a table of
+    a few hundred rows, of minutes for a thousand images, and of 30 epochs for large sets of images. checkpoint: a file
+    from which an interrupted training goes on. progress: True shows it even where no terminal is.
+    """
+
+    beliefs: ClassVar[tuple[str, ...]] = ("smc", "langevin")
+    architecture: Architecture | str = "auto"
+    latent_dim: int | None = None
+    training: Training | None = None
+    checkpoint: Any = field(default=None, kw_only=True)
+    device: Any = field(default=None, compare=False, kw_only=True)
+    progress: bool | None = field(default=None, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        given, dim = self.architecture, self.latent_dim
+        if given not in ARCHITECTURES if isinstance(given, str) else not isinstance(given, Architecture):
+            names = ", ".join(map(repr, ARCHITECTURES))
+            raise ValueError(f"architecture={given!r}; expected one of {names}, or ip.models.MLPArchitecture((64, 32))")
+        if dim is not None and (isinstance(dim, bool) or dim < 1 or int(dim) != dim):
+            raise ValueError(f"latent_dim={dim!r} must be a whole number, 1 or more, or None")
+        if self.training is not None and not isinstance(self.training, Training):
+            raise ValueError(f"training={self.training!r}; expected ip.models.Training(epochs=30), or None")
+
+    def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> VAE:
+        """The trained model; the seed of the training is added to ``seed``."""
+        rows = repeat_by_weight(sample.weights, seed)
+        architecture = self.choose_architecture(sample, shape)
+        image_shape = getattr(architecture, "shape", None)
+        # half as many latents as atoms: with more, a latent could copy a row, and the label would hardly be used
+        default_dim = min(10, max(2, len(sample.atoms) // 2)) if image_shape is None else 20
+        training = self.training or default_training(len(rows), sample.n_classes, image_shape)
+        model = VAE(sample.atoms.sizes, sample.class_prior, architecture, self.latent_dim or default_dim, seed=seed)
+        trained, _ = train(
+            model if self.device is None else model.to(self.device),
+            _Rows(sample.values, rows),
+            sample.labels[rows],
+            replace(training, seed=training.seed + seed),
+            checkpoint=self.checkpoint,
+            progress=self.progress,
+        )
+        return trained
+
+    def with_defaults(self, device: Any, progress: bool | None) -> VAELearner:
+        """The same learner, with the device and the progress of an estimator where it has none of its own."""
+        return replace(
+            self,
+            device=device if self.device is None else self.device,
+            progress=progress if self.progress is None else self.progress,
+        )
+
+    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> list[VAELearner]:
+        """Itself: a training is too long to try several settings unasked."""
+        return [self]
+
+    def choose_architecture(self, sample: Sample, shape: tuple[int, int] | None) -> Architecture:
+        """The architecture that was given, or the one that suits the atoms."""
+        if not isinstance(self.architecture, str):
+            return self.architecture
+        kind = self.architecture
+        if kind == "auto":
+            image = shape is not None and min(shape) >= MIN_SIDE and set(sample.atoms.sizes) == {2}
+            kind = "conv" if image else "mlp"
+        if kind == "mlp":
+            return MLPArchitecture() if sample.weights.sum() > SMALL else MLPArchitecture((64, 32))
+        if shape is None:
+            raise ValueError(f"architecture={kind!r} needs patch queries, the pixels of an image; use 'mlp'")
+        return ConvArchitecture(shape) if kind == "conv" else PaperArchitecture(shape)
+
+
+vae = VAELearner
+"""The name in `infopursuit.models`."""
+
+
+def default_training(n: int, n_classes: int, shape: tuple[int, int] | None) -> Training:
+    """Settings for n rows: of a table, or of images of a shape.
+
+    Small data get more epochs. Some rows are held out to find the best epoch, unless a class could be left without any.
+    """
+    kind, small = ("table" if shape is None else "image"), n <= SMALL
+    batch_size = 128 if not small else 32 if shape is None else 64
+    validation = 0.0 if n < max(40, 5 * n_classes) else 0.1 if small else 0.05
+    epochs = max(MIN_EPOCHS[kind], math.ceil(MIN_STEPS[kind] / math.ceil((1 - validation) * n / batch_size)))
+    return Training(
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=5e-3 if small and shape is None else 2e-3,
+        validation=validation,
+        patience=max(10, epochs // 4),
+        # a pixel is little in an image of 28 x 28 and much in one of 8 x 8
+        augmentation=None if shape is None else RandomAffine(shift=min(1.0, min(shape) / 14)),
     )
+
+
+def repeat_by_weight(weights: FloatArray, seed: int = 0) -> IntArray:
+    """(n,) row numbers, each as often as its weight says: exactly where weights are whole, otherwise one time more or
+    less by chance, right on average.
+
+    >>> repeat_by_weight(np.array([1.0, 3.0, 2.0])).tolist()
+    [0, 1, 1, 1, 2, 2]
+    """
+    whole = weights.round()
+    if np.abs(weights - whole).max() < 1e-9 and whole.sum() <= MAX_ROWS:
+        return np.repeat(np.arange(len(weights)), whole.astype(np.int64))
+    n = max(len(weights), min(round(float(weights.sum())), MAX_ROWS))
+    shift = float(torch.rand(1, generator=torch.Generator().manual_seed(seed), dtype=torch.float64))
+    # systematic resampling: points at equal distances on the weights laid end to end
+    ends = np.cumsum(weights) / weights.sum()
+    return np.minimum(np.searchsorted(ends, (np.arange(n) + shift) / n, side="right"), len(weights) - 1)
+
+
+class _Rows:
+    """Rows of a table, some of them several times, without a copy of any."""
+
+    ndim = 2
+
+    def __init__(self, values: IntArray, rows: IntArray) -> None:
+        self._values, self._rows = values, rows
+        self.shape = (len(rows), values.shape[1])
+
+    def __getitem__(self, index: Any) -> IntArray:
+        return np.asarray(self._values[self._rows[index]])

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import torch
-from torch import Tensor
+import numpy.typing as npt
 
-from infopursuit.models.finite import FiniteModel, check_prior
+from infopursuit.models.finite import Array, FiniteModel, check_prior, log, segments
 from infopursuit.types import IntArray
 
 
 class UnionModel(FiniteModel):
     """p(atoms, z, y) = sum over models of share times theirs: which model an input is from is part of its latent state.
 
-    Models that are wrong in different ways are less often wrong together, and less sure where they disagree.
+    Models that are wrong in different ways are less often wrong together, and less confident where they disagree.
 
     Parameters
     ----------
@@ -38,31 +37,28 @@ class UnionModel(FiniteModel):
         for i, model in enumerate(models):
             if not isinstance(model, FiniteModel):
                 raise TypeError(f"models[{i}] is {type(model).__name__}; expected a finite model such as a TableModel")
-            if model.atoms != first.atoms or model.n_classes != first.n_classes or model.device != first.device:
+            if model.atoms != first.atoms or model.n_classes != first.n_classes:
                 raise ValueError(
-                    f"models[{i}] has {len(model.atoms)} atoms and {model.n_classes} classes on {model.device}, and "
-                    f"models[0] has {len(first.atoms)} and {first.n_classes} on {first.device}; they must be the same"
+                    f"models[{i}] has {len(model.atoms)} atoms and {model.n_classes} classes, and models[0] has "
+                    f"{len(first.atoms)} and {first.n_classes}; they must be the same"
                 )
-        if shares is not None and np.shape(shares) != (len(models),):
+        shares = np.full(len(models), 1 / len(models)) if shares is None else shares
+        if np.shape(shares) != (len(models),):
             raise ValueError(f"shares={shares!r} must be {len(models)} numbers, one for each model")
-        if shares is None:
-            shares = np.full(len(models), 1 / len(models))
-        weights = check_prior(shares, len(models), "shares")
-        self.models, self.shares = tuple(models), weights
+        self.models, self.shares = tuple(models), check_prior(shares, len(models), "shares")
         # states lie class by class, and in a class model by model; _order: (S,) their places among all of theirs
-        starts = np.concatenate([[0], np.cumsum([model.n_states for model in models])])
+        self._starts = np.concatenate([[0], np.cumsum([model.n_states for model in models])])
         order = [
             np.arange(model.offsets[c], model.offsets[c + 1]) + start
             for c in range(first.n_classes)
-            for model, start in zip(models, starts[:-1], strict=True)
+            for model, start in zip(models, self._starts[:-1], strict=True)
         ]
-        self._starts = starts
-        self._order = torch.as_tensor(np.concatenate(order), device=first.device)
+        self._order: IntArray = np.concatenate(order)
+        logs = [model.log_prior + share for model, share in zip(models, log(self.shares), strict=True)]
         offsets = np.sum([model.offsets for model in models], axis=0)
-        with np.errstate(divide="ignore"):
-            logs = [model.log_prior + float(np.log(w)) for model, w in zip(models, weights, strict=True)]
-        nothing = torch.empty((0, 0), dtype=first.dtype, device=first.device)  # the tables stay with the models
-        super().__init__(first.atoms, torch.cat(logs)[self._order], offsets, nothing)
+        nothing = np.empty((0, 0), dtype=first.dtype)  # the tables stay with the models
+        super().__init__(first.atoms, np.concatenate(logs)[self._order], offsets, nothing)
+        self.contains_training_data = any(model.contains_training_data for model in models)
 
     def runs(self) -> tuple[IntArray, IntArray]:
         """(R + 1,) where the states of one class and one model begin, and (R,) which model that is."""
@@ -70,20 +66,28 @@ class UnionModel(FiniteModel):
         ends = np.cumsum(sizes.T.ravel())
         return np.concatenate([[0], ends]), np.tile(np.arange(len(self.models)), self.n_classes)
 
-    def rows(self, slots: Tensor) -> Tensor:
-        """(n, S) the probability of some atom values in all states."""
-        return torch.cat([model.rows(slots).to(self.dtype) for model in self.models], dim=1)[:, self._order]
-
-    def state_probs(self, states: Tensor) -> Tensor:
-        """(L, M) the probability of all atom values in some states."""
-        theirs = self._order[states]
-        table = torch.empty((self.atoms.n_slots, len(states)), dtype=self.dtype, device=self.device)
-        for model, start in zip(self.models, self._starts[:-1], strict=True):
-            mine = torch.nonzero((theirs >= int(start)) & (theirs < int(start) + model.n_states))[:, 0]
-            if len(mine):
-                table[:, mine] = model.state_probs(theirs[mine] - int(start)).to(self.dtype)
+    def rows(self, slots: IntArray) -> Array:
+        """(n,) -> (n, S) the probability of some atom values in all states."""
+        table = np.empty((len(slots), self.n_states), dtype=self.dtype)
+        starts, n_models = self.runs()[0][:-1], len(self.models)
+        for m, model in enumerate(self.models):
+            part = model.rows(slots)
+            for (a, b), start in zip(segments(model.offsets), starts[m::n_models], strict=True):
+                table[:, start : start + b - a] = part[:, a:b]
         return table
 
-    def to(self, device: Any = None, dtype: torch.dtype | None = None) -> FiniteModel:
-        """The same model on another device or in another number type."""
-        return UnionModel([model.to(device, dtype) for model in self.models], self.shares)
+    def state_probs(self, states: IntArray) -> Array:
+        """(M,) -> (L, M) the probability of all atom values in some states."""
+        theirs = self._order[states]
+        table = np.empty((self.atoms.n_slots, len(states)), dtype=self.dtype)
+        for model, start in zip(self.models, self._starts[:-1], strict=True):
+            mine = np.flatnonzero((theirs >= start) & (theirs < start + model.n_states))
+            if len(mine):
+                table[:, mine] = model.state_probs(theirs[mine] - start)
+        return table
+
+    def to(self, *, dtype: npt.DTypeLike | None = None) -> Self:
+        """The same model in another number type."""
+        other = super().to(dtype=dtype)
+        other.models = tuple(model.to(dtype=dtype) for model in self.models)
+        return other

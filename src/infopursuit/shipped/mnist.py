@@ -21,7 +21,7 @@ from torch import Tensor
 from infopursuit import queries
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
-from infopursuit.models.smoothing import Blur
+from infopursuit.models.empirical import Blur
 from infopursuit.posteriors.states import States
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import DamagedModel

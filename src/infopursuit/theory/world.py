@@ -12,9 +12,9 @@ import numpy as np
 import torch
 
 from infopursuit.information.gain import entropy, gain
+from infopursuit.models.autoencoder import VAE
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.models.table import TableModel
-from infopursuit.models.vae import VAE
 from infopursuit.queries.concepts import concepts
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray

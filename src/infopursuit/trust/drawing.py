@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infopursuit.models.autoencoder import VAE
 from infopursuit.models.finite import FiniteModel
-from infopursuit.models.vae import VAE
 from infopursuit.types import Atoms, FloatArray, IntArray
 
 AT_A_TIME = 512

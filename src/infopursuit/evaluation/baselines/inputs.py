@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.evaluation.baselines.rows import AT_A_TIME
-from infopursuit.models.bodies import Features
+from infopursuit.models.architectures import Features
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, Atoms, FloatArray, IntArray

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from infopursuit.evaluation.baselines.inputs import Inputs
-from infopursuit.models.augmentation import Moves
-from infopursuit.models.bodies import Mean, Plane, initialise
+from infopursuit.models.architectures import Mean, Plane, initialise
+from infopursuit.models.training import RandomAffine
 from infopursuit.types import FloatArray
 
 AT_A_TIME = 512
@@ -44,7 +44,7 @@ class NetworkSettings:
     validation: float = 0.1
     patience: int = 4
     refit: bool = True
-    moves: Moves | None = None
+    moves: RandomAffine | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:

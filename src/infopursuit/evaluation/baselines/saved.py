@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from infopursuit.evaluation.baselines.inputs import Inputs
 from infopursuit.evaluation.baselines.network import Network, NetworkEpoch, NetworkSettings, build_network
 from infopursuit.files import write_atomically
-from infopursuit.models.augmentation import Moves
+from infopursuit.models.training import RandomAffine
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import DamagedModel
 
@@ -45,7 +45,7 @@ def load_network(file: Any, query_set: QuerySet) -> Network:
             about = json.loads((stored.metadata() or {})[KEY])
             weights = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
         given = about["settings"]
-        moves = None if given["moves"] is None else Moves(**given["moves"])
+        moves = None if given["moves"] is None else RandomAffine(**given["moves"])
         settings = NetworkSettings(**{**given, "widths": tuple(given["widths"]), "moves": moves})
         inputs = Inputs(query_set)
         module = build_network(inputs, len(about["classes"]), settings)

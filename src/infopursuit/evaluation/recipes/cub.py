@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from benchmarks.recipes.borrowing import RANKS, Borrowing, drawn_towards, expected
 
 from infopursuit import datasets, plots, queries
 from infopursuit.datasets.birds import Birds
@@ -22,10 +23,9 @@ from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.walks import RULES, Walks, walk
 from infopursuit.evaluation.table import Row, counted, paired, quoted, row_of
 from infopursuit.evaluation.whole import whole_log_joint
-from infopursuit.models.borrowing import RANKS, Borrowing, drawn_towards, expected
+from infopursuit.models.empirical import Flip
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Flip
 from infopursuit.models.table import TableModel
 from infopursuit.queries import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries

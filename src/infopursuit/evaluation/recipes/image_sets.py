@@ -15,20 +15,15 @@ from infopursuit import datasets, queries
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import NetworkSettings
 from infopursuit.evaluation.table import Row, quoted
-from infopursuit.models.aggregate import aggregate
-from infopursuit.models.augmentation import Moves
-from infopursuit.models.bodies import ConvBody
-from infopursuit.models.empirical import EmpiricalModel
+from infopursuit.models.architectures import ConvArchitecture
+from infopursuit.models.autoencoder import VAE, aggregate, soften
+from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import FiniteModel
-from infopursuit.models.latent_classes import fit_latent_classes
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Blur
-from infopursuit.models.soften import soften
-from infopursuit.models.table import TableModel
-from infopursuit.models.training import Training, train
+from infopursuit.models.storing import load_vae, save_vae
+from infopursuit.models.table import TableModel, fit_latent_classes
+from infopursuit.models.training import RandomAffine, Training, train
 from infopursuit.models.union import UnionModel
-from infopursuit.models.vae import VAE
-from infopursuit.models.weights import load_vae, save_vae
 from infopursuit.posteriors import SMC, Bank
 from infopursuit.posteriors.cloud import drawn
 from infopursuit.stopping import Confidence, MaxQueries
@@ -41,7 +36,7 @@ LEAST = 1e-4
 """What a mixture never says less than of a pixel: nothing is impossible that was not seen."""
 SAMPLER = SMC(n_draws=18_000, least_ess=0.0)
 BLACK_BOX = NetworkSettings(epochs=8, patience=8, validation=0.05, refit=False)
-TRAINING = Training(epochs=30, learning_rate=2e-3, moves=Moves(1.0, 8.0, 0.05))
+TRAINING = Training(epochs=30, learning_rate=2e-3, augmentation=RandomAffine(1.0, 8.0, 0.05))
 
 
 def loosened(first: Training, *epochs: int) -> tuple[Training, ...]:
@@ -119,10 +114,12 @@ IMAGE_SETS = {
         length=10.4,  # test images take a fifth more questions than held-out training images: 12.9, the paper's, there
         most_queries=40,
         rounds=loosened(
-            replace(TRAINING, epochs=120, validation=0.1, patience=40, moves=Moves(1.5, 10.0, 0.1)), 40, 40
+            replace(TRAINING, epochs=120, validation=0.1, patience=40, augmentation=RandomAffine(1.5, 10.0, 0.1)),
+            40,
+            40,
         ),
         tried=701,
-        network=NetworkSettings(epochs=24, patience=8, validation=0.1, moves=Moves(1.5, 10.0, 0.1)),
+        network=NetworkSettings(epochs=24, patience=8, validation=0.1, moves=RandomAffine(1.5, 10.0, 0.1)),
         paper=_paper(0.9102, 12.9, 0.7800, 0.9425, 0.9510, 0.9883),
     ),
     "fashion": ImageSet(
@@ -131,7 +128,7 @@ IMAGE_SETS = {
         threshold=25.5,
         length=12.0,
         most_queries=30,
-        rounds=loosened(replace(TRAINING, epochs=16, moves=Moves(1.0, 4.0, 0.05)), 8, 8),
+        rounds=loosened(replace(TRAINING, epochs=16, augmentation=RandomAffine(1.0, 4.0, 0.05)), 8, 8),
         paper=_paper(0.8560, 14.5, 0.8080, 0.8756, 0.8843, 0.9670),
     ),
 }
@@ -218,7 +215,7 @@ def train_images(name: str, out: Path, *, say: Callable[[str], None], progress: 
     images = IMAGE_SETS[name]
     task = ImageTask(images, n_inputs=1)
     counts = np.bincount(task.labels, minlength=task.n_classes) + 0.5
-    body = ConvBody(task.data.x_train.shape[1:])
+    body = ConvArchitecture(task.data.x_train.shape[1:])
     model = VAE(task.query_set.atoms.sizes, counts / counts.sum(), body, latent_dim=20)
     for i, training in enumerate(images.rounds, start=1):
         file = out if i == len(images.rounds) else out.with_stem(f"{out.stem}-round-{i}")

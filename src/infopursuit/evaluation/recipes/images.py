@@ -30,7 +30,7 @@ from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageSet, ImageTask, weights_file
 from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
 from infopursuit.evaluation.whole import map_classes, whole_log_joint
-from infopursuit.models.vae import log_evidence
+from infopursuit.models.autoencoder import log_evidence
 from infopursuit.plots import image_trace, save, trade_off
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.trace import Trace

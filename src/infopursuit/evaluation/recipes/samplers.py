@@ -13,10 +13,9 @@ from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask
-from infopursuit.models.aggregate import aggregate
+from infopursuit.models.autoencoder import aggregate, soften
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
-from infopursuit.models.soften import soften
 from infopursuit.plots import save, trade_off
 from infopursuit.posteriors import SMC, Langevin
 from infopursuit.stopping import Confidence, MaxQueries

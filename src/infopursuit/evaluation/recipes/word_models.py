@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from benchmarks.recipes.log_odds import fit_log_odds
 
-from infopursuit.models.empirical import EmpiricalModel
+from infopursuit.models.empirical import EmpiricalModel, Flip
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.models.learning import latent_classes, naive_bayes
-from infopursuit.models.log_odds import fit_log_odds
 from infopursuit.models.sample import Sample
-from infopursuit.models.smoothing import Flip
 from infopursuit.types import FloatArray
 
 AT_A_TIME = 500
@@ -52,7 +51,7 @@ def in_memory(model: FiniteModel) -> FiniteModel:
 def _examples(sample: Sample, rate: float) -> FiniteModel:
     """Every headline a state: its own words, or with this rate what is usual in its class by the log-odds tables."""
     prior, _, tables = fit_log_odds(sample, *TABLES).tables()
-    return EmpiricalModel.from_parts(sample, Flip((rate,)), prior, tables[:, 0], torch.float64)
+    return EmpiricalModel.of(sample, Flip((rate,)), "float64", class_prior=prior, marginals=tables[:, 0])
 
 
 LOG_ODDS = Family(

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from infopursuit.models.bodies import (
-    LARGEST_LOG_STD,
-    LEAST_LOG_STD,
-    ConvBody,
+from infopursuit.models.architectures import (
+    MAX_LOG_STD,
+    MIN_LOG_STD,
+    ConvArchitecture,
     Crop,
     Features,
-    MLPBody,
-    PaperBody,
+    MLPArchitecture,
+    PaperArchitecture,
     PerClass,
     Plane,
-    body_from_spec,
+    architecture_from_spec,
     initialise,
 )
 from infopursuit.types import Atoms
@@ -168,11 +168,11 @@ def test_what_is_unknown_pulls_at_nothing(sizes):
 # ---- bodies ---------------------------------------------------------------------------------------------------------
 
 IMAGES = [(13, 9), (9, 13), (4, 4), (1, 5), (28, 28)]
-BODIES = [
-    *((MLPBody((16, 8), batch_norm=norm), sizes) for norm in (False, True) for sizes in SIZES.values()),
-    (MLPBody((7,)), SIZES["mixed"]),
-    *((ConvBody(shape, (3, 5), 6), (2,) * math.prod(shape)) for shape in IMAGES),
-    (PaperBody(), (2,) * 784),
+ARCHITECTURES = [
+    *((MLPArchitecture((16, 8), batch_norm=norm), sizes) for norm in (False, True) for sizes in SIZES.values()),
+    (MLPArchitecture((7,)), SIZES["mixed"]),
+    *((ConvArchitecture(shape, (3, 5), 6), (2,) * math.prod(shape)) for shape in IMAGES),
+    (PaperArchitecture(), (2,) * 784),
 ]
 
 
@@ -180,15 +180,15 @@ def called(thing):
     return f"{len(thing)} atoms" if isinstance(thing, tuple) else repr(thing)
 
 
-def made(body, sizes, n_classes=3, latent_dim=2, seed=0):
+def made(architecture, sizes, n_classes=3, latent_dim=2, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    encoder, decoder = body.build(Features(Atoms(sizes)), n_classes, latent_dim)
+    encoder, decoder = architecture.build(Features(Atoms(sizes)), n_classes, latent_dim)
     return initialise(encoder, generator), initialise(decoder, generator)
 
 
-@pytest.mark.parametrize(("body", "sizes"), BODIES, ids=called)
-def test_every_body_gives_the_right_shapes(body, sizes):
-    encoder, decoder = made(body, sizes)
+@pytest.mark.parametrize(("architecture", "sizes"), ARCHITECTURES, ids=called)
+def test_every_body_gives_the_right_shapes(architecture, sizes):
+    encoder, decoder = made(architecture, sizes)
     features = Features(Atoms(sizes)).encode(draw(sizes, n=4)[0])
     label = torch.eye(3)[[0, 1, 2, 0]]
     mean, log_std = encoder(features, label)
@@ -196,9 +196,9 @@ def test_every_body_gives_the_right_shapes(body, sizes):
     assert decoder(mean, label).shape == features.shape
 
 
-@pytest.mark.parametrize(("body", "sizes"), BODIES, ids=called)
-def test_the_label_matters_to_both(body, sizes):
-    encoder, decoder = (network.eval() for network in made(body, sizes))
+@pytest.mark.parametrize(("architecture", "sizes"), ARCHITECTURES, ids=called)
+def test_the_label_matters_to_both(architecture, sizes):
+    encoder, decoder = (network.eval() for network in made(architecture, sizes))
     features = Features(Atoms(sizes)).encode(draw(sizes, n=1)[0]).expand(2, -1)
     mean, log_std = encoder(features, torch.eye(3)[[0, 1]])
     assert not torch.allclose(mean[0], mean[1])
@@ -207,10 +207,10 @@ def test_the_label_matters_to_both(body, sizes):
     assert not torch.allclose(logits[0], logits[1])
 
 
-@pytest.mark.parametrize(("body", "sizes"), [BODIES[3], *BODIES[-6:]], ids=called)
-def test_every_feature_is_seen_and_every_weight_learns(body, sizes):
+@pytest.mark.parametrize(("architecture", "sizes"), [ARCHITECTURES[3], *ARCHITECTURES[-6:]], ids=called)
+def test_every_feature_is_seen_and_every_weight_learns(architecture, sizes):
     """A crop on the wrong side, or a padding that hides the last rows, would lose pixels."""
-    encoder, decoder = (network.eval() for network in made(body, sizes, seed=1))
+    encoder, decoder = (network.eval() for network in made(architecture, sizes, seed=1))
     features = torch.randn((4, Features(Atoms(sizes)).size), generator=torch.Generator().manual_seed(0))
     features.requires_grad_()
     label = torch.eye(3)[[0, 1, 2, 0]]
@@ -249,7 +249,7 @@ def test_each_class_has_a_layer_of_its_own():
 
 
 def test_what_is_usual_in_a_class_is_added_to_its_logits():
-    _, decoder = made(ConvBody((4, 5), (2, 3), 4), (2,) * 20)
+    _, decoder = made(ConvArchitecture((4, 5), (2, 3), 4), (2,) * 20)
     latents, label = torch.ones(2, 2), torch.eye(3)[[0, 1]]
     with torch.no_grad():
         before = decoder(latents, label)
@@ -258,39 +258,42 @@ def test_what_is_usual_in_a_class_is_added_to_its_logits():
 
 
 def test_a_strange_input_cannot_overflow():
-    encoder, _ = (network.eval() for network in made(MLPBody((4,), batch_norm=False), (2, 2)))
+    encoder, _ = (network.eval() for network in made(MLPArchitecture((4,), batch_norm=False), (2, 2)))
     for sign in (-1e20, 1e20):
         _, log_std = encoder(sign * torch.ones(1, 2), torch.eye(3)[:1])
-        assert (log_std >= LEAST_LOG_STD).all()
-        assert (log_std <= LARGEST_LOG_STD).all()
+        assert (log_std >= MIN_LOG_STD).all()
+        assert (log_std <= MAX_LOG_STD).all()
 
 
 @pytest.mark.parametrize("sizes", [(3,) * 6, (2,) * 5 + (3,), (2,) * 7, (2,) * 5])
 def test_a_convolution_takes_black_and_white_pixels_only(sizes):
-    with pytest.raises(ValueError, match=r"\(2, 3\) needs 6 black and white pixels; got . atoms .* use body='mlp'"):
-        ConvBody((2, 3)).build(Features(Atoms(sizes)), 2, 2)
+    with pytest.raises(ValueError, match=r"\(2, 3\) needs 6 black and white pixels; got . atoms .* architecture='mlp'"):
+        ConvArchitecture((2, 3)).build(Features(Atoms(sizes)), 2, 2)
 
 
 @pytest.mark.parametrize("shape", [(27, 28), (14, 56), (32, 32)])
 def test_the_papers_body_takes_images_of_28_x_28_only(shape):
-    with pytest.raises(ValueError, match=r"28 x 28 pixels, got \(.*use body='conv'"):
-        PaperBody(shape).build(Features(Atoms((2,) * math.prod(shape))), 2, 2)
+    with pytest.raises(ValueError, match=r"28 x 28 pixels, got \(.*use architecture='conv'"):
+        PaperArchitecture(shape).build(Features(Atoms((2,) * math.prod(shape))), 2, 2)
     with pytest.raises(ValueError, match="needs 784 black and white pixels; got 6 atoms"):
-        PaperBody().build(Features(Atoms((2,) * 6)), 2, 2)
+        PaperArchitecture().build(Features(Atoms((2,) * 6)), 2, 2)
 
 
 @pytest.mark.parametrize(
     ("make", "word"),
     [
-        (lambda: MLPBody(()), "widths=()"),
-        (lambda: MLPBody((8, 0)), "widths=(8, 0)"),
-        (lambda: MLPBody((8.5,)), "widths=(8.5,)"),
-        (lambda: ConvBody((3, 0)), "shape=(3, 0)"),
-        (lambda: ConvBody((3, 3, 1)), "shape=(3, 3, 1)"),
-        (lambda: ConvBody((3, 3), (4,)), "channels=(4,)"),
-        (lambda: ConvBody((3, 3), hidden=0), "hidden=(0,)"),
-        (lambda: body_from_spec({"kind": "forest"}), "'forest' is no body; expected one of ['conv', 'mlp', 'paper']"),
-        (lambda: body_from_spec({}), "None is no body"),
+        (lambda: MLPArchitecture(()), "widths=()"),
+        (lambda: MLPArchitecture((8, 0)), "widths=(8, 0)"),
+        (lambda: MLPArchitecture((8.5,)), "widths=(8.5,)"),
+        (lambda: ConvArchitecture((3, 0)), "shape=(3, 0)"),
+        (lambda: ConvArchitecture((3, 3, 1)), "shape=(3, 3, 1)"),
+        (lambda: ConvArchitecture((3, 3), (4,)), "channels=(4,)"),
+        (lambda: ConvArchitecture((3, 3), hidden=0), "hidden=(0,)"),
+        (
+            lambda: architecture_from_spec({"kind": "forest"}),
+            "'forest' is no architecture; expected one of ['conv'",
+        ),
+        (lambda: architecture_from_spec({}), "None is no architecture"),
     ],
 )
 def test_bad_settings_are_refused(make, word):
@@ -300,27 +303,36 @@ def test_bad_settings_are_refused(make, word):
 
 
 @pytest.mark.parametrize(
-    "body", [MLPBody(), MLPBody((5,), batch_norm=False), ConvBody((13, 9), (2, 3), 4), PaperBody()], ids=repr
+    "architecture",
+    [
+        MLPArchitecture(),
+        MLPArchitecture((5,), batch_norm=False),
+        ConvArchitecture((13, 9), (2, 3), 4),
+        PaperArchitecture(),
+    ],
+    ids=repr,
 )
-def test_settings_come_back_from_json(body):
-    again = body_from_spec(json.loads(json.dumps(body.to_spec())))
-    assert again == body
-    assert hash(again) == hash(body)  # no list of JSON's is left in it
-    assert type(again) is type(body)
+def test_settings_come_back_from_json(architecture):
+    again = architecture_from_spec(json.loads(json.dumps(architecture.to_spec())))
+    assert again == architecture
+    assert hash(again) == hash(architecture)  # no list of JSON's is left in it
+    assert type(again) is type(architecture)
 
 
 # ---- weights --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("body", "sizes"), [BODIES[2], (ConvBody((5, 4), (3, 5), 6), (2,) * 20), BODIES[-1]], ids=called
+    ("architecture", "sizes"),
+    [ARCHITECTURES[2], (ConvArchitecture((5, 4), (3, 5), 6), (2,) * 20), ARCHITECTURES[-1]],
+    ids=called,
 )
-def test_weights_are_a_function_of_the_generator_alone(body, sizes):
+def test_weights_are_a_function_of_the_generator_alone(architecture, sizes):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
-        first = made(body, sizes, seed=3)
+        first = made(architecture, sizes, seed=3)
         torch.manual_seed(2)  # another state of the global generator, in which the layers are made
-        second, other = made(body, sizes, seed=3), made(body, sizes, seed=4)
+        second, other = made(architecture, sizes, seed=3), made(architecture, sizes, seed=4)
     for a, b, c in zip(first, second, other, strict=True):
         for (name, x), y, z in zip(
             a.state_dict().items(), b.state_dict().values(), c.state_dict().values(), strict=True
@@ -362,13 +374,17 @@ def test_a_layer_keeps_the_scale_of_its_input(layer):
 
 
 @pytest.mark.parametrize(
-    ("body", "sizes"),
-    [(PaperBody(), (2,) * 784), (ConvBody((28, 28)), (2,) * 784), (MLPBody((64, 32)), (2,) * 60)],
+    ("architecture", "sizes"),
+    [
+        (PaperArchitecture(), (2,) * 784),
+        (ConvArchitecture((28, 28)), (2,) * 784),
+        (MLPArchitecture((64, 32)), (2,) * 60),
+    ],
     ids=called,
 )
-def test_a_new_decoder_is_not_sure_of_anything(body, sizes):
+def test_a_new_decoder_is_not_sure_of_anything(architecture, sizes):
     """Logits of dozens at the start would be certainties that have to be unlearnt first."""
-    _, decoder = (network.eval() for network in made(body, sizes, 10, 8))
+    _, decoder = (network.eval() for network in made(architecture, sizes, 10, 8))
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         logits = decoder(torch.randn((10, 8), generator=generator), torch.eye(10))

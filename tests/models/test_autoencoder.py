@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import math
 from itertools import product
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 import torch
 from scipy.special import logsumexp
 
-from infopursuit.models.bodies import ConvBody, MLPBody
+from infopursuit.models import Blur
+from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
+from infopursuit.models.autoencoder import VAE, AggregateVAE, SoftVAE, aggregate, log_evidence, log_normal, soften
 from infopursuit.models.training import Training, train
-from infopursuit.models.vae import VAE, log_evidence, log_normal
 
-module = importlib.import_module("infopursuit.models.vae")  # the learner of the package has the same name
+module = importlib.import_module("infopursuit.models.autoencoder")
 SIZES = (2, 3, 2, 2, 4, 2)
 PRIOR = [0.5, 0.3, 0.2]
 
@@ -38,7 +40,7 @@ def rows(n=40, seed=0, sizes=SIZES, unknown=0.2):
 
 def normed(trained):
     """A VAE whose batch norms have statistics that are not 0 and 1."""
-    model = VAE(SIZES, PRIOR, MLPBody((16, 8)), latent_dim=2, seed=1)
+    model = VAE(SIZES, PRIOR, MLPArchitecture((16, 8)), latent_dim=2, seed=1)
     if trained:
         return train(model, *rows(), Training(epochs=2, batch_size=8))[0]
     for layer in model.networks.modules():
@@ -91,7 +93,7 @@ def test_trap_7_the_measure_sees_batch_norm_that_is_left_in_training():
 
 def small():
     """Two latents, six atoms, three classes; an encoder whose spread depends much on the class, and is wide enough."""
-    model = VAE(SIZES, PRIOR, MLPBody((8,), batch_norm=False), latent_dim=2, seed=3).to(dtype=torch.float64)
+    model = VAE(SIZES, PRIOR, MLPArchitecture((8,), batch_norm=False), latent_dim=2, seed=3).to(dtype=torch.float64)
     with torch.no_grad():
         model.encoder.mean.weight.mul_(0.2)
         model.encoder.log_std.weight.mul_(0.1)
@@ -196,7 +198,7 @@ def test_the_seed_determines_the_evidence():
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int8, bool, np.float64])
 def test_the_number_type_of_the_values_does_not_matter(kind):
-    model = VAE((2,) * 5, [0.5, 0.5], MLPBody((4,)), 2)
+    model = VAE((2,) * 5, [0.5, 0.5], MLPArchitecture((4,)), 2)
     values = np.random.default_rng(0).integers(0, 2, (6, 5))
     given = values.astype(kind)
     given.flags.writeable = False  # as a file that is mapped into memory
@@ -229,7 +231,7 @@ def test_the_prior_of_latents_is_standard_normal_whatever_the_label():
 
 def test_a_new_model_is_a_function_of_its_seed():
     before, numbers = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    first, again, other = (VAE(SIZES, PRIOR, MLPBody((8,)), 2, seed=seed) for seed in (0, 0, 1))
+    first, again, other = (VAE(SIZES, PRIOR, MLPArchitecture((8,)), 2, seed=seed) for seed in (0, 0, 1))
     assert same(weights_of(first), weights_of(again))
     assert not same(weights_of(first), weights_of(other))
     assert torch.equal(torch.get_rng_state(), before)  # layers draw their first weights when they are made
@@ -250,7 +252,7 @@ def test_another_prior_leaves_the_original_and_moves_the_evidence_only():
 
 
 def test_another_number_type_leaves_the_original():
-    model = VAE(SIZES, PRIOR, MLPBody((8,)), 2)
+    model = VAE(SIZES, PRIOR, MLPArchitecture((8,)), 2)
     before = weights_of(model)
     other = model.to(dtype=torch.float64)
     assert (model.dtype, other.dtype) == (torch.float32, torch.float64)
@@ -266,7 +268,7 @@ def test_another_number_type_leaves_the_original():
 
 
 def test_a_copy_is_a_copy():
-    model = VAE(SIZES, PRIOR, MLPBody((8,)), 2)
+    model = VAE(SIZES, PRIOR, MLPArchitecture((8,)), 2)
     before = weights_of(model)
     other = model.to()
     assert same(before, weights_of(other))
@@ -279,14 +281,14 @@ def test_a_copy_is_a_copy():
 @pytest.mark.parametrize(
     ("make", "word"),
     [
-        (lambda: VAE((), PRIOR, MLPBody((4,))), "sizes is empty"),
-        (lambda: VAE((2, 1), PRIOR, MLPBody((4,))), "sizes[1] is 1; an atom needs at least two values"),
-        (lambda: VAE(SIZES, [0.5, 0.6], MLPBody((4,))), "class_prior must be probabilities that sum to 1"),
-        (lambda: VAE(SIZES, [[0.5, 0.5]], MLPBody((4,))), "class_prior has shape (1, 2)"),
-        (lambda: VAE(SIZES, "even", MLPBody((4,))), "class_prior is 'even'"),
-        (lambda: VAE(SIZES, PRIOR, MLPBody((4,)), latent_dim=0), "latent_dim=0 must be a whole number"),
-        (lambda: VAE(SIZES, PRIOR, MLPBody((4,)), latent_dim=1.5), "latent_dim=1.5 must be a whole number"),
-        (lambda: VAE(SIZES, PRIOR, ConvBody((2, 3))), "use body='mlp'"),
+        (lambda: VAE((), PRIOR, MLPArchitecture((4,))), "sizes is empty"),
+        (lambda: VAE((2, 1), PRIOR, MLPArchitecture((4,))), "sizes[1] is 1; an atom needs at least two values"),
+        (lambda: VAE(SIZES, [0.5, 0.6], MLPArchitecture((4,))), "class_prior must be probabilities that sum to 1"),
+        (lambda: VAE(SIZES, [[0.5, 0.5]], MLPArchitecture((4,))), "class_prior has shape (1, 2)"),
+        (lambda: VAE(SIZES, "even", MLPArchitecture((4,))), "class_prior is 'even'"),
+        (lambda: VAE(SIZES, PRIOR, MLPArchitecture((4,)), latent_dim=0), "latent_dim=0 must be a whole number"),
+        (lambda: VAE(SIZES, PRIOR, MLPArchitecture((4,)), latent_dim=1.5), "latent_dim=1.5 must be a whole number"),
+        (lambda: VAE(SIZES, PRIOR, ConvArchitecture((2, 3))), "use architecture='mlp'"),
         (lambda: small().with_class_prior([0.5, 0.5]), "class_prior has shape (2,)"),
         (lambda: log_evidence(small(), [[0, 1, 0]]), "values has shape (1, 3); expected (inputs, 6)"),
         (lambda: log_evidence(small(), [[0, 3, 0, 0, 0, 0]]), "values[0, 1] is 3; atom 1 takes the values 0 to 2"),
@@ -299,3 +301,109 @@ def test_bad_arguments_are_refused(make, word):
     with pytest.raises(ValueError) as refused:  # noqa: PT011
         make()
     assert word in str(refused.value)
+
+
+# ---- variants -------------------------------------------------------------------------------------------------------
+# Models made from a VAE: the aggregate posterior as a prior, and softened pictures.
+
+
+@pytest.fixture
+def images():
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 2, size=(30, 64)), np.repeat([0, 1, 2], 10)
+
+
+@pytest.fixture
+def vae():
+    return VAE((2,) * 64, [0.5, 0.3, 0.2], ConvArchitecture((8, 8), (4, 8), 16), latent_dim=3, seed=1)
+
+
+def test_the_aggregate_prior_is_the_mixture_of_the_encoded_examples(vae, images):
+    model = aggregate(vae, *images)
+    z = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    labels = torch.tensor([0, 2, 1, 1, 0])
+    expected = []
+    for i in range(5):
+        rows = np.flatnonzero(images[1] == int(labels[i]))
+        mean, log_std = vae.encode(torch.as_tensor(images[0][rows]), labels[i].repeat(len(rows)))
+        expected.append(float(torch.logsumexp(log_normal(z[i], mean, log_std), 0).detach()) - math.log(len(rows)))
+    assert model.log_prior(z, labels).detach().numpy() == pytest.approx(np.array(expected), rel=1e-4)
+
+
+def test_draws_of_the_aggregate_are_spread_over_the_examples(vae, images):
+    model = aggregate(vae, *images)
+    model.log_std = torch.full_like(model.log_std, -20.0)
+    labels = torch.tensor([1]).repeat(20)
+    draws = model.draw_prior(labels, torch.Generator().manual_seed(0))
+    own = model.mean[10:20]
+    nearest = torch.cdist(draws, own).argmin(1)
+    assert torch.bincount(nearest, minlength=10).tolist() == [2] * 10
+
+
+def test_the_aggregate_has_the_moments_of_its_mixture(vae, images):
+    model = aggregate(vae, *images)
+    labels = torch.zeros(20_000, dtype=torch.int64)
+    draws = model.draw_prior(labels, torch.Generator().manual_seed(0))
+    mean, log_std = model.mean[:10], model.log_std[:10]
+    spread = (mean.var(0, unbiased=False) + (2 * log_std).exp().mean(0)).sqrt()
+    assert ((draws.mean(0) - mean.mean(0)).abs() < 5 * spread / math.sqrt(20_000)).all()
+    assert draws.std(0).detach().numpy() == pytest.approx(spread.detach().numpy(), rel=0.05)
+
+
+def test_an_aggregate_leaves_the_vae_alone_and_says_what_it_is(vae, images):
+    model = aggregate(vae, *images)
+    assert isinstance(model, AggregateVAE)
+    assert model.kind == "aggregate-vae"
+    assert vae.kind == "vae"
+    assert type(vae) is VAE
+    assert model.to(dtype=torch.float64).log_prior(torch.zeros(1, 3, dtype=torch.float64), torch.tensor([0])).dtype == (
+        torch.float64
+    )
+
+
+def test_every_class_needs_an_example(vae, images):
+    with pytest.raises(ValueError, match=r"each at least once; got up to 1, and none of \[2\]"):
+        aggregate(vae, images[0][:20], images[1][:20])
+
+
+def test_softened_pictures_are_the_blurred_ones(vae):
+    blur = Blur((0.3, 1.0), (0.01, 0.05), (0.02, 0.1))
+    model = soften(vae, blur)
+    z = torch.randn(4, 3, generator=torch.Generator().manual_seed(2))
+    labels = torch.tensor([0, 1, 2, 0])
+    plain = vae.logits(z, labels).sigmoid().detach()
+    for scale, u in ((0, -1.0), (1, 1.0)):
+        soft = model.logits(torch.cat([z, torch.full((4, 1), u)], 1), labels).sigmoid().detach()
+        expected = torch.as_tensor(model.blur.lit(plain.detach().T.numpy(), scale).T)
+        assert soft.numpy() == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+def test_scales_are_equally_probable_and_the_prior_is_normal(vae):
+    model = soften(vae, Blur((0.3, 0.8, 1.5), (0.01, 0.02, 0.05)))
+    labels = torch.zeros(3_000, dtype=torch.int64)
+    draws = model.draw_prior(labels, torch.Generator().manual_seed(0))
+    assert draws.shape == (3_000, 4)
+    share = torch.special.ndtr(draws[:, -1])
+    assert np.bincount((share * 3).long().clamp(max=2).numpy()).tolist() == [1_000] * 3
+    assert float(draws[:, -1].std()) == pytest.approx(1.0, abs=0.03)
+    assert model.log_prior(draws[:2], labels[:2]).numpy() == pytest.approx(
+        log_normal(draws[:2], torch.zeros(2, 4), torch.zeros(2, 4)).numpy(), rel=1e-5
+    )
+
+
+def test_softening_has_gradients_and_keeps_its_kind(vae, images):
+    model = soften(aggregate(vae, *images), Blur((0.3, 0.8), (0.01, 0.02)))
+    z = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    model.logits(z, torch.tensor([0, 1, 2])).sum().backward()
+    assert z.grad is not None
+    assert z.grad.isfinite().all()
+    assert (z.grad[:, :3] != 0).any()
+    other = model.with_class_prior([0.2, 0.2, 0.6])
+    assert isinstance(other, SoftVAE)
+    assert other.class_prior.tolist() == pytest.approx([0.2, 0.2, 0.6])
+    assert model.class_prior.tolist() == pytest.approx([0.5, 0.3, 0.2])
+
+
+def test_only_images_can_be_softened():
+    with pytest.raises(ValueError, match="only images can be blurred"):
+        soften(VAE((2, 2), [0.5, 0.5], MLPArchitecture((4,)), 2), Blur())

@@ -1,4 +1,4 @@
-"""Bodies of a variational autoencoder: the networks between atoms and latents.
+"""Architectures of a variational autoencoder: the networks between atoms and latents.
 
 An encoder takes what is seen of the atoms (``F`` numbers for an input, see `Features`) and a label (one-hot) to the
 mean and log standard deviation of a Gaussian over latents; a decoder takes latents and labels to ``F`` logits.
@@ -7,10 +7,10 @@ mean and log standard deviation of a Gaussian over latents; a decoder takes late
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,14 +19,8 @@ from torch.nn import functional as F
 
 from infopursuit.types import UNKNOWN, Atoms
 
-LARGEST_LOG_STD, LEAST_LOG_STD = 2.0, -7.0
+MAX_LOG_STD, MIN_LOG_STD = 2.0, -7.0
 """Bounds of an encoder's log standard deviation, so that a strange input cannot overflow."""
-
-
-class Encoder(Protocol):
-    """(B, F) atoms and (B, C) labels to (B, D) means and log standard deviations of the latents."""
-
-    def __call__(self, features: Tensor, label: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
 @dataclass(frozen=True)
@@ -50,20 +44,16 @@ class Features:
         return sum(1 if size == 2 else size for size in self.atoms.sizes)
 
     @cached_property
-    def _slot_feature(self) -> Tensor:
-        """(L,) the feature that each slot belongs to; both slots of a yes/no atom to the same."""
-        widths = [1 if size == 2 else size for size in self.atoms.sizes]
+    def _slots(self) -> tuple[Tensor, Tensor, Tensor]:
+        """(L,) of each slot: its feature, which both slots of a yes/no atom share; -1 for "no", otherwise 1; whether it
+        is of a yes/no atom."""
+        atom, widths = self.atoms.slot_atom, [1 if size == 2 else size for size in self.atoms.sizes]
         first = np.concatenate([[0], np.cumsum(widths)[:-1]])
-        inner = np.arange(self.atoms.n_slots) - self.atoms.offsets[self.atoms.slot_atom]
-        sizes = np.array(self.atoms.sizes)[self.atoms.slot_atom]
-        return torch.as_tensor(first[self.atoms.slot_atom] + np.where(sizes == 2, 0, inner))
-
-    @cached_property
-    def _slot_sign(self) -> Tensor:
-        """(L,) -1 for "no", 1 for anything else."""
-        sizes = np.array(self.atoms.sizes)[self.atoms.slot_atom]
-        inner = np.arange(self.atoms.n_slots) - self.atoms.offsets[self.atoms.slot_atom]
-        return torch.as_tensor(np.where((sizes == 2) & (inner == 0), -1.0, 1.0), dtype=torch.float32)
+        inner = np.arange(self.atoms.n_slots) - self.atoms.offsets[atom]
+        yes_no = np.array(self.atoms.sizes)[atom] == 2
+        sign = np.where(yes_no & (inner == 0), -1.0, 1.0).astype(np.float32)
+        feature = first[atom] + np.where(yes_no, 0, inner)
+        return torch.as_tensor(feature), torch.as_tensor(sign), torch.as_tensor(yes_no)
 
     def encode(self, values: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """(B, A) atom values -> (B, F)."""
@@ -72,7 +62,7 @@ class Features:
             return torch.where(known, 2 * values.to(dtype) - 1, 0.0)
         device = values.device
         slots = torch.as_tensor(self.atoms.offsets[:-1], device=device) + values.clamp(min=0)  # (B, A)
-        where, sign = self._slot_feature.to(device)[slots], self._slot_sign.to(device)[slots]
+        where, sign = (table.to(device)[slots] for table in self._slots[:2])
         out = torch.zeros((len(values), self.size), dtype=dtype, device=device)
         return out.scatter_add_(1, where, torch.where(known, sign, 0.0).to(dtype))
 
@@ -81,9 +71,9 @@ class Features:
         if self.binary:
             return F.logsigmoid(torch.stack([-logits, logits], dim=-1)).flatten(1)
         # a yes/no atom's logit is the difference of two, so that half of it on each side gives the same probabilities
-        sizes = torch.as_tensor(np.array(self.atoms.sizes)[self.atoms.slot_atom] == 2, device=logits.device)
-        scores = logits[:, self._slot_feature.to(logits.device)] * self._slot_sign.to(logits)
-        scores = torch.where(sizes, scores / 2, scores)
+        feature, sign, yes_no = (table.to(logits.device) for table in self._slots)
+        scores = logits[:, feature] * sign.to(logits)
+        scores = torch.where(yes_no, scores / 2, scores)
         padded = torch.as_tensor(self.atoms.slots, device=logits.device)  # (A, V)
         table = torch.where(padded >= 0, scores[:, padded.clamp(min=0)], -torch.inf)
         return torch.log_softmax(table, dim=-1)[:, padded >= 0]
@@ -97,16 +87,18 @@ class Features:
         return torch.where(known, self.slot_log_probs(logits).gather(1, slots), 0.0).sum(1)
 
 
-class Body(Protocol):
-    """Settings from which the two networks are built."""
+class Architecture:
+    """Settings from which the two networks are built: a dataclass."""
 
     kind: ClassVar[str]
 
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
         """Encoder and decoder, not yet initialised."""
+        raise NotImplementedError
 
     def to_spec(self) -> dict[str, Any]:
         """The settings as JSON data."""
+        return {"kind": self.kind, **{each.name: getattr(self, each.name) for each in fields(self)}}  # type: ignore[arg-type]
 
 
 class Heads(nn.Module):
@@ -123,12 +115,8 @@ class Heads(nn.Module):
         )
 
     def forward(self, features: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-        return self.join(self.trunk(features), label)
-
-    def join(self, seen: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-        """The part after the trunk, which does not depend on the label: one pass of the trunk serves all labels."""
-        joint = torch.cat([seen, self.label(label)], dim=1)
-        return self.mean(joint), self.log_std(joint).clamp(LEAST_LOG_STD, LARGEST_LOG_STD)
+        joint = torch.cat([self.trunk(features), self.label(label)], dim=1)
+        return self.mean(joint), self.log_std(joint).clamp(MIN_LOG_STD, MAX_LOG_STD)
 
 
 class PerClass(nn.Module):
@@ -154,18 +142,12 @@ class ClassHeads(nn.Module):
 
     def __init__(self, trunk: nn.Module, n_classes: int, width: int, latent_dim: int) -> None:
         super().__init__()
-        self.trunk, self.mean, self.log_std = (
-            trunk,
-            PerClass(n_classes, width, latent_dim),
-            PerClass(n_classes, width, latent_dim),
-        )
+        self.trunk = trunk
+        self.mean, self.log_std = (PerClass(n_classes, width, latent_dim) for _ in range(2))
 
     def forward(self, features: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-        return self.join(self.trunk(features), label)
-
-    def join(self, seen: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
-        """The part after the trunk, which does not depend on the label: one pass of the trunk serves all labels."""
-        return self.mean(seen, label), self.log_std(seen, label).clamp(LEAST_LOG_STD, LARGEST_LOG_STD)
+        seen = self.trunk(features)
+        return self.mean(seen, label), self.log_std(seen, label).clamp(MIN_LOG_STD, MAX_LOG_STD)
 
 
 class ClassDecoder(nn.Module):
@@ -222,9 +204,8 @@ class Mean(nn.Module):
 
 
 @dataclass(frozen=True)
-class MLPBody:
-    """Layers of plain neurons, for any atoms; the paper's for words and attributes has widths 512, 128 and batch
-    norm."""
+class MLPArchitecture(Architecture):
+    """A multilayer perceptron, for any atoms; the paper's for words and attributes has these widths and batch norm."""
 
     kind: ClassVar[str] = "mlp"
     widths: tuple[int, ...] = (512, 128)
@@ -236,9 +217,8 @@ class MLPBody:
             raise ValueError(f"batch_norm={self.batch_norm!r} must be True or False")
 
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
-        encoder = Heads(
-            self._layers([features.size, *self.widths]), nn.Identity(), self.widths[-1] + n_classes, 0, latent_dim
-        )
+        trunk = self._layers([features.size, *self.widths])
+        encoder = Heads(trunk, nn.Identity(), self.widths[-1] + n_classes, 0, latent_dim)
         sizes = [latent_dim + n_classes, *reversed(self.widths)]
         decoder = nn.Sequential(self._layers(sizes), nn.Linear(sizes[-1], features.size))
         return encoder, Joined(decoder)
@@ -249,13 +229,10 @@ class MLPBody:
             layers += [nn.Linear(before, after), nn.ReLU()] + ([nn.BatchNorm1d(after)] if self.batch_norm else [])
         return nn.Sequential(*layers)
 
-    def to_spec(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
-
 
 @dataclass(frozen=True)
-class ConvBody:
-    """A lean convolutional body for images of any size.
+class ConvArchitecture(Architecture):
+    """A lean convolutional architecture for images of any size.
 
     It trades resolution for channels (blocks of 2 x 2 pixels become four channels), where convolutions are wide and
     few: what two cores do well. ``channels`` at a half and at a quarter of the resolution.
@@ -275,44 +252,26 @@ class ConvBody:
         _check_shape(self.shape, features)
         fine, coarse = self.channels
         rows, columns = (-(-side // 4) for side in self.shape)
-        flat = coarse * rows * columns
-        trunk = nn.Sequential(
-            Plane(self.shape, 4),
-            nn.PixelUnshuffle(2),
-            nn.Conv2d(4, fine, 3, padding=1),
-            nn.LeakyReLU(0.1),
-            nn.PixelUnshuffle(2),
-            nn.Conv2d(4 * fine, coarse, 3, padding=1),
-            nn.LeakyReLU(0.1),
-            nn.Flatten(),
-            nn.Linear(flat, self.hidden),
-            nn.LeakyReLU(0.1),
-        )
-        encoder = ClassHeads(trunk, n_classes, self.hidden, latent_dim)
-        decoder = nn.Sequential(
-            nn.LeakyReLU(0.1),
-            nn.Linear(self.hidden, flat),
-            nn.LeakyReLU(0.1),
-            nn.Unflatten(1, (coarse, rows, columns)),
-            nn.Conv2d(coarse, 4 * fine, 3, padding=1),
-            nn.LeakyReLU(0.1),
-            nn.PixelShuffle(2),
-            nn.Conv2d(fine, coarse, 3, padding=1),
-            nn.LeakyReLU(0.1),
-            nn.Conv2d(coarse, 4, 3, padding=1),
-            nn.PixelShuffle(2),
-            Crop(self.shape),
-        )
+        flat, act = coarse * rows * columns, nn.LeakyReLU(0.1)
+        trunk = [
+            *(Plane(self.shape, 4), nn.PixelUnshuffle(2), nn.Conv2d(4, fine, 3, padding=1), act),
+            *(nn.PixelUnshuffle(2), nn.Conv2d(4 * fine, coarse, 3, padding=1), act),
+            *(nn.Flatten(), nn.Linear(flat, self.hidden), act),
+        ]
+        decoder = [
+            *(act, nn.Linear(self.hidden, flat), act, nn.Unflatten(1, (coarse, rows, columns))),
+            *(nn.Conv2d(coarse, 4 * fine, 3, padding=1), act, nn.PixelShuffle(2)),
+            *(nn.Conv2d(fine, coarse, 3, padding=1), act),
+            *(nn.Conv2d(coarse, 4, 3, padding=1), nn.PixelShuffle(2), Crop(self.shape)),
+        ]
         first = PerClass(n_classes, latent_dim, self.hidden)
-        return encoder, ClassDecoder(first, decoder, n_classes, features.size)
-
-    def to_spec(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
+        encoder = ClassHeads(nn.Sequential(*trunk), n_classes, self.hidden, latent_dim)
+        return encoder, ClassDecoder(first, nn.Sequential(*decoder), n_classes, features.size)
 
 
 @dataclass(frozen=True)
-class PaperBody:
-    """The convolutional body of the paper's published code, for images of 28 x 28 pixels.
+class PaperArchitecture(Architecture):
+    """The convolutional architecture of the paper's published code, for images of 28 x 28 pixels.
 
     About ten minutes an epoch of 60,000 images on two cores.
     """
@@ -323,40 +282,20 @@ class PaperBody:
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
         _check_shape(self.shape, features)
         if tuple(self.shape) != (28, 28):
-            raise ValueError(f"body='paper' takes images of 28 x 28 pixels, got {self.shape}; use body='conv'")
+            raise ValueError(f"architecture='paper' takes 28 x 28 pixels, got {self.shape}; use architecture='conv'")
         act = nn.LeakyReLU(0.3)
         down: list[nn.Module] = [Plane(self.shape)]
         for i, (before, after) in enumerate([(1, 32), (32, 64), (64, 128), (128, 256)]):
             down += [nn.Conv2d(before, after, 3), act] + ([nn.MaxPool2d(2)] if i % 2 else [])
         encoder = Heads(nn.Sequential(*down, Mean()), nn.Linear(n_classes, 256), 512, 2048, latent_dim)
-        decoder = nn.Sequential(
-            nn.Linear(latent_dim + n_classes, 256),
-            act,
-            nn.Unflatten(1, (256, 1, 1)),
-            nn.ConvTranspose2d(256, 256, 4),
-            act,
-            nn.ConvTranspose2d(256, 256, 2, stride=2),
-            act,
-            nn.ConvTranspose2d(256, 128, 3),
-            act,
-            nn.ConvTranspose2d(128, 64, 3),
-            act,
-            nn.ConvTranspose2d(64, 64, 2, stride=2),
-            act,
-            nn.ConvTranspose2d(64, 32, 3),
-            act,
-            nn.ConvTranspose2d(32, 1, 3),
-            Crop(self.shape),
-        )
-        return encoder, Joined(decoder)
-
-    def to_spec(self) -> dict[str, Any]:
-        return {"kind": self.kind, **asdict(self)}
+        up: list[nn.Module] = [nn.Linear(latent_dim + n_classes, 256), act, nn.Unflatten(1, (256, 1, 1))]
+        for (before, after), kernel in zip(pairwise([256, 256, 256, 128, 64, 64, 32]), [4, 2, 3, 3, 2, 3], strict=True):
+            up += [nn.ConvTranspose2d(before, after, kernel, stride=2 if kernel == 2 else 1), act]
+        return encoder, Joined(nn.Sequential(*up, nn.ConvTranspose2d(32, 1, 3), Crop(self.shape)))
 
 
 def initialise(network: nn.Module, generator: torch.Generator) -> nn.Module:
-    """Weights as He et al. (2015) draw them, from the given generator; biases zero, or small where each class has its
-    own."""
+    """Weights drawn as by He et al. (2015); biases zero, or small where each class has its own."""
     for module in network.modules():
         if isinstance(module, PerClass):
             n_in = module.weight.shape[1]
@@ -374,14 +313,14 @@ def initialise(network: nn.Module, generator: torch.Generator) -> nn.Module:
     return network
 
 
-def body_from_spec(spec: dict[str, Any]) -> Body:
-    """The body whose settings these are."""
-    kinds: dict[str, Any] = {cls.kind: cls for cls in (MLPBody, ConvBody, PaperBody)}
+def architecture_from_spec(spec: dict[str, Any]) -> Architecture:
+    """The architecture whose settings these are."""
+    kinds: dict[str, Any] = {cls.kind: cls for cls in (MLPArchitecture, ConvArchitecture, PaperArchitecture)}
     if spec.get("kind") not in kinds:
-        raise ValueError(f"{spec.get('kind')!r} is no body; expected one of {sorted(kinds)}")
+        raise ValueError(f"{spec.get('kind')!r} is no architecture; expected one of {sorted(kinds)}")
     settings = {k: tuple(v) if isinstance(v, list) else v for k, v in spec.items() if k != "kind"}
-    body: Body = kinds[spec["kind"]](**settings)
-    return body
+    architecture: Architecture = kinds[spec["kind"]](**settings)
+    return architecture
 
 
 def _check_counts(name: str, counts: tuple[int, ...], n: int | None = None) -> None:
@@ -392,6 +331,6 @@ def _check_counts(name: str, counts: tuple[int, ...], n: int | None = None) -> N
 def _check_shape(shape: tuple[int, int], features: Features) -> None:
     if shape[0] * shape[1] != len(features.atoms) or not features.binary:
         raise ValueError(
-            f"a convolutional body of shape {shape} needs {shape[0] * shape[1]} black and white pixels; "
-            f"got {len(features.atoms)} atoms with up to {max(features.atoms.sizes)} values; use body='mlp'"
+            f"a convolutional architecture of shape {shape} needs {shape[0] * shape[1]} black and white pixels; "
+            f"got {len(features.atoms)} atoms with up to {max(features.atoms.sizes)} values; use architecture='mlp'"
         )
