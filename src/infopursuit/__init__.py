@@ -5,14 +5,15 @@
 <patches: 676 queries about 784 atoms>
 """
 
-from infopursuit import answerers, jobs, models, posteriors, queries
-from infopursuit.answerers.reliability import Reliability
+from infopursuit import annotators, jobs, models, noise, posteriors, queries
+from infopursuit.costs import Constraints, Costs
 from infopursuit.deployment.drift import drift
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.fit_table import fit_table
 from infopursuit.linting.lint import lint
+from infopursuit.noise import AnswerNoise
 from infopursuit.overview.asked import Asked, asked
 from infopursuit.overview.compare import compare_with_cart
 from infopursuit.overview.grow import strategy_tree
@@ -20,15 +21,17 @@ from infopursuit.overview.tree import StrategyTree
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
 from infopursuit.storage import load, save
-from infopursuit.terms import Terms
 from infopursuit.trace import Trace
 from infopursuit.types import DamagedModel, ImpossibleAnswer, Likely
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AnswerNoise",
     "Asked",
     "Confidence",
+    "Constraints",
+    "Costs",
     "DamagedModel",
     "Explanation",
     "ImpossibleAnswer",
@@ -38,12 +41,10 @@ __all__ = [
     "MaxCost",
     "MaxQueries",
     "Pursuit",
-    "Reliability",
     "Session",
     "StrategyTree",
-    "Terms",
     "Trace",
-    "answerers",
+    "annotators",
     "asked",
     "compare_with_cart",
     "drift",
@@ -52,6 +53,7 @@ __all__ = [
     "lint",
     "load",
     "models",
+    "noise",
     "posteriors",
     "queries",
     "save",

@@ -18,23 +18,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
-from infopursuit.answerers.reliability import Channel, Reliability
-from infopursuit.answerers.simulated import Answerer
-from infopursuit.checking import Ending, choose_check
+from infopursuit.calibration import Calibrator
+from infopursuit.costs import Constraints, Costs
+from infopursuit.costs import bind as bind_costs
 from infopursuit.information.bank import BankChooser
 from infopursuit.information.chooser import Chooser, Proposal
 from infopursuit.information.sampled import SampledChooser
 from infopursuit.information.work import Work, check_seconds, work_within
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.vae import VAE
+from infopursuit.noise import Annotator, AnswerNoise, NoiseChannel
+from infopursuit.novelty import StopPoint, choose_novelty_query
 from infopursuit.posteriors import SMC, Bank, ExactPosterior, FiniteBank, Langevin
 from infopursuit.posteriors.protocol import Posterior
 from infopursuit.posteriors.sampled import SampledPosterior
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, look, most_cost
-from infopursuit.temper import Temper
-from infopursuit.terms import Terms
 from infopursuit.threads import steady
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Likely, Said
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 EXHAUSTED, IMPOSSIBLE = "exhausted", "impossible"
 UNWEIGHED = (
     "this pursuit takes answers as they are, which is faster; to weigh one that is not certain, make the pursuit with "
-    "reliability=ip.Reliability(1.0), and without posterior='bank'"
+    "noise=ip.AnswerNoise(1.0), and without posterior='bank'"
 )
 REMEMBERED = 20_000
 """Histories whose next query is remembered, so that batches and sessions share their first steps."""
@@ -62,7 +62,7 @@ Uncertain = tuple[tuple[int, Likely], ...]
 class Likeness(Protocol):
     """What says how unlike other inputs those of a trace are."""
 
-    def judge(self, trace: Trace) -> Trace:
+    def add_pvalues(self, trace: Trace) -> Trace:
         """The same trace with its p-values."""
 
 
@@ -80,7 +80,7 @@ class State:
     watch: Watch
     skipped: Any  # (H,) bool: the last question was not answered
     impossible: Any  # (H,) bool: the last answer cannot be
-    ending: Ending  # where the pursuit stopped, if checks follow
+    ending: StopPoint  # where the pursuit stopped, if novelty queries follow
     uncertain: tuple[Uncertain, ...] = ()  # for each history the answers that are not certain; () where none has any
 
     def __len__(self) -> int:
@@ -143,10 +143,11 @@ class Pursuit:
     patience: the paper's T: a rule must hold at T + 1 checks in a row.
     seed: for what is drawn where gains are not exact; the draw depends on the seed and the history alone.
     classes: the labels, 0 to C - 1 where nothing is given.
-    reliability: how often answers are right, `Reliability`; None takes every answer as it is.
-    checks: questions that are asked after the stop, to find out whether the input is like those the model was made of.
+    noise: how often answers are right, `AnswerNoise`; None takes every answer as it is.
+    n_novelty_queries: queries after the stop, to find out whether the input is like those the model was made of.
     exact_gains, n_states, n_screened, budget: see `Chooser`.
-    terms: what queries cost, what must be known before they are asked, and which are never asked; see `Terms`.
+    costs, constraints: what queries cost, what must be known before they are asked, and which are never asked; see
+        `Costs` and `Constraints`.
     seconds: how long choosing a query may take. Work is tried out when the pursuit is built, and reduced until it is
         done in time; `work` says to what. A clock that cut a choice short would make the strategy depend on the
         machine's mood; this way it stays a function of the history.
@@ -169,13 +170,14 @@ class Pursuit:
         seed: int = 0,
         *,
         classes: Any = None,
-        reliability: Reliability | None = None,
-        checks: int = 0,
+        noise: AnswerNoise | None = None,
+        n_novelty_queries: int = 0,
         exact_gains: bool | None = None,
         n_states: int = 1024,
         n_screened: int = 64,
         budget: int = 2**29,
-        terms: Terms | None = None,
+        costs: Costs | None = None,
+        constraints: Constraints | None = None,
         seconds: float | None = None,
     ) -> None:
         if not isinstance(model, (FiniteModel, VAE)):
@@ -195,24 +197,28 @@ class Pursuit:
             raise TypeError(
                 f"stopping is {stopping!r}; expected a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)"
             )
-        if terms is not None and not isinstance(terms, Terms):
-            raise TypeError(f"terms is {terms!r}; expected ip.Terms(cost=..., requires=..., forbidden=...)")
+        if costs is not None and not isinstance(costs, Costs):
+            raise TypeError(f"costs is {costs!r}; expected ip.Costs(...)")
+        if constraints is not None and not isinstance(constraints, Constraints):
+            raise TypeError(
+                f"constraints is {constraints!r}; expected ip.Constraints(prerequisites=..., forbidden=...)"
+            )
         check_seconds(seconds, exact_gains)
         self.model, self.queries = model, queries
-        self.terms = Terms() if terms is None else terms
-        self.bound = self.terms.bind(queries)
-        self.checks = check_count(checks)
-        self.reference: Likeness | None = None
+        self.costs, self.constraints = costs or Costs(), constraints or Constraints()
+        self.bound_costs, self.bound_constraints = bind_costs(costs, constraints, queries)
+        self.n_novelty_queries = check_count(n_novelty_queries)
+        self.novelty_reference: Likeness | None = None
         self.stopping = stopping if stopping is not None else Confidence()
         self.patience, self.seed, self.budget = int(patience), int(seed), int(budget)
         self.classes = np.arange(model.n_classes) if classes is None else np.asarray(classes)
         if len(self.classes) != model.n_classes:
             raise ValueError(f"classes has {len(self.classes)} labels, but the model has {model.n_classes} classes")
         self.posterior_settings = posterior_settings(posterior, model)
-        if reliability is not None and not isinstance(reliability, Reliability):
-            raise TypeError(f"reliability is {reliability!r:.80}; expected ip.Reliability(0.9), or None")
-        self.reliability = reliability
-        self.channel = None if reliability is None else reliability.bind(queries)
+        if noise is not None and not isinstance(noise, AnswerNoise):
+            raise TypeError(f"noise is {noise!r:.80}; expected ip.AnswerNoise(0.9), or None")
+        self.noise = noise
+        self.channel = None if noise is None else noise.bind(queries)
         self.posterior: Posterior
         if isinstance(model, FiniteModel):
             self.posterior = self._finite_posterior(model, exact_gains)
@@ -220,10 +226,10 @@ class Pursuit:
         else:
             drawn = self.posterior_settings
             sampled = (drawn if isinstance(drawn, (SMC, Langevin)) else SMC()).build(
-                model, queries, self.seed, soft=reliability is not None
+                model, queries, self.seed, soft=noise is not None
             )
             self.posterior, self.n_states = sampled, sampled.cloud.n_states
-        self.temper: Temper | None = None
+        self.calibrator: Calibrator | None = None
         self.chooser = self._build_chooser(Work(exact_gains, n_states, n_screened))
         self.seconds = seconds
         self._remembered: dict[bytes, tuple[int, float, float, int, bool, float]] = {}
@@ -234,9 +240,9 @@ class Pursuit:
         """The exact posterior of a finite model, or the fast one where it was asked for."""
         if not isinstance(self.posterior_settings, Bank):
             return ExactPosterior(model, self.queries)
-        if self.reliability is not None:
+        if self.noise is not None:
             raise ValueError(
-                "posterior='bank' takes answers as they are and does not suit reliability=...; use posterior='exact'"
+                "posterior='bank' takes answers as they are and does not suit noise=...; use posterior='exact'"
             )
         if exact_gains:
             raise ValueError("exact_gains=True does not suit posterior='bank', which is not exact; use 'exact'")
@@ -250,14 +256,16 @@ class Pursuit:
             "n_screened": work.n_screened,
             "budget": self.budget,
             "seed": self.seed,
-            "costs": self.bound.costs,
+            "costs": self.bound_costs.of_query,
             "channel": self.channel,
         }
         if isinstance(self.posterior, SampledPosterior):
             return SampledChooser(self.posterior, self.queries, **settings)
         assert isinstance(self.model, FiniteModel)
         if isinstance(self.posterior, FiniteBank):
-            return BankChooser(self.posterior.bank, work.n_states, work.n_screened, self.seed, self.bound.costs)
+            return BankChooser(
+                self.posterior.bank, work.n_states, work.n_screened, self.seed, self.bound_costs.of_query
+            )
         return Chooser(self.model, self.queries, **settings)
 
     @property
@@ -294,18 +302,18 @@ class Pursuit:
         if patience < 0 or int(patience) != patience:
             raise ValueError(f"patience={patience} must be a whole number, 0 or more")
         other = copy.copy(self)
-        other.stopping, other.patience, other.reference = stopping, int(patience), None
+        other.stopping, other.patience, other.novelty_reference = stopping, int(patience), None
         if most_cost(stopping) != most_cost(self.stopping):  # what cannot be paid for is not chosen
             other._remembered = {}
         return other
 
-    def with_reliability(self, reliability: Reliability | None) -> Pursuit:
+    def with_noise(self, noise: AnswerNoise | None) -> Pursuit:
         """The same pursuit for those who are right so often; None takes their answers as they are.
 
         A ``bank``, which can only do that, gives way to the exact posterior.
         """
         settings = self.posterior_settings
-        weighs = reliability is None or not isinstance(settings, Bank) or settings.pooled
+        weighs = noise is None or not isinstance(settings, Bank) or settings.pooled
         other = Pursuit(
             self.model,
             self.queries,
@@ -314,36 +322,37 @@ class Pursuit:
             self.patience,
             self.seed,
             classes=self.classes,
-            reliability=reliability,
+            noise=noise,
             budget=self.budget,
-            checks=self.checks,
-            terms=self.terms,
+            n_novelty_queries=self.n_novelty_queries,
+            costs=self.costs,
+            constraints=self.constraints,
             **asdict(self.work),
         )
         other.seconds = self.seconds
         return other
 
-    def with_temper(self, temper: Temper | None) -> Pursuit:
-        """The same pursuit, as sure as ``temper`` makes it; None is the model's own posterior.
+    def with_calibrator(self, calibrator: Calibrator | None) -> Pursuit:
+        """The same pursuit with another calibrator of its posterior; None is the model's own posterior.
 
         Which question is best is still the model's to say, so that the questions do not change, only when they end.
         """
-        if temper is not None and not isinstance(temper, Temper):
-            raise TypeError(f"temper is {temper!r}; expected a Temper, such as that of clf.calibration_, or None")
+        if calibrator is not None and not hasattr(calibrator, "log_posterior"):
+            raise TypeError(f"calibrator is {calibrator!r}; expected one such as that of clf.calibration_, or None")
         other = copy.copy(self)
-        other.temper = temper
+        other.calibrator = calibrator
         return other
 
-    def with_checks(self, checks: int) -> Pursuit:
-        """The same pursuit with so many checks after the stop."""
+    def with_novelty_queries(self, n: int) -> Pursuit:
+        """The same pursuit with ``n`` novelty queries after the stop."""
         other = copy.copy(self)
-        other.checks, other.reference = check_count(checks), None
+        other.n_novelty_queries, other.novelty_reference = check_count(n), None
         return other
 
-    def with_reference(self, reference: Likeness | None) -> Pursuit:
-        """The same pursuit that also says how unlike its reference each input is (`trust.reference`)."""
+    def with_novelty_reference(self, reference: Likeness | None) -> Pursuit:
+        """The same pursuit that also gives the novelty p-value of each input (`novelty`)."""
         other = copy.copy(self)
-        other.reference = reference
+        other.novelty_reference = reference
         return other
 
     # ---- the loop -------------------------------------------------------------------------------------------------
@@ -364,7 +373,7 @@ class Pursuit:
             watch=Watch.start(self.stopping),
             skipped=np.zeros(1, dtype=bool),
             impossible=np.zeros(1, dtype=bool),
-            ending=Ending.none(1),
+            ending=StopPoint.none(1),
         )
 
     def steps(self, state: State | None = None) -> Generator[Step, Branches, None]:
@@ -405,7 +414,7 @@ class Pursuit:
         step = Step(
             state, watch, query, proposal.gain, proposal.error, proposal.runner_up, proposal.tie, reason, settled
         )
-        return self._check(step) if self.checks else step
+        return self._check(step) if self.n_novelty_queries else step
 
     def _check(self, step: Step) -> Step:
         """The same step, with a check in the place of the stop where there are checks left to ask."""
@@ -413,14 +422,14 @@ class Pursuit:
         stopped = np.array([bool(why) for why in step.reason]) & ~state.impossible
         ending = state.ending.mark(stopped, n_asked, step.reason, step.settled)
         shut, _ = self._shut(state)
-        rows = np.flatnonzero(stopped & (n_asked < ending.at + self.checks) & ~shut.all(axis=1)).tolist()
+        rows = np.flatnonzero(stopped & (n_asked < ending.at + self.n_novelty_queries) & ~shut.all(axis=1)).tolist()
         keys = state.keys()
         belief = self.posterior.refresh(state.belief, keys, rows) if rows else state.belief
         query, gain, runner_up = step.query.copy(), step.gain.copy(), step.runner_up.copy()
         each = 4 * (1 + self.queries.width)  # bytes of a key for each query
         for h in rows:
             number, key = n_asked - int(ending.at[h]), keys[h][: each * int(ending.at[h])]
-            query[h] = choose_check(self.posterior, belief, h, shut[h], number, self.seed, key)
+            query[h] = choose_novelty_query(self.posterior, belief, h, shut[h], number, self.seed, key)
             gain[h], runner_up[h] = np.nan, UNKNOWN
         reason = ["" if query[h] != UNKNOWN else why for h, why in enumerate(step.reason)]
         state = replace(state, belief=belief, ending=ending)
@@ -465,7 +474,7 @@ class Pursuit:
         if not self.posterior.weighs:
             raise ValueError(UNWEIGHED)
         channel = self.channel if self.channel is not None else self._as_they_are
-        weights = channel.weigh(branches.queries, branches.answers)
+        weights = channel.log_likelihood(branches.queries, branches.answers)
         for row, likely in enumerate(branches.likely):
             if likely is not None:
                 with np.errstate(divide="ignore"):
@@ -474,20 +483,20 @@ class Pursuit:
         return weights
 
     @cached_property
-    def _as_they_are(self) -> Channel:
+    def _as_they_are(self) -> NoiseChannel:
         """The channel of answers that are always right."""
-        return Reliability(1.0).bind(self.queries)
+        return AnswerNoise(1.0).bind(self.queries)
 
     def _often_enough(self, state: State, branches: Branches) -> Any:
         """(H',) whether the query just answered may not be asked again: answers that may be wrong may be repeated."""
-        if self.channel is None or self.channel.again == 1:
+        if self.channel is None or self.channel.max_repeats == 1:
             return np.ones(len(branches.parents), dtype=bool)
         before = (state.queries[branches.parents] == branches.queries[:, None]).sum(axis=1)
-        return before + 1 >= self.channel.again
+        return before + 1 >= self.channel.max_repeats
 
     def _believed(self, belief: Any, n_answers: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(H, C) p(y | history), NaN where the history is impossible, (H, C) its standard error, and (H,) log
-        p(history); ``n_answers`` (H,) is what a temper goes by."""
+        p(history); ``n_answers`` (H,) is what a calibrator goes by."""
         joint = self.posterior.log_joint(belief)
         total = torch.logsumexp(joint, dim=1, keepdim=True)
         log_class = joint - total
@@ -496,10 +505,10 @@ class Pursuit:
             self.posterior.class_errors(belief),
             _array(total[:, 0]),
         )
-        if self.temper is not None:
-            tempered = np.exp(self.temper.log(_array(log_class), n_answers))
-            error = self.temper.errors(error, posterior, tempered, n_answers)
-            posterior = tempered
+        if self.calibrator is not None:
+            calibrated = np.exp(self.calibrator.log_posterior(_array(log_class), n_answers))
+            error = self.calibrator.standard_error(error, posterior, calibrated, n_answers)
+            posterior = calibrated
         return posterior, error, log_probability
 
     def _choose(self, state: State, rows: IntArray) -> tuple[Proposal, State]:
@@ -526,12 +535,12 @@ class Pursuit:
     def _shut(self, state: State) -> tuple[Any, Any]:
         """(H, Q) what may not be asked: asked already, not allowed by the terms, or too dear for what is left; (H,)
         where something is left that is too dear, and nothing else."""
-        shut = state.asked | ~self.bound.allowed(state.queries, state.answers)
+        shut = state.asked | ~self.bound_constraints.allowed(state.queries, state.answers)
         most = most_cost(self.stopping)
         if np.isinf(most):
             return shut, np.zeros(len(state), dtype=bool)
-        left = most - self.bound.spent(state.queries)
-        dear = self.bound.costs > left[:, None] + SLACK * most  # rounding of the sum is forgiven
+        left = most - self.bound_costs.spent(state.queries)
+        dear = self.bound_costs.of_query > left[:, None] + SLACK * most  # rounding of the sum is forgiven
         return shut | dear, (~shut).any(axis=1) & (shut | dear).all(axis=1)
 
     @steady()
@@ -557,31 +566,31 @@ class Pursuit:
         return replace(state, belief=belief), found
 
     @property
-    def costs(self) -> FloatArray | None:
+    def query_costs(self) -> FloatArray | None:
         """(Q,) what each query costs, None where nobody has said."""
-        return self.bound.costs if self.terms.has_costs else None
+        return self.bound_costs.of_query if self.costs else None
 
     # ---- two ways to drive it ---------------------------------------------------------------------------------------
 
-    def run(self, X: Any, *, answerer: Answerer | None = None, progress: bool | None = None) -> Trace:
-        """Pursue every input of a batch; its answers are read off X, or given by somebody who knows X (`Mistaken`)."""
-        return self.run_values(self.queries.observe(X), answerer=answerer, progress=progress)
+    def run(self, X: Any, *, annotator: Annotator | None = None, progress: bool | None = None) -> Trace:
+        """Pursue every input of a batch; its answers are read off X, or given by an annotator (`NoisyAnnotator`)."""
+        return self.run_values(self.queries.observe(X), annotator=annotator, progress=progress)
 
-    def run_values(self, values: Any, *, answerer: Answerer | None = None, progress: bool | None = None) -> Trace:
+    def run_values(self, values: Any, *, annotator: Annotator | None = None, progress: bool | None = None) -> Trace:
         """Like `run`, from the values of the atoms (B, A)."""
-        if answerer is None and self.channel is not None and self.channel.again > 1:
+        if annotator is None and self.channel is not None and self.channel.max_repeats > 1:
             raise ValueError(
-                f"reliability allows each query {self.channel.again} times (again=...), but X says the same each time, "
-                f"so that asking again would count an error twice; use again=1, or give an answerer"
+                f"noise allows each query max_repeats={self.channel.max_repeats} times, but X says the same each time, "
+                f"so that asking again would count an error twice; use max_repeats=1, or give an annotator"
             )
         values = self.queries.atoms.check(values)
-        writer = TraceWriter(len(values), self.queries, self.classes, self.chooser.exact, self.costs)
+        writer = TraceWriter(len(values), self.queries, self.classes, self.chooser.exact, self.query_costs)
         rows = self._rows_at_a_time()
         with Progress("asking", len(values), show=progress) as shown:
             for start in range(0, len(values), rows):
-                self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown, answerer)
+                self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown, annotator)
         trace = writer.finish()
-        return trace if self.reference is None else self.reference.judge(trace)
+        return trace if self.novelty_reference is None else self.novelty_reference.add_pvalues(trace)
 
     def _rows_at_a_time(self) -> int:
         """How many histories fit the budget side by side, those with draws of their own included."""
@@ -589,7 +598,7 @@ class Pursuit:
         return int(np.clip(self.budget // each, 1, 4096))
 
     def _run_some(
-        self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress, answerer: Answerer | None
+        self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress, annotator: Annotator | None
     ) -> None:
         """Pursue some inputs together: inputs that share a history share its row, until their answers differ."""
         loop = self.steps()
@@ -609,8 +618,8 @@ class Pursuit:
                 loop.close()
                 return
             answers = self.queries.answers_of(values[inputs], query)
-            if answerer is not None:
-                answers = answerer.answer(inputs, query, answers, step.state.queries.shape[1])
+            if annotator is not None:
+                answers = annotator.answer(inputs, query, answers, step.state.queries.shape[1])
             writer.ask(
                 inputs, query, answers, *(each[place] for each in (step.gain, step.error, step.runner_up, step.tie))
             )
@@ -652,7 +661,7 @@ class Pursuit:
         if state.queries[0].tolist() != [query for query, _ in history[:known]]:
             raise ValueError(f"since={state.queries[0].tolist()} is not how the history begins; leave it out")
         for k, (query, answer) in enumerate(history[known:], start=known):
-            if k in looked_at or self.checks:
+            if k in looked_at or self.n_novelty_queries:
                 step = self.propose(state)
                 state, watch = step.state, step.watch
             else:
@@ -692,11 +701,11 @@ def _short(key: bytes) -> bytes:
     return key if len(key) <= LONGEST_KEY else hashlib.blake2b(key, digest_size=32).digest()
 
 
-def check_count(checks: Any) -> int:
-    """A number of checks, refused where it is none."""
-    if isinstance(checks, bool) or not isinstance(checks, (int, np.integer)) or checks < 0:
-        raise ValueError(f"checks={checks!r} must be a whole number, 0 or more")
-    return int(checks)
+def check_count(n: Any) -> int:
+    """A number of novelty queries, refused where it is none."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+        raise ValueError(f"n_novelty_queries={n!r} must be a whole number, 0 or more")
+    return int(n)
 
 
 def posterior_settings(posterior: Any, model: FiniteModel | VAE) -> SMC | Langevin | Bank | None:

@@ -14,7 +14,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile, effective_rows
-from infopursuit.answerers.reliability import Reliability
+from infopursuit.calibration import CalibrationReport, calibrate, check_sample_size, run_held_out
+from infopursuit.costs import Constraints, Costs
+from infopursuit.costs import bind as bind_costs
 from infopursuit.engine import Pursuit, check_count
 from infopursuit.information.work import Work, check_seconds
 from infopursuit.models import VAE, FiniteModel, Learner, Sample, empirical, latent_classes, naive_bayes, vae
@@ -22,6 +24,8 @@ from infopursuit.models.finite import check_prior
 from infopursuit.models.learning import Empirical, LatentClasses, NaiveBayes
 from infopursuit.models.storing import DTYPES
 from infopursuit.models.vae_learner import VAELearner
+from infopursuit.noise import AnswerNoise
+from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.posteriors import SMC, Bank, Langevin
 from infopursuit.queries import QuerySet
 from infopursuit.queries.missing import is_missing
@@ -29,11 +33,7 @@ from infopursuit.queries.tables import read_table
 from infopursuit.selection import select_model
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
-from infopursuit.terms import Terms
 from infopursuit.trace import Trace
-from infopursuit.trust import reference as references
-from infopursuit.trust.abstaining import label_or
-from infopursuit.trust.calibrate import Calibration, calibrate, check_size, run_strictly
 from infopursuit.types import FloatArray
 from infopursuit.versions import made_with
 
@@ -64,16 +64,17 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         or settings such as ``ip.posteriors.SMC(n_draws=4000)``.
     stopping: when to stop asking; ``ip.Confidence(0.01)`` where nothing is given.
     patience: a stopping rule must hold this many more times in a row.
-    checks: questions that are asked after the stop, where the model is surest of the answer: whether the input is like
-        those of training. See `unlike`.
+    n_novelty_queries: queries after the stop, where the model is surest of the answer: whether the input is like those
+        of training. See `unlike`.
     random_state: seed of the few things that are drawn; None is 0, so that fitting twice gives the same classifier.
     device: where to compute, such as "cuda"; the processor where nothing is given.
     dtype: "float32" or "float64" for the model's tables or networks; chosen by their size where nothing is given.
     exact_gains: True computes every gain exactly however long it takes; None while that is affordable.
     verbose: show progress even where no terminal is.
-    reliability: how often those are right who will answer, such as ``ip.Reliability(0.9)``; None takes every answer as
+    noise: how often those are right who will answer, such as ``ip.AnswerNoise(0.9)``; None takes every answer as
         it is. What is learnt from X is taken as it is in any case.
-    terms: what queries cost, what must be known before they are asked, and which are never asked; see ``ip.Terms``.
+    costs, constraints: what queries cost, what must be known before they are asked, and which are never asked; see
+        ``ip.Costs`` and ``ip.Constraints``.
     seconds: how long choosing a query may take; work is reduced until it fits, see `Pursuit`.
 
     Attributes
@@ -101,10 +102,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         dtype: str | None = None,
         exact_gains: bool | None = None,
         verbose: bool | None = None,
-        reliability: Reliability | None = None,
-        terms: Terms | None = None,
+        noise: AnswerNoise | None = None,
+        costs: Costs | None = None,
+        constraints: Constraints | None = None,
         seconds: float | None = None,
-        checks: int = 0,
+        n_novelty_queries: int = 0,
     ) -> None:
         self.queries = queries
         self.model = model
@@ -116,10 +118,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.dtype = dtype
         self.exact_gains = exact_gains
         self.verbose = verbose
-        self.reliability = reliability
-        self.terms = terms
+        self.noise = noise
+        self.costs = costs
+        self.constraints = constraints
         self.seconds = seconds
-        self.checks = checks
+        self.n_novelty_queries = n_novelty_queries
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
         """Learn from inputs X with labels y.
@@ -145,8 +148,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                 f"Group it into classes first"
             )
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
-        if self.terms is not None:
-            self.terms.bind(self.queries_)  # what it names is looked for before anything is learnt
+        bind_costs(
+            self.costs, self.constraints, self.queries_
+        )  # what they name is looked for before anything is learnt
         sample = Sample.of(self.queries_.atoms, self.queries_.observe(X), labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
         self.selection_: list[Any] = []
@@ -183,7 +187,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """Choose how sure to be and when to stop, on inputs X with labels y that were held out from fit.
 
         Afterwards, of the inputs that stop by confidence at least ``target`` are right, with probability 1 - ``delta``
-        over the draw of X (see `infopursuit.trust.guarantee`), the posterior is as often right as it says, and
+        over the draw of X (see `infopursuit.calibration`), the posterior is as often right as it says, and
         `predict_set` has sets of each ``coverage``, in each class with ``by_class``. ``budget``: questions at the most,
         those of a `MaxQueries` in ``stopping`` or else 50. What was chosen is in ``calibration_``; fit clears it.
 
@@ -201,20 +205,19 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         strange = sorted({str(label) for label in y[~np.isin(y, self.classes_)]})
         if strange:
             raise ValueError(f"y has labels that fit did not see, such as {strange[:3]}; leave their rows out")
-        check_size(len(y), target, delta, levels)
-        settings: dict[str, Any] = {"budget": most, "target": target, "delta": delta}
-        settings |= {"patience": self.pursuit_.patience, "seed": self.pursuit_.seed}
-        pursued = run_strictly(
+        check_sample_size(len(y), target, delta, levels)
+        settings: dict[str, Any] = {"max_queries": most, "target": target, "delta": delta}
+        runs = run_held_out(
             self.pursuit_,
             self.queries_.observe(X),
             np.searchsorted(self.classes_, y),
             **settings,
             progress=self.verbose,
         )
-        found = calibrate(pursued, **settings, coverage=levels, by_class=by_class)
+        found = calibrate(runs, **settings, coverage=levels, by_class=by_class, seed=self.pursuit_.seed)
         rule = Confidence(found.epsilon) | MaxQueries(most)
-        self.pursuit_ = self.pursuit_.with_temper(found.temper).with_stopping(rule, found.patience)
-        self.calibration_: Calibration = found
+        self.pursuit_ = self.pursuit_.with_calibrator(found.calibrator).with_stopping(rule, found.patience)
+        self.calibration_: CalibrationReport = found
         return self
 
     def explain(self, X: Any, *, class_prior: Any = None) -> Trace:
@@ -239,9 +242,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if class_prior is not None:
             raise ValueError("abstain and class_prior do not go together: p-values are those of the fitted prior")
         self._know_something()
-        return label_or(self.explain(X), self.pursuit_.stopping, abstain, alpha)
+        return predict_or_abstain(self.explain(X), self.pursuit_.stopping, abstain, alpha)
 
-    def know(self, X: Any = None, *, n: int = references.N_DRAWS) -> InformationPursuitClassifier:
+    def know(self, X: Any = None, *, n: int = N_SAMPLES) -> InformationPursuitClassifier:
         """Learn what is usual, so that `unlike` can say what is not: how unexpected the answers of some inputs are.
 
         X: inputs like those that will come, which the classifier was not fitted on. Of such a share alpha at the most
@@ -249,30 +252,30 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if X is None:
-            found = references.from_model(self.pursuit_, n, seed=self.pursuit_.seed, progress=self.verbose)
+            found = NoveltyReference.from_model(self.pursuit_, n, seed=self.pursuit_.seed, progress=self.verbose)
         else:
             values = self.queries_.observe(self._check_input(X, reset=False))
-            found = references.from_values(self.pursuit_, values, progress=self.verbose)
-        self.pursuit_ = self.pursuit_.with_reference(found)
+            found = NoveltyReference.from_values(self.pursuit_, values, progress=self.verbose)
+        self.pursuit_ = self.pursuit_.with_novelty_reference(found)
         return self
 
     def unlike(self, X: Any) -> FloatArray:
         """(B,) p-values of inputs, or of a trace of them: how probable it is that the answers of an input like those of
         training are as unexpected as these. Small ones say that the label should not be trusted.
 
-        Like what, `know` says; where it was not called, it is called without inputs. ``checks`` after the stop make the
+        Like what, `know` says; where it was not called, it is called without inputs. ``n_novelty_queries`` make the
         answer much surer.
         """
         check_is_fitted(self)
         reference = self._know_something()
-        return reference.p_values((X if isinstance(X, Trace) else self.explain(X)).surprise)
+        return reference.pvalues((X if isinstance(X, Trace) else self.explain(X)).surprise)
 
-    def _know_something(self) -> references.Reference:
+    def _know_something(self) -> NoveltyReference:
         check_is_fitted(self)
-        if self.pursuit_.reference is None:
+        if self.pursuit_.novelty_reference is None:
             self.know()
-        reference = self.pursuit_.reference
-        assert isinstance(reference, references.Reference)
+        reference = self.pursuit_.novelty_reference
+        assert isinstance(reference, NoveltyReference)
         return reference
 
     def predict_set(self, X: Any, coverage: float | None = None, *, anytime: bool = False) -> Any:
@@ -281,24 +284,26 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         The right class is in it with a probability of ``coverage``, one that was calibrated, the first of them where
         nothing is given. ``anytime``: the set belongs to a row of sets that cover after every answer at once.
         """
-        rule = self._calibrated().rule(coverage)
+        rule = self._calibrated().prediction_sets(coverage)
         trace = self.explain(X)
-        return rule.sets(trace.posterior, trace.length, anytime=True) if anytime else rule.at_the_stop(trace.posterior)
+        return rule.contains(trace.posterior, trace.length, anytime=True) if anytime else rule.at_stop(trace.posterior)
 
     def sets(self, trace: Trace, coverage: float | None = None, *, anytime: bool = False) -> Any:
         """(B, K + 1, C) whether each class is in the prediction set after each question of a trace of this classifier.
 
-        An input that has stopped keeps what it ended with; see `infopursuit.trust.sets` for what each kind guarantees.
+        An input that has stopped keeps what it ended with; see `infopursuit.conformal` for what each kind guarantees.
         """
-        rule = self._calibrated().rule(coverage)
+        rule = self._calibrated().prediction_sets(coverage)
         steps = np.broadcast_to(np.arange(trace.posteriors.shape[1]), trace.posteriors.shape[:2])
         if anytime:
             steps = np.minimum(steps, trace.length[:, None])
-        return rule.sets(trace.posteriors, steps, anytime=anytime)
+        return rule.contains(trace.posteriors, steps, anytime=anytime)
 
     def likely_classes(self, session: Session, coverage: float | None = None) -> list[Any]:
         """The classes in the anytime prediction set of a session of this classifier, the most probable first."""
-        inside = self._calibrated().rule(coverage).sets(session.posterior, len(session.history), anytime=True)
+        inside = (
+            self._calibrated().prediction_sets(coverage).contains(session.posterior, len(session.history), anytime=True)
+        )
         order = np.argsort(-session.posterior, kind="stable")
         return [self.classes_[c] for c in order if inside[c]]
 
@@ -395,19 +400,21 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"stopping={self.stopping!r}; expected a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"
             )
-        if self.reliability is not None and not isinstance(self.reliability, Reliability):
-            raise ValueError(f"reliability={self.reliability!r:.80}; expected ip.Reliability(0.9), or None")
+        if self.noise is not None and not isinstance(self.noise, AnswerNoise):
+            raise ValueError(f"noise={self.noise!r:.80}; expected ip.AnswerNoise(0.9), or None")
         if self.exact_gains not in (None, True, False):
             raise ValueError(
                 f"exact_gains={self.exact_gains!r}; expected True, False, or None to decide by what is affordable"
             )
-        if self.terms is not None and not isinstance(self.terms, Terms):
-            raise ValueError(f"terms={self.terms!r}; expected ip.Terms(cost=..., requires=..., forbidden=...)")
+        if self.costs is not None and not isinstance(self.costs, Costs):
+            raise ValueError(f"costs={self.costs!r}; expected ip.Costs(...)")
+        if self.constraints is not None and not isinstance(self.constraints, Constraints):
+            raise ValueError(f"constraints={self.constraints!r}; expected ip.Constraints(...)")
         check_seconds(self.seconds, self.exact_gains)
         patience: Any = self.patience
         if not isinstance(patience, (int, np.integer)) or patience < 0:
             raise ValueError(f"patience={self.patience!r}; expected a whole number, 0 or more")
-        check_count(self.checks)
+        check_count(self.n_novelty_queries)
         self._torch_dtype()
         named: dict[str, Sequence[Learner]] = {
             "auto": (naive_bayes(), latent_classes(), empirical()),
@@ -515,9 +522,10 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             patience=self.patience,
             seed=seed,
             classes=self.classes_,
-            reliability=self.reliability,
-            checks=self.checks,
-            terms=self.terms,
+            noise=self.noise,
+            n_novelty_queries=self.n_novelty_queries,
+            costs=self.costs,
+            constraints=self.constraints,
             **limits,
         )
 
@@ -528,9 +536,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         before = self.pursuit_
         work = None if before.seconds is None else before.work
         pursuit = self._pursuit(model, before.seed, before.posterior_settings, work)
-        return pursuit.with_temper(before.temper).with_stopping(before.stopping, before.patience)
+        return pursuit.with_calibrator(before.calibrator).with_stopping(before.stopping, before.patience)
 
-    def _calibrated(self) -> Calibration:
+    def _calibrated(self) -> CalibrationReport:
         check_is_fitted(self)
         if not hasattr(self, "calibration_"):
             raise ValueError("prediction sets need calibrate(X, y) first, with inputs that were held out from fit")

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.answerers.hearing import heard
-from infopursuit.answerers.reliability import Reliability
 from infopursuit.engine import IMPOSSIBLE, Pursuit, State, Step
 from infopursuit.explanation import Explanation
+from infopursuit.noise import AnswerNoise, read_answer
 from infopursuit.trace import TraceWriter, history_of
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, Query
 
@@ -87,7 +86,7 @@ class Session:
         """The most probable class now."""
         return self.pursuit.classes[int(self.posterior.argmax())]
 
-    def answer(self, value: Any, *, sure: float | None = None, by: Reliability | None = None) -> Session:
+    def answer(self, value: Any, *, sure: float | None = None, by: AnswerNoise | None = None) -> Session:
         """Answer the question: a choice, its index, the cells of its atoms, or None for "not known".
 
         An answer that is not certain: ``answer("yes", sure=0.8)``, the other choices sharing the rest; or all choices,
@@ -117,7 +116,7 @@ class Session:
         """The questions and answers so far, as an `Explanation`."""
         uncertain = dict(self._step.state.uncertain[0]) if self._step.state.uncertain else {}
         writer = TraceWriter(
-            1, self.pursuit.queries, self.pursuit.classes, self.pursuit.chooser.exact, self.pursuit.costs
+            1, self.pursuit.queries, self.pursuit.classes, self.pursuit.chooser.exact, self.pursuit.query_costs
         )
         one = np.zeros(1, dtype=np.int64)
         steps = [*self._taken, self._step]
@@ -138,11 +137,11 @@ class Session:
             )
         writer.believe(one, self._step.state, one)
         writer.stop(one, [self._step.reason[0] or "open"], self._step.settled, self._step.state.ending.at)
-        trace, reference = writer.finish(), self.pursuit.reference
-        return (trace if reference is None or not self._step.reason[0] else reference.judge(trace))[0]
+        trace, reference = writer.finish(), self.pursuit.novelty_reference
+        return (trace if reference is None or not self._step.reason[0] else reference.add_pvalues(trace))[0]
 
-    def _take(self, query: int, value: Any, sure: float | None = None, by: Reliability | None = None) -> None:
-        answer = heard(self.pursuit.queries, query, value, sure, by)
+    def _take(self, query: int, value: Any, sure: float | None = None, by: AnswerNoise | None = None) -> None:
+        answer = read_answer(self.pursuit.queries, query, value, sure, by)
         before = self._step
         step = self._loop.send(self.pursuit.branch(query, answer))
         if step.reason[0] == IMPOSSIBLE:

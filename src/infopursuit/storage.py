@@ -20,8 +20,9 @@ import safetensors.torch
 from infopursuit import model_files
 from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile
-from infopursuit.answerers.reliability import Reliability
+from infopursuit.calibration import CalibrationReport, TemperatureScaling
 from infopursuit.card import training_data, write_card
+from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit, check_count
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically
@@ -29,14 +30,12 @@ from infopursuit.model_files import FORMAT, VERSION, damaged, own_checksum, read
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.models.vae import VAE
+from infopursuit.noise import AnswerNoise
+from infopursuit.novelty import NoveltyReference
 from infopursuit.posteriors import Bank
 from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
 from infopursuit.queries.wording import words_from_spec, words_to_spec
 from infopursuit.stopping import Confidence, MaxQueries, Rule, rule_from_spec
-from infopursuit.temper import Temper
-from infopursuit.terms import Terms
-from infopursuit.trust.calibrate import Calibration
-from infopursuit.trust.reference import Reference
 from infopursuit.types import DamagedModel
 from infopursuit.versions import check_made_with, made_with, say_differences, versions
 
@@ -82,9 +81,9 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
             **asdict(pursuit.work),
             "budget": pursuit.budget,
             **_posterior_spec(pursuit),
-            **({} if pursuit.reliability is None else {"reliability": pursuit.reliability.to_spec()}),
+            **({} if pursuit.noise is None else {"reliability": pursuit.noise.to_spec()}),
             **_terms_spec(pursuit),
-            **({} if pursuit.temper is None else {"temper": pursuit.temper.to_spec()}),
+            **({} if pursuit.calibrator is None else {"temper": pursuit.calibrator.to_spec()}),
             **_likeness_spec(pursuit),
         },
         "classifier": extra,
@@ -127,15 +126,15 @@ def load(path: Any, *, functions: Any = None, device: Any = None) -> Any:
             posterior=_posterior(manifest["pursuit"], model),
             stopping=rule_from_spec(manifest["pursuit"]["stopping"]),
             classes=classes,
-            reliability=_reliability(manifest["pursuit"]),
-            checks=check_count(manifest["pursuit"].get("checks", 0)),
+            noise=_noise(manifest["pursuit"]),
+            n_novelty_queries=check_count(manifest["pursuit"].get("checks", 0)),
             **_settings(manifest["pursuit"]),
         )
         pursuit.seconds = _seconds(manifest["pursuit"])  # the work was fitted to it when the pursuit was built
         if "temper" in manifest["pursuit"]:
-            pursuit = pursuit.with_temper(Temper.from_spec(manifest["pursuit"]["temper"]))
+            pursuit = pursuit.with_calibrator(TemperatureScaling.from_spec(manifest["pursuit"]["temper"]))
         if "reference" in manifest["pursuit"]:
-            pursuit = pursuit.with_reference(Reference.from_spec(manifest["pursuit"]["reference"]))
+            pursuit = pursuit.with_novelty_reference(NoveltyReference.from_spec(manifest["pursuit"]["reference"]))
         part = "made_with"
         made = check_made_with(manifest.get("made_with", manifest.get("written_by", {})))
         say_differences(folder, made)
@@ -185,7 +184,9 @@ def _settings(spec: dict[str, Any]) -> dict[str, Any]:
         if type(spec[name]) is not int or spec[name] < least:
             raise DamagedModel(f"{name} is {spec[name]!r}; expected a whole number from {least} on")
     found = {name: spec[name] for name in ("exact_gains", "patience", "seed", "n_states", "n_screened", "budget")}
-    return {**found, "terms": Terms.from_spec(spec["terms"])} if "terms" in spec else found
+    if "terms" not in spec:
+        return found
+    return {**found, "costs": Costs.from_spec(spec["terms"]), "constraints": Constraints.from_spec(spec["terms"])}
 
 
 def _seconds(spec: dict[str, Any]) -> float | None:
@@ -202,13 +203,14 @@ def _posterior(spec: dict[str, Any], model: FiniteModel | VAE) -> Any:
 
 def _is_new(pursuit: Pursuit) -> bool:
     """Whether it has what readers of format 1 would pass over, and then ask, weigh or stop otherwise."""
-    ways = (pursuit.temper, pursuit.reliability, pursuit.terms or None, pursuit.checks or None)
-    return any(way is not None for way in ways)
+    return bool(
+        pursuit.calibrator or pursuit.noise or pursuit.costs or pursuit.constraints or pursuit.n_novelty_queries
+    )
 
 
-def _reliability(spec: dict[str, Any]) -> Reliability | None:
+def _noise(spec: dict[str, Any]) -> AnswerNoise | None:
     """How often answers are right, where somebody has said so."""
-    return Reliability.from_spec(spec["reliability"]) if "reliability" in spec else None
+    return AnswerNoise.from_spec(spec["reliability"]) if "reliability" in spec else None
 
 
 def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitClassifier:
@@ -220,10 +222,11 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit) -> InformationPursuitCla
         model=spec["model"] if spec["model"] is not None else pursuit.model,
         posterior=pursuit.posterior_settings if posterior is None else posterior,
         stopping=_given_stopping(spec, pursuit),
-        reliability=pursuit.reliability,
-        terms=pursuit.terms if pursuit.terms else None,
+        noise=pursuit.noise,
+        costs=pursuit.costs or None,
+        constraints=pursuit.constraints or None,
         seconds=pursuit.seconds,
-        checks=pursuit.checks,
+        n_novelty_queries=pursuit.n_novelty_queries,
         **{name: spec[name] for name in ("patience", "random_state", "dtype", "exact_gains")},
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
@@ -251,11 +254,11 @@ def _given_stopping(spec: dict[str, Any], pursuit: Pursuit) -> Rule | None:
     return rule_from_spec(spec["stopping"]) if "calibration" in spec else pursuit.stopping
 
 
-def _calibration(spec: dict[str, Any], pursuit: Pursuit) -> Calibration:
+def _calibration(spec: dict[str, Any], pursuit: Pursuit) -> CalibrationReport:
     """What was chosen, which must be what the pursuit does."""
-    found = Calibration.from_spec(spec)
-    rule = Confidence(found.epsilon) | MaxQueries(found.budget)
-    if (found.temper, rule, found.patience) != (pursuit.temper, pursuit.stopping, pursuit.patience):
+    found = CalibrationReport.from_spec(spec)
+    rule = Confidence(found.epsilon) | MaxQueries(found.max_queries)
+    if (found.calibrator, rule, found.patience) != (pursuit.calibrator, pursuit.stopping, pursuit.patience):
         raise DamagedModel("the calibration and the pursuit do not agree about when to stop")
     for each in found.sets:
         for rows in (each.after, each.anytime):
@@ -296,7 +299,8 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
 
 def _terms_spec(pursuit: Pursuit) -> dict[str, Any]:
     """The terms, if there are any, and the limit of time that the work was fitted to."""
-    terms = {"terms": pursuit.terms.to_spec()} if pursuit.terms else {}
+    given = pursuit.costs or pursuit.constraints
+    terms = {"terms": {**pursuit.costs.to_spec(), **pursuit.constraints.to_spec()}} if given else {}
     return terms if pursuit.seconds is None else {**terms, "seconds": float(pursuit.seconds)}
 
 
@@ -309,8 +313,9 @@ def _posterior_spec(pursuit: Pursuit) -> dict[str, Any]:
 
 def _likeness_spec(pursuit: Pursuit) -> dict[str, Any]:
     """Checks and what is usual, where there is something to say."""
-    spec: dict[str, Any] = {"checks": pursuit.checks} if pursuit.checks else {}
-    return {**spec, "reference": pursuit.reference.to_spec()} if isinstance(pursuit.reference, Reference) else spec
+    spec: dict[str, Any] = {"checks": pursuit.n_novelty_queries} if pursuit.n_novelty_queries else {}
+    reference = pursuit.novelty_reference
+    return {**spec, "reference": reference.to_spec()} if isinstance(reference, NoveltyReference) else spec
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.answerers.reliability import Channel
 from infopursuit.information.gain import gain
 from infopursuit.information.noise import hear
 from infopursuit.information.one_state import OneState
@@ -29,6 +28,7 @@ from infopursuit.information.singles import (
 )
 from infopursuit.information.subset import resample, uniform_of
 from infopursuit.models.finite import FiniteModel
+from infopursuit.noise import NoiseChannel
 from infopursuit.posteriors.cloud import Cloud
 from infopursuit.posteriors.exact import Belief
 from infopursuit.queries.queryset import QuerySet
@@ -95,7 +95,7 @@ class Chooser:
         budget: int = 2**29,
         seed: int = 0,
         sampled: bool = False,
-        channel: Channel | None = None,
+        channel: NoiseChannel | None = None,
         costs: Any = None,
     ) -> None:
         self.prices = Prices.of(np.ones(len(queries)) if costs is None else costs)

@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.answerers.reliability import Channel
+from infopursuit.noise import NoiseChannel
 
 
-def hear(cells: Tensor, channel: Channel, begin: int = 0, end: int | None = None) -> Tensor:
+def hear(cells: Tensor, channel: NoiseChannel, begin: int = 0, end: int | None = None) -> Tensor:
     """P(said) from P(holds), for the parts ``begin`` to ``end``: sum over true cells of P(said | true) P(true).
 
     cells: (cells of these parts, M), any M; the same shape comes out.
@@ -19,7 +19,7 @@ def hear(cells: Tensor, channel: Channel, begin: int = 0, end: int | None = None
     said = torch.empty_like(cells)
     first = int(parts.offsets[begin])
     for kind in np.unique(parts.kind[begin:end]):
-        table = torch.as_tensor(channel.tables[kind], dtype=cells.dtype, device=cells.device)  # (true, said)
+        table = torch.as_tensor(channel.confusion_matrices[kind], dtype=cells.dtype, device=cells.device)
         mine = begin + np.flatnonzero(parts.kind[begin:end] == kind)
         index = torch.as_tensor(parts.offsets[mine, None] - first + np.arange(len(table)), device=cells.device)
         said[index.flatten()] = torch.einsum("pkm,kr->prm", cells[index], table).flatten(0, 1)
