@@ -22,7 +22,7 @@ LAYERS = (
     {"noise"},
     {"posteriors"},
     {"information", "stopping", "costs", "annotators"},
-    {"conformal", "novelty"},
+    {"conformal", "novelty", "risk_control"},
     {"calibration"},
     {"trace"},
     {"engine"},

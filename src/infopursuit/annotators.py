@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -77,8 +77,7 @@ class DawidSkene:
         )
 
 
-@dataclass(frozen=True)
-class _Answers:
+class _Answers(NamedTuple):
     """R answers as numbers. task, unit, given: (R,). task_query: (T,). known: (T,) the true answer, -1 if not known."""
 
     task: IntArray
@@ -86,9 +85,6 @@ class _Answers:
     given: IntArray
     task_query: IntArray
     known: IntArray
-    tasks: tuple[tuple[Hashable, Hashable], ...]
-    units: tuple[Hashable, ...]
-    queries: tuple[Hashable, ...]
 
 
 def dawid_skene(
@@ -129,62 +125,55 @@ def dawid_skene(
     >>> {name: round(share, 2) for name, share in dawid_skene(answers, 2).accuracy().items()}
     {'Ann': 0.82, 'Bob': 0.82, 'Cem': 0.68}
     """
-    _check_settings(n_choices, by, prior_accuracy, prior_weight, max_iterations, tolerance)
-    answers = _read(records, truth, n_choices, by)
+    whole = isinstance(n_choices, (int, np.integer)) and not isinstance(n_choices, bool)
+    if not whole or not 2 <= n_choices <= MAX_CHOICES:
+        raise ValueError(f"n_choices={n_choices!r}; expected a whole number from 2 to {MAX_CHOICES}")
+    if by not in ("annotator", "query"):
+        raise ValueError(f"by={by!r}; expected 'annotator' or 'query'")
+    if not 1 / n_choices < prior_accuracy < 1:
+        raise ValueError(
+            f"prior_accuracy={prior_accuracy!r}; expected a share above 1 / {n_choices} (guessing) up to 1"
+        )
+    if not 0 < prior_weight < np.inf:
+        raise ValueError(f"prior_weight={prior_weight!r}; expected a positive number, such as 5")
+    if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
+        raise ValueError(f"max_iterations={max_iterations!r}; expected a whole number from 1 on")
+    if not 0 <= tolerance < np.inf:
+        raise ValueError(f"tolerance={tolerance!r}; expected 0 or a small positive number")
+    answers, tasks, units, queries = _read(records, truth, n_choices, by)
     wrong = (1 - prior_accuracy) / (n_choices - 1)
     pseudo = prior_weight * np.where(np.eye(n_choices, dtype=bool), prior_accuracy, wrong)  # (K, K)
-    matrices = np.broadcast_to(pseudo / pseudo.sum(axis=1, keepdims=True), (len(answers.units), n_choices, n_choices))
-    prevalence = np.full((len(answers.queries), n_choices), 1 / n_choices)
+    matrices = np.broadcast_to(pseudo / pseudo.sum(axis=1, keepdims=True), (len(units), n_choices, n_choices))
+    prevalence = np.full((len(queries), n_choices), 1 / n_choices)
     # Prevalences first, with the matrices held: where answers cannot tell a wrong annotator from a rare truth, as with
     # one annotator alone, the matrices are then where the prior wants them, and stay.
+    posterior = np.empty((0, n_choices))
     for hold in (True, False):
-        matrices, prevalence, posterior, objective, likelihood, converged = _maximise(
-            answers, matrices, prevalence, pseudo, max_iterations, tolerance, hold=hold
-        )
+        objective: list[float] = []
+        likelihoods: list[float] = []
+        converged = False
+        while not converged and len(objective) <= max_iterations:
+            if objective:
+                new_matrices, prevalence = _m_step(answers, posterior, pseudo, len(units), len(queries))
+                matrices = matrices if hold else new_matrices
+            posterior, likelihood = _e_step(answers, matrices, prevalence)
+            log_prior = float((pseudo * np.log(matrices)).sum() + PREVALENCE * np.log(prevalence).sum())
+            objective.append(likelihood + log_prior)
+            likelihoods.append(likelihood)
+            converged = len(objective) > 1 and objective[-1] - objective[-2] <= tolerance * len(answers.given)
     if not converged:
         logger.warning("not converged after %d iterations; raise max_iterations or tolerance", max_iterations)
-    counts = np.bincount(answers.unit, minlength=len(answers.units)).tolist()
     return DawidSkene(
-        confusion_matrices=dict(zip(answers.units, matrices, strict=True)),
-        prevalence=dict(zip(answers.queries, prevalence, strict=True)),
-        tasks=answers.tasks,
+        confusion_matrices=dict(zip(units, matrices, strict=True)),
+        prevalence=dict(zip(queries, prevalence, strict=True)),
+        tasks=tuple(tasks),
         truth=posterior,
         objective=tuple(objective),
-        log_likelihood=tuple(likelihood),
-        n_answers=dict(zip(answers.units, counts, strict=True)),
+        log_likelihood=tuple(likelihoods),
+        n_answers=dict(zip(units, np.bincount(answers.unit).tolist(), strict=True)),
         by=by,
         converged=converged,
     )
-
-
-# ---- expectation maximisation ---------------------------------------------------------------------------------------
-
-
-def _maximise(
-    answers: _Answers,
-    matrices: FloatArray,
-    prevalence: FloatArray,
-    pseudo: FloatArray,
-    max_iterations: int,
-    tolerance: float,
-    *,
-    hold: bool,
-) -> tuple[FloatArray, FloatArray, FloatArray, list[float], list[float], bool]:
-    """EM from these matrices (U, K, K) and prevalences (Q, K) to convergence; ``hold`` keeps the matrices."""
-    objectives: list[float] = []
-    likelihoods: list[float] = []
-    truth: FloatArray | None = None
-    for _ in range(max_iterations + 1):
-        if truth is not None:
-            new_matrices, prevalence = _m_step(answers, truth, pseudo, len(matrices))
-            matrices = matrices if hold else new_matrices
-        truth, likelihood = _e_step(answers, matrices, prevalence)
-        log_prior = float((pseudo * np.log(matrices)).sum() + PREVALENCE * np.log(prevalence).sum())
-        objectives.append(likelihood + log_prior)
-        likelihoods.append(likelihood)
-        if len(objectives) > 1 and objectives[-1] - objectives[-2] <= tolerance * max(len(answers.given), 1):
-            return matrices, prevalence, truth, objectives, likelihoods, True
-    return matrices, prevalence, truth, objectives, likelihoods, False
 
 
 def _e_step(answers: _Answers, matrices: FloatArray, prevalence: FloatArray) -> tuple[FloatArray, float]:
@@ -198,90 +187,67 @@ def _e_step(answers: _Answers, matrices: FloatArray, prevalence: FloatArray) -> 
     return np.exp(joint - total), float(total.sum())
 
 
-def _m_step(answers: _Answers, truth: FloatArray, pseudo: FloatArray, n_units: int) -> tuple[FloatArray, FloatArray]:
+def _m_step(
+    answers: _Answers, truth: FloatArray, pseudo: FloatArray, n_units: int, n_queries: int
+) -> tuple[FloatArray, FloatArray]:
     """Matrices (U, K, K) and prevalences (Q, K): expected counts plus pseudo-counts, normalised."""
     n_choices = truth.shape[1]
     counts = np.zeros((n_units, n_choices, n_choices))  # (U, given, true)
     np.add.at(counts, (answers.unit, answers.given), truth[answers.task])
     matrices = counts.transpose(0, 2, 1) + pseudo
-    shares = np.full((len(answers.queries), n_choices), PREVALENCE)
+    shares = np.full((n_queries, n_choices), PREVALENCE)
     np.add.at(shares, answers.task_query, truth)
     return matrices / matrices.sum(axis=2, keepdims=True), shares / shares.sum(axis=1, keepdims=True)
 
 
-# ---- reading --------------------------------------------------------------------------------------------------------
-
-
-def _check_settings(
-    n_choices: Any, by: Any, accuracy: float, weight: float, max_iterations: Any, tolerance: float
-) -> None:
-    whole = isinstance(n_choices, (int, np.integer)) and not isinstance(n_choices, bool)
-    if not whole or not 2 <= n_choices <= MAX_CHOICES:
-        raise ValueError(f"n_choices={n_choices!r}; expected a whole number from 2 to {MAX_CHOICES}")
-    if by not in ("annotator", "query"):
-        raise ValueError(f"by={by!r}; expected 'annotator' or 'query'")
-    if not 1 / n_choices < accuracy < 1:
-        raise ValueError(f"prior_accuracy={accuracy!r}; expected a share above 1 / {n_choices} (guessing) and below 1")
-    if not 0 < weight < np.inf:
-        raise ValueError(f"prior_weight={weight!r}; expected a positive number, such as 5")
-    if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
-        raise ValueError(f"max_iterations={max_iterations!r}; expected a whole number from 1 on")
-    if not 0 <= tolerance < np.inf:
-        raise ValueError(f"tolerance={tolerance!r}; expected 0 or a small positive number")
-
-
-def _read(records: Any, truth: Any, n_choices: int, by: str) -> _Answers:
+def _read(records: Any, truth: Any, n_choices: int, by: str) -> tuple[_Answers, list[Any], list[Any], list[Any]]:
+    """The answers as numbers, and the names of tasks, units (annotators or queries) and queries."""
     columns = _columns(records)
     given = [_choice(entry, n_choices, f"answer[{i}]") for i, entry in enumerate(columns["answer"])]
-    named: dict[Any, int] = {}  # true answers by (item, query)
-    listed: list[int] | None = None  # true answers by record
-    if isinstance(truth, Mapping):
-        named = {task: _choice(entry, n_choices, f"truth[{task!r}]") for task, entry in truth.items()}
-    elif truth is not None:
-        listed = [_choice(entry, n_choices, f"truth[{i}]") for i, entry in enumerate(_plain(truth))]
-        if len(listed) != len(given):
-            raise ValueError(f"truth has {len(listed)} entries for {len(given)} records; give one each, or a mapping")
-    tasks: dict[tuple[Hashable, Hashable], int] = {}
-    units: dict[Hashable, int] = {}
-    queries: dict[Hashable, int] = {}
-    rows: list[tuple[int, int, int]] = []
-    known: dict[int, int] = {}
-    for row, answer in enumerate(given):
-        if answer == UNKNOWN:
-            continue
-        item, query, annotator = (columns[name][row] for name in FIELDS[:3])
-        task = tasks.setdefault((item, query), len(tasks))
-        queries.setdefault(query, len(queries))
-        unit = units.setdefault(annotator if by == "annotator" else query, len(units))
-        rows.append((task, unit, answer))
-        true = named.get((item, query), UNKNOWN) if listed is None else listed[row]
-        if true != UNKNOWN and known.setdefault(task, true) != true:
-            raise ValueError(
-                f"truth of item {item!r}, query {query!r} is {known[task]} in one record and {true} in another; "
-                f"give one true answer"
-            )
+    rows = [i for i, answer in enumerate(given) if answer != UNKNOWN]
     if not rows:
         raise ValueError("records hold no answer; give at least one that is not missing")
-    told = np.full(len(tasks), UNKNOWN)
-    told[list(known)] = list(known.values())
-    task_query = np.array([queries[query] for _, query in tasks], dtype=np.int64)
-    task, unit, answered = np.array(rows, dtype=np.int64).T
-    return _Answers(task, unit, answered, task_query, told, tuple(tasks), tuple(units), tuple(queries))
+    asked = list(zip(columns["item"], columns["query"], strict=True))
+    task, tasks = _codes([asked[i] for i in rows])
+    unit, units = _codes([columns[by][i] for i in rows])
+    task_query, queries = _codes([query for _, query in tasks])
+    if truth is None or isinstance(truth, Mapping):
+        named = {key: _choice(entry, n_choices, f"truth[{key!r}]") for key, entry in (truth or {}).items()}
+        true = [named.get(key, UNKNOWN) for key in asked]
+    else:
+        true = [_choice(entry, n_choices, f"truth[{i}]") for i, entry in enumerate(_plain(truth))]
+        if len(true) != len(given):
+            raise ValueError(f"truth has {len(true)} entries for {len(given)} records; give one each, or a mapping")
+    known = np.full(len(tasks), UNKNOWN)
+    for t, i in zip(task, rows, strict=True):
+        if known[t] not in (UNKNOWN, true[i]) and true[i] != UNKNOWN:
+            raise ValueError(
+                f"truth of item {asked[i][0]!r}, query {asked[i][1]!r} is {known[t]} in one record and "
+                f"{true[i]} in another; give one true answer"
+            )
+        known[t] = known[t] if true[i] == UNKNOWN else true[i]
+    answers = _Answers(task, unit, np.array([given[i] for i in rows]), task_query, known)
+    return answers, tasks, units, queries
+
+
+def _codes(column: list[Any]) -> tuple[IntArray, list[Any]]:
+    """A column as numbers 0, 1, ..., and the distinct entries in the order of their first occurrence."""
+    index = {name: i for i, name in enumerate(dict.fromkeys(column))}
+    return np.array([index[name] for name in column], dtype=np.int64), list(index)
 
 
 def _columns(records: Any) -> dict[str, list[Any]]:
     """The four columns as lists of the same length."""
     if isinstance(records, Mapping) or hasattr(records, "columns"):
-        names = list(records) if isinstance(records, Mapping) else list(records.columns)
-        absent = [name for name in FIELDS if name not in names]
+        absent = [name for name in FIELDS if name not in (records if isinstance(records, Mapping) else records.columns)]
         if absent:
             raise ValueError(f"records has no column {absent[0]!r}; expected {', '.join(FIELDS)}")
-        found = {name: _plain(records[name]) for name in FIELDS}
+        columns = [records[name] for name in FIELDS]
     else:
         columns = list(records)
         if len(columns) != len(FIELDS):
             raise ValueError(f"records has {len(columns)} entries; expected four arrays: {', '.join(FIELDS)}")
-        found = {name: _plain(column) for name, column in zip(FIELDS, columns, strict=True)}
+    found = {name: _plain(column) for name, column in zip(FIELDS, columns, strict=True)}
     lengths = {name: len(column) for name, column in found.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the columns of records have different lengths: {lengths}")

@@ -1,21 +1,4 @@
-"""Calibration: temperature scaling, expected calibration error, and a stopping rule with an accuracy guarantee.
-
-The guarantee is Learn then Test (Angelopoulos, Bates, Candes, Jordan and Lei, 2021) with fixed-sequence testing and
-exact binomial bounds:
-
-1. One part of the held-out inputs orders the confidence thresholds: from the one with the best bound towards the laxest
-   that seems safe there, which asks least. (Stricter is not always more accurate: an input that goes on until the
-   posterior is very large may have been led astray.)
-2. On another part each is tested in that order against "fewer than ``target`` of the inputs that it stops are right".
-   Given how many it stops, the number of right ones is binomial, so that the bound of Clopper and Pearson is exact. The
-   first that is not rejected ends the sequence; the last that was rejected is taken.
-
-Each test is at the full level ``delta``: a wrong choice needs the first true hypothesis of a sequence that was fixed
-beforehand to be rejected. With probability 1 - delta over the held-out inputs, at least ``target`` of the future inputs
-*that are stopped by confidence* are right, if they come from the same distribution. Nothing is guaranteed for each
-class, for each length, for inputs that ran out of queries, or after a shift. MAPIE's risk control takes one score for
-each input, not the outcome of a sequential rule, which is why this is ours.
-"""
+"""Calibration: temperature scaling, expected calibration error, and a stopping rule chosen on held-out inputs."""
 
 from __future__ import annotations
 
@@ -28,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
-from scipy.stats import beta
 
 from infopursuit.conformal import PredictionSets, check_probability, min_inputs_for_coverage, prediction_sets
+from infopursuit.risk_control import candidate_thresholds, choose_threshold, min_inputs_for_target, plan_sequence
 from infopursuit.stopping import SLACK, Confidence, MaxQueries
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -51,9 +34,6 @@ N_ROUNDS = 3
 STRICT = (1e-3, 1e-7)
 """Epsilon of the runs of held-out inputs, as a share of 1 - target: every threshold that may be chosen must stop them
 earlier. The second is for models so overconfident that the first does not reach far enough."""
-N_THRESHOLDS = 100
-PLANNING_LEVEL = 0.2
-"""Error probability of the bound by which a threshold seems safe enough to be tested."""
 
 
 class Calibrator(Protocol):
@@ -146,9 +126,6 @@ class TemperatureScaling:
         return cls(spec["temperature"])
 
 
-# ---- expected calibration error -------------------------------------------------------------------------------------
-
-
 def confidence_bins(confidence: Any, edges: tuple[float, ...] = BIN_EDGES) -> IntArray:
     """(B,) the bin of each confidence; a bin has its lower edge, not its upper one."""
     # rounding must not put 90 % below 90 %
@@ -165,9 +142,6 @@ def expected_calibration_error(confidence: Any, correct: Any, edges: tuple[float
     confidence, correct = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     bins, n = confidence_bins(confidence, edges), len(edges) - 1
     return float(np.abs(np.bincount(bins, confidence - correct, n)).sum() / max(len(confidence), 1))
-
-
-# ---- runs of held-out inputs ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -220,20 +194,18 @@ class CalibrationRuns:
         return np.asarray(answered.cumsum(axis=1))
 
     @cached_property
-    def _temperature(self) -> FloatArray:
-        return np.where(self.n_answers > 0, self.calibrator.temperature, 1.0)
+    def _calibrated(self) -> FloatArray:
+        return self.calibrator.log_posterior(self.log_posterior, self.n_answers)
 
     @cached_property
     def confidence(self) -> FloatArray:
         """(B, K + 1) the largest posterior."""
-        top = self.log_posterior.max(axis=2, keepdims=True)
-        return np.asarray(1 / np.exp((self.log_posterior - top) / self._temperature[:, :, None]).sum(axis=2))
+        return np.exp(self._calibrated.max(axis=2))
 
     @cached_property
     def true_class_posterior(self) -> FloatArray:
         """(B, K + 1) the posterior of the true class."""
-        own = self.log_posterior[np.arange(len(self)), :, self.labels]
-        return np.asarray(self.confidence * np.exp((own - self.log_posterior.max(axis=2)) / self._temperature))
+        return np.exp(self._calibrated[np.arange(len(self)), :, self.labels])
 
     @cached_property
     def correct(self) -> Any:
@@ -244,8 +216,7 @@ class CalibrationRuns:
     def max_threshold(self) -> float:
         """The largest confidence that can be asked for: beyond it some runs would have gone on where these ended.
 
-        They ended with a posterior of at least 1 - epsilon. A temperature makes most of the rest where all other
-        classes share it, or one has it all, whichever gives more.
+        They ended at 1 - epsilon or more; scaling gains most where all other classes share the rest, or one has it all.
         """
         heat, others = self.calibrator.temperature, self.log_posterior.shape[2] - 1
         rest = max(1.0, others ** (1 - 1 / heat)) * ((self.epsilon + SLACK) / (1 - self.epsilon)) ** (1 / heat)
@@ -277,132 +248,6 @@ def first_stopping_times(
         stop[(held > patience) & (stop < 0) & (length[:, None] >= k)] = k
     return stop
 
-
-# ---- Learn then Test ------------------------------------------------------------------------------------------------
-
-
-class NotGuaranteed(ValueError):
-    """The accuracy that was asked for cannot be guaranteed. highest: about the highest that can."""
-
-    def __init__(self, message: str, highest: float = 0.0) -> None:
-        super().__init__(message)
-        self.highest = highest
-
-
-@dataclass(frozen=True)
-class ThresholdResult:
-    """What one threshold gives: of n_inputs it stops n_stopped, n_right of them right, accuracy at least ``bound``."""
-
-    threshold: float
-    n_inputs: int
-    n_stopped: int
-    n_right: int
-    bound: float
-
-    @property
-    def accuracy(self) -> float:
-        """Share of the stopped that was right."""
-        return self.n_right / self.n_stopped if self.n_stopped else 0.0
-
-
-def clopper_pearson_bound(n_right: Any, n: Any, delta: float) -> Any:
-    """The exact lower confidence bound of a binomial proportion: the delta-quantile of Beta(n_right, n - n_right + 1).
-
-    >>> round(float(clopper_pearson_bound(99, 99, 0.05)), 4), float(clopper_pearson_bound(0, 5, 0.05))
-    (0.9702, 0.0)
-    """
-    right = np.maximum(n_right, 1)
-    return np.where(np.asarray(n_right) > 0, beta.ppf(delta, right, np.asarray(n) - n_right + 1), 0.0)
-
-
-def min_inputs_for_target(target: float, delta: float) -> int:
-    """Stopped inputs that are needed where all of them are right: target^n <= delta.
-
-    >>> min_inputs_for_target(0.97, 0.05), min_inputs_for_target(0.99, 0.05)
-    (99, 299)
-    """
-    return math.ceil(math.log(delta) / math.log(target))
-
-
-def candidate_thresholds(strictest: float, n_classes: int) -> list[float]:
-    """Thresholds to try, even in log-odds, from the strictest to the confidence of the uniform posterior."""
-    top = min(strictest, 1 - 1e-6)
-    ends = np.array([top, min(1 / n_classes, top)])
-    log_odds = np.linspace(*(np.log(ends) - np.log1p(-ends)), N_THRESHOLDS)
-    return [float(value) for value in np.minimum(1 / (1 + np.exp(-log_odds)), top)]
-
-
-def evaluate_thresholds(runs: CalibrationRuns, thresholds: Sequence[float], delta: float) -> list[ThresholdResult]:
-    """What each threshold gives on some runs."""
-    stops = runs.stopping_times(thresholds)  # (B, T)
-    right = np.take_along_axis(runs.correct, np.maximum(stops, 0), axis=1) & (stops >= 0)
-    n_stopped, n_right = (stops >= 0).sum(axis=0), right.sum(axis=0)
-    bounds = clopper_pearson_bound(n_right, n_stopped, delta)
-    return [
-        ThresholdResult(float(t), len(runs), int(n), int(r), float(bound))
-        for t, n, r, bound in zip(thresholds, n_stopped, n_right, bounds, strict=True)
-    ]
-
-
-def plan_sequence(runs: CalibrationRuns, thresholds: Sequence[float], target: float, delta: float) -> list[float]:
-    """The thresholds to test, in order, from runs that the tests will not see.
-
-    The sequence ends where these runs leave doubt, which costs a few queries and makes a lucky choice rarer. Where no
-    threshold seems safe, the one with the best bound is tested alone.
-    """
-    found = evaluate_thresholds(runs, thresholds, delta)
-    n_right, n_stopped = np.array([(each.n_right, each.n_stopped) for each in found]).T
-    safe = clopper_pearson_bound(n_right, n_stopped, PLANNING_LEVEL) >= target
-    if not safe.any():
-        return [max(found, key=lambda each: each.bound).threshold]
-    first = last = int(np.flatnonzero(safe)[-1])
-    while first > 0 and safe[first - 1]:
-        first -= 1
-    best = max(range(first, last + 1), key=lambda i: found[i].bound)
-    return [each.threshold for each in found[best : last + 1]]
-
-
-def fixed_sequence_test(
-    runs: CalibrationRuns, sequence: Sequence[float], target: float, delta: float
-) -> list[ThresholdResult]:
-    """The thresholds of a sequence whose accuracy is guaranteed: all up to the first whose bound is below target."""
-    found = evaluate_thresholds(runs, sequence, delta)
-    passed = [each.bound >= target for each in found]
-    return found[: passed.index(False)] if False in passed else found
-
-
-def choose_threshold(
-    learn: CalibrationRuns,
-    test: CalibrationRuns,
-    thresholds: Sequence[float],
-    target: float,
-    delta: float,
-) -> ThresholdResult:
-    """Plan on ``learn``, test on ``test``; raises `NotGuaranteed` where no threshold reaches the target."""
-
-    def tested(level: float) -> tuple[ThresholdResult, list[ThresholdResult]]:
-        sequence = plan_sequence(learn, thresholds, level, delta)
-        first = evaluate_thresholds(test, sequence[:1], delta)[0]
-        return first, fixed_sequence_test(test, sequence, level, delta)
-
-    first, found = tested(target)
-    if found:
-        return found[-1]
-    highest, best = target, first
-    while not found and highest > 0:
-        highest = min(math.floor(1000 * best.bound) / 1000, highest - 0.001)
-        if highest > 0:
-            best, found = tested(highest)
-    raise NotGuaranteed(
-        f"target={target:g} cannot be guaranteed with delta={delta:g}: of {first.n_stopped:,} inputs that the "
-        f"most promising rule stopped, of {first.n_inputs:,} tested, {first.n_right:,} were right. "
-        f"The highest target that can be guaranteed is about {max(highest, 0):g}; more held-out inputs or a larger "
-        f"budget may allow more",
-        max(highest, 0.0),
-    )
-
-
-# ---- the whole calibration ------------------------------------------------------------------------------------------
 
 FILE_NAMES = {
     "max_queries": "budget",
@@ -578,9 +423,8 @@ def calibrate(
     learn, before, last = (runs.take(part) for part in split(len(runs), seed))
     calibrator = fit_temperature(learn, target, delta)
     learn, test, last = (part.scaled(calibrator) for part in (learn, before, last))
-    chosen = choose_threshold(
-        learn, test, candidate_thresholds(learn.max_threshold, learn.log_posterior.shape[2]), target, delta
-    )
+    tried = candidate_thresholds(learn.max_threshold, learn.log_posterior.shape[2])
+    chosen = choose_threshold(learn, test, tried, target, delta)
     was, is_now = stopping_outcome(before, target), stopping_outcome(test, chosen.threshold)
     return CalibrationReport(
         target=float(target),

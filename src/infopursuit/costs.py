@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -28,9 +27,6 @@ def bind(
 ) -> tuple[BoundCosts, BoundConstraints]:
     """Both, bound to a query set. None means absent: every query costs 1, every query may be asked."""
     return (costs or Costs()).bind(queries), (constraints or Constraints()).bind(queries)
-
-
-# ---- costs ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -67,15 +63,14 @@ class Costs:
     def bind(self, queries: QuerySet) -> BoundCosts:
         """The costs of one query set; names that it does not have are refused."""
         costs = np.ones(len(queries))
-        if isinstance(self.per_query, tuple):
-            if len(self.per_query) != len(queries):
-                n = len(self.per_query)
-                raise ValueError(f"costs has {n} entries, but there are {len(queries)} queries; give each")
-            costs[:] = self.per_query
-        elif self.per_query:
-            # columns first: a query's own cost wins
-            for key in sorted(self.per_query, key=lambda key: not isinstance(key, str) or key in queries.names):
-                costs[_indices(queries, key, "costs")] = self.per_query[key]
+        given = self.per_query or {}
+        if isinstance(given, tuple):
+            if len(given) != len(queries):
+                raise ValueError(f"costs has {len(given)} entries, but there are {len(queries)} queries; give each")
+            return BoundCosts(np.array(given))
+        # columns first: a query's own cost wins
+        for key in sorted(given, key=lambda key: not isinstance(key, str) or key in queries.names):
+            costs[_indices(queries, key, "costs")] = given[key]
         return BoundCosts(costs)
 
     def to_spec(self) -> dict[str, Any]:
@@ -104,11 +99,8 @@ class BoundCosts:
         """The costs as short sentences; none where every query costs 1."""
         if (self.of_query == 1).all():
             return []
-        low, high = (amount(float(cost)) for cost in (self.of_query.min(), self.of_query.max()))
-        return [f"A question costs {low}" + (f" to {high}." if low != high else ".")]
-
-
-# ---- constraints ----------------------------------------------------------------------------------------------------
+        ends = dict.fromkeys(amount(float(cost)) for cost in (self.of_query.min(), self.of_query.max()))
+        return [f"A question costs {' to '.join(ends)}."]
 
 
 @dataclass(frozen=True)
@@ -197,8 +189,8 @@ class _Prerequisite:
                 raise ValueError(f"{where} wants {choice!r} of {other!r}, which says nothing; name an answer")
             answers.append(answer)
         # one atom: any of the answers is enough to be known; several atoms: one of the answers must be known whole
-        one = len(atoms) == 1
-        alternatives = [[{c[0] for c in answers}]] if one else [[{c} for c in answer] for answer in answers]
+        several = [[{cell} for cell in answer] for answer in answers]
+        alternatives = several if len(atoms) > 1 else [[{answer[0] for answer in answers}]]
         excluded = tuple(_excluded_slots(asked, index, atoms, allowed) for allowed in alternatives)
         if not all(excluded):
             raise ValueError(
@@ -242,10 +234,11 @@ class BoundConstraints:
         """(H, R) which prerequisites are met."""
         atoms, n = self.queries.atoms, len(queries)
         possible = np.ones((n, atoms.n_slots), dtype=bool)
+        relevant = np.isin(np.arange(len(atoms)), [atom for needed in self.prerequisites for atom in needed.atoms])
         for k in range(queries.shape[1]):
             for w in range(self.queries.width):
                 atom, cell = self.queries.query_atoms[queries[:, k], w], answers[:, k, w]
-                rows = np.flatnonzero((atom >= 0) & (cell >= 0) & self._relevant[atom])
+                rows = np.flatnonzero((atom >= 0) & (cell >= 0) & relevant[atom])
                 partition = self.queries.query_cells[queries[rows, k], w]  # (n', V)
                 row, value = np.nonzero((partition >= 0) & (partition != cell[rows, None]))
                 possible[rows[row], atoms.offsets[atom[rows[row]]] + value] = False
@@ -260,13 +253,6 @@ class BoundConstraints:
             # answers that contradict each other leave no value, and imply nothing
             met[:, r] &= alive[:, list(needed.atoms)].all(axis=1)
         return met
-
-    @cached_property
-    def _relevant(self) -> Any:
-        """(A,) the atoms that prerequisites are about."""
-        found = np.zeros(len(self.queries.atoms), dtype=bool)
-        found[[atom for needed in self.prerequisites for atom in needed.atoms]] = True
-        return found
 
 
 def _excluded_slots(queries: QuerySet, query: int, atoms: Sequence[int], allowed: Sequence[set[int]]) -> Any:

@@ -83,12 +83,10 @@ class AnswerNoise:
 
     def soft_answer(self, queries: QuerySet, query: int, cells: tuple[int, ...]) -> Likely:
         """The likelihoods of an answer that was given with this noise: for each atom a column of its matrix."""
-        name, topic = queries.names[query], queries.topics[query][0]
-        sizes = queries.n_cells[query][: len(cells)]
         columns = []
-        for size, cell in zip(sizes, cells, strict=True):
-            matrix = self.confusion_matrix(int(size), name, topic)
-            columns.append(tuple(matrix[:, cell].tolist()) if cell != UNKNOWN else (1.0,) * len(matrix))
+        for size, cell in zip(queries.n_cells[query].tolist(), cells, strict=False):  # n_cells is padded
+            matrix = self.confusion_matrix(size, queries.names[query], queries.topics[query][0])
+            columns.append(tuple(matrix[:, cell].tolist()) if cell != UNKNOWN else (1.0,) * size)
         return Likely(tuple(columns))
 
     def to_spec(self) -> dict[str, Any]:
@@ -250,10 +248,11 @@ class NoisyAnnotator:
     noise: AnswerNoise
     seed: int = 0
     fresh: bool = False
-    channel: NoiseChannel = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "channel", self.noise.bind(self.query_set))
+    @cached_property
+    def channel(self) -> NoiseChannel:
+        """The confusion matrices of the queries."""
+        return self.noise.bind(self.query_set)
 
     def answer(self, inputs: IntArray, queries: IntArray, answers: IntArray, step: int) -> IntArray:
         """See `Annotator.answer`."""

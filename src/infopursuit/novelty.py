@@ -70,7 +70,8 @@ class NoveltyReference:
         """
         if int(n) != n or not MIN_INPUTS <= n <= MAX_INPUTS:
             raise ValueError(f"n={n!r}; expected a whole number of inputs from {MIN_INPUTS} to {MAX_INPUTS}")
-        return cls._of(pursuit, sample_values(pursuit.model, int(n), seed), MODEL, progress)
+        values = sample_values(pursuit.model, int(n), seed)
+        return replace(cls.from_values(pursuit, values, progress=progress), source=MODEL)
 
     @classmethod
     def from_values(cls, pursuit: Pursuit, values: Any, *, progress: bool | None = None) -> NoveltyReference:
@@ -80,12 +81,8 @@ class NoveltyReference:
                 f"values has {len(values)} reference inputs; give {MIN_INPUTS} or more, for with n of them no p-value "
                 f"is below 1 / (n + 1), and at most {MAX_INPUTS}"
             )
-        return cls._of(pursuit, values, INPUTS, progress)
-
-    @classmethod
-    def _of(cls, pursuit: Pursuit, values: Any, source: str, progress: bool | None) -> NoveltyReference:
         trace = pursuit.with_novelty_reference(None).run_values(values, progress=progress)
-        return cls(np.sort(trace.surprise), source)
+        return cls(np.sort(trace.surprise), INPUTS)
 
     def __len__(self) -> int:
         return len(self.surprisals)

@@ -5,9 +5,9 @@ import pytest
 from overconfident import pursuits
 from scipy.stats import binom
 
-from infopursuit.calibration import (
+from infopursuit.calibration import calibrate, stopping_outcome
+from infopursuit.risk_control import (
     NotGuaranteed,
-    calibrate,
     candidate_thresholds,
     choose_threshold,
     clopper_pearson_bound,
@@ -15,7 +15,6 @@ from infopursuit.calibration import (
     fixed_sequence_test,
     min_inputs_for_target,
     plan_sequence,
-    stopping_outcome,
 )
 
 TARGET, DELTA, N_DRAWS = 0.9, 0.1, 300

@@ -12,12 +12,12 @@ from scipy.stats import binom
 from infopursuit.calibration import (
     CalibrationReport,
     CalibrationRuns,
-    NotGuaranteed,
     TemperatureScaling,
     calibrate,
     stopping_outcome,
 )
 from infopursuit.progress import Progress
+from infopursuit.risk_control import NotGuaranteed
 from infopursuit.stopping import SLACK
 from infopursuit.types import FloatArray, IntArray
 
