@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -125,18 +126,15 @@ def dawid_skene(
     >>> {name: round(share, 2) for name, share in dawid_skene(answers, 2).accuracy().items()}
     {'Ann': 0.82, 'Bob': 0.82, 'Cem': 0.68}
     """
-    whole = isinstance(n_choices, (int, np.integer)) and not isinstance(n_choices, bool)
-    if not whole or not 2 <= n_choices <= MAX_CHOICES:
+    if not 2 <= index(n_choices) <= MAX_CHOICES:
         raise ValueError(f"n_choices={n_choices!r}; expected a whole number from 2 to {MAX_CHOICES}")
     if by not in ("annotator", "query"):
         raise ValueError(f"by={by!r}; expected 'annotator' or 'query'")
     if not 1 / n_choices < prior_accuracy < 1:
-        raise ValueError(
-            f"prior_accuracy={prior_accuracy!r}; expected a share above 1 / {n_choices} (guessing) up to 1"
-        )
+        raise ValueError(f"prior_accuracy={prior_accuracy!r}; expected a share above 1 / {n_choices} (guessing)")
     if not 0 < prior_weight < np.inf:
         raise ValueError(f"prior_weight={prior_weight!r}; expected a positive number, such as 5")
-    if not isinstance(max_iterations, (int, np.integer)) or max_iterations < 1:
+    if index(max_iterations) < 1:
         raise ValueError(f"max_iterations={max_iterations!r}; expected a whole number from 1 on")
     if not 0 <= tolerance < np.inf:
         raise ValueError(f"tolerance={tolerance!r}; expected 0 or a small positive number")
@@ -232,8 +230,8 @@ def _read(records: Any, truth: Any, n_choices: int, by: str) -> tuple[_Answers, 
 
 def _codes(column: list[Any]) -> tuple[IntArray, list[Any]]:
     """A column as numbers 0, 1, ..., and the distinct entries in the order of their first occurrence."""
-    index = {name: i for i, name in enumerate(dict.fromkeys(column))}
-    return np.array([index[name] for name in column], dtype=np.int64), list(index)
+    codes = {name: i for i, name in enumerate(dict.fromkeys(column))}
+    return np.array([codes[name] for name in column], dtype=np.int64), list(codes)
 
 
 def _columns(records: Any) -> dict[str, list[Any]]:

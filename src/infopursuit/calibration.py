@@ -81,7 +81,7 @@ class TemperatureScaling:
         with np.errstate(invalid="ignore"):
             scaled = log_class / self.temperature
             scaled = scaled - logsumexp(scaled, axis=-1, keepdims=True)
-        return np.where((np.asarray(n_answers) > 0)[..., None], scaled, log_class)
+        return np.asarray(np.where((np.asarray(n_answers) > 0)[..., None], scaled, log_class))
 
     def standard_error(self, error: Any, before: Any, after: Any, n_answers: Any) -> FloatArray:
         """See `Calibrator.standard_error`; to first order.
@@ -94,7 +94,7 @@ class TemperatureScaling:
         # the relative error first: the slope alone is more than a float64 holds where p is next to nothing
         relative = np.divide(error, p, out=np.zeros_like(p), where=inside)
         slope = np.divide(q * (1 - q), self.temperature * (1 - p), out=np.zeros_like(p), where=inside)
-        return np.where((np.asarray(n_answers) > 0)[..., None], relative * slope, error)
+        return np.asarray(np.where((np.asarray(n_answers) > 0)[..., None], relative * slope, error))
 
     @classmethod
     def fit(cls, log_posterior: Any, labels: Any) -> TemperatureScaling:
@@ -200,7 +200,7 @@ class CalibrationRuns:
     @cached_property
     def confidence(self) -> FloatArray:
         """(B, K + 1) the largest posterior."""
-        return np.exp(self._calibrated.max(axis=2))
+        return np.asarray(np.exp(self._calibrated.max(axis=2)))
 
     @cached_property
     def true_class_posterior(self) -> FloatArray:
@@ -292,9 +292,9 @@ class CalibrationReport:
         for name in ("target", "delta"):
             check_probability(getattr(self, name), name)
         for each in fields(self)[2:-2]:
-            value, kind = getattr(self, each.name), {"int": int, "float": float}[str(each.type)]
-            most = 1 if kind is float and not each.name.startswith("length") else math.inf
-            if type(value) is not kind or not 0 <= value <= most or value == math.inf:
+            value: Any = getattr(self, each.name)
+            most = 1.0 if each.type == "float" and not each.name.startswith("length") else math.inf
+            if type(value).__name__ != each.type or not 0 <= value <= most or value == math.inf:
                 raise ValueError(f"{each.name} is {value!r}; expected a {each.type} from 0 to {most}")
 
     def prediction_sets(self, coverage: float | None = None) -> PredictionSets:

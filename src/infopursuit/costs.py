@@ -268,7 +268,7 @@ def _excluded_slots(queries: QuerySet, query: int, atoms: Sequence[int], allowed
 def _refuse_cycles(queries: QuerySet, prerequisites: Sequence[_Prerequisite], needs: Any) -> None:
     """A query that needs itself, by way of others or not, could never be asked."""
     after = {
-        query: {source for r in np.flatnonzero(needs[:, query]) for source in prerequisites[r].sources}
+        query: {source for r in np.flatnonzero(needs[:, query]).tolist() for source in prerequisites[r].sources}
         for query in np.flatnonzero(needs.any(axis=0)).tolist()
     }
     try:

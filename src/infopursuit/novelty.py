@@ -107,17 +107,17 @@ class NoveltyReference:
     @classmethod
     def from_spec(cls, spec: Any) -> NoveltyReference:
         """The reference that `to_spec` described; refused where it cannot be one."""
-        if not isinstance(spec, Mapping) or spec.get("source") not in (MODEL, INPUTS):
-            raise ValueError(f"reference has source {spec.get('source') if isinstance(spec, Mapping) else spec!r}")
-        listed, n_impossible = spec.get("surprises"), spec.get("n_impossible")
+        source, listed, n_impossible = (
+            spec.get(name) if isinstance(spec, Mapping) else None for name in ("source", "surprises", "n_impossible")
+        )
+        if source not in (MODEL, INPUTS) or type(n_impossible) is not int or not 0 <= n_impossible <= MAX_INPUTS:
+            raise ValueError(f"reference has source {source!r} and n_impossible {n_impossible!r}")
         if not isinstance(listed, list) or not all(type(s) in (int, float) for s in listed):
             raise ValueError("reference: surprises is not a list of numbers")
-        if type(n_impossible) is not int or not 0 <= n_impossible <= MAX_INPUTS:
-            raise ValueError(f"reference: n_impossible is {n_impossible!r}; expected a whole number")
         found = np.array([*listed, *[np.inf] * n_impossible], dtype=np.float64)
         if not MIN_INPUTS <= len(found) <= MAX_INPUTS or np.isnan(found).any() or (np.diff(found) < 0).any():
             raise ValueError(f"reference: surprises must be {MIN_INPUTS} to {MAX_INPUTS} sorted numbers")
-        return cls(found, spec["source"])
+        return cls(found, source)
 
 
 def predict_or_abstain(trace: Trace, stopping: Rule, abstain: Any, alpha: float) -> Any:

@@ -79,7 +79,8 @@ def candidate_thresholds(strictest: float, n_classes: int) -> list[float]:
     """Thresholds to try, even in log-odds, from the strictest to the confidence of the uniform posterior."""
     top = min(strictest, 1 - 1e-6)
     ends = np.array([top, min(1 / n_classes, top)])
-    log_odds = np.linspace(*(np.log(ends) - np.log1p(-ends)), N_THRESHOLDS)
+    first, last = np.log(ends) - np.log1p(-ends)
+    log_odds = np.linspace(first, last, N_THRESHOLDS)
     return [float(value) for value in np.minimum(1 / (1 + np.exp(-log_odds)), top)]
 
 

@@ -83,7 +83,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
             **_posterior_spec(pursuit),
             **({} if pursuit.noise is None else {"reliability": pursuit.noise.to_spec()}),
             **_terms_spec(pursuit),
-            **({} if pursuit.calibrator is None else {"temper": pursuit.calibrator.to_spec()}),
+            **_calibrator_spec(pursuit.calibrator),
             **_likeness_spec(pursuit),
         },
         "classifier": extra,
@@ -302,6 +302,12 @@ def _terms_spec(pursuit: Pursuit) -> dict[str, Any]:
     given = pursuit.costs or pursuit.constraints
     terms = {"terms": {**pursuit.costs.to_spec(), **pursuit.constraints.to_spec()}} if given else {}
     return terms if pursuit.seconds is None else {**terms, "seconds": float(pursuit.seconds)}
+
+
+def _calibrator_spec(calibrator: Any) -> dict[str, Any]:
+    if calibrator is not None and not isinstance(calibrator, TemperatureScaling):
+        raise TypeError(f"calibrator of type {type(calibrator).__name__} cannot be saved; use TemperatureScaling")
+    return {} if calibrator is None else {"temper": calibrator.to_spec()}
 
 
 def _posterior_spec(pursuit: Pursuit) -> dict[str, Any]:

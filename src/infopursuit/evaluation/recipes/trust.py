@@ -81,7 +81,7 @@ def trust(name: str, experiment: Experiment) -> dict[str, Any]:
     about = TRUST_SETS[name]
     pursued = _pursued(about, experiment)
     say = experiment.say
-    final = float(pursued.right[:, -1].mean())
+    final = float(pursued.correct[:, -1].mean())
     asked = about.every * float(pursued.length.mean())
     say(f"{len(pursued)} test inputs, {100 * final:.2f} % right after {asked:.1f} questions")
     measured = [_splits(experiment, pursued, about.target, N_SPLITS)]
@@ -212,8 +212,8 @@ def _pursued(about: TrustSet, experiment: Experiment) -> CalibrationRuns:
         np.concatenate([each[key] for each in arrays]) for key in ("log_posterior", "length", "labels")
     )
     log_posterior, length = log_posterior[:, :: about.every].astype(np.float64), -(-length // about.every)
-    silent = np.arange(log_posterior.shape[1]) > length[:, None]
-    return CalibrationRuns(log_posterior, silent, length, labels, about.epsilon)
+    unanswered = np.arange(log_posterior.shape[1]) > length[:, None]
+    return CalibrationRuns(log_posterior, unanswered, length, labels, about.epsilon)
 
 
 def _run(task: _Task, fold: int, start: int, stop: int) -> dict[str, Any]:
