@@ -12,9 +12,9 @@ import infopursuit as ip
 
 PUBLIC = {
     "infopursuit": """AnswerNoise Asked Confidence Constraints Costs DamagedModel Explanation ImpossibleAnswer
-        InformationGain InformationPursuitClassifier Likely MaxCost MaxQueries Pursuit Session StrategyTree Trace
-        annotators asked compare_with_cart drift fit_table jobs lint load models noise posteriors queries save
-        strategy_tree""",
+        InformationGain InformationPursuitClassifier Likely MaxCost MaxQueries NoisyAnnotator Pursuit Session
+        StrategyTree Trace asked compare_with_cart dawid_skene drift fit_table jobs lint load models posteriors queries
+        save strategy_tree""",
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
     "infopursuit.queries": """Columns Concepts Functions Panels Patches QuerySet Recipe Words columns concepts from_spec
         functions guess panels patches words""",

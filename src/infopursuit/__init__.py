@@ -5,7 +5,8 @@
 <patches: 676 queries about 784 atoms>
 """
 
-from infopursuit import annotators, jobs, models, noise, posteriors, queries
+from infopursuit import jobs, models, posteriors, queries
+from infopursuit.annotators import dawid_skene
 from infopursuit.costs import Constraints, Costs
 from infopursuit.deployment.drift import drift
 from infopursuit.engine import Pursuit
@@ -13,7 +14,7 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.fit_table import fit_table
 from infopursuit.linting.lint import lint
-from infopursuit.noise import AnswerNoise
+from infopursuit.noise import AnswerNoise, NoisyAnnotator
 from infopursuit.overview.asked import Asked, asked
 from infopursuit.overview.compare import compare_with_cart
 from infopursuit.overview.grow import strategy_tree
@@ -40,20 +41,20 @@ __all__ = [
     "Likely",
     "MaxCost",
     "MaxQueries",
+    "NoisyAnnotator",
     "Pursuit",
     "Session",
     "StrategyTree",
     "Trace",
-    "annotators",
     "asked",
     "compare_with_cart",
+    "dawid_skene",
     "drift",
     "fit_table",
     "jobs",
     "lint",
     "load",
     "models",
-    "noise",
     "posteriors",
     "queries",
     "save",

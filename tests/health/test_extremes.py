@@ -266,7 +266,7 @@ def test_contradicting_answers_without_end():
     zero = np.zeros(1, dtype=np.int64)
     for cell in (1, 0):
         answer = np.full((1, 1), cell)
-        weights = pursuit.channel.weigh(zero, answer)
+        weights = pursuit.channel.log_likelihood(zero, answer)
         for _ in range(400):
             state = pursuit.posterior.update(state, zero, zero, answer, weights=weights)
     np.testing.assert_allclose(pursuit.posterior.log_class(state).exp().numpy(), [[0.3, 0.7]], atol=1e-9)
