@@ -152,8 +152,8 @@ FIGURES = {
     "n_inputs": 1234,
     "stopped": 0.9075,
     "length": 7.25,
-    "expected_error_before": 0.0412,
-    "expected_error_after": 0.0103,
+    "ece_before": 0.0412,
+    "ece_after": 0.0103,
 }
 
 

@@ -11,9 +11,9 @@ import pytest
 import infopursuit as ip
 
 PUBLIC = {
-    "infopursuit": """Asked Confidence DamagedModel Explanation ImpossibleAnswer InformationGain
-        InformationPursuitClassifier Likely MaxCost MaxQueries Pursuit Reliability Session StrategyTree
-        Terms Trace answerers asked compare_with_cart drift fit_table jobs lint load models posteriors queries
+    "infopursuit": """AnswerNoise Asked Confidence Constraints Costs DamagedModel Explanation ImpossibleAnswer
+        InformationGain InformationPursuitClassifier Likely MaxCost MaxQueries NoisyAnnotator Pursuit Session
+        StrategyTree Trace asked compare_with_cart dawid_skene drift fit_table jobs lint load models posteriors queries
         save strategy_tree""",
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
     "infopursuit.queries": """Columns Concepts Functions Panels Patches QuerySet Recipe Words columns concepts from_spec

@@ -10,7 +10,6 @@ from typing import Any, TextIO
 import numpy as np
 
 from infopursuit import shipped
-from infopursuit.answerers.reliability import Reliability
 from infopursuit.asking_text import (
     choices_line,
     final_lines,
@@ -28,6 +27,7 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.evaluate_command import share
 from infopursuit.explanation import CHECK, amount, percent
 from infopursuit.foresight import why
+from infopursuit.noise import AnswerNoise
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import Terminal
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     if args.again != 1 and args.reliability is None:
         raise ValueError(f"--again {args.again} needs --reliability: answers that are always right need no repeating")
     if args.reliability is not None:
-        pursuit = pursuit.with_reliability(Reliability(args.reliability, again=args.again))
+        pursuit = pursuit.with_noise(AnswerNoise(args.reliability, max_repeats=args.again))
     file = args.save or args.resume
     session = pursuit.session() if args.resume is None else resume_session(pursuit, args.resume)
     if file is not None:
@@ -156,7 +156,7 @@ class Talk:
     def _ask(self) -> None:
         question = self.session.question
         assert question is not None
-        costs = self.pursuit.costs
+        costs = self.pursuit.query_costs
         paid = "" if costs is None else f", costs {amount(float(costs[question.index]))}"
         check = ", a check" if self.session.checking else ""
         self.terminal.head(f"Question {len(self.session.history) + 1}{check}{paid}")

@@ -84,8 +84,9 @@ def _details(pursuit: Pursuit, made: Mapping[str, Any] | None) -> list[str]:
         f"- **Posterior**: {_posterior(pursuit)}",
         f"- **Choice of the next question**: {_gains(pursuit)}",
         f"- **Stops** when {stopping_in_words(pursuit.stopping.to_spec())}{patience}: `{pursuit.stopping}`",
-        *(f"- **Terms**: {sentence}" for sentence in pursuit.bound.in_words()),
-        *_reliability(pursuit),
+        *(f"- **Costs**: {sentence}" for sentence in pursuit.bound_costs.describe()),
+        *(f"- **Constraints**: {sentence}" for sentence in pursuit.bound_constraints.describe()),
+        *_noise(pursuit),
         f"- **Seed** of what is drawn: {pursuit.seed}",
         *([] if made is None else [f"- **Made with**: {plain(in_words(made), LONGEST_MADE)}"]),
         f"- **Written by**: {written}",
@@ -97,14 +98,14 @@ def _details(pursuit: Pursuit, made: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
-def _reliability(pursuit: Pursuit) -> list[str]:
+def _noise(pursuit: Pursuit) -> list[str]:
     """How far answers are relied on, where they are not taken as they are."""
-    reliability = pursuit.reliability
-    if reliability is None:
+    noise = pursuit.noise
+    if noise is None:
         return []
-    usual = f"right with a probability of {reliability.right:g}" if np.ndim(reliability.right) == 0 else "a given table"
-    own = f"; {len(reliability.queries)} queries have tables of their own" if reliability.queries else ""
-    again = f"; a query may be asked {reliability.again} times" if reliability.again > 1 else ""
+    usual = f"right with a probability of {noise.accuracy:g}" if np.ndim(noise.accuracy) == 0 else "a given table"
+    own = f"; {len(noise.queries)} queries have tables of their own" if noise.queries else ""
+    again = f"; a query may be asked {noise.max_repeats} times" if noise.max_repeats > 1 else ""
     return [f"- **Answers are weighed**, not taken as they are: {usual}{own}{again}"]
 
 
@@ -221,8 +222,8 @@ def calibration_section(found: Mapping[str, Any]) -> list[str]:
         "length": ("Questions", "on average", "{:.2f}"),
         "length_before": ("Questions", "on average before, stopping at the target", "{:.2f}"),
         "length_after": ("Questions", "on average after", "{:.2f}"),
-        "expected_error_before": ("Expected calibration error", "before", "{:.4f}"),
-        "expected_error_after": ("Expected calibration error", "after", "{:.4f}"),
+        "ece_before": ("Expected calibration error", "before", "{:.4f}"),
+        "ece_after": ("Expected calibration error", "after", "{:.4f}"),
     }
     for key, (name, what, form) in told.items():
         if key in number:

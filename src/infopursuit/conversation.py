@@ -11,9 +11,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from infopursuit.answerers.hearing import heard
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
+from infopursuit.noise import read_answer
 from infopursuit.queries.panels import NOT_KNOWN, Panels, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
@@ -70,7 +70,7 @@ def understand(text: str, queries: QuerySet, query: int) -> Word | Said:
             meant = _plainly(rest, rest, queries, query)
             if isinstance(meant, Word) or meant is None:
                 raise ValueError(f"{text.strip()!r} does not say what is likely; say an answer too, such as {names[0]}")
-            return heard(queries, query, meant, sure)
+            return read_answer(queries, query, meant, sure)
     return _plainly(said, text, queries, query)
 
 

@@ -73,7 +73,7 @@ def why(session: Session, *, most: int = 4, top: int = 3) -> Why | None:
         runner_up=second,
         runner_up_gain=float("nan") if second is None else _bits(gains[second.index]),
         exact=bool(session.pursuit.chooser.exact),
-        costs=session.pursuit.costs is not None,
+        costs=session.pursuit.query_costs is not None,
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infopursuit.evaluation.calibration import EDGES, calibration
+from infopursuit.evaluation.calibration import BIN_EDGES, calibration
 from infopursuit.evaluation.table import accuracy_interval
 
 POSTERIOR = [[0.55, 0.45, 0.0], [0.1, 0.9, 0.0], [0.92, 0.04, 0.04], [0.0, 0.0, 1.0], [0.3, 0.35, 0.35]]
@@ -32,7 +32,7 @@ def test_scores_by_hand():
     assert found.log_loss == pytest.approx(-np.log([0.45, 0.9, 0.92, 1.0, 0.3]).mean())
 
 
-@pytest.mark.parametrize("edge", EDGES[1:-1])
+@pytest.mark.parametrize("edge", BIN_EDGES[1:-1])
 def test_an_edge_belongs_to_the_bin_above_it_also_after_rounding(edge):
     for p in (edge, edge * (1 + 1e-15), edge * (1 - 1e-15)):
         assert calibration([[p, 1 - p] if p >= 0.5 else [1 - p, p]], [0]).bins[0].low == edge

@@ -5,13 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from infopursuit.calibration import TemperatureScaling, stopping_outcome
 from infopursuit.cli import main
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes import trust as recipe
 from infopursuit.evaluation.splits import halves, many_splits, one_split
 from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.temper import Temper
-from infopursuit.trust.calibrate import outcome
 
 
 @pytest.fixture(autouse=True)
@@ -53,11 +52,15 @@ def test_what_is_read_off_the_long_run_is_what_a_pursuit_does(tmp_path):
     about = recipe.TRUST_SETS["digits"]
     pursued = recipe._pursued(about, experiment)
     pursuit, values, labels = recipe._Task(about, experiment).inputs(0)
-    for temper, threshold in ((Temper(), 0.9), (Temper(2.2), 0.8), (Temper(0.7), 0.95)):
+    for temper, threshold in (
+        (TemperatureScaling(), 0.9),
+        (TemperatureScaling(2.2), 0.8),
+        (TemperatureScaling(0.7), 0.95),
+    ):
         rule = Confidence(1 - threshold) | MaxQueries(about.budget)
-        trace = pursuit.with_temper(temper).with_stopping(rule).run_values(values)
+        trace = pursuit.with_calibrator(temper).with_stopping(rule).run_values(values)
         stopped = trace.stopped_because == "confidence"
-        found = outcome(pursued.tempered(temper), threshold)
+        found = stopping_outcome(pursued.scaled(temper), threshold)
         assert found.length == trace.length.mean()
         assert found.stopped == stopped.mean()
         assert found.accuracy == pytest.approx((trace.predictions == labels)[stopped].mean())

@@ -44,8 +44,8 @@ def test_three_kinds_of_files_say_the_same(tmp_path, name, text):
     (tmp_path / name).write_text(text, encoding="utf-8")
     found = read_terms(tmp_path / name)
     assert found.groups == {"blood panel": ["hb", "wbc"]}
-    assert found.terms == ip.Terms(
-        {"age": 0, "pregnant": 1, "rash": 2.5, "blood panel": 7, "scan": 30},
+    assert found.costs == ip.Costs({"age": 0, "pregnant": 1, "rash": 2.5, "blood panel": 7, "scan": 30})
+    assert found.constraints == ip.Constraints(
         {
             "pregnant": [("sex", ["female"])],
             "rash": [("age > 40", ["yes"]), ("kind", ["round", "oval"])],
@@ -60,7 +60,8 @@ def test_a_group_has_the_cost_of_its_own_line_and_a_column_may_be_its_own_group(
     file.write_text("query,cost,requires,group\nhb,3,,lab\nlab,20,sex = female,\nbmi,1,,bmi\n")
     found = read_terms(file)
     assert found.groups == {"lab": ["hb"], "bmi": ["bmi"]}
-    assert found.terms == ip.Terms({"lab": 20, "bmi": 1}, {"lab": ("sex", "female")})
+    assert found.costs == ip.Costs({"lab": 20, "bmi": 1})
+    assert found.constraints == ip.Constraints({"lab": ("sex", "female")})
 
 
 @pytest.mark.parametrize(
@@ -123,9 +124,9 @@ def _model(tmp_path_factory):
 def test_a_saved_model_keeps_to_its_terms(model):
     clf = ip.load(model)
     assert clf.queries_.names == ("sex", "pregnant", "lab")
-    assert clf.terms.cost == {"sex": 1.0, "pregnant": 1.0, "lab": 400.0}
+    assert clf.costs.per_query == {"sex": 1.0, "pregnant": 1.0, "lab": 400.0}
     again = clone(clf)
-    assert again.terms == clf.terms
+    assert (again.costs, again.constraints) == (clf.costs, clf.constraints)
     frame = patients(seed=1)
     trace = clf.explain(frame.drop(columns="label"))
     assert (trace.cost <= 401.5).all()
@@ -144,7 +145,7 @@ def test_a_saved_model_keeps_to_its_terms(model):
 def test_another_prior_keeps_the_terms(model):
     clf = ip.load(model)
     session = clf.session(class_prior={"ill": 0.1, "well": 0.9})
-    assert session.pursuit.terms == clf.terms
+    assert (session.pursuit.costs, session.pursuit.constraints) == (clf.costs, clf.constraints)
 
 
 def test_asked_in_a_terminal(model, monkeypatch, capsys):
@@ -159,7 +160,7 @@ def test_asked_in_a_terminal(model, monkeypatch, capsys):
 
 def test_a_panel_in_a_terminal(model, monkeypatch, capsys):
     clf = ip.load(model)
-    clf.pursuit_ = ip.Pursuit(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), terms=ip.Terms({"lab": 0.01}),
+    clf.pursuit_ = ip.Pursuit(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), costs=ip.Costs({"lab": 0.01}),
                               classes=clf.classes_)  # fmt: skip
     clf.save(model.parent / "lab")
     monkeypatch.setattr(sys, "stdin", io.StringIO("help\n11.5\n11.5, blue\n11.5, ?\n"))
@@ -183,10 +184,10 @@ def test_terms_that_do_not_fit_are_told_in_one_line(tmp_path, capsys):
 
 def test_a_table_of_facts_on_terms(tmp_path):
     frame = pd.DataFrame({"animal": ["cat", "owl", "bat", "carp"], "fur": [1, 0, 1, 0], "flies": [0, 1, 1, 0]})
-    clf = ip.fit_table(frame, "animal", terms=ip.Terms({"fur": 5}), stopping=ip.Confidence(0.01))
+    clf = ip.fit_table(frame, "animal", costs=ip.Costs({"fur": 5}), stopping=ip.Confidence(0.01))
     assert clf.session().question.name == "flies"
     (tmp_path / "t.json").write_text('{"fur": {"group": "look"}, "flies": {"group": "look"}}')
-    together = ip.fit_table(frame, "animal", terms=str(tmp_path / "t.json"), wording={"look": "How does it look?"})
+    together = ip.fit_table(frame, "animal", costs=str(tmp_path / "t.json"), wording={"look": "How does it look?"})
     assert str(together.session().question) == "How does it look?"
     assert together.session([("look", {"fur": "yes", "flies": "no"})]).prediction == "cat"
 
@@ -201,5 +202,6 @@ def test_a_limit_of_time_is_saved_as_a_limit_of_work(tmp_path):
     assert again.session(class_prior=[0.2, 0.8]).pursuit.work == clf.pursuit_.work
     with pytest.raises(ValueError, match="seconds=-1"):
         ip.InformationPursuitClassifier(seconds=-1).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="terms="):
-        ip.InformationPursuitClassifier(terms=3).fit(X, X[:, 0])
+    for name in ("costs", "constraints"):
+        with pytest.raises(ValueError, match=f"{name}="):
+            ip.InformationPursuitClassifier(**{name: 3}).fit(X, X[:, 0])

@@ -33,7 +33,7 @@ WAYS = {
     "single": (SINGLE, {}),
     "patches": (PATCHES, {}),
     "on some states": (PATCHES, {"exact_gains": False, "n_states": 20, "n_screened": 3, "checks": 1}),
-    "doubtful": (SINGLE, {"reliability": ip.Reliability(0.9)}),
+    "doubtful": (SINGLE, {"noise": ip.AnswerNoise(0.9)}),
 }
 
 
@@ -137,7 +137,9 @@ def test_finite_models(name, way):
 def test_draws(sampler):
     known = mixed(1, seed=4)
     both(
-        lambda device: ip.Pursuit(known.model.to(device), known.queries, sampler, ip.MaxQueries(2), checks=1),
+        lambda device: ip.Pursuit(
+            known.model.to(device), known.queries, sampler, ip.MaxQueries(2), n_novelty_queries=1
+        ),
         known.inputs(1, seed=2),
     )
 

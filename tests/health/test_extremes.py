@@ -8,9 +8,9 @@ from rational import Rational
 from soundness import assert_sound, assert_sound_session
 
 import infopursuit as ip
+from infopursuit.calibration import TemperatureScaling
 from infopursuit.models import EmpiricalModel, Flip, TableModel, UnionModel
 from infopursuit.posteriors import SMC, Bank, Langevin
-from infopursuit.temper import Temper
 from infopursuit.types import Likely
 from quadrature import mixed, pixels, yes_no
 from worlds import random_world, table_model
@@ -71,7 +71,7 @@ def test_a_pursuit_agrees_with_fractions(seed):
                 assert trace.gains[i, k] == pytest.approx(true, abs=CLOSE)
 
 
-def doubtful(rng, queries, query, reliability):
+def doubtful(rng, queries, query, noise):
     """An answer that may be wrong, and what it says of the cells of each atom."""
     sizes = [int(n) for n in queries.n_cells[query][: (queries.query_atoms[query] >= 0).sum()]]
     cells = tuple(int(rng.integers(size)) for size in sizes)
@@ -79,7 +79,7 @@ def doubtful(rng, queries, query, reliability):
     if kind < 0.1:
         return None, None
     if kind < 0.6 or len(sizes) > 1:
-        return cells, tuple(reliability.table(n)[:, cell].tolist() for n, cell in zip(sizes, cells, strict=True))
+        return cells, tuple(noise.confusion_matrix(n)[:, cell].tolist() for n, cell in zip(sizes, cells, strict=True))
     weights = rng.choice([0, 1, 0.5, 1e-300, 1e300, 0.2], size=sizes[0])
     weights[0] = weights[0] if weights.any() else 1.0
     return Likely((tuple(weights.tolist()),)), (weights.tolist(),)
@@ -91,18 +91,18 @@ def test_answers_that_may_be_wrong_agree_with_fractions(seed):
     """Hundreds of answers about one atom weigh its values by less than any float64 holds."""
     rng, queries, model, truth, _ = extreme_world(seed, ("yes_no", "thresholds", "categorical", "mixed"))
     again = int(rng.choice([1, 3, 400]))
-    reliability = ip.Reliability(float(rng.choice([0, 1, 0.5, 0.9, 1e-300, 1 - 1e-16])), again=again)
+    noise = ip.AnswerNoise(float(rng.choice([0, 1, 0.5, 0.9, 1e-300, 1 - 1e-16])), max_repeats=again)
     pursuit = ip.Pursuit(
-        model, queries, stopping=ip.MaxQueries(500), reliability=reliability, checks=int(rng.choice([0, 2]))
+        model, queries, stopping=ip.MaxQueries(500), noise=noise, n_novelty_queries=int(rng.choice([0, 2]))
     )
-    temper = [None, Temper(0.1), Temper(100.0)][rng.integers(3)]
-    session, history = pursuit.with_temper(temper).session(), []
+    temper = [None, TemperatureScaling(0.1), TemperatureScaling(100.0)][rng.integers(3)]
+    session, history = pursuit.with_calibrator(temper).session(), []
     one = int(rng.integers(len(queries)))
     for step in range(200 if again == 400 else 8):
         query = one if again == 400 else getattr(session.question, "index", None)
         if query is None:
             break
-        answer, said = doubtful(rng, queries, query, reliability)
+        answer, said = doubtful(rng, queries, query, noise)
         try:
             session._take(query, answer)
         except ip.ImpossibleAnswer:
@@ -174,11 +174,11 @@ def test_draws_are_sound_whatever_the_settings(seed):
         if rng.random() < 0.5
         else Langevin(2, int(rng.choice([1, 4])), int(rng.choice([0, 2])), step, str(rng.choice(["ula", "mala"])))
     )
-    reliability = None if rng.random() < 0.5 else ip.Reliability(float(rng.choice([0, 1, 0.5, 0.9])))
+    noise = None if rng.random() < 0.5 else ip.AnswerNoise(float(rng.choice([0, 1, 0.5, 0.9])))
     X = np.stack([rng.integers(-1, size, size=3) for size in known.model.atoms.sizes], axis=1)
     X[0] = -1
     checks = int(rng.integers(2))
-    pursuit = ip.Pursuit(known.model, known.queries, sampler, ip.MaxQueries(4), reliability=reliability, checks=checks)
+    pursuit = ip.Pursuit(known.model, known.queries, sampler, ip.MaxQueries(4), noise=noise, n_novelty_queries=checks)
     assert_sound(pursuit.run_values(X))
 
 
@@ -249,9 +249,9 @@ def test_weights_of_examples_that_are_far_apart():
 def test_a_temper_of_a_class_that_is_next_to_nothing():
     """The slope of the temper is more than a float64 holds there, and the error times it was not a number."""
     p = np.array([[1e-320, 1 - 1e-320]])
-    tempered = np.exp(Temper(100.0).log(np.log(p), [1]))
-    assert Temper(100.0).errors(np.zeros((1, 2)), p, tempered, [1]).tolist() == [[0.0, 0.0]]
-    error = Temper(100.0).errors(p * 0.1, p, tempered, [1])
+    tempered = np.exp(TemperatureScaling(100.0).log_posterior(np.log(p), [1]))
+    assert TemperatureScaling(100.0).standard_error(np.zeros((1, 2)), p, tempered, [1]).tolist() == [[0.0, 0.0]]
+    error = TemperatureScaling(100.0).standard_error(p * 0.1, p, tempered, [1])
     assert np.isfinite(error).all()
     assert error[0, 0] == pytest.approx(
         0.1 * tempered[0, 0] * (1 - tempered[0, 0]) / 100, rel=1e-2
@@ -261,12 +261,12 @@ def test_a_temper_of_a_class_that_is_next_to_nothing():
 def test_contradicting_answers_without_end():
     """Four hundred times yes and four hundred times no to one question tell no more than nothing."""
     model = TableModel([0.3, 0.7], None, [[0.9], [0.2]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a"]), reliability=ip.Reliability(0.9, again=2000))
+    pursuit = ip.Pursuit(model, ip.queries.concepts(["a"]), noise=ip.AnswerNoise(0.9, max_repeats=2000))
     state = pursuit.posterior.start()
     zero = np.zeros(1, dtype=np.int64)
     for cell in (1, 0):
         answer = np.full((1, 1), cell)
-        weights = pursuit.channel.weigh(zero, answer)
+        weights = pursuit.channel.log_likelihood(zero, answer)
         for _ in range(400):
             state = pursuit.posterior.update(state, zero, zero, answer, weights=weights)
     np.testing.assert_allclose(pursuit.posterior.log_class(state).exp().numpy(), [[0.3, 0.7]], atol=1e-9)

@@ -64,7 +64,7 @@ def test_tables(seed):
     world = random_world(rng)
     values = world.inputs(rng, 6, unknown=0.1)
     exact = None if rng.random() < 0.6 else False
-    options = {"exact_gains": exact, "reliability": ip.Reliability(0.9) if rng.random() < 0.3 else None}
+    options = {"exact_gains": exact, "noise": ip.AnswerNoise(0.9) if rng.random() < 0.3 else None}
     tables = (world.prior, world.latent, world.probs)
     same_but_for_ties(*pair(lambda dtype: table_model(*tables, dtype=dtype), world.queries, values, **options))
     same_but_for_ties(*pair(lambda dtype: world.model.to(dtype=dtype), world.queries, values, **options))

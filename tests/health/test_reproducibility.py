@@ -83,7 +83,7 @@ def draws():
 PURSUITS = {
     "examples": examples,
     "on some states": lambda: examples(exact_gains=False, n_states=64),
-    "doubtful": lambda: examples(reliability=ip.Reliability(0.9)),
+    "doubtful": lambda: examples(noise=ip.AnswerNoise(0.9)),
     "mixture": mixture,
     "naive Bayes": naive_bayes,
     "thresholds": thresholds,

@@ -219,13 +219,12 @@ def test_a_panel_has_a_cost_of_its_own_and_opens_what_its_members_open():
     """A requirement may name a member that is not asked alone."""
     base = concepts(["fever", "hb > 12", "wbc > 10", "transfusion"])
     qs = panels(base, {"blood panel": ["hb > 12", "wbc > 10"]})
-    terms = ip.Terms({"blood panel": 12}, {"transfusion": ("hb > 12", "no")})
-    bound = terms.bind(qs)
-    assert bound.costs.tolist() == [1, 1, 12]
+    assert ip.Costs({"blood panel": 12}).bind(qs).of_query.tolist() == [1, 1, 12]
+    bound = ip.Constraints({"transfusion": ("hb > 12", "no")}).bind(qs)
     transfusion, panel = qs.names.index("transfusion"), qs.names.index("blood panel")
     for cells, opens in (((0, 1), True), ((0, -1), True), ((1, 0), False), ((-1, 0), False)):
         assert bool(bound.allowed(np.array([[panel]]), np.array([[cells]]))[0, transfusion]) is opens
-    whole = ip.Terms(requires={"transfusion": ("blood panel", {"hb > 12": "no"})}).bind(qs)
-    assert whole.requirements[0].outside == bound.requirements[0].outside
-    with pytest.raises(ValueError, match="circle"):
-        ip.Terms(requires={"blood panel": ("hb > 12", "no")}).bind(qs)
+    whole = ip.Constraints({"transfusion": ("blood panel", {"hb > 12": "no"})}).bind(qs)
+    assert whole.prerequisites[0].excluded == bound.prerequisites[0].excluded
+    with pytest.raises(ValueError, match="cycle"):
+        ip.Constraints({"blood panel": ("hb > 12", "no")}).bind(qs)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.calibration import BIN_EDGES, confidence_bins, expected_calibration_error
 from infopursuit.evaluation.sufficiency import LEAST
 from infopursuit.evaluation.table import accuracy_interval
-from infopursuit.trust.reliability import EDGES, expected_error, places
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Calibration:
     log_loss: float
 
 
-def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = EDGES) -> Calibration:
+def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = BIN_EDGES) -> Calibration:
     """Compare posteriors (B, C) with the right classes (B,), given as numbers 0 to C - 1.
 
     >>> found = calibration([[0.8, 0.2], [0.25, 0.75], [0.25, 0.75]], [0, 1, 0])
@@ -58,12 +58,12 @@ def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = EDGES) -
             f"posterior has shape {posterior.shape} and labels {labels.shape}; give (B, C) and (B,), B from 1 on"
         )
     confidence, right = posterior.max(axis=1), posterior.argmax(axis=1) == labels
-    place = places(confidence, edges)
+    place = confidence_bins(confidence, edges)
     bins = tuple(_bin(edges[b], edges[b + 1], confidence[place == b], right[place == b]) for b in np.unique(place))
     truth = np.arange(posterior.shape[1]) == labels[:, None]  # (B, C)
     return Calibration(
         bins=bins,
-        expected_error=expected_error(confidence, right, edges),
+        expected_error=expected_calibration_error(confidence, right, edges),
         confidence=float(confidence.mean()),
         accuracy=float(right.mean()),
         brier=float(((posterior - truth) ** 2).sum(axis=1).mean()),

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.calibration import first_stopping_times
 from infopursuit.trace import Trace
-from infopursuit.trust.pursued import first_stops
 from infopursuit.types import UNKNOWN, IntArray
 
 
@@ -44,7 +44,7 @@ def stops_at(trace: Trace, epsilon: float, patience: int = 0) -> IntArray:
     """(B,) after how many questions a pursuit with this epsilon stops; where it is never so sure, as the trace does."""
     skipped = np.zeros(trace.posteriors.shape[:2], dtype=bool)
     skipped[:, 1:] = (trace.answers == UNKNOWN).all(axis=2)
-    stop = first_stops(trace.posteriors.max(axis=2), [1 - epsilon], patience, skipped, trace.length)[:, 0]
+    stop = first_stopping_times(trace.posteriors.max(axis=2), [1 - epsilon], patience, skipped, trace.length)[:, 0]
     return np.where(stop >= 0, stop, trace.length)
 
 

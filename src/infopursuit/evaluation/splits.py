@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from infopursuit.calibration import (
+    CalibrationReport,
+    CalibrationRuns,
+    TemperatureScaling,
+    calibrate,
+    stopping_outcome,
+)
 from infopursuit.progress import Progress
+from infopursuit.risk_control import NotGuaranteed
 from infopursuit.stopping import SLACK
-from infopursuit.temper import Temper
-from infopursuit.trust.calibrate import Calibration, calibrate, outcome
-from infopursuit.trust.guarantee import NotGuaranteed
-from infopursuit.trust.pursued import Pursued
 from infopursuit.types import FloatArray, IntArray
 
 COVERAGES = (0.9, 0.95)
@@ -52,55 +56,56 @@ def halves(n: int, seed: int) -> tuple[IntArray, IntArray]:
     return np.sort(order[: n // 2]), np.sort(order[n // 2 :])
 
 
-def one_split(pursued: Pursued, target: float, delta: float, seed: int) -> Split | None:
+def one_split(pursued: CalibrationRuns, target: float, delta: float, seed: int) -> Split | None:
     """Calibrate on a random half; None where the target cannot be guaranteed."""
     ours, theirs = halves(len(pursued), seed)
     budget = pursued.log_posterior.shape[1] - 1
     try:
-        found = calibrate(pursued.take(ours), budget=budget, target=target, delta=delta, coverage=COVERAGES, seed=seed)
+        found = calibrate(
+            pursued.take(ours), max_queries=budget, target=target, delta=delta, coverage=COVERAGES, seed=seed
+        )
     except NotGuaranteed:
         return None
     threshold = 1 - found.epsilon
-    before, now = pursued.take(theirs), pursued.take(theirs).tempered(found.temper)
-    was, is_now = outcome(before, target), outcome(now, threshold)
-    everybody = outcome(pursued.tempered(found.temper), threshold)
+    before, now = pursued.take(theirs), pursued.take(theirs).scaled(found.calibrator)
+    was, is_now = stopping_outcome(before, target), stopping_outcome(now, threshold)
+    everybody = stopping_outcome(pursued.scaled(found.calibrator), threshold)
     n = round(is_now.stopped * len(now))
     enough = int(np.ceil(target * n - 1e-9))
     return Split(
-        temperature=found.temper.temperature,
+        temperature=found.calibrator.temperature,
         threshold=threshold,
         stopped=is_now.stopped,
         accuracy=is_now.accuracy,
         expected=float(binom.sf(enough - 1, n, everybody.accuracy)),
         length_before=was.length,
         length=is_now.length,
-        error_before=was.expected_error,
-        error=is_now.expected_error,
+        error_before=was.ece,
+        error=is_now.ece,
         **_covered(now, found, threshold),
     )
 
 
-def _covered(pursued: Pursued, found: Calibration, threshold: float) -> dict[str, Any]:
-    stop = pursued.stops([threshold])[:, 0]
-    ends, each = np.where(stop >= 0, stop, pursued.length), np.arange(len(pursued))
+def _covered(pursued: CalibrationRuns, found: CalibrationReport, threshold: float) -> dict[str, Any]:
+    ends, each = pursued.ends(threshold), np.arange(len(pursued))
     steps = np.minimum(np.arange(pursued.confidence.shape[1]), ends[:, None])  # (B, K + 1)
-    own, right = (np.take_along_axis(a, steps, axis=1) for a in (pursued.of_right_class, pursued.right))
-    last = np.exp(pursued.temper.log(pursued.log_posterior[each, ends], pursued.n_answers[each, ends]))
+    own, right = (np.take_along_axis(a, steps, axis=1) for a in (pursued.true_class_posterior, pursued.correct))
+    last = np.exp(pursued.calibrator.log_posterior(pursued.log_posterior[each, ends], pursued.n_answers[each, ends]))
     result: dict[str, Any] = {name: {} for name in ("after", "stop", "anytime", "size", "size_anytime")}
     for rule in found.sets:
         name = f"{rule.coverage:g}"
-        hit = right | (own >= np.array(rule.after[0])[: own.shape[1]] - SLACK)  # as in `SetRule.sets`
+        hit = right | (own >= np.array(rule.after[0])[: own.shape[1]] - SLACK)  # as in `PredictionSets.contains`
         always = (right | (own >= np.array(rule.anytime[0])[steps] - SLACK)).all(axis=1)
         result["after"][name] = hit.mean(axis=0).tolist()
         result["stop"][name] = float(hit[:, -1].mean())
         result["anytime"][name] = float(always.mean())
-        result["size"][name] = float(rule.at_the_stop(last).sum(axis=1).mean())
-        result["size_anytime"][name] = float(rule.sets(last, ends, anytime=True).sum(axis=1).mean())
+        result["size"][name] = float(rule.at_stop(last).sum(axis=1).mean())
+        result["size_anytime"][name] = float(rule.contains(last, ends, anytime=True).sum(axis=1).mean())
     return result
 
 
 def many_splits(
-    pursued: Pursued, target: float, delta: float, n_splits: int, seed: int, *, progress: bool | None = None
+    pursued: CalibrationRuns, target: float, delta: float, n_splits: int, seed: int, *, progress: bool | None = None
 ) -> dict[str, Any]:
     """All splits of a target, as JSON data, and what they come to together."""
     found = []
@@ -140,12 +145,11 @@ def _mean(made: Sequence[Split], kind: str, name: str) -> float:
 
 
 def before_and_after(
-    pursued: Pursued, temper: Temper, target: float, threshold: float
+    pursued: CalibrationRuns, calibrator: TemperatureScaling, target: float, threshold: float
 ) -> tuple[tuple[FloatArray, Any], tuple[FloatArray, Any]]:
     """(confidence, right) of all inputs where they stop: at the target with the model's own posterior; calibrated."""
     found = []
-    for each, limit in ((pursued, target), (pursued.tempered(temper), threshold)):
-        stop = each.stops([limit])[:, 0]
-        at, rows = np.where(stop >= 0, stop, each.length), np.arange(len(each))
-        found.append((each.confidence[rows, at], each.right[rows, at]))
+    for each, limit in ((pursued, target), (pursued.scaled(calibrator), threshold)):
+        at, rows = each.ends(limit), np.arange(len(each))
+        found.append((each.confidence[rows, at], each.correct[rows, at]))
     return found[0], found[1]

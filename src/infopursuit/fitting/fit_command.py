@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from infopursuit.costs import bind as bind_costs
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.evaluate_command import share
 from infopursuit.fitting.facts import ANSWER_ERROR, Facts, read_facts
@@ -23,7 +24,6 @@ from infopursuit.queries.wording import read_wording
 from infopursuit.session import Session
 from infopursuit.stopping import MaxCost, MaxQueries, Rule, stopping_in_words
 from infopursuit.terminal import Terminal, table
-from infopursuit.terms import Terms
 
 SUMMARY = "make a questionnaire from a table: csv or parquet in, model out"
 EXAMPLES = (
@@ -72,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
     if not args.table.is_file():
         raise FileNotFoundError(f"{args.table} is not there; give a .csv, .tsv or .parquet file")
     wording = None if args.wording is None else read_wording(args.wording)
-    given = TermsFile(Terms()) if args.terms is None else read_terms(args.terms)
+    given = TermsFile() if args.terms is None else read_terms(args.terms)
     rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep)
     _introduce(args, rows, terminal)
     settings = {"stopping": _stopping(args), "patience": args.patience, "random_state": args.seed}
-    settings |= {"terms": given.terms or None, "seconds": args.seconds}
+    settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "seconds": args.seconds}
     if rows.facts:
         if args.model == "empirical":
             raise ValueError("--model empirical needs examples; a table of facts is its own model. Add --no-facts")
@@ -85,13 +85,15 @@ def run(args: argparse.Namespace) -> int:
         _tell_facts(args, clf, facts, terminal)
     else:
         asked = None
-        if given.terms or given.groups:  # terms name questions, so these are made before rows are held out
+        if (
+            given.costs or given.constraints or given.groups
+        ):  # terms name questions, so these are made before rows are held out
             asked = with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
-            given.terms.bind(asked)  # what cannot be is told before anything long begins
+            bind_costs(given.costs, given.constraints, asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
         clf = fit_examples(rows, args.queries, args.model, wording, settings, given.groups)
         terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {model_in_words(clf)}.")
-    for sentence in clf.pursuit_.bound.in_words():
+    for sentence in [*clf.pursuit_.bound_costs.describe(), *clf.pursuit_.bound_constraints.describe()]:
         terminal.tell(sentence)
     _first_questions(clf, terminal)
     clf.save(args.out)

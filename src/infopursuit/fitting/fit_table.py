@@ -44,7 +44,8 @@ def fit_table(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
     verbose: bool | None = None,
-    terms: Any = None,
+    costs: Any = None,
+    constraints: Any = None,
     seconds: float | None = None,
 ) -> InformationPursuitClassifier:
     """A classifier that asks about the columns of a table; ``clf.feature_names_in_`` are those that it asks about.
@@ -61,8 +62,8 @@ def fit_table(
     answer_error: facts only: how often an answer is another one than the table states.
     stopping, patience, seed: as for `Pursuit`; None stops when it is 99 % sure or nothing would tell 0.001 nats.
     drop, keep: columns to leave out, and columns not to be left out although they look like names or row numbers.
-    terms: what questions cost, what they require, what is never asked: `Terms`, or a .csv, .yaml or .json file, which
-        may also say what is asked together.
+    costs, constraints: `Costs` and `Constraints`, as for `Pursuit`; or ``costs`` is a .csv, .yaml or .json file of
+        both, which may also say what is asked together.
     seconds: how long choosing a question may take, as for `Pursuit`.
 
     >>> import pandas as pd
@@ -78,8 +79,8 @@ def fit_table(
         logger.info("%s is not asked about: %s", name, why)
     settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose}
     settings["stopping"] = default_stopping() if stopping is None else stopping
-    given = read_terms(terms) if isinstance(terms, (str, Path)) else TermsFile(terms)
-    settings |= {"terms": given.terms, "seconds": seconds}
+    given = read_terms(costs) if isinstance(costs, (str, Path)) else TermsFile(costs, constraints)
+    settings |= {"costs": given.costs, "constraints": given.constraints, "seconds": seconds}
     if labelled.facts:
         stated = read_facts(labelled.X, labelled.y, len(labelled.classes), yes_no=queries == "yes-no")
         return fit_facts(labelled, stated, answer_error, wording, settings, given.groups)

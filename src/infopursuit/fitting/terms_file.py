@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from infopursuit.costs import Constraints, Costs
 from infopursuit.queries.wording import CSV, YAML, compose, entries, read_text, scalar
-from infopursuit.terms import Terms
 
 JSON = (".json",)
 QUERY = ("query", "key", "column", "name")
@@ -21,9 +21,10 @@ YES, NO = ("yes", "true", "x", "1"), ("", "no", "false", "0")
 
 @dataclass(frozen=True)
 class TermsFile:
-    """What a file says: the terms, and which queries are asked together."""
+    """What a file says: costs, constraints, and which queries are asked together."""
 
-    terms: Terms
+    costs: Costs = field(default_factory=Costs)
+    constraints: Constraints = field(default_factory=Constraints)
     groups: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -75,7 +76,7 @@ def _made(rows: Mapping[str, Mapping[str, Any]], file: Path) -> TermsFile:
             requires[key] = needed
         if never:
             forbidden.append(key)
-    return TermsFile(Terms(costs or None, requires, forbidden), groups)
+    return TermsFile(Costs(costs or None), Constraints(requires, forbidden), groups)
 
 
 # ---- cells ----------------------------------------------------------------------------------------------------------
@@ -101,7 +102,7 @@ def _forbidden(value: Any, where: str) -> bool:
 
 
 def _requires(value: Any, where: str) -> list[Any]:
-    """``a = yes & b = round | oval`` as conditions of `Terms`; a list of such texts, or {a: yes}."""
+    """``a = yes & b = round | oval`` as conditions of `Constraints`; a list of such texts, or {a: yes}."""
     if value is None:
         return []
     if isinstance(value, Mapping):

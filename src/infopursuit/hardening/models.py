@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from infopursuit import queries as asked
-from infopursuit.answerers.reliability import Reliability
+from infopursuit.calibration import TemperatureScaling
+from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models import MLPArchitecture, empirical, latent_classes, naive_bayes
@@ -22,13 +23,12 @@ from infopursuit.models.architectures import ConvArchitecture
 from infopursuit.models.autoencoder import VAE, aggregate, soften
 from infopursuit.models.empirical import Blur, Flip
 from infopursuit.models.table import TableModel
+from infopursuit.noise import AnswerNoise
+from infopursuit.novelty import NoveltyReference
 from infopursuit.posteriors import SMC, Langevin
 from infopursuit.queries.wording import Wording, reword
 from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
 from infopursuit.storage import save
-from infopursuit.temper import Temper
-from infopursuit.terms import Terms
-from infopursuit.trust.reference import from_model
 
 NAMES = [f"mark {i}" for i in range(6)]
 
@@ -86,11 +86,11 @@ def _texts(n: int = 40) -> tuple[Any, Any]:
 
 
 def _concepts() -> Small:
-    """Everything that a pursuit can have: words, reliability, terms, checks, a temper, a reference."""
+    """Everything that a pursuit can have: words, noise, costs, constraints, calibrator, novelty."""
     chance = np.random.default_rng(4)
     queries = reword(asked.concepts(NAMES), {"mark 1": Wording("Hat es Fell?", {"no": "nein", "yes": "ja"})})
     model = TableModel([0.5, 0.3, 0.2], [[0.5, 0.5]] * 3, chance.uniform(0.05, 0.95, (3, 2, 6)))
-    terms = Terms({"mark 0": 2, "mark 3": 0.5}, {"mark 2": ("mark 0", "yes"), "mark 4": "mark 3"}, ["mark 5"])
+    constraints = Constraints({"mark 2": ("mark 0", "yes"), "mark 4": "mark 3"}, ["mark 5"])
     pursuit = Pursuit(
         model,
         queries,
@@ -98,15 +98,18 @@ def _concepts() -> Small:
         patience=1,
         seed=5,
         classes=["a", "b", "ß"],
-        reliability=Reliability(0.9, {"mark 3": [[0.8, 0.2], [0.1, 0.9]]}),
-        terms=terms,
-        checks=1,
+        noise=AnswerNoise(0.9, {"mark 3": [[0.8, 0.2], [0.1, 0.9]]}),
+        costs=Costs({"mark 0": 2, "mark 3": 0.5}),
+        constraints=constraints,
+        n_novelty_queries=1,
         n_states=4,
         n_screened=3,
         budget=2**20,
     )
-    pursuit = pursuit.with_temper(Temper(1.5))
-    return Small(pursuit.with_reference(from_model(pursuit, 40, progress=False)), _marks(12)[0])
+    pursuit = pursuit.with_calibrator(TemperatureScaling(1.5))
+    return Small(
+        pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 40, progress=False)), _marks(12)[0]
+    )
 
 
 def _columns() -> Small:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.answerers.hearing import heard
 from infopursuit.engine import Pursuit, State
 from infopursuit.explanation import CHECK, REASONS, Explanation, percent
 from infopursuit.foresight import entropy, foresee
 from infopursuit.information.prices import Prices
+from infopursuit.noise import read_answer
 from infopursuit.posteriors import ExactPosterior
 from infopursuit.queries.panels import Panels
 from infopursuit.queries.patches import Patches
@@ -53,7 +53,7 @@ def read_history(offer: Offer, items: Sequence[tuple[str, str | dict[str, float]
                 remedy="answer with one of the choices, or null for not known",
             )
         try:
-            history.append((index, heard(queries, index, choice)))
+            history.append((index, read_answer(queries, index, choice)))
         except ValueError:
             choices = queries.choices(index)
             some = ", ".join(repr(c) for c in choices[:LISTED]) + (", ..." if len(choices) > LISTED else "")
@@ -133,7 +133,7 @@ def question(pursuit: Pursuit, index: int) -> dict[str, Any]:
         "n_choices": len(query.choices),
         "patch": None,
         "things": None,
-        "cost": None if pursuit.costs is None else float(pursuit.costs[index]),
+        "cost": None if pursuit.query_costs is None else float(pursuit.query_costs[index]),
     }
     if isinstance(pursuit.queries, Panels) and pursuit.queries.things(index):
         told = pursuit.queries.things(index)
@@ -153,7 +153,7 @@ def question(pursuit: Pursuit, index: int) -> dict[str, Any]:
 
 
 def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str, Any]]:
-    keys = np.nan_to_num(Prices.of(pursuit.bound.costs).scores(gains), nan=-1.0)
+    keys = np.nan_to_num(Prices.of(pursuit.bound_costs.of_query).scores(gains), nan=-1.0)
     keys[best] = np.inf  # first also among those that are as good within rounding
     order = [q for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
     names, sentences = pursuit.queries.names, pursuit.queries.sentences
@@ -162,7 +162,7 @@ def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str,
 
 def _warning(offer: Offer, history: History) -> str | None:
     """What is to be said about answers that are unlike those of training."""
-    return None if offer.pursuit.reference is None else explanation_of(offer, history).warning or None
+    return None if offer.pursuit.novelty_reference is None else explanation_of(offer, history).warning or None
 
 
 def _why(offer: Offer, state: State, query: int, gain: float, gains: Any) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def _why(offer: Offer, state: State, query: int, gain: float, gains: Any) -> dic
     return {
         "gain": _amount(gain),
         "sentence": f"It is expected to settle {told:.2f} of the {open_bits:.2f} bits that are still open{share}, "
-        f"more than any other question{'' if offer.pursuit.costs is None else ' for what it costs'}.",
+        f"more than any other question{'' if offer.pursuit.query_costs is None else ' for what it costs'}.",
         "answers": _weigh(offer, state, query),
     }
 

@@ -20,6 +20,7 @@ import safetensors.numpy
 from sklearn.datasets import load_digits
 
 from infopursuit import datasets, queries
+from infopursuit.calibration import BIN_EDGES, CalibrationRuns, TemperatureScaling
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes import huffpost
@@ -31,9 +32,6 @@ from infopursuit.models.learning import naive_bayes
 from infopursuit.models.sample import Sample
 from infopursuit.plots import calibration, save
 from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.temper import Temper
-from infopursuit.trust.pursued import Pursued
-from infopursuit.trust.reliability import EDGES
 from infopursuit.types import IntArray
 
 DELTA = 0.05
@@ -83,7 +81,7 @@ def trust(name: str, experiment: Experiment) -> dict[str, Any]:
     about = TRUST_SETS[name]
     pursued = _pursued(about, experiment)
     say = experiment.say
-    final = float(pursued.right[:, -1].mean())
+    final = float(pursued.correct[:, -1].mean())
     asked = about.every * float(pursued.length.mean())
     say(f"{len(pursued)} test inputs, {100 * final:.2f} % right after {asked:.1f} questions")
     measured = [_splits(experiment, pursued, about.target, N_SPLITS)]
@@ -105,7 +103,7 @@ def trust(name: str, experiment: Experiment) -> dict[str, Any]:
     )
 
 
-def _splits(experiment: Experiment, pursued: Pursued, target: float, n: int) -> dict[str, Any]:
+def _splits(experiment: Experiment, pursued: CalibrationRuns, target: float, n: int) -> dict[str, Any]:
     found = experiment.part(
         f"{n} splits at {target:g}",
         [target, DELTA, n, _checksum(pursued)],
@@ -121,7 +119,7 @@ def _splits(experiment: Experiment, pursued: Pursued, target: float, n: int) -> 
     return dict(found)
 
 
-def _highest(experiment: Experiment, pursued: Pursued, target: float) -> float:
+def _highest(experiment: Experiment, pursued: CalibrationRuns, target: float) -> float:
     """The highest target, in whole per cents, that a few splits can all guarantee with enough inputs stopped: above the
     one that is asked for where that can be kept, else below it."""
 
@@ -175,14 +173,16 @@ def _set_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(experiment: Experiment, pursued: Pursued, about: TrustSet, target: float) -> list[dict[str, str]]:
+def _draw(experiment: Experiment, pursued: CalibrationRuns, about: TrustSet, target: float) -> list[dict[str, str]]:
     """The reliability of the first split at a target."""
     first = one_split(pursued, target, DELTA, experiment.seed)
     if first is None:
         return []
     theirs = pursued.take(halves(len(pursued), experiment.seed)[1])
-    before, after = before_and_after(theirs, Temper(first.temperature), target, first.threshold)
-    axes = calibration(*after, before=before, bins=EDGES, title=f"{about.name}, target {100 * target:g} %, one split")
+    before, after = before_and_after(theirs, TemperatureScaling(first.temperature), target, first.threshold)
+    axes = calibration(
+        *after, before=before, bins=BIN_EDGES, title=f"{about.name}, target {100 * target:g} %, one split"
+    )
     file = experiment.folder / f"trust-{about.name}.png"
     save(axes, file)
     return [{"file": file.name, "about": f"reliability on {about.name} before and after calibration"}]
@@ -191,7 +191,7 @@ def _draw(experiment: Experiment, pursued: Pursued, about: TrustSet, target: flo
 # ---- the strict run -------------------------------------------------------------------------------------------------
 
 
-def _pursued(about: TrustSet, experiment: Experiment) -> Pursued:
+def _pursued(about: TrustSet, experiment: Experiment) -> CalibrationRuns:
     """All test inputs, in parts that are kept; arrays lie beside the parts, named by their checksum."""
     task = _Task(about, experiment)
     arrays: list[dict[str, Any]] = []
@@ -212,8 +212,8 @@ def _pursued(about: TrustSet, experiment: Experiment) -> Pursued:
         np.concatenate([each[key] for each in arrays]) for key in ("log_posterior", "length", "labels")
     )
     log_posterior, length = log_posterior[:, :: about.every].astype(np.float64), -(-length // about.every)
-    silent = np.arange(log_posterior.shape[1]) > length[:, None]
-    return Pursued(log_posterior, silent, length, labels, about.epsilon)
+    unanswered = np.arange(log_posterior.shape[1]) > length[:, None]
+    return CalibrationRuns(log_posterior, unanswered, length, labels, about.epsilon)
 
 
 def _run(task: _Task, fold: int, start: int, stop: int) -> dict[str, Any]:
@@ -299,6 +299,6 @@ def _folds(experiment: Experiment) -> list[Any]:
     return list(datasets.folds(datasets.load("huffpost"), n=huffpost.Settings().n_folds, seed=experiment.seed))
 
 
-def _checksum(pursued: Pursued) -> str:
+def _checksum(pursued: CalibrationRuns) -> str:
     """Of what the splits are made of."""
     return hashlib.sha256(pursued.log_posterior.tobytes()).hexdigest()

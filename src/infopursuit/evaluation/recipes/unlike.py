@@ -19,11 +19,11 @@ from infopursuit.engine import Pursuit
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask, weights_file
 from infopursuit.evaluation.table import accuracy_interval, counted
+from infopursuit.models.sampling import sample_values
+from infopursuit.novelty import INPUTS, MODEL, NoveltyReference
 from infopursuit.plots import save
 from infopursuit.plots.flagged import flagged_shares
 from infopursuit.trace import Trace
-from infopursuit.trust.drawing import draw_values
-from infopursuit.trust.reference import INPUTS, MODEL, Reference
 from infopursuit.types import FloatArray
 
 CHECKS = 24
@@ -48,7 +48,7 @@ def unlike(experiment: Experiment) -> dict[str, Any]:
     found: dict[str, Any] = {}
     curves: dict[str, dict[str, list[float]]] = {}
     for name, make in _models().items():
-        pursuit = cache(partial(_with_checks, make))  # made when a part needs it, and once
+        pursuit = cache(partial(_with_novelty_queries, make))  # made when a part needs it, and once
         usual = task.values[task.held_out[:N_REFERENCE]]
         runs = {"usual": partial(_run, pursuit, usual, experiment), "drawn": partial(_drawn, pursuit, experiment)}
         runs |= {kind: partial(_run, pursuit, values, experiment) for kind, values in kinds.items()}
@@ -78,8 +78,8 @@ def unlike(experiment: Experiment) -> dict[str, Any]:
     )
 
 
-def _with_checks(make: Callable[[], Pursuit]) -> Pursuit:
-    return make().with_checks(CHECKS)
+def _with_novelty_queries(make: Callable[[], Pursuit]) -> Pursuit:
+    return make().with_novelty_queries(CHECKS)
 
 
 def _models() -> dict[str, Callable[[], Pursuit]]:
@@ -105,7 +105,7 @@ def _kinds(task: ImageTask, n: int) -> dict[str, Any]:
 
 
 def _drawn(pursuit: Callable[[], Pursuit], experiment: Experiment) -> dict[str, Any]:
-    return _run(pursuit, draw_values(pursuit().model, N_REFERENCE, experiment.seed), experiment)
+    return _run(pursuit, sample_values(pursuit().model, N_REFERENCE, experiment.seed), experiment)
 
 
 def _run(pursuit: Callable[[], Pursuit], values: Any, experiment: Experiment) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _judge(usual: dict[str, Any], tested: dict[str, Any]) -> dict[str, Any]:
     """The share with a p-value up to alpha after each number of checks, and the area under the curve after the most."""
     shares = []
     for ours, theirs in zip(usual["surprises"], tested["surprises"], strict=True):
-        p = Reference(np.sort(ours), INPUTS).p_values(theirs)
+        p = NoveltyReference(np.sort(ours), INPUTS).pvalues(theirs)
         shares.append(float((p <= ALPHA).mean()))
     return {"shares": shares, "area": area(np.array(usual["surprises"][-1]), np.array(tested["surprises"][-1]))}
 

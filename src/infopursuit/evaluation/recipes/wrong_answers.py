@@ -1,7 +1,7 @@
 """What wrong answers cost: one answer in ten is turned round, and the engine knows it or does not.
 
 Three tables: the animals that come along, Zoo, and the diseases. *As they are*: the engine takes every answer as it
-is. *Weighed*: it knows how often answers are wrong (`Reliability`). Both are compared at the same mean number of
+is. *Weighed*: it knows how often answers are wrong (`AnswerNoise`). Both are compared at the same mean number of
 questions, twice: at that after which the first is sure by itself, and at that after which the second is.
 """
 
@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.answerers import Mistaken, Reliability
 from infopursuit.datasets import folds, load
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import stops_at
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.table import accuracy_interval
+from infopursuit.noise import AnswerNoise, NoisyAnnotator
 from infopursuit.shipped.animals import load_animals, read_animals
 from infopursuit.shipped.catalog import FOLDER
 from infopursuit.stopping import Confidence, MaxQueries
@@ -48,7 +48,7 @@ class Table:
 class Errors:
     """How errors come about. again: how many times the engine that knows of errors may ask a query.
 
-    fresh: asked again, an answerer may answer otherwise; else an error stays, and asking again would tell nothing.
+    fresh: asked again, an annotator may answer otherwise; else an error stays, and asking again would tell nothing.
     """
 
     name: str
@@ -89,11 +89,11 @@ def _one(table: Table, errors: Errors, experiment: Experiment) -> dict[str, Any]
             pursuit.queries,
             stopping=strict,
             classes=pursuit.classes,
-            reliability=Reliability(1 - ERRORS, again=errors.again),
+            noise=AnswerNoise(1 - ERRORS, max_repeats=errors.again),
         )
-        somebody = Mistaken(pursuit.queries, Reliability(1 - ERRORS), experiment.seed + n, errors.fresh)
-        for name, engine, answerer in zip(ASKED, (plain, plain, weighing), (None, somebody, somebody), strict=True):
-            trace = engine.run_values(values, answerer=answerer, progress=experiment.progress)
+        somebody = NoisyAnnotator(pursuit.queries, AnswerNoise(1 - ERRORS), experiment.seed + n, errors.fresh)
+        for name, engine, annotator in zip(ASKED, (plain, plain, weighing), (None, somebody, somebody), strict=True):
+            trace = engine.run_values(values, annotator=annotator, progress=experiment.progress)
             each = np.stack([stops_at(trace, epsilon) for epsilon in EPSILONS], axis=1)  # (B, epsilons)
             guess = trace.posteriors[np.arange(len(trace))[:, None], each].argmax(axis=2)
             stops[name].append(each)

@@ -8,7 +8,7 @@ import pytest
 import infopursuit as ip
 from infopursuit.cli import main
 from infopursuit.explanation import CHECK
-from infopursuit.trust.reference import from_model
+from infopursuit.novelty import NoveltyReference
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +17,8 @@ def pursuit():
     rare = 0.002
     model = ip.models.TableModel([0.5, 0.5], None, [[0.999, rare, rare, rare, rare], [0.001, rare, rare, rare, rare]])
     names = ip.queries.concepts(["wings", "wheels", "engine", "roots", "keys"])
-    made = ip.Pursuit(model, names, stopping=ip.Confidence(0.01), classes=["bird", "fish"], checks=2)
-    return made.with_reference(from_model(made, 499))
+    made = ip.Pursuit(model, names, stopping=ip.Confidence(0.01), classes=["bird", "fish"], n_novelty_queries=2)
+    return made.with_novelty_reference(NoveltyReference.from_model(made, 499))
 
 
 def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, capsys, monkeypatch):
@@ -59,8 +59,8 @@ def test_a_picture_says_so_in_its_headline():
     from infopursuit.plots import image_trace
 
     model = ip.models.TableModel([0.5, 0.5], None, [[0.99] * 2 + [0.01] * 14, [0.01] * 16])
-    made = ip.Pursuit(model, ip.queries.patches((4, 4), size=2), stopping=ip.Confidence(0.05), checks=3)
-    made = made.with_reference(from_model(made, 99))
+    made = ip.Pursuit(model, ip.queries.patches((4, 4), size=2), stopping=ip.Confidence(0.05), n_novelty_queries=3)
+    made = made.with_novelty_reference(NoveltyReference.from_model(made, 99))
     image = np.ones((4, 4))
     figure = image_trace(image, made.run([image])[0])
     assert any("unlike training, p = 0.01" in text.get_text() for text in figure.texts)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 import infopursuit as ip
 from infopursuit.explanation import Explanation
 from infopursuit.jobs import explain
-from infopursuit.trust.abstaining import doubtful
+from infopursuit.novelty import abstention_mask
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,9 @@ def digits():
 def clf(digits):
     X, y = digits
     patches = ip.queries.patches((8, 8), size=2, threshold=8)
-    made = ip.InformationPursuitClassifier(patches, ip.models.latent_classes(4), checks=8, stopping=ip.Confidence(0.05))
+    made = ip.InformationPursuitClassifier(
+        patches, ip.models.latent_classes(4), n_novelty_queries=8, stopping=ip.Confidence(0.05)
+    )
     return made.fit(X[:900], y[:900]).know(X[900:1200])
 
 
@@ -42,8 +44,8 @@ def test_inputs_like_the_reference_are_left_alone_and_noise_is_not(clf, digits, 
 
 
 def test_checks_tell_more_than_the_pursuit_alone(clf, digits, noise):
-    plain = clf.pursuit_.with_checks(0)
-    assert plain.reference is None  # it was that of the pursuit with checks
+    plain = clf.pursuit_.with_novelty_queries(0)
+    assert plain.novelty_reference is None  # it was that of the pursuit with checks
     alone = ip.InformationPursuitClassifier(clf.queries_, clf.model_, stopping=ip.Confidence(0.05))
     alone.fit(*(a[:900] for a in digits)).know(digits[0][900:1200])
     assert (alone.unlike(noise) <= 0.05).mean() < (clf.unlike(noise) <= 0.05).mean() - 0.1
@@ -70,29 +72,31 @@ def test_predict_abstains_where_it_is_told_to(clf, digits, noise):
 
 
 def test_budgets_alone_ask_for_no_confidence(clf, digits):
-    trace = clf.pursuit_.with_checks(0).with_stopping(ip.MaxQueries(1)).run(digits[0][1200:1230])
+    trace = clf.pursuit_.with_novelty_queries(0).with_stopping(ip.MaxQueries(1)).run(digits[0][1200:1230])
     assert trace.p_values is None  # another rule, another reference
-    assert not doubtful(trace, ip.MaxQueries(1), 0.05).any()
-    assert doubtful(trace, ip.Confidence(0.01) | ip.MaxQueries(1), 0.05).all()
+    assert not abstention_mask(trace, ip.MaxQueries(1), 0.05).any()
+    assert abstention_mask(trace, ip.Confidence(0.01) | ip.MaxQueries(1), 0.05).all()
 
 
 def test_without_a_reference_the_model_itself_is_drawn_from(digits):
     X, y = digits
     patches = ip.queries.patches((8, 8), size=2, threshold=8)
-    clf = ip.InformationPursuitClassifier(patches, ip.models.naive_bayes(), checks=4).fit(X[:900], y[:900])
+    clf = ip.InformationPursuitClassifier(patches, ip.models.naive_bayes(), n_novelty_queries=4).fit(X[:900], y[:900])
     assert clf.explain(X[:2]).p_values is None
     p = clf.unlike(X[900:1000])
-    assert clf.pursuit_.reference.source == "model"
-    assert len(clf.pursuit_.reference) == 1000
+    assert clf.pursuit_.novelty_reference.source == "model"
+    assert len(clf.pursuit_.novelty_reference) == 1000
     assert ((p > 0) & (p <= 1)).all()
-    with pytest.raises(ValueError, match="checks='many'"):
-        ip.InformationPursuitClassifier(patches, ip.models.naive_bayes(), checks="many").fit(X[:900], y[:900])
+    with pytest.raises(ValueError, match="n_novelty_queries='many'"):
+        ip.InformationPursuitClassifier(patches, ip.models.naive_bayes(), n_novelty_queries="many").fit(
+            X[:900], y[:900]
+        )
 
 
 def test_saved_and_loaded(clf, digits, tmp_path):
     clf.save(tmp_path)
     again = ip.load(tmp_path)
-    assert again.checks == 8
+    assert again.n_novelty_queries == 8
     X = digits[0][1200:1240]
     np.testing.assert_array_equal(again.unlike(X), clf.unlike(X))
     manifest = json.loads((tmp_path / "manifest.json").read_text())

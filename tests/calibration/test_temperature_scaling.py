@@ -8,43 +8,43 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import infopursuit as ip
-from infopursuit.temper import COLDEST, HOTTEST, Temper
+from infopursuit.calibration import MAX_TEMPERATURE, MIN_TEMPERATURE, TemperatureScaling
 from worlds import world_of
 
-HOT = Temper(2.5)
+HOT = TemperatureScaling(2.5)
 
 
 def test_a_posterior_at_a_temperature_by_hand():
     p = np.array([0.64, 0.32, 0.04])
     expected = np.sqrt(p) / np.sqrt(p).sum()
-    np.testing.assert_allclose(np.exp(Temper(2.0).log(np.log(p), 1)), expected, atol=1e-15)
-    np.testing.assert_array_equal(Temper(2.0).log(np.log(p), 0), np.log(p))
+    np.testing.assert_allclose(np.exp(TemperatureScaling(2.0).log_posterior(np.log(p), 1)), expected, atol=1e-15)
+    np.testing.assert_array_equal(TemperatureScaling(2.0).log_posterior(np.log(p), 0), np.log(p))
 
 
-@given(st.lists(st.floats(-700, 0), min_size=2, max_size=6), st.floats(COLDEST, HOTTEST))
+@given(st.lists(st.floats(-700, 0), min_size=2, max_size=6), st.floats(MIN_TEMPERATURE, MAX_TEMPERATURE))
 def test_the_leader_stays_and_the_sum_is_one(logs, temperature):
     log_p = np.array(logs) - np.logaddexp.reduce(logs)
-    q = np.exp(Temper(temperature).log(log_p, 3))
+    q = np.exp(TemperatureScaling(temperature).log_posterior(log_p, 3))
     assert q.sum() == pytest.approx(1)
     assert q[log_p.argmax()] == q.max()
 
 
 def test_the_impossible_stays_so():
-    found = Temper(3.0).log([[np.nan, np.nan], [0.0, -np.inf]], [1, 1])
+    found = TemperatureScaling(3.0).log_posterior([[np.nan, np.nan], [0.0, -np.inf]], [1, 1])
     assert np.isnan(found[0]).all()
     np.testing.assert_array_equal(np.exp(found[1]), [1, 0])
 
 
 def test_the_standard_error_is_that_of_small_changes():
     p, step = np.array([0.7, 0.2, 0.1]), 1e-6
-    q = np.exp(HOT.log(np.log(p), 2))
-    found = HOT.errors(np.full(3, step), p, q, 2)
+    q = np.exp(HOT.log_posterior(np.log(p), 2))
+    found = HOT.standard_error(np.full(3, step), p, q, 2)
     for c in range(3):
         moved = p * (1 - p[c] - step) / (1 - p[c])  # the others in proportion
         moved[c] = p[c] + step
-        assert np.exp(HOT.log(np.log(moved), 2))[c] - q[c] == pytest.approx(found[c], rel=1e-4)
-    np.testing.assert_array_equal(HOT.errors(np.full(3, step), p, p, 0), np.full(3, step))
-    assert HOT.errors(np.zeros(2), [1.0, 0.0], [1.0, 0.0], 1).tolist() == [0, 0]
+        assert np.exp(HOT.log_posterior(np.log(moved), 2))[c] - q[c] == pytest.approx(found[c], rel=1e-4)
+    np.testing.assert_array_equal(HOT.standard_error(np.full(3, step), p, p, 0), np.full(3, step))
+    assert HOT.standard_error(np.zeros(2), [1.0, 0.0], [1.0, 0.0], 1).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("true", [0.6, 1.0, 2.5])
@@ -54,30 +54,30 @@ def test_the_temperature_that_made_posteriors_too_sure_is_found(true):
     labels = (rng.random((len(p), 1)) > p.cumsum(axis=1)).sum(axis=1)
     boast = true * np.log(p)
     boast -= np.logaddexp.reduce(boast, axis=1, keepdims=True)
-    assert Temper.fit(boast, labels).temperature == pytest.approx(true, rel=0.05)
+    assert TemperatureScaling.fit(boast, labels).temperature == pytest.approx(true, rel=0.05)
 
 
 def test_fitting_where_nothing_is_said_stays_within_bounds():
     sure = np.log([[1 - 1e-9, 1e-9]] * 30)
-    assert COLDEST <= Temper.fit(sure, np.zeros(30)).temperature < 1.001
-    assert 1 < Temper.fit(sure, np.ones(30)).temperature <= HOTTEST
+    assert MIN_TEMPERATURE <= TemperatureScaling.fit(sure, np.zeros(30)).temperature < 1.001
+    assert 1 < TemperatureScaling.fit(sure, np.ones(30)).temperature <= MAX_TEMPERATURE
     with pytest.raises(ValueError, match=r"shapes \(30, 2\) and \(3,\)"):
-        Temper.fit(sure, np.zeros(3))
+        TemperatureScaling.fit(sure, np.zeros(3))
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf, True, "1", None, 1e9])
 def test_a_temperature_that_is_none_is_refused(value):
     with pytest.raises(ValueError, match="temperature"):
-        Temper(value)
+        TemperatureScaling(value)
     with pytest.raises(ValueError, match="temperature"):
-        Temper.from_spec({"temperature": value})
+        TemperatureScaling.from_spec({"temperature": value})
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "patches", "mixed"])
 def test_batch_session_and_belief_agree_and_questions_do_not_change(kind):
     world, rng = world_of(3, kind=kind)
     plain = world.pursuit((("confidence", 1e-6, None), ("max_queries", 4)))
-    hot = plain.with_temper(HOT)
+    hot = plain.with_calibrator(HOT)
     values = world.inputs(rng, 12, unknown=0.2)
     before, after = plain.run_values(values), hot.run_values(values)
     for i in range(len(values)):
@@ -90,13 +90,13 @@ def test_batch_session_and_belief_agree_and_questions_do_not_change(kind):
             answered = sum(answer is not None for _, answer in history)
             own = plain.believe(history)
             with np.errstate(divide="ignore"):
-                expected = np.exp(HOT.log(np.log(own), answered))
+                expected = np.exp(HOT.log_posterior(np.log(own), answered))
             np.testing.assert_allclose(after.posterior[i], expected, atol=1e-12)
 
 
 def test_a_skipped_question_changes_nothing_to_the_last_bit():
     world, _ = world_of(0, kind="yes_no", zeros=False)
-    session = world.pursuit().with_temper(HOT).session()
+    session = world.pursuit().with_calibrator(HOT).session()
     before = session.posterior
     np.testing.assert_array_equal(session.skip().posterior, before)
     session.answer(0)
@@ -108,7 +108,7 @@ def test_rules_look_at_what_is_believed():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9] * 6, [0.1] * 6])
     pursuit = ip.Pursuit(model, ip.queries.concepts(list("abcdef")), stopping=ip.Confidence(0.05))
     assert pursuit.run([[1] * 6]).length.tolist() == [2]
-    assert pursuit.with_temper(Temper(2.0)).run([[1] * 6]).length.tolist() == [3]
-    assert pursuit.with_temper(Temper(2.0)).with_temper(None).run([[1] * 6]).length.tolist() == [2]
-    with pytest.raises(TypeError, match="temper is 2"):
-        pursuit.with_temper(2)
+    assert pursuit.with_calibrator(TemperatureScaling(2.0)).run([[1] * 6]).length.tolist() == [3]
+    assert pursuit.with_calibrator(TemperatureScaling(2.0)).with_calibrator(None).run([[1] * 6]).length.tolist() == [2]
+    with pytest.raises(TypeError, match="calibrator is 2"):
+        pursuit.with_calibrator(2)

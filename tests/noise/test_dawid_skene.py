@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from infopursuit.answerers.learning import PREVALENCE, learn_confusions
+from infopursuit.annotators import PREVALENCE, dawid_skene
 
 GOOD = np.array([[0.95, 0.05], [0.1, 0.9]])
 FAIR = np.array([[0.8, 0.2], [0.3, 0.7]])
@@ -15,7 +15,7 @@ YEA = np.array([[0.5, 0.5], [0.02, 0.98]])  # says yes too often
 
 
 def simulate(tables, *, n_items, prevalences, answered=1.0, seed=0):
-    """Every answerer about every item and query, with a share of the answers; returns records and the true answers."""
+    """Every annotator about every item and query, with a share of the answers; returns records and the true answers."""
     rng = np.random.default_rng(seed)
     rows, truth = [], {}
     for q, prevalence in enumerate(prevalences):
@@ -25,7 +25,7 @@ def simulate(tables, *, n_items, prevalences, answered=1.0, seed=0):
             for name, table in tables.items():
                 if rng.random() < answered:
                     rows.append((item, f"q{q}", name, int(rng.choice(len(prevalence), p=table[true]))))
-    return pd.DataFrame(rows, columns=["item", "query", "answerer", "answer"]), truth
+    return pd.DataFrame(rows, columns=["item", "query", "annotator", "answer"]), truth
 
 
 def prior_table(k, right=0.8):
@@ -39,9 +39,9 @@ def test_known_tables_are_recovered():
     """1,200 items: the standard error of an entry is about 0.01 to 0.02; asked for is 0.05."""
     tables = {"Ann": GOOD, "Bob": FAIR, "Cem": YEA, "Dee": GOOD[::-1, ::-1]}
     records, truth = simulate(tables, n_items=400, prevalences=[(0.3, 0.7), (0.6, 0.4), (0.5, 0.5)])
-    found = learn_confusions(records, 2)
+    found = dawid_skene(records, 2)
     for name, table in tables.items():
-        np.testing.assert_allclose(found.tables[name], table, atol=0.05, err_msg=name)
+        np.testing.assert_allclose(found.confusion_matrices[name], table, atol=0.05, err_msg=name)
     np.testing.assert_allclose(found.prevalence["q0"], (0.3, 0.7), atol=0.06)
     np.testing.assert_allclose(found.prevalence["q1"], (0.6, 0.4), atol=0.06)
     assert found.converged
@@ -49,17 +49,17 @@ def test_known_tables_are_recovered():
     votes = records.groupby(["item", "query"])["answer"].mean()
     by_vote = np.mean([(votes[task] > 0.5) == true for task, true in truth.items()])
     by_model = np.mean([guessed[task] == true for task, true in truth.items()])
-    assert by_model > by_vote + 0.005  # or weighing the answerers would be for nothing
+    assert by_model > by_vote + 0.005  # or weighing the annotators would be for nothing
 
 
 def test_three_choices_and_gaps():
     rng = np.random.default_rng(1)
     tables = {f"a{i}": 0.6 * np.eye(3) + 0.4 * rng.dirichlet(np.ones(3), size=3) for i in range(5)}
     records, _ = simulate(tables, n_items=900, prevalences=[(0.5, 0.3, 0.2)], answered=0.7, seed=2)
-    found = learn_confusions(records, 3)
+    found = dawid_skene(records, 3)
     for name, table in tables.items():
-        np.testing.assert_allclose(found.tables[name], table, atol=0.1, err_msg=name)
-        assert found.n_answers[name] == (records["answerer"] == name).sum()
+        np.testing.assert_allclose(found.confusion_matrices[name], table, atol=0.1, err_msg=name)
+        assert found.n_answers[name] == (records["annotator"] == name).sum()
 
 
 def test_a_table_for_each_query():
@@ -70,37 +70,37 @@ def test_a_table_for_each_query():
         for item in range(500):
             true = rng.integers(2)
             rows += [(item, query, f"a{a}", int(rng.choice(2, p=table[true]))) for a in range(5)]
-    found = learn_confusions(pd.DataFrame(rows, columns=["item", "query", "answerer", "answer"]), 2, by="query")
-    assert list(found.tables) == ["easy", "hard"]
-    np.testing.assert_allclose(found.tables["easy"], GOOD, atol=0.05)
-    np.testing.assert_allclose(found.tables["hard"], FAIR, atol=0.06)
+    found = dawid_skene(pd.DataFrame(rows, columns=["item", "query", "annotator", "answer"]), 2, by="query")
+    assert list(found.confusion_matrices) == ["easy", "hard"]
+    np.testing.assert_allclose(found.confusion_matrices["easy"], GOOD, atol=0.05)
+    np.testing.assert_allclose(found.confusion_matrices["hard"], FAIR, atol=0.06)
 
 
 def test_with_true_answers_it_is_counting():
     records, truth = simulate({"Ann": FAIR, "Bob": YEA}, n_items=60, prevalences=[(0.4, 0.6)])
-    found = learn_confusions(records, 2, truth=truth, right=0.9, weight=10)
+    found = dawid_skene(records, 2, truth=truth, prior_accuracy=0.9, prior_weight=10)
     aligned = [truth[item, query] for item, query in zip(records["item"], records["query"], strict=True)]
-    again = learn_confusions(records, 2, truth=aligned, right=0.9, weight=10)
+    again = dawid_skene(records, 2, truth=aligned, prior_accuracy=0.9, prior_weight=10)
     for name in ("Ann", "Bob"):
-        mine = records[records["answerer"] == name]
+        mine = records[records["annotator"] == name]
         counts = 10 * prior_table(2, 0.9)
         for item, query, said in zip(mine["item"], mine["query"], mine["answer"], strict=True):
             counts[truth[item, query], said] += 1
-        np.testing.assert_allclose(found.tables[name], counts / counts.sum(axis=1, keepdims=True))
-        np.testing.assert_array_equal(again.tables[name], found.tables[name])
+        np.testing.assert_allclose(found.confusion_matrices[name], counts / counts.sum(axis=1, keepdims=True))
+        np.testing.assert_array_equal(again.confusion_matrices[name], found.confusion_matrices[name])
     np.testing.assert_array_equal(found.truth, np.eye(2)[[truth[task] for task in found.tasks]])
 
 
 def test_some_true_answers_help():
-    """Three answerers who guess, one who knows: only gold says who that is."""
+    """Three annotators who guess, one who knows: only gold says who that is."""
     rng = np.random.default_rng(4)
     tables = {"knows": GOOD, **{f"g{i}": np.full((2, 2), 0.5) for i in range(3)}}
     records, truth = simulate(tables, n_items=200, prevalences=[(0.5, 0.5)], seed=5)
     gold = {task: truth[task] for task in list(truth) if rng.random() < 0.3}
-    with_gold = learn_confusions(records, 2, truth=gold)
-    np.testing.assert_allclose(with_gold.tables["knows"], GOOD, atol=0.1)
+    with_gold = dawid_skene(records, 2, truth=gold)
+    np.testing.assert_allclose(with_gold.confusion_matrices["knows"], GOOD, atol=0.1)
     for i in range(3):
-        np.testing.assert_allclose(with_gold.tables[f"g{i}"], 0.5, atol=0.12)
+        np.testing.assert_allclose(with_gold.confusion_matrices[f"g{i}"], 0.5, atol=0.12)
 
 
 # ---- controls -------------------------------------------------------------------------------------------------------
@@ -111,13 +111,13 @@ def test_one_answerer_alone_tells_nothing_about_itself(share):
     """One answer for each item: wrong answers and rare truths look the same, so the table stays the prior's."""
     n = 500
     said = (np.arange(n) < share * n).astype(int)
-    found = learn_confusions((np.arange(n), ["q"] * n, ["only"] * n, said), 2)
-    np.testing.assert_allclose(found.tables["only"], prior_table(2), atol=0.02)
+    found = dawid_skene((np.arange(n), ["q"] * n, ["only"] * n, said), 2)
+    np.testing.assert_allclose(found.confusion_matrices["only"], prior_table(2), atol=0.02)
 
 
 def test_few_answers_give_no_certainty():
-    found = learn_confusions({"item": [0, 0], "query": [0, 0], "answerer": ["a", "b"], "answer": [1, 1]}, 2)
-    for table in found.tables.values():
+    found = dawid_skene({"item": [0, 0], "query": [0, 0], "annotator": ["a", "b"], "answer": [1, 1]}, 2)
+    for table in found.confusion_matrices.values():
         assert (table > 0.1).all()
         assert (table < 0.9).all()
     assert 0.8 < found.truth[0, 1] < 0.999
@@ -132,7 +132,7 @@ def test_no_iteration_lowers_the_objective(seed):
     k = int(rng.integers(2, 5))
     tables = {f"a{i}": rng.dirichlet(np.ones(k), size=k) for i in range(4)}
     records, _ = simulate(tables, n_items=25, prevalences=[np.full(k, 1 / k)] * 2, answered=0.8, seed=seed)
-    found = learn_confusions(records, k, by=("answerer", "query")[seed % 2], tolerance=0.0, most_iterations=200)
+    found = dawid_skene(records, k, by=("annotator", "query")[seed % 2], tolerance=0.0, max_iterations=200)
     assert found.n_iterations > 3
     assert (np.diff(found.objective) >= -1e-9).all()
     assert len(found.log_likelihood) == len(found.objective)
@@ -146,9 +146,9 @@ def naive_objective(records, k, tables, prevalence, extra):
         likelihood = 0.0
         for true in range(k):
             product = prevalence[task[1]][true]
-            for item, query, answerer, said in records:
+            for item, query, annotator, said in records:
                 if (item, query) == task:
-                    product *= tables[answerer][true, said]
+                    product *= tables[annotator][true, said]
             likelihood += product
         total += np.log(likelihood)
     total += sum((extra * np.log(table)).sum() for table in tables.values())
@@ -160,8 +160,8 @@ def test_the_objective_is_what_it_says_and_its_maximum_is_found():
     records = [(0, "q", "a", 1), (0, "q", "b", 1), (1, "q", "a", 0), (1, "q", "b", 1)]
     records += [(2, "q", "a", 0), (2, "q", "b", 0), (3, "q", "a", 1), (3, "q", "b", 1)]
     extra = 3.0 * prior_table(2, 0.7)
-    found = learn_confusions(tuple(zip(*records, strict=True)), 2, right=0.7, weight=3.0, tolerance=1e-14)
-    own = naive_objective(records, 2, found.tables, found.prevalence, extra)
+    found = dawid_skene(tuple(zip(*records, strict=True)), 2, prior_accuracy=0.7, prior_weight=3.0, tolerance=1e-14)
+    own = naive_objective(records, 2, found.confusion_matrices, found.prevalence, extra)
     assert found.objective[-1] == pytest.approx(own, abs=1e-10)
 
     def tables_of(x):
@@ -176,14 +176,14 @@ def test_the_objective_is_what_it_says_and_its_maximum_is_found():
     assert found.objective[-1] == pytest.approx(best, abs=1e-5)
 
 
-@pytest.mark.parametrize("by", ["answerer", "query"])
+@pytest.mark.parametrize("by", ["annotator", "query"])
 @pytest.mark.parametrize("seed", range(5))
 def test_right_answers_stay_right(by, seed):
-    """Labels are not switched, not even where one of them is rare or answerers are hardly better than chance."""
+    """Labels are not switched, not even where one of them is rare or annotators are hardly better than chance."""
     rng = np.random.default_rng(seed)
     tables = {f"a{i}": prior_table(2, rng.uniform(0.6, 0.9)) for i in range(4)}
     records, truth = simulate(tables, n_items=80, prevalences=[(0.9, 0.1), (0.15, 0.85)], seed=seed)
-    found = learn_confusions(records, 2, by=by)
+    found = dawid_skene(records, 2, by=by)
     assert min(found.accuracy().values()) > 0.5
     right = np.mean([p.argmax() == truth[task] for task, p in zip(found.tasks, found.truth, strict=True)])
     assert right > 0.7
@@ -191,14 +191,14 @@ def test_right_answers_stay_right(by, seed):
 
 def test_it_is_a_function_of_the_answers():
     records, _ = simulate({"a": GOOD, "b": FAIR, "c": YEA}, n_items=40, prevalences=[(0.4, 0.6)])
-    one, two = learn_confusions(records, 2), learn_confusions(records, 2)
+    one, two = dawid_skene(records, 2), dawid_skene(records, 2)
     assert one.objective == two.objective
-    shuffled = learn_confusions(records.sample(frac=1, random_state=0), 2)
-    for name, table in one.tables.items():
-        np.testing.assert_allclose(shuffled.tables[name], table, atol=1e-6)
-    relabelled = learn_confusions(records.assign(answer=1 - records["answer"]), 2)
-    for name, table in one.tables.items():
-        np.testing.assert_allclose(relabelled.tables[name][::-1, ::-1], table, atol=1e-6)
+    shuffled = dawid_skene(records.sample(frac=1, random_state=0), 2)
+    for name, table in one.confusion_matrices.items():
+        np.testing.assert_allclose(shuffled.confusion_matrices[name], table, atol=1e-6)
+    relabelled = dawid_skene(records.assign(answer=1 - records["answer"]), 2)
+    for name, table in one.confusion_matrices.items():
+        np.testing.assert_allclose(relabelled.confusion_matrices[name][::-1, ::-1], table, atol=1e-6)
 
 
 # ---- what comes in --------------------------------------------------------------------------------------------------
@@ -207,27 +207,27 @@ def test_it_is_a_function_of_the_answers():
 def test_missing_answers_are_skipped():
     records, _ = simulate({"a": GOOD, "b": FAIR}, n_items=20, prevalences=[(0.4, 0.6)])
     gaps = pd.concat([records.astype({"answer": float}), records.assign(answer=np.nan)], ignore_index=True)
-    one, two = learn_confusions(records, 2), learn_confusions(gaps, 2)
-    np.testing.assert_array_equal(one.tables["a"], two.tables["a"])
+    one, two = dawid_skene(records, 2), dawid_skene(gaps, 2)
+    np.testing.assert_array_equal(one.confusion_matrices["a"], two.confusion_matrices["a"])
     assert (
         repr(one)
         == repr(two)
-        == f"<Confusions of 2 answerers: 40 answers to 20 questions, {one.n_iterations} iterations>"
+        == f"<DawidSkene of 2 annotators: 40 answers to 20 questions, {one.n_iterations} iterations>"
     )
     lists = {name: records[name].tolist() for name in records}
     lists = {name: [*column, column[0]] for name, column in lists.items()}
     lists["answer"][-1] = None
-    np.testing.assert_array_equal(learn_confusions(lists, 2).tables["a"], one.tables["a"])
+    np.testing.assert_array_equal(dawid_skene(lists, 2).confusion_matrices["a"], one.confusion_matrices["a"])
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"n_choices": 1}, "n_choices=1; expected a whole number from 2"),
-        ({"by": "both"}, "by='both'; expected 'answerer' or 'query'"),
-        ({"right": 0.5}, r"right=0.5; expected a share above 1 / 2 \(guessing\)"),
-        ({"weight": 0}, "weight=0; expected a positive number"),
-        ({"most_iterations": 0}, "most_iterations=0"),
+        ({"by": "both"}, "by='both'; expected 'annotator' or 'query'"),
+        ({"prior_accuracy": 0.5}, r"prior_accuracy=0.5; expected a share above 1 / 2 \(guessing\)"),
+        ({"prior_weight": 0}, "prior_weight=0; expected a positive number"),
+        ({"max_iterations": 0}, "max_iterations=0"),
         ({"tolerance": -1}, "tolerance=-1"),
         ({"truth": [0]}, "truth has 1 entries for 2 records"),
         ({"truth": [0, 1]}, "truth of item 0, query 'q' is 0 in one record and 1 in another"),
@@ -242,4 +242,4 @@ def test_missing_answers_are_skipped():
 def test_what_cannot_be_learnt_from_is_refused(change, message):
     arguments = {"records": ([0, 0], ["q", "q"], ["a", "b"], [0, 1]), "n_choices": 2} | change
     with pytest.raises(ValueError, match=message):
-        learn_confusions(**arguments)
+        dawid_skene(**arguments)

@@ -1,4 +1,4 @@
-"""Pursuits on terms against a naive enumeration: gain per cost, requirements, forbidden queries, budgets."""
+"""Costs and constraints against a naive enumeration: gain per cost, prerequisites, forbidden queries, budgets."""
 
 import json
 from dataclasses import replace
@@ -10,23 +10,23 @@ import infopursuit as ip
 from enumerator import TIE
 from infopursuit.information.prices import Prices
 from infopursuit.posteriors import SMC
+from priced import Priced, random_prices
 from quadrature import Known, small_vae
-from termed import Termed, random_terms
 from worlds import KINDS, World, random_history, random_rules, rule_of, world_of
 
 EXACT = 1e-10
 
 
-def pursue(world, termed, rules=(("max_queries", 99),), patience=0, **options):
-    """The package's pursuit on the same terms."""
+def pursue(world, priced, rules=(("max_queries", 99),), patience=0, **options):
+    """The package's pursuit with the same costs and constraints."""
     written = [rule for rule in rules if rule[0] != "max_cost"]
-    makers = [rule_of([rule]) if rule[0] != "max_cost" else ip.MaxCost(termed.budget) for rule in rules]
+    makers = [rule_of([rule]) if rule[0] != "max_cost" else ip.MaxCost(priced.budget) for rule in rules]
     assert len(makers) == len(rules) >= len(written)
     stopping = makers[0]
     for rule in makers[1:]:
         stopping = stopping | rule
-    terms = termed.terms(world.queries.names)
-    return ip.Pursuit(world.model, world.queries, stopping=stopping, patience=patience, terms=terms, **options)
+    options = {**options, **priced.options(world.queries.names)}
+    return ip.Pursuit(world.model, world.queries, stopping=stopping, patience=patience, **options)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -34,38 +34,38 @@ def test_whole_traces_are_those_of_the_enumerator(seed):
     """Queries, gains, reasons and when they settled, with rules of every kind, some answers not known."""
     world, rng = world_of(8000 + seed, kind=KINDS[seed % len(KINDS)])
     budget = seed % 2 == 0
-    termed, patience = random_terms(world, rng, budget=budget), int(rng.integers(0, 3))
+    priced, patience = random_prices(world, rng, budget=budget), int(rng.integers(0, 3))
     rules = random_rules(rng)
     if budget:
         rules.insert(int(rng.integers(0, len(rules) + 1)), ("max_cost",))
     values = world.inputs(rng, 8, unknown=0.2 if seed % 3 == 0 else 0.0)
-    trace = pursue(world, termed, rules, patience).run_values(values)
+    trace = pursue(world, priced, rules, patience).run_values(values)
     for i, x in enumerate(values):
-        queries, gains, reason, settled = termed.trace(x, rules, patience)
+        queries, gains, reason, settled = priced.trace(x, rules, patience)
         k, context = len(queries), f"{x.tolist()} {rules} {patience}"
         assert trace.queries[i, :k].tolist() == queries, context
         assert (int(trace.length[i]), str(trace.stopped_because[i])) == (k, reason), context
         assert int(trace.settled_at[i]) == settled, context
         np.testing.assert_allclose(trace.gains[i, :k], gains, rtol=0, atol=EXACT)
-        assert trace.cost[i] == pytest.approx(sum(termed.costs[q] for q in queries))
+        assert trace.cost[i] == pytest.approx(sum(priced.costs[q] for q in queries))
         if budget:
-            assert trace.cost[i] <= termed.budget + 1e-9
+            assert trace.cost[i] <= priced.budget + 1e-9
 
 
-def test_the_random_terms_matter():
-    """Else the comparison above says little: choices differ from those without terms, and every reason occurs."""
+def test_the_random_prices_matter():
+    """Else the comparison above says little: choices differ from those without any, and every reason occurs."""
     reasons, differ, gated, free = set(), 0, 0, 0
     for seed in range(0, 60, 2):
         world, rng = world_of(8000 + seed, kind=KINDS[seed % len(KINDS)])
-        termed = random_terms(world, rng, budget=True)
+        priced = random_prices(world, rng, budget=True)
         rules = [("information_gain", 0.01, None), ("max_cost",), ("confidence", 1e-3, None)][seed % 4 // 2 :]
         for x in world.inputs(rng, 6):
-            queries, _, reason, _ = termed.trace(x, rules)
+            queries, _, reason, _ = priced.trace(x, rules)
             reasons.add(reason)
             plain = world.truth.trace(x, [("confidence", 0.02, None)]).queries
             differ += queries != plain[: len(queries)]
-            gated += any(q in termed.requires for q in queries)
-            free += any(termed.costs[q] == 0 for q in queries)
+            gated += any(q in priced.requires for q in queries)
+            free += any(priced.costs[q] == 0 for q in queries)
     assert reasons >= {"max_cost", "information_gain", "confidence", "exhausted"}
     assert min(differ, gated, free) > 20, (differ, gated, free)
 
@@ -74,23 +74,23 @@ def test_the_random_terms_matter():
 def test_what_may_be_asked_after_any_history(seed):
     """A history that answers out of order is evidence like any other; all histories at once are each alone."""
     world, rng = world_of(8300 + seed)
-    termed = random_terms(world, rng)
-    bound = termed.terms(world.queries.names).bind(world.queries)
+    priced = random_prices(world, rng)
+    bound = priced.options(world.queries.names)["constraints"].bind(world.queries)
     n = int(rng.integers(1, len(world.queries) + 1))
     histories = [random_history(world, rng, n) for _ in range(6)]
     width = world.queries.width
     queries = np.array([[q for q, _ in h] for h in histories])
     answers = np.array([[[*(a or ()), *[-1] * width][:width] for _, a in h] for h in histories])
     together = bound.allowed(queries, answers)
-    pursuit = pursue(world, termed)
+    pursuit = pursue(world, priced)
     for h, history in enumerate(histories):
         asked = {q for q, _ in history}
         allowed = {q for q in np.flatnonzero(together[h]).tolist() if q not in asked}
-        assert allowed == set(termed.allowed(history))
+        assert allowed == set(priced.allowed(history))
         np.testing.assert_array_equal(bound.allowed(queries[[h]], answers[[h]])[0], together[h])
         session = pursuit.session(history)
         assert set(np.flatnonzero(~np.isnan(session.gains)).tolist()) == allowed
-        best = termed.best(history)[0]
+        best = priced.best(history)[0]
         assert (None if session.question is None else session.question.index) == best
         at = pursuit.propose(pursuit.at(tuple(history)))
         assert (None if at.query[0] == -1 else int(at.query[0])) == best
@@ -101,16 +101,16 @@ def test_what_may_be_asked_after_any_history(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_batch_and_single_and_however_gains_are_computed(seed, options):
     world, rng = world_of(8500 + seed, kind=KINDS[seed % len(KINDS)])
-    termed = random_terms(world, rng, budget=True)
+    priced = random_prices(world, rng, budget=True)
     rules = [("confidence", 0.02, None), ("max_cost",)]
     values = world.inputs(rng, 5)
-    pursuit = pursue(world, termed, rules, **options)
+    pursuit = pursue(world, priced, rules, **options)
     batch = pursuit.run_values(values)
     for i, x in enumerate(values):
-        queries, _, reason, _ = termed.trace(x, rules)
+        queries, _, reason, _ = priced.trace(x, rules)
         assert batch.queries[i, : batch.length[i]].tolist() == queries
         assert str(batch.stopped_because[i]) == reason
-        alone = pursue(world, termed, rules, **options).run_values(x[None])
+        alone = pursue(world, priced, rules, **options).run_values(x[None])
         k = int(alone.length[0])
         assert alone.queries[0, :k].tolist() == queries
         np.testing.assert_array_equal(alone.posteriors[0], batch.posteriors[i, : k + 1])
@@ -119,12 +119,12 @@ def test_batch_and_single_and_however_gains_are_computed(seed, options):
 @pytest.mark.parametrize("seed", range(25))
 def test_the_runner_up_is_the_second_best_for_its_cost(seed):
     world, rng = world_of(8700 + seed, kind=KINDS[seed % len(KINDS)], zeros=False)
-    termed = random_terms(world, rng)
-    trace = pursue(world, termed, [("max_queries", 3)]).run_values(world.inputs(rng, 3))
+    priced = random_prices(world, rng)
+    trace = pursue(world, priced, [("max_queries", 3)]).run_values(world.inputs(rng, 3))
     for i in range(3):
         history = trace.history(i)
         for k, (query, _) in enumerate(history):
-            without = Termed(world.truth, termed.costs, termed.requires, termed.forbidden | {query})
+            without = Priced(world.truth, priced.costs, priced.requires, priced.forbidden | {query})
             second, gain, _, _ = without.best(list(history[:k]))
             if second is None:
                 assert trace.runners_up[i, k] == -1
@@ -132,16 +132,16 @@ def test_the_runner_up_is_the_second_best_for_its_cost(seed):
                 continue
             found = int(trace.runners_up[i, k])
             assert world.truth.gain(found, history[:k]) == pytest.approx(gain, abs=1e-8)
-            lead = score_of(termed, query, history[:k]) - score_of(termed, second, history[:k])
+            lead = score_of(priced, query, history[:k]) - score_of(priced, second, history[:k])
             if lead > 1e-6:
                 assert not trace.ties[i, k]
 
 
-def score_of(termed, query, history):
-    gain, paid = termed.truth.gain(query, list(history)), [c for c in termed.costs if c]
-    if termed.costs[query] == 0:
+def score_of(priced, query, history):
+    gain, paid = priced.truth.gain(query, list(history)), [c for c in priced.costs if c]
+    if priced.costs[query] == 0:
         return gain + (1000 if gain > TIE and paid else 0)
-    return gain * min(paid) / termed.costs[query]
+    return gain * min(paid) / priced.costs[query]
 
 
 # ---- small worlds by hand -------------------------------------------------------------------------------------------
@@ -155,8 +155,8 @@ def _world():
     return World(np.full(2, 0.5), np.ones((2, 1)), [sure(0.95), sure(0.8), sure(0.6)], queries)
 
 
-def first(world, **terms):
-    return ip.Pursuit(world.model, world.queries, terms=ip.Terms(**terms)).session().question
+def first(world, costs=None):
+    return ip.Pursuit(world.model, world.queries, costs=ip.Costs(costs)).session().question
 
 
 def test_gain_per_cost_decides_and_the_unit_of_cost_does_not(world):
@@ -164,16 +164,16 @@ def test_gain_per_cost_decides_and_the_unit_of_cost_does_not(world):
     assert first(world).name == "strong"
     even = gains[0] / gains[1]  # the cost at which the strong one is worth no more than the fair one
     for unit in (1e-6, 1.0, 1e6):
-        assert first(world, cost={"strong": unit * even * 0.999, "fair": unit, "weak": unit}).name == "strong"
-        assert first(world, cost={"strong": unit * even * 1.001, "fair": unit, "weak": unit}).name == "fair"
-        assert first(world, cost={"strong": unit * even, "fair": unit, "weak": unit}).name == "strong"  # a tie
-    assert first(world, cost={"weak": 0}).name == "weak"
-    assert first(world, cost=[0, 0, 0]).name == "strong"
-    assert first(world, cost=[3, 3, 3]).name == "strong"
+        assert first(world, costs={"strong": unit * even * 0.999, "fair": unit, "weak": unit}).name == "strong"
+        assert first(world, costs={"strong": unit * even * 1.001, "fair": unit, "weak": unit}).name == "fair"
+        assert first(world, costs={"strong": unit * even, "fair": unit, "weak": unit}).name == "strong"  # a tie
+    assert first(world, costs={"weak": 0}).name == "weak"
+    assert first(world, costs=[0, 0, 0]).name == "strong"
+    assert first(world, costs=[3, 3, 3]).name == "strong"
 
 
 def test_gains_stay_in_nats(world):
-    pursuit = ip.Pursuit(world.model, world.queries, terms=ip.Terms({"strong": 100}))
+    pursuit = ip.Pursuit(world.model, world.queries, costs=ip.Costs({"strong": 100}))
     session = pursuit.session()
     assert session.question.name == "fair"
     np.testing.assert_allclose(session.gains, [world.truth.gain(q, []) for q in range(3)], rtol=0, atol=EXACT)
@@ -184,42 +184,44 @@ def test_gains_stay_in_nats(world):
 def test_the_gain_rule_looks_at_what_is_dear_too(world):
     """The best for its cost tells next to nothing, and another would tell much: it goes on."""
     strong, weak = world.truth.gain(0, []), world.truth.gain(2, [])
-    terms = ip.Terms({"weak": 1e-4, "fair": 1e4})
+    costs = ip.Costs({"weak": 1e-4, "fair": 1e4})
     epsilon = (strong + weak) / 2
-    session = ip.Pursuit(world.model, world.queries, stopping=ip.InformationGain(epsilon), terms=terms).session()
+    session = ip.Pursuit(world.model, world.queries, stopping=ip.InformationGain(epsilon), costs=costs).session()
     assert session.question.name == "weak"
     assert session.answer("yes").question.name == "strong"
     assert session.answer("yes").stopped_because == "information_gain"
-    shut = replace(terms, forbidden=("strong",))
+    shut = ip.Constraints(forbidden="strong")
     rule = ip.InformationGain((world.truth.gain(1, []) + strong) / 2)
-    assert ip.Pursuit(world.model, world.queries, stopping=rule, terms=shut).session().question is None
+    assert (
+        ip.Pursuit(world.model, world.queries, stopping=rule, costs=costs, constraints=shut).session().question is None
+    )
 
 
 def test_a_budget_asks_on_with_what_it_can_pay_for(world):
-    terms, stopping = ip.Terms({"strong": 5, "fair": 3, "weak": 2}), ip.Confidence(0.0) | ip.MaxCost(5)
-    session = ip.Pursuit(world.model, world.queries, stopping=stopping, terms=terms).session()
+    costs, stopping = ip.Costs({"strong": 5, "fair": 3, "weak": 2}), ip.Confidence(0.0) | ip.MaxCost(5)
+    session = ip.Pursuit(world.model, world.queries, stopping=stopping, costs=costs).session()
     assert session.question.name == "strong"
     session.answer("yes")
     assert (session.question, session.stopped_because) == (None, "max_cost")
     assert session.explanation.cost == 5
     assert "after 1 question that costs 5." in str(session.explanation)
     assert "It stopped because no question that is left can be paid for (max_cost)." in str(session.explanation)
-    other = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(4.5), terms=terms)
+    other = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(4.5), costs=costs)
     trace = other.run_values([[0, 0, 0]])
     assert trace.queries[0].tolist() == [1]
     assert trace.stopped_because[0] == "max_cost"
 
 
 def test_rounding_of_a_sum_does_not_end_a_budget(world):
-    terms = ip.Terms([0.1, 0.1, 0.1])
-    pursuit = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(0.3), terms=terms)
+    costs = ip.Costs([0.1, 0.1, 0.1])
+    pursuit = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(0.3), costs=costs)
     trace = pursuit.run_values([[0, 1, 0]])
     assert trace.length[0] == 3
     assert trace.stopped_because[0] == "exhausted"
     assert 0.1 + 0.1 + 0.1 > 0.3
 
 
-def test_a_budget_without_terms_counts_questions(world):
+def test_a_budget_without_costs_counts_questions(world):
     trace = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(2)).run_values([[0, 1, 0]])
     assert (int(trace.length[0]), trace.cost[0], trace.stopped_because[0]) == (2, 2, "max_cost")
     assert trace[0].cost is None
@@ -227,12 +229,12 @@ def test_a_budget_without_terms_counts_questions(world):
 
 
 def test_another_budget_does_not_remember_choices_of_this_one(world):
-    terms = ip.Terms({"strong": 5})
-    rich = ip.Pursuit(world.model, world.queries, stopping=ip.MaxCost(100), terms=ip.Terms({"strong": 1.5}))
+    costs = ip.Costs({"strong": 5})
+    rich = ip.Pursuit(world.model, world.queries, stopping=ip.MaxCost(100), costs=ip.Costs({"strong": 1.5}))
     assert rich.session().question.name == "strong"
     assert rich.with_stopping(ip.MaxCost(1)).session().question.name == "fair"
     assert rich.with_stopping(ip.Confidence(0.0)).session().question.name == "strong"
-    poor = ip.Pursuit(world.model, world.queries, stopping=ip.MaxCost(0.5), terms=terms)
+    poor = ip.Pursuit(world.model, world.queries, stopping=ip.MaxCost(0.5), costs=costs)
     assert poor.session().stopped_because == "max_cost"
 
 
@@ -241,7 +243,7 @@ def test_what_is_known_by_another_answer_is_known(world):
     table = np.array([[20.0], [35.0], [45.0], [55.0], [65.0], [75.0]])
     queries = ip.queries.columns(np.hstack([table, table % 2]), names=["age", "odd"], bins=4)
     low, high = [name for name in queries.names if name.startswith("age")][:2]
-    bound = ip.Terms(requires={"odd": (low, "yes")}).bind(queries)
+    bound = ip.Constraints({"odd": (low, "yes")}).bind(queries)
     asked = [queries.names.index(name) for name in (low, high)]
     odd = queries.names.index("odd")
     low_at, high_at = asked
@@ -255,14 +257,15 @@ def test_what_is_known_by_another_answer_is_known(world):
 def test_a_column_stands_for_its_queries_and_a_query_has_the_last_word():
     queries = ip.queries.columns(np.arange(20.0)[:, None] * [1, 2], names=["a", "b"], bins=4)
     mine = [name for name in queries.names if name.startswith("a")]
-    bound = ip.Terms({mine[1]: 7, "a": 2}, forbidden=["b"]).bind(queries)
-    assert [bound.costs[queries.names.index(name)] for name in mine] == [2, 7, *[2] * (len(mine) - 2)]
+    costs = ip.Costs({mine[1]: 7, "a": 2}).bind(queries).of_query
+    assert [costs[queries.names.index(name)] for name in mine] == [2, 7, *[2] * (len(mine) - 2)]
+    bound = ip.Constraints(forbidden=["b"]).bind(queries)
     assert bound.forbidden.tolist() == [not name.startswith("a") for name in queries.names]
 
 
 def test_nothing_that_may_be_asked_is_exhausted(world):
-    terms = ip.Terms(requires={"strong": ("weak", "yes")}, forbidden=["fair"])
-    trace = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0), terms=terms).run_values(
+    constraints = ip.Constraints({"strong": ("weak", "yes")}, forbidden=["fair"])
+    trace = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0), constraints=constraints).run_values(
         [[0, 0, 0], [0, 0, 1]]
     )
     assert trace.queries.tolist() == [[2, -1], [2, 0]]
@@ -273,56 +276,62 @@ def test_nothing_that_may_be_asked_is_exhausted(world):
 
 
 @pytest.mark.parametrize(
-    ("terms", "says"),
+    ("given", "says"),
     [
-        ({"cost": {"strnog": 1}}, "did you mean 'strong'"),
-        ({"cost": {"strong": -1}}, "0 or more"),
-        ({"cost": {"strong": float("nan")}}, "0 or more"),
-        ({"cost": {"strong": "much"}}, "0 or more"),
-        ({"cost": [1, 2]}, "2 entries, but there are 3"),
-        ({"cost": {7: 1}}, "queries 0 to 2"),
-        ({"requires": {"weak": ("strongg", "yes")}}, "no query; did you mean 'strong'"),
-        ({"requires": {"weak": ("strong", "maybe")}}, "is no answer to 'strong'"),
-        ({"requires": {"weak": ("strong", ["yes", "no"])}}, "names all answers"),
-        ({"requires": {"weak": ("strong", [])}}, "names no answer"),
-        ({"requires": {"weak": ("strong", -1)}}, "says nothing"),
-        ({"requires": {"weak": ("weak", "yes")}}, "circle: 'weak' needs 'weak'"),
+        ({"per_query": {"strnog": 1}}, "did you mean 'strong'"),
+        ({"per_query": {"strong": -1}}, "0 or more"),
+        ({"per_query": {"strong": float("nan")}}, "0 or more"),
+        ({"per_query": {"strong": "much"}}, "0 or more"),
+        ({"per_query": [1, 2]}, "2 entries, but there are 3"),
+        ({"per_query": {7: 1}}, "queries 0 to 2"),
+        ({"prerequisites": {"weak": ("strongg", "yes")}}, "no query; did you mean 'strong'"),
+        ({"prerequisites": {"weak": ("strong", "maybe")}}, "is no answer to 'strong'"),
+        ({"prerequisites": {"weak": ("strong", ["yes", "no"])}}, "names all answers"),
+        ({"prerequisites": {"weak": ("strong", [])}}, "names no answer"),
+        ({"prerequisites": {"weak": ("strong", -1)}}, "says nothing"),
+        ({"prerequisites": {"weak": ("weak", "yes")}}, "cycle: 'weak' needs 'weak'"),
         (
-            {"requires": {"weak": ("strong", "yes"), "strong": "fair", "fair": ("weak", "no")}},
+            {"prerequisites": {"weak": ("strong", "yes"), "strong": "fair", "fair": ("weak", "no")}},
             "'weak' needs 'strong' needs 'fair'|'strong' needs 'fair' needs 'weak'|'fair' needs 'weak' needs 'strong'",
         ),
-        ({"requires": {"weak": ("strong", "yes", 1)}}, "expected \\(other query, choice\\)"),
+        ({"prerequisites": {"weak": ("strong", "yes", 1)}}, "expected \\(other query, choice\\)"),
         ({"forbidden": ["nothing"]}, "not asked about"),
     ],
 )
-def test_what_cannot_be_is_refused(world, terms, says):
+def test_what_cannot_be_is_refused(world, given, says):
+    kind = ip.Costs if "per_query" in given else ip.Constraints
     with pytest.raises(ValueError, match=says):
-        ip.Terms(**terms).bind(world.queries)
+        kind(**given).bind(world.queries)
 
 
 def test_other_kinds_are_refused(world):
-    for terms in ({"cost": 3.5}, {"requires": ["strong"]}, {"cost": {None: 1}}):
-        with pytest.raises(TypeError, match="expected"):
-            ip.Terms(**terms)
-    with pytest.raises(TypeError, match="terms is"):
-        ip.Pursuit(world.model, world.queries, terms={"cost": 1})
+    for costs in (3.5, {None: 1}):
+        with pytest.raises(TypeError, match="costs"):
+            ip.Costs(costs)
+    with pytest.raises(TypeError, match="prerequisites"):
+        ip.Constraints(["strong"])
+    for name in ("costs", "constraints"):
+        with pytest.raises(TypeError, match=f"{name} is"):
+            ip.Pursuit(world.model, world.queries, **{name: {"strong": 1}})
     for cost in (-1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="0 or more"):
             ip.MaxCost(cost)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_terms_go_through_json_and_back(seed):
+def test_they_go_through_json_and_back(seed):
+    def again(thing):
+        return type(thing).from_spec(json.loads(json.dumps(thing.to_spec())))
+
     world, rng = world_of(8900 + seed)
-    given = random_terms(world, rng).terms(world.queries.names)
-    again = ip.Terms.from_spec(json.loads(json.dumps(given.to_spec())))
-    assert replace(again) == again
-    ours, theirs = given.bind(world.queries), again.bind(world.queries)
-    np.testing.assert_array_equal(ours.costs, theirs.costs)
+    costs, constraints = random_prices(world, rng).options(world.queries.names).values()
+    np.testing.assert_array_equal(again(costs).bind(world.queries).of_query, costs.bind(world.queries).of_query)
+    assert replace(again(constraints)) == again(constraints)
+    ours, theirs = constraints.bind(world.queries), again(constraints).bind(world.queries)
     np.testing.assert_array_equal(ours.needs, theirs.needs)
-    assert ours.requirements == theirs.requirements
-    by_index = ip.Terms({0: 2.0}, {1: (0, 1)}, [1])
-    assert ip.Terms.from_spec(json.loads(json.dumps(by_index.to_spec()))) == by_index
+    assert ours.prerequisites == theirs.prerequisites
+    for by_index in (ip.Costs({0: 2.0}), ip.Constraints({1: (0, 1)}, [1]), ip.Costs(), ip.Constraints()):
+        assert again(by_index) == by_index
 
 
 def test_prices_are_gains_where_nothing_has_a_cost():
@@ -338,20 +347,23 @@ COSTS = [1.0, 3.0, 0.0, 1.0, 8.0, 1.0, 0.5, 1.0, 2.0]
 
 
 @pytest.mark.parametrize("kind", ["sampled", "bank", "finite bank", "subset"])
-def test_other_posteriors_keep_to_the_terms(kind):
+def test_other_posteriors_keep_to_them(kind):
     """Each query asked has the largest score of those told, and none is asked that may not be."""
     queries = KNOWN.queries
-    terms = ip.Terms(COSTS, {queries.names[4]: (queries.names[0], [[1, 1, 1, 1], [0, 0, 0, 0]])}, [queries.names[7]])
+    constraints = ip.Constraints(
+        {queries.names[4]: (queries.names[0], [[1, 1, 1, 1], [0, 0, 0, 0]])}, [queries.names[7]]
+    )
+    prices = {"costs": ip.Costs(COSTS), "constraints": constraints}
     stopping = ip.Confidence(0.001) | ip.MaxCost(6)
     some = {"exact_gains": False, "n_states": 200, "n_screened": 3}
     if kind in ("sampled", "bank"):
         settings = SMC(n_draws=60 if kind == "sampled" else 5600, least_ess=0)
-        pursuit = ip.Pursuit(KNOWN.model, queries, settings, stopping, terms=terms, **some)
+        pursuit = ip.Pursuit(KNOWN.model, queries, settings, stopping, **prices, **some)
         assert (pursuit.chooser._bank is not None) == (kind == "bank")
     else:
         model = finite(400)
         posterior = "bank" if kind == "finite bank" else "exact"
-        pursuit = ip.Pursuit(model, queries, posterior, stopping, terms=terms, **some)
+        pursuit = ip.Pursuit(model, queries, posterior, stopping, **prices, **some)
     values = KNOWN.inputs(8, seed=3)
     trace = pursuit.run_values(values)
     assert (trace.cost <= 6).all()
@@ -388,7 +400,7 @@ def test_screening_goes_by_promise_for_the_cost():
     costs[worst] = 1.0
     for posterior in ("exact", "bank"):
         some = {"exact_gains": False, "n_states": 600, "n_screened": 1}
-        session = ip.Pursuit(model, queries, posterior, terms=ip.Terms(costs), **some).session()
+        session = ip.Pursuit(model, queries, posterior, costs=ip.Costs(costs), **some).session()
         assert session.question.index == worst
         told = np.flatnonzero(~np.isnan(session.gains)).tolist()
         assert worst in told

@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from boastful import repeated_answers, too_sure
+from overconfident import repeated_answers, too_sure
 from sklearn.base import clone
 
 import infopursuit as ip
+from infopursuit.calibration import TemperatureScaling
 from infopursuit.model_files import own_checksum
-from infopursuit.temper import Temper
-from infopursuit.trust.guarantee import NotGuaranteed
+from infopursuit.risk_control import NotGuaranteed
 
 HELD_OUT, LATER = repeated_answers(1500, seed=1), repeated_answers(1500, seed=2)
 
@@ -31,14 +31,14 @@ def test_what_it_stops_is_as_often_right_as_was_asked_for(calibrated):
     assert (trace.predictions == y)[stopped].mean() >= 0.8
     found = calibrated.calibration_
     assert found.accuracy_bound >= 0.8
-    assert found.temper.temperature > 1.5
-    assert found.expected_error_after < found.expected_error_before / 2
+    assert found.calibrator.temperature > 1.5
+    assert found.ece_after < found.ece_before / 2
     assert found.length_after > found.length_before
     assert stopped.mean() == pytest.approx(found.stopped, abs=0.06)
     assert trace.length.mean() == pytest.approx(found.length_after, abs=0.6)
 
 
-def test_sets_cover_and_those_of_a_trace_end_with_those_at_the_stop(calibrated):
+def test_sets_cover_and_those_of_a_trace_end_with_those_at_stop(calibrated):
     X, y = LATER
     each, truth = np.arange(len(y)), np.searchsorted(calibrated.classes_, y)
     sizes = []
@@ -74,19 +74,19 @@ def test_another_class_prior_keeps_rule_and_temper(calibrated):
     assert (trace.posteriors[:, 0] == [0.2, 0.2, 0.6]).all()
     assert set(trace.stopped_because) <= {"confidence", "max_queries", "exhausted"}
     own = calibrated._pursuit_with([0.2, 0.2, 0.6])
-    assert (own.temper, own.stopping) == (calibrated.pursuit_.temper, calibrated.pursuit_.stopping)
+    assert (own.calibrator, own.stopping) == (calibrated.pursuit_.calibrator, calibrated.pursuit_.stopping)
 
 
 def test_calibrating_twice_is_the_same_and_fitting_again_forgets_it():
     clf = too_sure(stopping=ip.MaxQueries(6)).calibrate(*HELD_OUT, target=0.75)
     first = clf.calibration_
-    assert first.budget == 6
+    assert first.max_queries == 6
     assert clf.calibrate(*HELD_OUT, target=0.75).calibration_ == first
     assert clf.stopping == ip.MaxQueries(6)
     assert clone(clf).stopping == ip.MaxQueries(6)
     clf.fit(*repeated_answers(300, seed=5))
     assert not hasattr(clf, "calibration_")
-    assert clf.pursuit_.temper is None
+    assert clf.pursuit_.calibrator is None
     assert clf.pursuit_.stopping == ip.MaxQueries(6)
     with pytest.raises(ValueError, match="prediction sets need calibrate"):
         clf.predict_set(HELD_OUT[0])
@@ -157,12 +157,12 @@ def test_it_is_saved_and_loaded_to_the_last_bit(calibrated, tmp_path):
     again = ip.load(tmp_path)
     assert again.calibration_ == calibrated.calibration_
     assert again.stopping == calibrated.stopping == ip.Confidence(0.05)
-    assert again.pursuit_.temper == calibrated.pursuit_.temper
+    assert again.pursuit_.calibrator == calibrated.pursuit_.calibrator
     np.testing.assert_array_equal(again.predict_proba(LATER[0][:99]), calibrated.predict_proba(LATER[0][:99]))
     np.testing.assert_array_equal(again.predict_set(LATER[0][:99]), calibrated.predict_set(LATER[0][:99]))
     assert json.loads((tmp_path / "manifest.json").read_text())["version"] == 2
     ip.save(calibrated.pursuit_, tmp_path / "pursuit")
-    assert ip.load(tmp_path / "pursuit").temper == calibrated.pursuit_.temper
+    assert ip.load(tmp_path / "pursuit").calibrator == calibrated.pursuit_.calibrator
 
 
 def test_what_is_not_calibrated_is_written_as_before(tmp_path):
@@ -208,4 +208,4 @@ def test_hostile_numbers_are_refused(calibrated, tmp_path, path, value):
 
 def test_a_temper_is_no_parameter():
     assert "temper" not in too_sure().get_params()
-    assert too_sure().pursuit_.with_temper(Temper(2.0)).temper == Temper(2.0)
+    assert too_sure().pursuit_.with_calibrator(TemperatureScaling(2.0)).calibrator == TemperatureScaling(2.0)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.answerers import Mistaken
+from infopursuit.noise import NoisyAnnotator
 from noisy_truth import NoisyTruth
 from worlds import KINDS, random_history, rule_of, world_of
 
 EXACT = 1e-9
 
 
-def noisy_world(seed, kind=None, *, again=1):
+def noisy_world(seed, kind=None, *, max_repeats=1):
     """A small world, who answers about it, and the truth of both."""
     world, rng = world_of(7000 + seed, kind=KINDS[seed % len(KINDS)] if kind is None else kind)
     some = {}
@@ -21,13 +21,13 @@ def noisy_world(seed, kind=None, *, again=1):
             some[world.queries.names[q]] = rng.dirichlet(np.ones(n_cells.copy().pop()), size=n_cells.pop())
         else:
             some[world.queries.names[q]] = float(rng.choice([0.6, 0.99, 1.0]))
-    reliability = ip.Reliability(float(rng.choice([0.7, 0.9])), some, again)
-    channel = reliability.bind(world.queries)
+    noise = ip.AnswerNoise(float(rng.choice([0.7, 0.9])), some, max_repeats)
+    channel = noise.bind(world.queries)
     tables = [
-        [channel.tables[channel.which[q, w]] for w, atom in enumerate(atoms) if atom >= 0]
+        [channel.confusion_matrices[channel.which[q, w]] for w, atom in enumerate(atoms) if atom >= 0]
         for q, atoms in enumerate(world.queries.query_atoms)
     ]
-    return world, rng, reliability, NoisyTruth(world.truth, tables)
+    return world, rng, noise, NoisyTruth(world.truth, tables)
 
 
 def noisy_history(world, truth, rng, n, *, repeats=False):
@@ -51,9 +51,9 @@ def noisy_history(world, truth, rng, n, *, repeats=False):
 @pytest.mark.parametrize("seed", range(60))
 def test_beliefs_and_gains(seed):
     """Posterior, probability of the history and every gain, exact and cut into pieces."""
-    world, rng, reliability, truth = noisy_world(seed, again=3)
+    world, rng, noise, truth = noisy_world(seed, max_repeats=3)
     options = ({}, {"exact_gains": True}, {"exact_gains": False}, {"budget": 1})[seed % 4]
-    pursuit = world.pursuit(reliability=reliability, **options)
+    pursuit = world.pursuit(noise=noise, **options)
     for n in (0, 2, len(world.queries)):
         history = noisy_history(world, truth, rng, n, repeats=True)
         state = pursuit.at(tuple(history))
@@ -72,10 +72,10 @@ def test_beliefs_and_gains(seed):
 @pytest.mark.parametrize("again", [1, 3])
 def test_what_is_asked(seed, again):
     """The whole strategy, answers from somebody who errs: a query is asked again where that tells most."""
-    world, rng, reliability, truth = noisy_world(100 + seed, again=again)
+    world, rng, noise, truth = noisy_world(100 + seed, max_repeats=again)
     values = world.inputs(rng, 4, unknown=0.2 if seed % 3 == 0 else 0.0)
-    pursuit = world.pursuit([("max_queries", 5)], reliability=reliability)
-    trace = pursuit.run_values(values, answerer=Mistaken(world.queries, reliability, seed, fresh=True))
+    pursuit = world.pursuit([("max_queries", 5)], noise=noise)
+    trace = pursuit.run_values(values, annotator=NoisyAnnotator(world.queries, noise, seed, fresh=True))
     for i in range(len(values)):
         history = trace.history(i)
         for k, (query, _) in enumerate(history):
@@ -91,20 +91,20 @@ def test_a_query_is_asked_again_where_that_tells_most():
     """One query that tells much and is wrong now and then, one that tells little: the first is asked again."""
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0, 0.55], [0.0, 0.45]])
     queries = ip.queries.concepts(["tells", "hardly tells"])
-    again = ip.Pursuit(model, queries, reliability=ip.Reliability(0.8, again=5), stopping=ip.MaxQueries(3))
+    again = ip.Pursuit(model, queries, noise=ip.AnswerNoise(0.8, max_repeats=5), stopping=ip.MaxQueries(3))
     session = again.session()
     for _ in range(2):
         assert session.question.name == "tells"
         session.answer("yes")
     assert session.posterior[0] == pytest.approx(0.8**2 / (0.8**2 + 0.2**2))
-    once = ip.Pursuit(model, queries, reliability=ip.Reliability(0.8), stopping=ip.MaxQueries(3)).session()
+    once = ip.Pursuit(model, queries, noise=ip.AnswerNoise(0.8), stopping=ip.MaxQueries(3)).session()
     once.answer("yes")
     assert once.question.name == "hardly tells"
 
 
 def test_what_was_not_known_is_not_asked_again():
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0, 0.55], [0.0, 0.45]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a", "b"]), reliability=ip.Reliability(0.8, again=5))
+    pursuit = ip.Pursuit(model, ip.queries.concepts(["a", "b"]), noise=ip.AnswerNoise(0.8, max_repeats=5))
     assert pursuit.session().skip().question.name == "b"
 
 
@@ -131,17 +131,17 @@ def test_answers_that_are_likely_only(seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_alone_as_in_a_batch(seed):
-    world, rng, reliability, _ = noisy_world(300 + seed)
+    world, rng, noise, _ = noisy_world(300 + seed)
     values = world.inputs(rng, 8)
-    pursuit = world.pursuit([("confidence", 0.05, None), ("max_queries", 4)], reliability=reliability)
-    answerer = Mistaken(world.queries, reliability, 5)
-    together = pursuit.run_values(values, answerer=answerer)
+    pursuit = world.pursuit([("confidence", 0.05, None), ("max_queries", 4)], noise=noise)
+    annotator = NoisyAnnotator(world.queries, noise, 5)
+    together = pursuit.run_values(values, annotator=annotator)
     for i in range(len(values)):
         session = pursuit.session()
         while session.question is not None:
             q = session.question.index
             told = world.queries.answers_of(values[i : i + 1], np.array([q]))
-            told = answerer.answer(np.array([i]), np.array([q]), told, len(session.history))
+            told = annotator.answer(np.array([i]), np.array([q]), told, len(session.history))
             session.answer(told[0].tolist())
         assert session.history == together.history(i)
         np.testing.assert_allclose(session.posterior, together.posterior[i], rtol=0, atol=EXACT)
@@ -154,9 +154,7 @@ def test_reliability_one_is_none():
         values = world.inputs(rng, 6)
         rules = rule_of([("max_queries", 4)])
         plain = ip.Pursuit(world.model, world.queries, stopping=rules).run_values(values)
-        sure = ip.Pursuit(world.model, world.queries, stopping=rules, reliability=ip.Reliability(1.0)).run_values(
-            values
-        )
+        sure = ip.Pursuit(world.model, world.queries, stopping=rules, noise=ip.AnswerNoise(1.0)).run_values(values)
         np.testing.assert_array_equal(plain.queries, sure.queries)
         np.testing.assert_allclose(plain.posteriors, sure.posteriors, rtol=0, atol=1e-12)
         assert plain.stopped_because.tolist() == sure.stopped_because.tolist()
@@ -164,6 +162,6 @@ def test_reliability_one_is_none():
 
 def test_a_table_says_the_same_each_time():
     world, rng, _, _ = noisy_world(1)
-    pursuit = world.pursuit(reliability=ip.Reliability(0.9, again=2))
+    pursuit = world.pursuit(noise=ip.AnswerNoise(0.9, max_repeats=2))
     with pytest.raises(ValueError, match="again"):
         pursuit.run_values(world.inputs(rng, 2))

@@ -1,11 +1,11 @@
-"""`Reliability`, what people say, and answerers that make errors."""
+"""`AnswerNoise`, what people say, and annotators that make errors."""
 
 import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.answerers import Mistaken, learn_confusions
-from infopursuit.answerers.hearing import heard
+from infopursuit.annotators import dawid_skene
+from infopursuit.noise import NoisyAnnotator, read_answer
 
 QUERIES = ip.queries.concepts(["has wings", "is red"])
 
@@ -18,20 +18,20 @@ def pursuit(**options):
 @pytest.mark.parametrize("right", [-0.1, 1.1, "often", [[0.9, 0.2], [0.1, 0.9]], [0.9, 0.1], np.nan, None])
 def test_refuses_what_is_no_reliability(right):
     with pytest.raises(ValueError, match="right"):
-        ip.Reliability(right)
+        ip.AnswerNoise(right)
     with pytest.raises(ValueError, match="has wings"):
-        ip.Reliability(0.9, {"has wings": right})
+        ip.AnswerNoise(0.9, {"has wings": right})
 
 
 def test_refuses_what_does_not_fit_the_queries():
     with pytest.raises(ValueError, match="'has fins', which is no query"):
-        pursuit(reliability=ip.Reliability(0.9, {"has fins": 0.5}))
+        pursuit(noise=ip.AnswerNoise(0.9, {"has fins": 0.5}))
     with pytest.raises(ValueError, match="2 choices"):
-        pursuit(reliability=ip.Reliability(np.eye(3)))
-    with pytest.raises(ValueError, match="again=0"):
-        ip.Reliability(0.9, again=0)
-    with pytest.raises(TypeError, match="reliability"):
-        pursuit(reliability=0.9)
+        pursuit(noise=ip.AnswerNoise(np.eye(3)))
+    with pytest.raises(ValueError, match="max_repeats=0"):
+        ip.AnswerNoise(0.9, max_repeats=0)
+    with pytest.raises(TypeError, match="noise"):
+        pursuit(noise=0.9)
 
 
 def test_a_topic_stands_for_its_queries():
@@ -39,8 +39,8 @@ def test_a_topic_stands_for_its_queries():
     X = np.column_stack([np.arange(40.0), np.arange(40.0) % 2])
     qs = ip.queries.columns(X)
     about = [topic for topic, _ in qs.topics]
-    channel = ip.Reliability(0.95, {about[0]: 0.6}).bind(qs)
-    rights = [channel.tables[channel.which[q, 0]][0, 0] for q in range(len(qs))]
+    channel = ip.AnswerNoise(0.95, {about[0]: 0.6}).bind(qs)
+    rights = [channel.confusion_matrices[channel.which[q, 0]][0, 0] for q in range(len(qs))]
     assert about.count(about[0]) > 1
     assert rights == [0.6 if topic == about[0] else 0.95 for topic in about]
 
@@ -55,7 +55,7 @@ def test_words_of_a_person():
     assert again.steps[0].likely == ((pytest.approx(0.2), 0.8),)
     session.undo().answer({"no": 0.3, "yes": 0.7})
     assert session.posterior[0] == pytest.approx(0.7 * 0.9 + 0.3 * 0.1)
-    session.undo().answer("yes", by=ip.Reliability([[1.0, 0.0], [0.5, 0.5]]))  # never says yes without wings
+    session.undo().answer("yes", by=ip.AnswerNoise([[1.0, 0.0], [0.5, 0.5]]))  # never says yes without wings
     assert session.posterior[0] == pytest.approx(0.9)
     session.undo().answer({"yes": 0.5, "no": 0.5})  # is the same as not to know
     assert session.history == ((0, None),)
@@ -75,7 +75,7 @@ def test_two_histories_that_differ_in_how_sure_an_answer_is_are_two():
     [
         ("yes", 0.0, None, "sure=0.0"),
         ("yes", 1.5, None, "sure=1.5"),
-        ("yes", 0.8, ip.Reliability(0.9), "give one of them"),
+        ("yes", 0.8, ip.AnswerNoise(0.9), "give one of them"),
         ({"yes": 0.8, "no": 0.8}, None, None, "sum to 1"),
         ({"yes": 0.8, "maybe": 0.2}, None, None, "maybe"),
         ({"yes": "much", "no": 0.2}, None, None, "'much'"),
@@ -85,7 +85,7 @@ def test_two_histories_that_differ_in_how_sure_an_answer_is_are_two():
 )
 def test_refuses_answers_that_make_no_sense(value, sure, by, match):
     with pytest.raises(ValueError, match=match):
-        heard(QUERIES, 0, value, sure, by)
+        read_answer(QUERIES, 0, value, sure, by)
 
 
 @pytest.mark.parametrize("weights", [((-0.1, 1.0),), ((0.0, 0.0),), ((np.nan, 1.0),), ((np.inf, 1.0),)])
@@ -100,7 +100,7 @@ def test_errors_come_as_often_as_they_should():
     tables = {"q0": [[0.9, 0.1], [0.4, 0.6]], "q1": 0.7}
     inputs, holds = np.arange(20_000), np.tile([0, 1], 10_000)[:, None]
     for fresh in (False, True):
-        somebody = Mistaken(qs, ip.Reliability(1.0, tables), seed=3, fresh=fresh)
+        somebody = NoisyAnnotator(qs, ip.AnswerNoise(1.0, tables), seed=3, fresh=fresh)
         said = {q: somebody.answer(inputs, np.full(20_000, q), holds, 0)[:, 0] for q in range(3)}
         assert said[0][::2].mean() == pytest.approx(0.1, abs=0.015)
         assert said[0][1::2].mean() == pytest.approx(0.6, abs=0.02)
@@ -114,12 +114,12 @@ def test_errors_come_as_often_as_they_should():
 
 
 def test_what_is_not_known_stays_so():
-    somebody = Mistaken(QUERIES, ip.Reliability(0.5))
+    somebody = NoisyAnnotator(QUERIES, ip.AnswerNoise(0.5))
     assert (somebody.answer(np.arange(9), np.zeros(9, dtype=int), np.full((9, 1), -1), 0) == -1).all()
 
 
 def test_what_was_learnt_can_be_used():
-    """From repeated answers to an answer of that answerer, and to a pursuit that knows which queries are hard."""
+    """From repeated answers to an answer of that annotator, and to a pursuit that knows which queries are hard."""
     rng = np.random.default_rng(0)
     truth = rng.integers(2, size=(300, 2))
     rights = {"Ann": 0.95, "Bob": 0.7, "Cem": 0.9}
@@ -127,18 +127,18 @@ def test_what_was_learnt_can_be_used():
         (item, QUERIES.names[q], who, int(truth[item, q]) ^ int(rng.random() > right))
         for item in range(300) for q in range(2) for who, right in rights.items()
     ]  # fmt: skip
-    columns = dict(zip(("item", "query", "answerer", "answer"), zip(*rows, strict=True), strict=True))
-    learnt = learn_confusions(columns, 2)
+    columns = dict(zip(("item", "query", "annotator", "answer"), zip(*rows, strict=True), strict=True))
+    learnt = dawid_skene(columns, 2)
     alone = {}
     for who in rights:
-        alone[who] = pursuit(stopping=ip.MaxQueries(1)).session().answer("yes", by=learnt.reliability(who)).posterior[0]
+        alone[who] = pursuit(stopping=ip.MaxQueries(1)).session().answer("yes", by=learnt.noise(who)).posterior[0]
     assert alone["Ann"] > alone["Cem"] > alone["Bob"] > 0.5
     with pytest.raises(ValueError, match="'Dan' is none"):
-        learnt.reliability("Dan")
-    by_query = learn_confusions(columns, 2, by="query").reliability(again=2)
-    assert pursuit(reliability=by_query).channel.again == 2
+        learnt.noise("Dan")
+    by_query = dawid_skene(columns, 2, by="query").noise(max_repeats=2)
+    assert pursuit(noise=by_query).channel.max_repeats == 2
     with pytest.raises(ValueError, match="by query"):
-        learn_confusions(columns, 2, by="query").reliability("Ann")
+        dawid_skene(columns, 2, by="query").noise("Ann")
 
 
 def test_the_same_pursuit_for_somebody_less_reliable():
@@ -146,7 +146,7 @@ def test_the_same_pursuit_for_somebody_less_reliable():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]])
     for posterior in ("exact", "bank"):
         mine = ip.Pursuit(model, QUERIES, posterior, ip.MaxQueries(2), 1, 7, classes=["a", "b"], n_states=50)
-        other = mine.with_reliability(ip.Reliability(0.8, again=2))
+        other = mine.with_noise(ip.AnswerNoise(0.8, max_repeats=2))
         kept = (other.stopping, other.patience, other.seed, other.classes.tolist(), other.work.n_states)
         assert kept == (ip.MaxQueries(2), 1, 7, ["a", "b"], 50)
         assert other.session().answer("yes").posterior[0] == pytest.approx(0.8 * 0.9 + 0.2 * 0.1)

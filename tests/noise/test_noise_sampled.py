@@ -13,7 +13,7 @@ SETTINGS = {
     "smc": SMC(n_draws=1500, least_ess=1200, n_own=1500, n_moves=6),
     "langevin": Langevin(n_chains=200, n_steps=10, burn_in=10),
 }
-WRONG = ip.Reliability(0.75, again=2)
+WRONG = ip.AnswerNoise(0.75, max_repeats=2)
 
 
 def history_with_errors(known):
@@ -30,8 +30,8 @@ def test_draws_agree_with_the_truth(name, settings):
     """The posterior and the gains after answers that may be wrong; taking them at their word is far off (control)."""
     known = KNOWN[name]
     history = history_with_errors(known)
-    true = known.world.pursuit(reliability=WRONG, exact_gains=True)
-    sampled = known.pursuit(SETTINGS[settings], reliability=WRONG)
+    true = known.world.pursuit(noise=WRONG, exact_gains=True)
+    sampled = known.pursuit(SETTINGS[settings], noise=WRONG)
     state, truth = sampled.at(history), true.at(history)
     tolerance = 4 * state.posterior_error[0] + 0.01
     assert (np.abs(state.posterior - truth.posterior)[0] < tolerance).all()
@@ -43,15 +43,15 @@ def test_draws_agree_with_the_truth(name, settings):
 
 
 def test_a_large_bank_of_draws_refuses_what_it_cannot_weigh():
-    """Whole answers are what makes it fast; with a reliability the slower way is taken."""
+    """Whole answers are what makes it fast; with noise the slower way is taken."""
     from infopursuit.posteriors.bank import MANY
 
     known = KNOWN["yes/no"]
     settings = SMC(n_draws=MANY, least_ess=0)
     fast = known.pursuit(settings)
-    with pytest.raises(ValueError, match=r"reliability=ip.Reliability\(1.0\)"):
+    with pytest.raises(ValueError, match=r"noise=ip.AnswerNoise\(1.0\)"):
         fast.session().answer("yes", sure=0.8)
-    slow = known.pursuit(settings, reliability=ip.Reliability(1.0)).session()
+    slow = known.pursuit(settings, noise=ip.AnswerNoise(1.0)).session()
     query = slow.question.index
     slow.answer("yes", sure=0.8)
     true = known.world.pursuit().session([(query, ip.Likely(((0.2, 0.8),)))])
@@ -61,4 +61,4 @@ def test_a_large_bank_of_draws_refuses_what_it_cannot_weigh():
 def test_a_bank_of_a_finite_model_refuses_a_reliability():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
     with pytest.raises(ValueError, match="posterior='exact'"):
-        ip.Pursuit(model, ip.queries.concepts(["a", "b"]), "bank", reliability=ip.Reliability(0.9))
+        ip.Pursuit(model, ip.queries.concepts(["a", "b"]), "bank", noise=ip.AnswerNoise(0.9))

@@ -1,4 +1,4 @@
-"""The truth about pursuits on terms: costs, requirements, forbidden queries and a budget, one by one and naively."""
+"""The truth about pursuits with costs, prerequisites, forbidden queries and a budget, one by one and naively."""
 
 import itertools
 
@@ -8,7 +8,7 @@ import infopursuit as ip
 from enumerator import ROUNDING, TIE
 
 
-class Termed:
+class Priced:
     """costs: one for each query. requires: {query: [(other, set of answers, or None: asked), ...]}. forbidden: a set.
 
     It reads the gains and posteriors of a `Truth`, and decides by itself what may be asked and what is best.
@@ -17,14 +17,15 @@ class Termed:
     def __init__(self, truth, costs, requires, forbidden, budget=None):
         self.truth, self.costs, self.requires, self.forbidden, self.budget = truth, costs, requires, forbidden, budget
 
-    def terms(self, names):
-        """The package's words for it."""
+    def options(self, names):
+        """The options of a pursuit that say so."""
         requires = {}
         for query, conditions in self.requires.items():
             written = [None if wanted is None else [list(a) for a in sorted(wanted)] for _, wanted in conditions]
             others = [names[other] for other, _ in conditions]
             requires[names[query]] = list(zip(others, written, strict=True))
-        return ip.Terms(list(self.costs), requires, [names[q] for q in self.forbidden])
+        constraints = ip.Constraints(requires, [names[q] for q in self.forbidden])
+        return {"costs": ip.Costs(list(self.costs)), "constraints": constraints}
 
     def known(self, history, other, wanted):
         """Whether every assignment that the history leaves answers the other query as wanted."""
@@ -102,8 +103,8 @@ class Termed:
                 assert np.array_equal(self.truth.posterior(before), self.truth.posterior(history))
 
 
-def random_terms(world, rng, *, budget=False):
-    """Random terms of a world: some queries free, some dear, some behind others, some never asked."""
+def random_prices(world, rng, *, budget=False):
+    """Random costs and constraints of a world: some queries free, some dear, some behind others, some never asked."""
     n = len(world.queries)
     costs = [float(c) for c in rng.choice([0.0, 0.5, 1.0, 1.0, 2.0, 7.25], size=n)]
     order, requires = rng.permutation(n).tolist(), {}
@@ -116,7 +117,7 @@ def random_terms(world, rng, *, budget=False):
     if len(forbidden) == n:
         forbidden = set()
     most = float(rng.choice([0.0, 5.0, 12.0, 40.0, 40.0])) if budget else None
-    return Termed(world.truth, costs, requires, forbidden, most)
+    return Priced(world.truth, costs, requires, forbidden, most)
 
 
 def _wanted(world, other, rng):

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.models.architectures import MLPArchitecture
-from infopursuit.trust.drawing import draw_values
-from infopursuit.trust.reference import Reference, from_model, from_values
+from infopursuit.models.bodies import MLPBody
+from infopursuit.models.sampling import sample_values
+from infopursuit.novelty import NoveltyReference
 from worlds import KINDS, table_model, world_of
 
 RULES = [("confidence", 0.1, None), ("max_queries", 4)]
@@ -33,12 +33,12 @@ def true_p_values(world, trace):
 @pytest.mark.parametrize("kind", KINDS)
 def test_p_values_are_the_enumerated_tail_probabilities(kind, checks):
     world, _ = world_of(11, kind=kind)
-    pursuit = world.pursuit(RULES, checks=checks)
+    pursuit = world.pursuit(RULES, n_novelty_queries=checks)
     n = 4000
-    reference = from_model(pursuit, n, seed=3)
+    reference = NoveltyReference.from_model(pursuit, n, seed=3)
     trace = pursuit.run_values(world.every_input())
     true, weights = true_p_values(world, trace)
-    found = reference.p_values(trace.surprise)
+    found = reference.pvalues(trace.surprise)
     error = np.sqrt(true * (1 - true).clip(0) / n)
     assert (np.abs(found - true) <= 4.5 * error + 2 / n).all()
     # a control: the p-values differ, so that agreeing with them says something
@@ -53,9 +53,9 @@ def test_inputs_of_the_model_are_flagged_at_the_level_and_others_far_more_often(
     probs = [np.stack([1 - p, p], axis=2) for p in rng.choice([0.03, 0.97], size=(14, 3, 2))]
     model = table_model(np.full(3, 1 / 3), latent, probs)
     names = ip.queries.concepts([f"c{a}" for a in range(14)])
-    pursuit = ip.Pursuit(model, names, stopping=ip.Confidence(0.05), checks=checks)
-    pursuit = pursuit.with_reference(from_model(pursuit, 999, seed=seed))
-    own = pursuit.run_values(draw_values(model, 2000, seed=77 + seed)).p_values
+    pursuit = ip.Pursuit(model, names, stopping=ip.Confidence(0.05), n_novelty_queries=checks)
+    pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 999, seed=seed))
+    own = pursuit.run_values(sample_values(model, 2000, seed=77 + seed)).p_values
     for alpha in (0.01, 0.05, 0.2, 0.5):
         # both the 999 and the 2000 are draws
         assert (own <= alpha).mean() <= alpha + 4.5 * np.sqrt(alpha * (1 - alpha) * (1 / 999 + 1 / 2000))
@@ -71,16 +71,16 @@ def test_p_values_of_exchangeable_inputs_are_never_too_small_on_average():
     shares = []
     for _ in range(200):
         values = (rng.random((39 + 1, len(world.sizes))) < 0.8).astype(int)
-        reference = from_values(pursuit, values[1:])
-        shares.append(reference.p_values(pursuit.run_values(values[:1]).surprise)[0] <= 0.1)
+        reference = NoveltyReference.from_values(pursuit, values[1:])
+        shares.append(reference.pvalues(pursuit.run_values(values[:1]).surprise)[0] <= 0.1)
     assert np.mean(shares) <= 0.1 + 4.5 * np.sqrt(0.09 / 200)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_batch_and_session_have_the_same_checks_and_p_values(kind):
     world, rng = world_of(23, kind=kind)
-    pursuit = world.pursuit([("confidence", 0.2, None), ("max_queries", 2)], checks=2)
-    pursuit = pursuit.with_reference(from_model(pursuit, 99))
+    pursuit = world.pursuit([("confidence", 0.2, None), ("max_queries", 2)], n_novelty_queries=2)
+    pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 99))
     values = world.inputs(rng, 12, unknown=0.15)
     trace = pursuit.run_values(values)
     for i in np.flatnonzero(trace.stopped_because != "impossible"):
@@ -108,7 +108,7 @@ def test_checks_come_after_the_stop_and_change_nothing_before_it():
     values = world.inputs(rng, 40)
     rules = [("confidence", 0.3, None), ("max_queries", 2)]
     plain = world.pursuit(rules).run_values(values)
-    checked = world.pursuit(rules, checks=2).run_values(values)
+    checked = world.pursuit(rules, n_novelty_queries=2).run_values(values)
     left = len(world.queries) - plain.length
     np.testing.assert_array_equal(checked.checked_from, plain.length)
     np.testing.assert_array_equal(checked.n_checks, np.minimum(2, left))
@@ -129,15 +129,17 @@ def test_a_check_is_asked_where_the_model_is_surest():
     probs = [[0.9, 0.5, 0.999, 0.6], [0.1, 0.5, 0.999, 0.6]]
     model = ip.models.TableModel([0.5, 0.5], None, probs)
     names = ip.queries.concepts(["tells", "coin", "always", "mostly"])
-    trace = ip.Pursuit(model, names, stopping=ip.MaxQueries(1), checks=1).run_values([[1, 0, 1, 0], [0, 1, 0, 1]])
+    trace = ip.Pursuit(model, names, stopping=ip.MaxQueries(1), n_novelty_queries=1).run_values(
+        [[1, 0, 1, 0], [0, 1, 0, 1]]
+    )
     assert trace.queries.tolist() == [[0, 2], [0, 2]]
     np.testing.assert_allclose(trace.surprise, -np.log([0.999, 0.001]), atol=1e-9)
 
 
 def test_unknown_answers_say_nothing_against_an_input():
     world, _ = world_of(3, kind="yes_no", zeros=False)
-    pursuit = world.pursuit([("max_queries", 1)], checks=2)
-    pursuit = pursuit.with_reference(from_model(pursuit, 99))
+    pursuit = world.pursuit([("max_queries", 1)], n_novelty_queries=2)
+    pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 99))
     trace = pursuit.run_values(np.full((1, len(world.sizes)), -1))
     assert trace.surprise.tolist() == [0.0]
     assert trace.p_values.tolist() == [1.0]
@@ -146,7 +148,7 @@ def test_unknown_answers_say_nothing_against_an_input():
 def test_an_impossible_answer_is_as_unlike_as_can_be():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 1.0], [0.1, 1.0]])
     pursuit = ip.Pursuit(model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.0))
-    pursuit = pursuit.with_reference(from_model(pursuit, 49))
+    pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 49))
     trace = pursuit.run_values([[1, 0], [1, 1]])
     assert trace.stopped_because.tolist() == ["impossible", "exhausted"]
     assert trace.p_values[0] == 1 / 50
@@ -155,18 +157,18 @@ def test_an_impossible_answer_is_as_unlike_as_can_be():
 
 def test_draws_are_those_of_the_model():
     world, _ = world_of(4, kind="categorical")
-    values = draw_values(world.model, 20_000, seed=1)
+    values = sample_values(world.model, 20_000, seed=1)
     codes = np.ravel_multi_index(values.T, world.sizes)
     found = np.bincount(codes, minlength=int(np.prod(world.sizes))) / len(values)
     true = world.truth.joint.sum(axis=(0, 1))
     assert (np.abs(found - true) <= 4.5 * np.sqrt(true * (1 - true) / len(values)) + 1e-12).all()
-    np.testing.assert_array_equal(values, draw_values(world.model, 20_000, seed=1))
-    assert (values != draw_values(world.model, 20_000, seed=2)).any()
+    np.testing.assert_array_equal(values, sample_values(world.model, 20_000, seed=1))
+    assert (values != sample_values(world.model, 20_000, seed=2)).any()
 
 
 def test_draws_of_a_vae_have_its_probabilities():
-    vae = ip.models.VAE((2, 3), [0.7, 0.3], MLPArchitecture((8,)), latent_dim=2, seed=1)
-    values = draw_values(vae, 20_000, seed=1)
+    vae = ip.models.VAE((2, 3), [0.7, 0.3], MLPBody((8,)), latent_dim=2, seed=1)
+    values = sample_values(vae, 20_000, seed=1)
     generator = torch.Generator().manual_seed(9)
     labels = (torch.rand(20_000, generator=generator) < 0.3).long()
     with torch.no_grad():
@@ -178,17 +180,17 @@ def test_draws_of_a_vae_have_its_probabilities():
 def test_sampled_posteriors_have_checks_too():
     vae = ip.models.VAE((2,) * 6, [0.5, 0.5], MLPArchitecture((8,)), latent_dim=2, seed=1)
     names = ip.queries.concepts([f"c{a}" for a in range(6)])
-    pursuit = ip.Pursuit(vae, names, ip.posteriors.SMC(n_draws=200), ip.MaxQueries(2), checks=3)
-    values = draw_values(vae, 30, seed=2)
+    pursuit = ip.Pursuit(vae, names, ip.posteriors.SMC(n_draws=200), ip.MaxQueries(2), n_novelty_queries=3)
+    values = sample_values(vae, 30, seed=2)
     trace = pursuit.run_values(values)
     assert (trace.n_checks == 3).all()
     assert pursuit.run_values(values[4:5]).queries[0].tolist() == trace.queries[4].tolist()
 
 
 def test_a_reference_as_json_data():
-    reference = Reference(np.array([0.5] * 18 + [1.0, np.inf]), "model")
-    again = Reference.from_spec(reference.to_spec())
-    np.testing.assert_array_equal(again.surprises, reference.surprises)
+    reference = NoveltyReference(np.array([0.5] * 18 + [1.0, np.inf]), "model")
+    again = NoveltyReference.from_spec(reference.to_spec())
+    np.testing.assert_array_equal(again.surprisals, reference.surprisals)
     assert again.source == "model"
     good = reference.to_spec()
     for wrong in (
@@ -200,14 +202,14 @@ def test_a_reference_as_json_data():
         [],
     ):
         with pytest.raises(ValueError, match="reference"):
-            Reference.from_spec(wrong)
+            NoveltyReference.from_spec(wrong)
 
 
 def test_too_few_inputs_are_refused():
     world, _ = world_of(3, kind="yes_no")
     with pytest.raises(ValueError, match="n=5; expected a whole number of inputs from 19"):
-        from_model(world.pursuit(RULES), 5)
-    with pytest.raises(ValueError, match="there are 3 reference inputs; give 19 or more"):
-        from_values(world.pursuit(RULES), world.every_input()[:3])
-    with pytest.raises(ValueError, match="checks=-1 must be a whole number"):
-        world.pursuit(RULES, checks=-1)
+        NoveltyReference.from_model(world.pursuit(RULES), 5)
+    with pytest.raises(ValueError, match="values has 3 reference inputs"):
+        NoveltyReference.from_values(world.pursuit(RULES), world.every_input()[:3])
+    with pytest.raises(ValueError, match="n_novelty_queries=-1 must be a whole number"):
+        world.pursuit(RULES, n_novelty_queries=-1)

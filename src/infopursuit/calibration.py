@@ -1,0 +1,471 @@
+"""Calibration: temperature scaling, expected calibration error, and a stopping rule chosen on held-out inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
+from infopursuit.conformal import PredictionSets, check_probability, min_inputs_for_coverage, prediction_sets
+from infopursuit.risk_control import candidate_thresholds, choose_threshold, min_inputs_for_target, plan_sequence
+from infopursuit.stopping import SLACK, Confidence, MaxQueries
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from infopursuit.engine import Pursuit
+    from infopursuit.trace import Trace
+
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.1, 100.0
+FLOOR = 1e-12
+"""Of the true class's posterior in a fit: one input that the model holds impossible must not decide alone."""
+BIN_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
+"""Of the confidence bins. A pursuit asks until it is confident, so that bins are narrow close to one."""
+LEARN_SHARE, TEST_SHARE = 0.3, 0.45
+"""Of the held-out inputs: for the temperature and the order of the tests, and for the tests; the rest is for prediction
+sets, which need inputs on which nothing was chosen."""
+N_ROUNDS = 3
+"""Of fitting a temperature where inputs stop, and finding where they stop with it."""
+STRICT = (1e-3, 1e-7)
+"""Epsilon of the runs of held-out inputs, as a share of 1 - target: every threshold that may be chosen must stop them
+earlier. The second is for models so overconfident that the first does not reach far enough."""
+
+
+class Calibrator(Protocol):
+    """What the engine sees of a calibration: a map of the posterior after a number of answers."""
+
+    def log_posterior(self, log_class: Any, n_answers: Any) -> FloatArray:
+        """(H, C) log p(y | history) after (H,) answers -> (H, C) calibrated, normalised."""
+
+    def standard_error(self, error: Any, before: Any, after: Any, n_answers: Any) -> FloatArray:
+        """(H, C) standard errors of the posterior ``before`` -> those of the calibrated one, ``after``."""
+
+
+@dataclass(frozen=True)
+class TemperatureScaling:
+    """Temperature scaling: p becomes p^(1/T), normalised (Guo, Pleiss, Sun and Weinberger, 2017).
+
+    The order of the classes does not change, and neither does the prior: before the first answer p is the class
+    frequencies. Unanswered queries do not count as answers. One T serves all lengths: one that grows with the number of
+    answers is fitted by the hard inputs, which need many, and makes the easy ones overconfident.
+
+    Parameters
+    ----------
+    temperature: T, from 0.1 to 100; above 1 makes the posterior less confident.
+
+    >>> scaled = TemperatureScaling(2.0).log_posterior(np.log([[0.8, 0.2], [0.8, 0.2]]), [0, 3])
+    >>> np.exp(scaled).round(3).tolist()
+    [[0.8, 0.2], [0.667, 0.333]]
+    """
+
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        value: Any = self.temperature
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not MIN_TEMPERATURE <= value <= MAX_TEMPERATURE:
+            raise ValueError(
+                f"temperature={value!r} must be a number from {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}; 1 changes "
+                f"nothing"
+            )
+        object.__setattr__(self, "temperature", float(value))
+
+    def log_posterior(self, log_class: Any, n_answers: Any) -> FloatArray:
+        """See `Calibrator.log_posterior`; NaN stays NaN."""
+        log_class = np.asarray(log_class, dtype=np.float64)
+        with np.errstate(invalid="ignore"):
+            scaled = log_class / self.temperature
+            scaled = scaled - logsumexp(scaled, axis=-1, keepdims=True)
+        return np.asarray(np.where((np.asarray(n_answers) > 0)[..., None], scaled, log_class))
+
+    def standard_error(self, error: Any, before: Any, after: Any, n_answers: Any) -> FloatArray:
+        """See `Calibrator.standard_error`; to first order.
+
+        With the other classes in proportion, T divides the log-odds: dq/dp = q (1 - q) / (T p (1 - p)); 0 where p is 0
+        or 1.
+        """
+        p, q = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+        inside = (p > 0) & (p < 1)
+        # the relative error first: the slope alone is more than a float64 holds where p is next to nothing
+        relative = np.divide(error, p, out=np.zeros_like(p), where=inside)
+        slope = np.divide(q * (1 - q), self.temperature * (1 - p), out=np.zeros_like(p), where=inside)
+        return np.asarray(np.where((np.asarray(n_answers) > 0)[..., None], relative * slope, error))
+
+    @classmethod
+    def fit(cls, log_posterior: Any, labels: Any) -> TemperatureScaling:
+        """The T of least log loss plus log(T)^2 on (N, C) log p, each after an answer, and the true classes (N,).
+
+        The weak penalty decides where the inputs say nothing, as where all are right.
+        """
+        log_posterior, labels = np.asarray(log_posterior, dtype=np.float64), np.asarray(labels, dtype=np.int64)
+        if log_posterior.ndim != 2 or labels.shape != log_posterior.shape[:1]:
+            raise ValueError(
+                f"log_posterior and labels have shapes {log_posterior.shape} and {labels.shape}; give (N, C) and (N,)"
+            )
+        floored, each = np.maximum(log_posterior, math.log(FLOOR)), np.arange(len(labels))
+
+        def loss(log_t: float) -> float:
+            scaled = cls(math.exp(log_t)).log_posterior(floored, np.ones(len(labels)))
+            return float(-scaled[each, labels].sum()) + log_t**2
+
+        bounds = (math.log(MIN_TEMPERATURE) + 1e-6, math.log(MAX_TEMPERATURE) - 1e-6)
+        return cls(round(math.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x), 6))
+
+    def to_spec(self) -> dict[str, float]:
+        """JSON data from which `from_spec` makes it again."""
+        return {"temperature": self.temperature}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> TemperatureScaling:
+        """What `to_spec` described."""
+        return cls(spec["temperature"])
+
+
+def confidence_bins(confidence: Any, edges: tuple[float, ...] = BIN_EDGES) -> IntArray:
+    """(B,) the bin of each confidence; a bin has its lower edge, not its upper one."""
+    # rounding must not put 90 % below 90 %
+    found = np.searchsorted(edges, np.asarray(confidence) + SLACK, side="right") - 1
+    return np.asarray(np.clip(found, 0, len(edges) - 2), dtype=np.int64)
+
+
+def expected_calibration_error(confidence: Any, correct: Any, edges: tuple[float, ...] = BIN_EDGES) -> float:
+    """ECE = sum over bins of n_bin / B |mean confidence - accuracy|.
+
+    >>> round(expected_calibration_error([0.8, 0.75, 0.75], [True, True, False]), 6)
+    0.233333
+    """
+    confidence, correct = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    bins, n = confidence_bins(confidence, edges), len(edges) - 1
+    return float(np.abs(np.bincount(bins, confidence - correct, n)).sum() / max(len(confidence), 1))
+
+
+@dataclass(frozen=True)
+class CalibrationRuns:
+    """B pursuits of held-out inputs, run with the model's own posterior and a strict rule, past any stop to be chosen.
+
+    log_posterior: (B, K + 1, C), the last one repeated after the end. unanswered: (B, K + 1) whether the query before
+    had no answer, so that no rule is checked. length: (B,) queries asked. labels: (B,) the true classes as numbers.
+    epsilon: of the strict rule. calibrator: the temperature at which confidences are read. patience: of the rule to be
+    chosen.
+    """
+
+    log_posterior: FloatArray
+    unanswered: Any
+    length: IntArray
+    labels: IntArray
+    epsilon: float
+    calibrator: TemperatureScaling = field(default_factory=TemperatureScaling)
+    patience: int = 0
+
+    @classmethod
+    def of(cls, trace: Trace, labels: Any, epsilon: float, patience: int = 0) -> CalibrationRuns:
+        """A trace of strict pursuits and the true classes (B,), given as numbers."""
+        unanswered = np.zeros(trace.posteriors.shape[:2], dtype=bool)
+        unanswered[:, 1:] = (trace.answers == UNKNOWN).all(axis=2)
+        cut_off = np.flatnonzero(trace.stopped_because == "impossible")
+        unanswered[cut_off, trace.length[cut_off]] = True
+        with np.errstate(divide="ignore"):
+            log_posterior = np.log(trace.posteriors)
+        labels = np.asarray(labels, dtype=np.int64)
+        return cls(log_posterior, unanswered, trace.length, labels, epsilon, patience=patience)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, rows: Any) -> CalibrationRuns:
+        """Some of the runs."""
+        names = ("log_posterior", "unanswered", "length", "labels")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def scaled(self, calibrator: TemperatureScaling) -> CalibrationRuns:
+        """The same runs, read at another temperature."""
+        return replace(self, calibrator=calibrator)
+
+    @cached_property
+    def n_answers(self) -> IntArray:
+        """(B, K + 1) answers so far; none are given after the end."""
+        answered = ~self.unanswered
+        answered[:, 0] = False
+        return np.asarray(answered.cumsum(axis=1))
+
+    @cached_property
+    def _calibrated(self) -> FloatArray:
+        return self.calibrator.log_posterior(self.log_posterior, self.n_answers)
+
+    @cached_property
+    def confidence(self) -> FloatArray:
+        """(B, K + 1) the largest posterior."""
+        return np.asarray(np.exp(self._calibrated.max(axis=2)))
+
+    @cached_property
+    def true_class_posterior(self) -> FloatArray:
+        """(B, K + 1) the posterior of the true class."""
+        return np.exp(self._calibrated[np.arange(len(self)), :, self.labels])
+
+    @cached_property
+    def correct(self) -> Any:
+        """(B, K + 1) whether the most probable class is the true one."""
+        return self.log_posterior.argmax(axis=2) == self.labels[:, None]
+
+    @property
+    def max_threshold(self) -> float:
+        """The largest confidence that can be asked for: beyond it some runs would have gone on where these ended.
+
+        They ended at 1 - epsilon or more; scaling gains most where all other classes share the rest, or one has it all.
+        """
+        heat, others = self.calibrator.temperature, self.log_posterior.shape[2] - 1
+        rest = max(1.0, others ** (1 - 1 / heat)) * ((self.epsilon + SLACK) / (1 - self.epsilon)) ** (1 / heat)
+        return float(1 / (1 + rest))
+
+    def stopping_times(self, thresholds: Sequence[float]) -> IntArray:
+        """(B, T) after how many queries each threshold stops each run, -1 where the confidence is never reached."""
+        return first_stopping_times(self.confidence, thresholds, self.patience, self.unanswered, self.length)
+
+    def ends(self, threshold: float) -> IntArray:
+        """(B,) after how many queries each run stops at a threshold, or ends without reaching it."""
+        stop = self.stopping_times([threshold])[:, 0]
+        return np.where(stop >= 0, stop, self.length)
+
+
+def first_stopping_times(
+    confidence: FloatArray, thresholds: Sequence[float], patience: int, unanswered: Any, length: IntArray
+) -> IntArray:
+    """(B, K + 1) confidences -> (B, T) where each threshold has held ``patience`` + 1 times in a row, -1 where never.
+
+    As in `stopping.look`, a query without an answer neither lengthens nor ends a run of checks.
+    """
+    least = np.asarray(thresholds, dtype=np.float64) - SLACK
+    stop = np.full((len(confidence), len(least)), -1, dtype=np.int64)
+    held = np.zeros_like(stop)
+    for k in range(confidence.shape[1]):
+        holds = confidence[:, k, None] >= least
+        held = np.where(unanswered[:, k, None], held, np.where(holds, held + 1, 0))
+        stop[(held > patience) & (stop < 0) & (length[:, None] >= k)] = k
+    return stop
+
+
+FILE_NAMES = {
+    "max_queries": "budget",
+    "ece_before": "expected_error_before",
+    "ece_after": "expected_error_after",
+    "calibrator": "temper",
+}
+"""Fields whose names in files are older."""
+
+
+@dataclass(frozen=True)
+class CalibrationReport:
+    """What calibration chose, and its results on the held-out inputs that it was tested on.
+
+    target, delta: what was asked for. epsilon, patience, max_queries: the rule that was chosen. n_inputs: held-out
+    inputs, n_tested those that the guarantee rests on. stopped: share of those that the rule stops. accuracy: share of
+    the stopped that was right; accuracy_bound: its lower bound, with probability 1 - delta. ece, length, accuracy_all:
+    expected calibration error, mean length and accuracy of all tested inputs, before (the model's own posterior,
+    stopped at ``target``) and after. calibrator: the temperature. sets: one `PredictionSets` for each coverage.
+    """
+
+    target: float
+    delta: float
+    epsilon: float
+    patience: int
+    max_queries: int
+    n_inputs: int
+    n_tested: int
+    stopped: float
+    accuracy: float
+    accuracy_bound: float
+    ece_before: float
+    ece_after: float
+    length_before: float
+    length_after: float
+    accuracy_all_before: float
+    accuracy_all_after: float
+    calibrator: TemperatureScaling
+    sets: tuple[PredictionSets, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("target", "delta"):
+            check_probability(getattr(self, name), name)
+        for each in fields(self)[2:-2]:
+            value: Any = getattr(self, each.name)
+            most = 1.0 if each.type == "float" and not each.name.startswith("length") else math.inf
+            if type(value).__name__ != each.type or not 0 <= value <= most or value == math.inf:
+                raise ValueError(f"{each.name} is {value!r}; expected a {each.type} from 0 to {most}")
+
+    def prediction_sets(self, coverage: float | None = None) -> PredictionSets:
+        """The sets of a coverage that was calibrated, the first where none is given."""
+        if not self.sets:
+            raise ValueError("no sets were calibrated; give calibrate(..., coverage=0.95)")
+        for each in self.sets:
+            if coverage is None or math.isclose(each.coverage, coverage):
+                return each
+        known = ", ".join(f"{each.coverage:g}" for each in self.sets)
+        raise ValueError(f"coverage={coverage!r} was not calibrated, but {known}; name it in calibrate(coverage=...)")
+
+    def __str__(self) -> str:
+        return (
+            f"Stops at a confidence of {100 * (1 - self.epsilon):.2f} %, after at most {self.max_queries} questions: "
+            f"{100 * self.stopped:.1f} % of {self.n_tested:,} held-out inputs stop so, {100 * self.accuracy:.2f} % of "
+            f"them rightly, {100 * self.accuracy_bound:.2f} % at the least (with {100 * (1 - self.delta):g} % "
+            f"certainty). Expected calibration error {100 * self.ece_before:.2f} % before, {100 * self.ece_after:.2f} "
+            f"% after; {self.length_before:.1f} questions before, {self.length_after:.1f} after."
+        )
+
+    def to_spec(self) -> dict[str, Any]:
+        """JSON data from which `from_spec` makes it again."""
+        return {FILE_NAMES.get(name, name): value for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any]) -> CalibrationReport:
+        """What `to_spec` described; refused where a number cannot be."""
+        found = {each.name: spec[FILE_NAMES.get(each.name, each.name)] for each in fields(cls)}
+        found["calibrator"] = TemperatureScaling.from_spec(found["calibrator"])
+        found["sets"] = tuple(
+            PredictionSets(each["coverage"], *(tuple(map(tuple, each[name])) for name in ("after", "anytime")))
+            for each in found["sets"]
+        )
+        return cls(**found)
+
+
+@dataclass(frozen=True)
+class StoppingOutcome:
+    """What stopping at a threshold gives: the share stopped and its accuracy; of all inputs the mean length, the
+    accuracy, and the expected calibration error."""
+
+    stopped: float
+    accuracy: float
+    length: float
+    accuracy_all: float
+    ece: float
+
+
+def stopping_outcome(runs: CalibrationRuns, threshold: float) -> StoppingOutcome:
+    """Stop some runs at a confidence, or where they end."""
+    stopped = runs.stopping_times([threshold])[:, 0] >= 0
+    at, each = runs.ends(threshold), np.arange(len(runs))
+    correct, confidence = runs.correct[each, at], runs.confidence[each, at]
+    return StoppingOutcome(
+        stopped=float(stopped.mean()),
+        accuracy=float(correct[stopped].mean()) if stopped.any() else 0.0,
+        length=float(at.mean()),
+        accuracy_all=float(correct.mean()),
+        ece=expected_calibration_error(confidence, correct),
+    )
+
+
+def fit_temperature(runs: CalibrationRuns, target: float, delta: float) -> TemperatureScaling:
+    """The temperature fitted to the posteriors at the stop of the laxest rule that is planned with it.
+
+    Where runs stop is what counts: a rule that stops at the first high confidence selects what is overconfident.
+    """
+    calibrator, threshold = TemperatureScaling(), target
+    each = np.arange(len(runs))
+    for _ in range(N_ROUNDS):
+        at = runs.scaled(calibrator).ends(threshold)
+        answered = runs.n_answers[each, at] > 0
+        if not answered.any():
+            return TemperatureScaling()
+        calibrator = TemperatureScaling.fit(runs.log_posterior[each, at][answered], runs.labels[answered])
+        scaled = runs.scaled(calibrator)
+        tried = candidate_thresholds(scaled.max_threshold, runs.log_posterior.shape[2])
+        threshold = plan_sequence(scaled, tried, target, delta)[-1]
+    return calibrator
+
+
+def run_held_out(
+    pursuit: Pursuit[Any],
+    values: Any,
+    labels: Any,
+    *,
+    max_queries: int,
+    target: float,
+    delta: float,
+    progress: bool | None = None,
+) -> CalibrationRuns:
+    """Pursue held-out inputs (B, A) far enough for `calibrate`, with the model's own posterior."""
+    for share in STRICT:
+        epsilon = share * (1 - target)
+        rule = Confidence(epsilon) | MaxQueries(max_queries)
+        strict = replace(pursuit, calibrator=None, stopping=rule, patience=0, novelty=None)
+        runs = CalibrationRuns.of(strict.run_values(values, progress=progress), labels, epsilon, pursuit.patience)
+        # whether it is far enough is decided on runs that are not tested
+        learn = runs.take(split(len(runs), pursuit.seed)[0])
+        if learn.scaled(fit_temperature(learn, target, delta)).max_threshold >= (1 + target) / 2:
+            break
+    return runs
+
+
+def calibrate(
+    runs: CalibrationRuns,
+    *,
+    max_queries: int,
+    target: float = 0.97,
+    delta: float = 0.05,
+    coverage: Sequence[float] = (0.95,),
+    by_class: bool = False,
+    seed: int = 0,
+) -> CalibrationReport:
+    """Fit the temperature, choose the confidence threshold, and fit prediction sets, on three parts of the runs.
+
+    Parameters
+    ----------
+    runs: strict runs of held-out inputs, from `run_held_out`.
+    max_queries: the largest number of queries of the chosen rule.
+    target, delta: the accuracy of the stopped inputs that is guaranteed, with probability 1 - delta.
+    coverage: of the prediction sets; by_class: in each class.
+    seed: of the split.
+    """
+    check_sample_size(len(runs), target, delta, coverage)
+    learn, before, last = (runs.take(part) for part in split(len(runs), seed))
+    calibrator = fit_temperature(learn, target, delta)
+    learn, test, last = (part.scaled(calibrator) for part in (learn, before, last))
+    tried = candidate_thresholds(learn.max_threshold, learn.log_posterior.shape[2])
+    chosen = choose_threshold(learn, test, tried, target, delta)
+    was, is_now = stopping_outcome(before, target), stopping_outcome(test, chosen.threshold)
+    return CalibrationReport(
+        target=float(target),
+        delta=float(delta),
+        epsilon=1 - chosen.threshold,
+        patience=runs.patience,
+        max_queries=max_queries,
+        n_inputs=len(runs),
+        n_tested=len(test),
+        stopped=chosen.n_stopped / len(test),
+        accuracy=chosen.accuracy,
+        accuracy_bound=chosen.bound,
+        ece_before=was.ece,
+        ece_after=is_now.ece,
+        length_before=was.length,
+        length_after=is_now.length,
+        accuracy_all_before=was.accuracy_all,
+        accuracy_all_after=is_now.accuracy_all,
+        calibrator=calibrator,
+        sets=tuple(prediction_sets(learn, last, each, chosen.threshold, by_class=by_class) for each in coverage),
+    )
+
+
+def split(n: int, seed: int) -> list[IntArray]:
+    """Rows to learn on, rows to test on, and rows for prediction sets."""
+    order = np.random.default_rng((seed, n)).permutation(n)
+    return [np.sort(part) for part in np.split(order, [round(LEARN_SHARE * n), round((LEARN_SHARE + TEST_SHARE) * n)])]
+
+
+def check_sample_size(n: int, target: float, delta: float, coverage: Sequence[float]) -> None:
+    """Refuse so few held-out inputs that nothing can be guaranteed, even if all of them are right."""
+    for name, value in (("target", target), ("delta", delta), *(("coverage", each) for each in coverage)):
+        check_probability(value, name)
+    to_test = min_inputs_for_target(target, delta)
+    for_sets = max([1, *(min_inputs_for_coverage(each) for each in coverage)])
+    _, tested, last = (len(part) for part in split(n, 0))
+    if tested < to_test or last < for_sets:
+        needed = max(math.ceil((to_test + 1) / TEST_SHARE), math.ceil((for_sets + 1) / (1 - LEARN_SHARE - TEST_SHARE)))
+        raise ValueError(
+            f"X has {n:,} rows; target={target:g} with delta={delta:g} and "
+            f"coverage={', '.join(f'{each:g}' for each in coverage) or 'none'} need {needed:,}, even if all are right: "
+            f"give more, or ask for less"
+        )

@@ -1,0 +1,228 @@
+"""Novelty (out-of-distribution) detection: p-values of the surprisal of the answers, and queries that sharpen them.
+
+The surprisal of an input is -log p(answers) under the model (`Trace.surprise`), of its novelty queries where there are
+any and of all its answers where not. With the surprisals of n reference inputs, the conformal p-value is
+p = (1 + #{reference surprisals at least as large}) / (n + 1). If the input is exchangeable with the reference,
+P(p <= alpha) <= alpha, whatever the model (Vovk et al. 2005).
+
+The pursuit asks where classes differ, which says little about inputs of no class. Novelty queries are asked after the
+stop, where the model predicts the answer with most confidence and an input of another kind would surprise it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infopursuit.acquisition.ranking import resample
+from infopursuit.history import uniform_of
+from infopursuit.models.finite import softmax
+from infopursuit.models.sampling import sample_values
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.stopping import SLACK, Confidence, Rule
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from infopursuit.engine import Pursuit
+    from infopursuit.trace import Trace
+
+N_SAMPLES = 1000
+"""Inputs that are sampled from the model where no others are given."""
+MIN_INPUTS, MAX_INPUTS = 19, 1_000_000
+"""Reference inputs: with fewer no p-value is as small as 0.05."""
+MODEL, INPUTS = "model", "inputs"
+ROUNDING = 1e-9
+"""Relative difference of surprisals that counts as none: the same history may be summed in another order."""
+MIN_SHARE = 0.85
+"""A novelty query has at least this share of the largest utility."""
+N_STATES = 256
+"""States on which answers are predicted, at most."""
+MIN_PROBABILITY = 1e-6
+"""Of a predicted answer, so that one that is impossible does not outweigh all others."""
+GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True)
+class NoveltyReference:
+    """The surprisals of reference inputs, from which p-values are computed.
+
+    Parameters
+    ----------
+    surprisals: (n,) sorted, in nats.
+    source: "model" where the inputs were sampled from the model, "inputs" where they were given.
+
+    >>> NoveltyReference(np.arange(19.0), "inputs").pvalues([18.0, 30.0]).tolist()
+    [0.1, 0.05]
+    """
+
+    surprisals: FloatArray
+    source: str
+
+    @classmethod
+    def from_model(
+        cls, pursuit: Pursuit[Any], n: int = N_SAMPLES, *, seed: int = 0, progress: bool | None = None
+    ) -> NoveltyReference:
+        """A reference of ``n`` inputs sampled from the pursuit's own model; no data are needed.
+
+        Real inputs that the model describes badly are novel to it.
+        """
+        if int(n) != n or not MIN_INPUTS <= n <= MAX_INPUTS:
+            raise ValueError(f"n={n!r}; expected a whole number of inputs from {MIN_INPUTS} to {MAX_INPUTS}")
+        values = sample_values(pursuit.model, int(n), seed)
+        return replace(cls.from_values(pursuit, values, progress=progress), source=MODEL)
+
+    @classmethod
+    def from_values(cls, pursuit: Pursuit[Any], values: Any, *, progress: bool | None = None) -> NoveltyReference:
+        """A reference of real inputs, as values of atoms (n, A), on which the model was not fitted."""
+        if not MIN_INPUTS <= len(values) <= MAX_INPUTS:
+            raise ValueError(
+                f"values has {len(values)} reference inputs; give {MIN_INPUTS} or more, for with n of them no p-value "
+                f"is below 1 / (n + 1), and at most {MAX_INPUTS}"
+            )
+        trace = replace(pursuit, novelty=None).run_values(values, progress=progress)
+        return cls(np.sort(trace.surprise), INPUTS)
+
+    def __len__(self) -> int:
+        return len(self.surprisals)
+
+    def pvalues(self, surprisal: Any) -> FloatArray:
+        """(B,) surprisals -> (B,) p-values."""
+        surprisal = np.asarray(surprisal, dtype=np.float64)
+        with np.errstate(invalid="ignore"):
+            least = np.where(np.isinf(surprisal), surprisal, surprisal - ROUNDING * np.maximum(np.abs(surprisal), 1.0))
+        n_below = np.searchsorted(self.surprisals, least, side="left")
+        return np.asarray((1.0 + len(self) - n_below) / (1.0 + len(self)))
+
+    def add_pvalues(self, trace: Trace) -> Trace:
+        """The same trace with its p-values."""
+        return replace(trace, p_values=self.pvalues(trace.surprise))
+
+    def to_spec(self) -> dict[str, Any]:
+        """JSON data from which `from_spec` makes it again; JSON has no infinity."""
+        finite = self.surprisals[np.isfinite(self.surprisals)]
+        return {"source": self.source, "surprises": finite.tolist(), "n_impossible": len(self) - len(finite)}
+
+    @classmethod
+    def from_spec(cls, spec: Any) -> NoveltyReference:
+        """The reference that `to_spec` described; refused where it cannot be one."""
+        source, listed, n_impossible = (
+            spec.get(name) if isinstance(spec, Mapping) else None for name in ("source", "surprises", "n_impossible")
+        )
+        if source not in (MODEL, INPUTS) or type(n_impossible) is not int or not 0 <= n_impossible <= MAX_INPUTS:
+            raise ValueError(f"reference has source {source!r} and n_impossible {n_impossible!r}")
+        if not isinstance(listed, list) or not all(type(s) in (int, float) for s in listed):
+            raise ValueError("reference: surprises is not a list of numbers")
+        found = np.array([*listed, *[np.inf] * n_impossible], dtype=np.float64)
+        if not MIN_INPUTS <= len(found) <= MAX_INPUTS or np.isnan(found).any() or (np.diff(found) < 0).any():
+            raise ValueError(f"reference: surprises must be {MIN_INPUTS} to {MAX_INPUTS} sorted numbers")
+        return cls(found, source)
+
+
+def predict_or_abstain(trace: Trace, stopping: Rule, abstain: Any, alpha: float) -> Any:
+    """(B,) the predictions, and ``abstain`` in the place of those of `abstention_mask`."""
+    labels = np.asarray(trace.predictions)
+    same = np.asarray(abstain).dtype.kind == labels.dtype.kind
+    found = labels.astype(np.result_type(labels, np.asarray(abstain))) if same else labels.astype(object)
+    found[abstention_mask(trace, stopping, alpha)] = abstain
+    return found
+
+
+def abstention_mask(trace: Trace, stopping: Rule, alpha: float) -> Any:
+    """(B,) which labels not to trust: of inputs with p-values up to alpha, of impossible answers, and of pursuits that
+    ended before the confidence of the stopping rule was reached."""
+    if not 0 <= alpha < 1:
+        raise ValueError(f"alpha={alpha!r}; expected a probability, such as 0.05")
+    wanted = [1 - rule.epsilon for rule in stopping.rules if isinstance(rule, Confidence)]
+    unsure = trace.posterior.max(axis=1) < min(wanted, default=0.0) - SLACK
+    novel = np.zeros(len(trace), dtype=bool) if trace.p_values is None else trace.p_values <= alpha
+    return unsure | novel | (trace.stopped_because == "impossible")
+
+
+# ---- novelty queries ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StopPoint:
+    """Where the pursuits of H histories stopped and their novelty queries begin.
+
+    at: (H,) queries asked by then, -1 while a pursuit goes on. reason: (H,) why it stopped. settled: (H,) the paper's
+    L.
+    """
+
+    at: IntArray
+    reason: Any
+    settled: IntArray
+
+    @classmethod
+    def none(cls, n: int) -> StopPoint:
+        """Nothing has stopped yet."""
+        unknown = np.full(n, UNKNOWN, dtype=np.int64)
+        return cls(unknown, np.full(n, "", dtype=object), unknown)
+
+    def take(self, rows: IntArray) -> StopPoint:
+        """Some of the histories."""
+        return StopPoint(self.at[rows], self.reason[rows], self.settled[rows])
+
+    def mark(self, stopped: Any, n_asked: int, reason: Any, settled: IntArray) -> StopPoint:
+        """Those that have ``stopped`` (H,) for the first time stop here."""
+        new = np.asarray(stopped) & (self.at == UNKNOWN)
+        return StopPoint(
+            np.where(new, n_asked, self.at),
+            np.where(new, np.array(reason, dtype=object), self.reason),
+            np.where(new, settled, self.settled),
+        )
+
+
+def choose_novelty_query(
+    model: Any,
+    log_weights: FloatArray,
+    evidence: FloatArray,
+    queries: QuerySet,
+    asked: Any,
+    number: int,
+    seed: int,
+    key: bytes,
+) -> int:
+    """The novelty query with this number after a history, -1 where nothing is left to ask.
+
+    model, log_weights, evidence: the latent states that the history gives weight to, see `Exact.latent_states`. asked:
+    (Q,) not to be asked again. key: the history at the stop, which with the seed decides where the queries begin among
+    those of nearly the largest utility; each further one goes on by the golden ratio, so that however many they are,
+    they are spread over the list.
+    """
+    uniform = uniform_of(seed, key)
+    utility = np.where(asked, -1.0, novelty_utility(model, log_weights, evidence, queries, uniform))
+    if utility.max() < 0:
+        return UNKNOWN
+    good = np.flatnonzero(utility >= MIN_SHARE * utility.max())
+    return int(good[int((uniform + number * GOLDEN) % 1 * len(good))])
+
+
+def novelty_utility(model: Any, log_weights: Any, evidence: Any, queries: QuerySet, uniform: float) -> FloatArray:
+    """(Q,) KL(uniform || predicted answer), summed over the atoms of each query; known atoms contribute 0.
+
+    Of an input of another kind no more is assumed than that each answer is as probable as any other.
+    log_weights: (S,) of the model's states. evidence: (L,) log-weights of the atom values. uniform: in [0, 1), for the
+    states that are drawn where there are more than 256.
+    """
+    states, weights, _ = resample(softmax(log_weights), N_STATES, uniform)
+    table = model.state_probs(states).astype(np.float64)  # (L, M)
+    atoms, parts = model.atoms, queries.parts
+    allowed = np.exp(evidence - np.maximum.reduceat(evidence, atoms.offsets[:-1])[atoms.slot_atom])  # at most 1
+    # what each state still expects of the atoms that are known in part
+    partly = np.isin(atoms.slot_atom, atoms.slot_atom[allowed != 1])
+    left = table[partly] * allowed[partly, None]
+    total = np.zeros((len(atoms), left.shape[1]))
+    np.add.at(total, atoms.slot_atom[partly], left)
+    table[partly] = left / np.maximum(total, 1e-300)[atoms.slot_atom[partly]]
+    predicted = table @ weights  # (L,)
+    n_cells, starts = int(parts.offsets[-1]), parts.offsets[:-1]
+    cells = np.bincount(parts.entry_cell, weights=predicted[parts.entry_slot], minlength=n_cells)
+    possible = np.bincount(parts.entry_cell, weights=allowed[parts.entry_slot], minlength=n_cells) > 0
+    surprisal = np.where(possible, -np.log(np.clip(cells, MIN_PROBABILITY, 1.0)), 0.0)
+    n_possible = np.maximum(np.add.reduceat(possible.astype(np.int64), starts), 1)
+    each = np.where(n_possible > 1, np.add.reduceat(surprisal, starts) / n_possible - np.log(n_possible), 0.0)
+    return np.asarray(np.where(parts.query_part >= 0, each[parts.query_part], 0.0).sum(axis=1))

@@ -1,1 +1,0 @@
-"""How far an answer can be trusted: stopping with a guarantee, sets that cover, inputs unlike those of training."""
