@@ -59,6 +59,7 @@ OPTIONAL = (
     "captum",
     "fastapi",
     "matplotlib",
+    "narwhals",
     "pandas",
     "polars",
     "pooch",

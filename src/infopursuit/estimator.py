@@ -24,8 +24,7 @@ from infopursuit.models.storing import DTYPES
 from infopursuit.models.vae_learner import VAELearner
 from infopursuit.posteriors import SMC, Bank, Langevin
 from infopursuit.queries import QuerySet
-from infopursuit.queries.missing import is_missing
-from infopursuit.queries.tables import read_table
+from infopursuit.queries.tables import is_missing, read_table
 from infopursuit.selection import select_model
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule

@@ -31,7 +31,7 @@ from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.models.vae import VAE
 from infopursuit.posteriors import Bank
 from infopursuit.posteriors.storing import posterior_from_spec, posterior_to_spec
-from infopursuit.queries.wording import words_from_spec, words_to_spec
+from infopursuit.queries.queryset import words_from_spec, words_to_spec
 from infopursuit.stopping import Confidence, MaxQueries, Rule, rule_from_spec
 from infopursuit.temper import Temper
 from infopursuit.terms import Terms

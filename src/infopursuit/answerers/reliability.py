@@ -13,8 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from infopursuit.queries.parts import Parts, find_parts
-from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.queryset import Parts, QuerySet, find_parts
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Likely
 
 

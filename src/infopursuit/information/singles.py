@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.models.finite import FAINT, FiniteModel, segments
-from infopursuit.queries.parts import Parts
+from infopursuit.queries.queryset import Parts
 from infopursuit.types import IntArray
 
 CHUNK = 2**27
