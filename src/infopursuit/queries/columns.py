@@ -14,6 +14,7 @@ import numpy as np
 from infopursuit.queries.queryset import YES_NO, QuerySet, Recipe, check_weights, flag_in, shown, text_in, texts_in
 from infopursuit.queries.tables import Column, Table, read_table
 from infopursuit.queries.thresholds import choose_thresholds, format_date, format_number
+from infopursuit.queries.wording import reword
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 DAY = 86_400_000_000  # microseconds
@@ -26,12 +27,8 @@ SHARES = {"no": 0.0, "false": 0.0, "n": 0.0, "f": 0.0, "yes": 1.0, "true": 1.0, 
 class Columns(QuerySet):
     """Queries about the columns of a table; every column that is asked about is one atom. Use `columns`.
 
-    Parameters
-    ----------
-    columns: the names of all columns of the training table, in its order.
-    fields: what is asked about those that carry a question.
-    named: True finds columns by name, as the training table had names; False finds them by position.
-    sentences: how each query is asked.
+    columns: the names of all columns of the training table, in its order. fields: what is asked about those that carry
+    a question. named: True finds columns by name, as the training table had names; False finds them by position.
     """
 
     kind = "columns"
@@ -174,38 +171,19 @@ def columns(
     if constant:
         reason = "left out, for having fewer than two different known values"
         warnings.warn(f"{reason}: {shown(constant, 10)}", UserWarning, stacklevel=2)
-    return Columns(table.names, fields, named=table.named, sentences=_sentences(fields, table.names, sentences or {}))
+    built = Columns(table.names, fields, named=table.named)
+    # A column that was left out, or a threshold that another fold of the data would have, is no mistake.
+    known, other = (
+        {*built.names, *table.names},
+        tuple(f"{name} {verb} " for name in table.names for verb in (">", "is")),
+    )
+    absent = {key for key in sentences or () if key in constant or (key not in known and key.startswith(other))}
+    worded = {key: words for key, words in (sentences or {}).items() if key not in absent}
+    built.sentences = reword(built, worded, argument="sentences").sentences
+    return built
 
 
-def _sentences(fields: Sequence[Field], names: Sequence[str], wordings: Mapping[str, str]) -> list[str]:
-    """How every query is asked, with the user's wordings in place."""
-    sentences: list[str] = []
-    known = set(names)
-    for field in fields:
-        asked = field.queries()
-        known |= {query.name for query in asked}
-        for query in asked:
-            wording = wordings.get(query.name, wordings.get(field.name))
-            if wording is None:
-                sentences.append(query.sentence)
-            elif "{}" not in wording and query.name not in wordings and len(asked) > 1:
-                raise ValueError(
-                    f"sentences[{field.name!r}] is {wording!r}, which would word {len(asked)} different queries alike; "
-                    f"write {{}} where the threshold or category stands"
-                )
-            else:
-                sentences.append(wording.replace("{}", query.shown))
-    # A threshold that another fold of the data would have is no mistake; a column that does not exist is.
-    possible = tuple(f"{name} {verb} " for name in names for verb in (">", "is"))
-    stray = [key for key in wordings if key not in known and not key.startswith(possible)]
-    if stray:
-        raise ValueError(
-            f"sentences names {stray[0]!r}, neither a column nor a query; the columns are {shown(names, 10)}"
-        )
-    return sentences
-
-
-# ---- fields: what is asked about one column ---------------------------------------------------------------------------
+# ---- fields: what is asked about one column -------------------------------------------------------------------------
 
 
 class FieldQuery(NamedTuple):

@@ -33,11 +33,9 @@ class Concepts(QuerySet):
         A frame that has all the names is read by name, everything else by position. A sparse matrix says what is there:
         a stored number other than 0 is "yes".
         """
-        if hasattr(X, "tocoo"):
-            return self._observe_sparse(X)
-        matrix = self._matrix(X)
+        matrix = self._matrix(X.toarray() if hasattr(X, "tocoo") else X)
         missing = np.isnan(matrix)
-        if self.presence:
+        if self.presence or hasattr(X, "tocoo"):
             matrix = np.where(missing, matrix, matrix != 0)
         bad = ~missing & (matrix != 0) & (matrix != 1)
         if bad.any():
@@ -80,13 +78,6 @@ class Concepts(QuerySet):
             self._check_width((table.n_rows, len(table.names)))
             order = list(range(len(self)))
         return np.stack([table.column(position).numbers() for position in order], axis=1)
-
-    def _observe_sparse(self, X: Any) -> IntArray:
-        self._check_width(X.shape)
-        stored = X.tocsr().tocoo()  # by way of rows, which adds up what was stored twice
-        values = np.zeros(X.shape, dtype=np.int64)
-        values[stored.row, stored.col] = np.where(np.isnan(stored.data.astype(float)), UNKNOWN, stored.data != 0)
-        return values
 
     def _check_width(self, shape: tuple[int, ...]) -> None:
         if len(shape) != 2 or shape[1] != len(self):

@@ -17,15 +17,7 @@ Returned = npt.NDArray[Any]
 
 
 class Functions(QuerySet):
-    """One query for each function, or for each output of one function. Use `functions`.
-
-    Parameters
-    ----------
-    names: of the queries.
-    functions: a callable for each name, or one callable that answers all of them at once.
-    batched, choices, sentences: as in `functions`.
-    thresholds: name -> the number above which the answer is "yes".
-    """
+    """One query for each function, or for each output of one function. Use `functions`."""
 
     kind = "functions"
 

@@ -52,17 +52,12 @@ class Thing:
 
     def read(self, value: Any, *, measured: bool = False) -> int:
         """The cell of a choice, an index (with measured a number of the column) or a number; -1 for not known."""
-        lowered, whole = (
-            [choice.lower() for choice in self.choices],
-            isinstance(value, (bool, int, np.integer, np.bool_)),
-        )
-        if isinstance(value, str) and value.lower() in lowered:
-            return lowered.index(value.lower())
-        if not (measured and whole and self.bounds):
-            if value is None or value == UNKNOWN or (isinstance(value, str) and value.lower() in (NOT_KNOWN, "?")):
-                return UNKNOWN
-            if whole and 0 <= value < len(lowered):
-                return int(value)
+        text, whole = value.lower() if isinstance(value, str) else None, isinstance(value, (int, np.integer, np.bool_))
+        names = {choice.lower(): cell for cell, choice in enumerate(self.choices)} | {NOT_KNOWN: UNKNOWN, "?": UNKNOWN}
+        if text in names:
+            return names[text]
+        if value is None or (whole and not (measured and self.bounds) and UNKNOWN <= value < len(self.choices)):
+            return UNKNOWN if value is None else int(value)
         if self.bounds and (measured or not whole) and isinstance(value, (str, int, float, np.number)):
             return self.cell_of(_number(value))
         raise ValueError(f"{value!r} is no answer to {self.name!r}, which has {', '.join(self.choices[:6])}")
@@ -118,7 +113,7 @@ class Groups(QuerySet):
 
     @property
     def shape(self) -> Any:
-        """The shape of images, where the base is about images."""
+        """The shape of images, if the base is about images."""
         return getattr(self.base, "shape", None)
 
     def things(self, query: int) -> tuple[Thing, ...]:
@@ -135,9 +130,10 @@ class Groups(QuerySet):
         """The cells that an answer stands for. A group may also be answered with {member: answer}, with a list that has
         an answer for each thing, or with the same in words: "hb > 12: yes, wbc > 10: not known". What is left out is
         not known. Of a column of numbers that is told whole, {"hb": 12.5} gives the number itself."""
-        told, choices = self.things(query), self.choices(query)
-        if not told or not isinstance(choices, GroupChoices):
+        choices = self.choices(query)
+        if not isinstance(choices, GroupChoices):
             return super().to_answer(query, value)
+        told = choices.things
         try:
             if isinstance(value, Mapping) and value:
                 known = {thing.name for thing in told} | {self.base.names[m] for thing in told for m in thing.members}
@@ -267,11 +263,9 @@ def groups(base: Any, groups: Mapping[str, Sequence[str]], *, alone: bool = Fals
     return Groups(base, groups, alone)
 
 
-def _fit(
-    X: Any, *, base: Recipe, groups: Mapping[str, Sequence[str]], alone: bool, sample_weight: Any = None
-) -> Groups:
+def _fit(X: Any, *, base: Recipe, sample_weight: Any = None, **options: Any) -> Groups:
     """The groups of a base that is fitted first."""
-    return Groups(base.fit(X, None, sample_weight), groups, alone)
+    return Groups(base.fit(X, None, sample_weight), **options)
 
 
 def _members(base: QuerySet, group: str, members: Sequence[str]) -> tuple[str, ...]:
@@ -285,9 +279,7 @@ def _members(base: QuerySet, group: str, members: Sequence[str]) -> tuple[str, .
         mine = [member] if member in base.names else about
         if not mine:
             known = list(dict.fromkeys([*base.names, *(topic for topic, _ in topics)]))
-            raise ValueError(
-                f"groups[{group!r}] names {member!r}, which is not asked about; {near(str(member), known)}"
-            )
+            raise ValueError(f"groups[{group!r}] names {member!r}, which is no query; {near(str(member), known)}")
         found |= dict.fromkeys(mine)
     wide = [name for name in found if (base.query_atoms[base.names.index(name)] >= 0).sum() > 1]
     if wide:

@@ -67,8 +67,6 @@ class QuerySet(ABC):
         self._choices = None if choices is None else tuple(tuple(str(c) for c in names) for names in choices)
         self._check_words()
 
-    # ---- what a query set must define ---------------------------------------------------------------------------
-
     @abstractmethod
     def observe(self, X: Any) -> IntArray:
         """(B, A) the value of every atom of every input, -1 where it is not known."""
@@ -79,16 +77,14 @@ class QuerySet(ABC):
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
-        """The query set that `to_spec` described. functions: the callables of a `Functions` set, which are not saved."""
+        """The query set that `to_spec` described. functions: the callables of `Functions`, which are not saved."""
         raise NotImplementedError(f"{cls.__name__} cannot be read from a file")
-
-    # ---- what follows from it -----------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __getitem__(self, index: int) -> Query:
-        index = range(len(self))[index]  # negative indices count from the end, as in a list
+        index = range(len(self))[index]  # as in a list: negative ones count from the end
         return Query(index, self.names[index], self.sentences[index], self.choices(index))
 
     def __repr__(self) -> str:
@@ -142,8 +138,6 @@ class QuerySet(ABC):
         answer = np.take_along_axis(table, np.maximum(picked, 0)[..., None], axis=-1)[..., 0]
         return np.where(picked == UNKNOWN, UNKNOWN, answer)
 
-    # ---- answers and wording ------------------------------------------------------------------------------------
-
     def choices(self, query: int) -> Sequence[str]:
         """The possible answers to a query in words, in the order of their indices."""
         if self._choices is not None and self._choices[query]:
@@ -158,19 +152,17 @@ class QuerySet(ABC):
         limits, choices = self._limits(query), self.choices(query)
         if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
             return None
-        if isinstance(value, (bool, np.bool_)) and limits == (2,):
-            value = int(value)
+        index = UNKNOWN
         if isinstance(value, str):
-            if value in choices:
-                return self._unravel(choices.index(value), limits)
-            lowered = [choice.lower() for choice in choices] if len(limits) == 1 else []
-            if value.lower() in lowered:
-                return (lowered.index(value.lower()),)
-        elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            exact = value in choices or len(limits) > 1
+            names, text = (choices, value) if exact else ([choice.lower() for choice in choices], value.lower())
+            index = names.index(text) if text in names else UNKNOWN
+        elif isinstance(value, (bool, np.bool_)):
+            index = int(value) if limits == (2,) else UNKNOWN
+        elif isinstance(value, (int, np.integer)):
             if value == UNKNOWN:
                 return None
-            if 0 <= value < len(choices):
-                return self._unravel(int(value), limits)
+            index = int(value) if 0 <= value < len(choices) else UNKNOWN
         elif isinstance(value, (list, tuple, np.ndarray)):
             cells = np.array(value, dtype=object).ravel().tolist()  # a patch may be answered as rows of pixels
             wide, padding = len(limits), [UNKNOWN] * (self.width - len(limits))
@@ -179,6 +171,8 @@ class QuerySet(ABC):
                 answer = tuple(int(cell) for cell in cells[:wide])
                 if all(UNKNOWN <= cell < limit for cell, limit in zip(answer, limits, strict=True)):
                     return None if set(answer) == {UNKNOWN} else answer
+        if index != UNKNOWN:
+            return tuple(int(cell) for cell in np.unravel_index(index, limits))
         raise ValueError(
             f"{value!r} is no answer to {self.names[query]!r}; answer with one of {shown(choices, 6)}, its index 0 to "
             f"{len(choices) - 1}, or None for not known"
@@ -201,32 +195,23 @@ class QuerySet(ABC):
         """The cells of a query's atoms in words; some of them may be unknown."""
         limits = self._limits(query)
         if UNKNOWN in cells:
-            return write_cells(["?" if cell == UNKNOWN else str(cell) for cell in cells], limits)
+            return JointChoices(limits).say(cells)
         return self.choices(query)[int(np.ravel_multi_index(cells, limits))]
 
     def with_words(self, words: Mapping[int, tuple[str, Sequence[str] | None]]) -> Self:
         """The same queries with some of them reworded. words: query -> sentence, and its choices or None."""
-        sentences = list(self.sentences)
-        choices: list[tuple[str, ...]] = [()] * len(self) if self._choices is None else list(self._choices)
-        for index, (sentence, names) in words.items():
-            sentences[index] = str(sentence)
-            if names is not None:
-                choices[index] = tuple(str(name) for name in names)
+        sentences = dict(enumerate(self.sentences)) | {index: str(sentence) for index, (sentence, _) in words.items()}
+        choices = dict(enumerate(self._choices or [()] * len(self)))
+        choices |= {index: tuple(map(str, names)) for index, (_, names) in words.items() if names is not None}
         changed = copy.copy(self)
-        changed.sentences, changed._choices = tuple(sentences), tuple(choices)
+        changed.sentences, changed._choices = tuple(sentences.values()), tuple(choices.values())
         changed.worded = self.worded | frozenset(words)
         changed._check_words()
         return changed
 
-    @staticmethod
-    def _unravel(index: int, limits: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(int(cell) for cell in np.unravel_index(index, limits))
-
     def _limits(self, query: int) -> tuple[int, ...]:
         """How many cells each atom of a query has, without the padding."""
         return tuple(int(n) for n in self.n_cells[query][self.query_atoms[query] >= 0])
-
-    # ---- checks -------------------------------------------------------------------------------------------------
 
     def _check_atoms(self) -> None:
         outside = (self.query_atoms >= len(self.atoms)) | (self.query_atoms < UNKNOWN)
@@ -270,7 +255,7 @@ class QuerySet(ABC):
 
 @dataclass(frozen=True)
 class Recipe:
-    """A query builder with its options, to be fitted on the training data alone, so that cross-validation does not leak."""
+    """A query builder with its options, fitted on the training data alone, so that cross-validation does not leak."""
 
     build: Callable[..., Any]  # called with data it returns a QuerySet
     options: Mapping[str, Any]
@@ -285,28 +270,18 @@ class Recipe:
         return f"<{self.build.__name__}({options}), not fitted yet>"
 
 
-# ---- joint answers --------------------------------------------------------------------------------------------------
-
-
-def write_cells(cells: Sequence[str], limits: tuple[int, ...]) -> str:
-    """The cells of several atoms side by side, with dashes between them where a cell can take two digits.
-
-    >>> write_cells(["0", "1", "?"], (2, 2, 2)), write_cells(["3", "11"], (4, 12))
-    ('01?', '3-11')
-    """
-    return ("" if max(limits) <= 10 else "-").join(cells)
-
-
 class JointChoices(Sequence[str]):
     """All joint answers to a query about several atoms, computed when they are looked at.
 
+    Cells are written side by side, with dashes between them where a cell can take two digits.
+
     >>> choices = JointChoices((2, 2, 2))
-    >>> len(choices), choices[3], choices.index("011"), "012" in choices
-    (8, '011', 3, False)
+    >>> len(choices), choices[3], choices.index("011"), "012" in choices, JointChoices((4, 12)).say((3, 11))
+    (8, '011', 3, False, '3-11')
     """
 
     def __init__(self, limits: tuple[int, ...]) -> None:
-        self.limits = limits
+        self.limits, self.dash = limits, "" if max(limits) <= 10 else "-"
 
     def __len__(self) -> int:
         return int(np.prod(self.limits))
@@ -330,19 +305,16 @@ class JointChoices(Sequence[str]):
 
     def say(self, cells: Sequence[Any]) -> str:
         """One joint answer in words."""
-        return write_cells([str(cell) for cell in cells], self.limits)
+        return self.dash.join("?" if cell == UNKNOWN else str(cell) for cell in cells)
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         """The index of a joint answer in words."""
-        written = (value if max(self.limits) <= 10 else value.split("-")) if isinstance(value, str) else []
+        written = (value.split("-") if self.dash else value) if isinstance(value, str) else []
         if len(written) == len(self.limits) and all(cell.isascii() and cell.isdigit() for cell in written):
             cells = [int(cell) for cell in written]
             if all(cell < limit for cell, limit in zip(cells, self.limits, strict=True)):
                 return int(np.ravel_multi_index(cells, self.limits))
         raise ValueError(f"{value!r} is not among the {len(self)} choices")
-
-
-# ---- parts ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -376,25 +348,17 @@ def find_parts(atoms: Atoms, query_atoms: IntArray, query_cells: IntArray, kinds
 
     kinds: (Q, W) tell parts apart that look at the same.
     """
-    found: dict[tuple[int, ...], int] = {}
+    used = query_atoms >= 0
     kinds = np.zeros_like(query_atoms) if kinds is None else kinds
+    rows = np.concatenate([query_atoms[used][:, None], kinds[used][:, None], query_cells[used]], axis=1)  # (n, 2 + V)
+    distinct, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    order = np.lexsort((first, distinct[:, 0]))  # by atom, then by the first query that has it
+    atom, kind, cells = distinct[order, 0], distinct[order, 1], distinct[order, 2:]
+    offsets = np.concatenate([[0], np.cumsum(cells.max(axis=1) + 1)]).astype(np.int64)
+    part, value = np.nonzero(cells >= 0)
     query_part = np.full_like(query_atoms, UNKNOWN)
-    for query, wide in zip(*np.nonzero(query_atoms >= 0), strict=True):
-        atom = int(query_atoms[query, wide])
-        key = (atom, int(kinds[query, wide]), *query_cells[query, wide, : atoms.sizes[atom]].tolist())
-        query_part[query, wide] = found.setdefault(key, len(found))
-    order = sorted(found, key=lambda key: (key[0], found[key]))
-    place = np.empty(len(found), dtype=np.int64)
-    place[[found[key] for key in order]] = np.arange(len(order))
-    offsets = np.concatenate([[0], np.cumsum([max(key[2:]) + 1 for key in order])]).astype(np.int64)
-    return Parts(
-        atom=np.array([key[0] for key in order], dtype=np.int64),
-        kind=np.array([key[1] for key in order], dtype=np.int64),
-        offsets=offsets,
-        entry_slot=np.concatenate([atoms.offsets[key[0]] + np.arange(len(key) - 2) for key in order]),
-        entry_cell=np.concatenate([offsets[p] + np.array(key[2:], dtype=np.int64) for p, key in enumerate(order)]),
-        query_part=np.where(query_part >= 0, place[query_part], UNKNOWN),
-    )
+    query_part[used] = np.argsort(order)[which.ravel()]
+    return Parts(atom, kind, offsets, atoms.offsets[atom[part]] + value, offsets[part] + cells[part, value], query_part)
 
 
 # ---- saving ---------------------------------------------------------------------------------------------------------
@@ -454,10 +418,8 @@ def words_from_spec(queries: QuerySet, spec: Mapping[str, Any]) -> QuerySet:
     return queries.with_words(words) if words else queries
 
 
-# Entries of a spec, which anybody may have written: one of another type is refused by name.
-
-
 def _entry(spec: Mapping[str, Any], name: str, fits: Callable[[Any], bool], expected: str) -> Any:
+    # Anybody may have written a spec: an entry of another type is refused by name.
     if not fits(spec[name]):
         raise ValueError(f"{name} is {spec[name]!r:.80}; expected {expected}")
     return spec[name]

@@ -51,8 +51,7 @@ class Column:
         if infinite.any():
             row = int(infinite.argmax())
             raise ValueError(
-                f"column {self.name!r}, row {row} is {numbers[row]}; infinity cannot be asked about, give a finite "
-                f"number, or NaN where it is not known"
+                f"column {self.name!r}, row {row} is {numbers[row]}; give finite numbers, NaN for not known"
             )
         return numbers
 
@@ -82,10 +81,8 @@ class Column:
             except ValueError:
                 rows = np.flatnonzero(self.codes == code)
                 if len(rows):  # a label may be declared and never occur
-                    raise ValueError(
-                        f"column {self.name!r}, row {rows[0]} is {label!r}; expected {what}, or None where it is "
-                        f"not known"
-                    ) from None
+                    where = f"column {self.name!r}, row {rows[0]}"
+                    raise ValueError(f"{where} is {label!r}; expected {what}, or None for not known") from None
         return np.asarray(numbers[self.codes])
 
 

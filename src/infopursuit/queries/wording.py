@@ -36,7 +36,7 @@ class Wording:
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
-def reword(queries: QuerySet, wording: Mapping[str, Wording | str]) -> QuerySet:
+def reword(queries: QuerySet, wording: Mapping[str, Wording | str], *, argument: str = "wording") -> QuerySet:
     """The same query set, asked in other words; queries that are not named keep theirs.
 
     A key is the name of a query, or that of a column, whose queries it then words all: ``{}`` in the sentence stands
@@ -58,10 +58,10 @@ def reword(queries: QuerySet, wording: Mapping[str, Wording | str]) -> QuerySet:
         given = wording[key]
         entry = Wording(given) if isinstance(given, str) else given
         if key not in known:
-            raise ValueError(f"wording names {key!r}, which is not asked about; {near(key, list(known))}")
+            raise ValueError(f"{argument} names {key!r}, which is not asked about; {near(key, list(known))}")
         if len(known[key]) > 1 and entry.sentence is not None and "{}" not in entry.sentence:
             raise ValueError(
-                f"wording of {key!r} is {entry.sentence!r}, which would word {len(known[key])} questions alike; write "
+                f"{argument}[{key!r}] is {entry.sentence!r}, which would word {len(known[key])} questions alike; write "
                 f"{{}} where the threshold or category stands"
             )
         for index in known[key]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from typing import Any, Self, overload
 
@@ -18,8 +18,6 @@ from infopursuit.types import UNKNOWN, IntArray
 StopWords = str | Collection[str] | None
 
 FORMS_KEPT = 4
-MAX_REMEMBERED = 1_000_000
-"""Words whose stem is remembered between calls; a server that sees ever new words must not grow for ever."""
 ASCII = re.compile(r"\w+(?:'\w+)*")
 CLITICS = ("'s", "'ll", "'ve", "'re", "'d", "'m")
 """What English hangs on a word: "senate's" is the senate, "we'll" is we."""
@@ -28,12 +26,7 @@ CLITICS = ("'s", "'ll", "'ve", "'re", "'d", "'m")
 class Words(QuerySet):
     """One yes/no query for each stem of a vocabulary. Use `words`.
 
-    Parameters
-    ----------
-    stems: the vocabulary; words themselves when ``stem`` is False.
     forms: for each stem the words that it stood for in training, most frequent first; the first names the query.
-    stem: whether words are reduced to their stem before they are looked up.
-    stop_words: words that are ignored.
     """
 
     kind = "words"
@@ -55,35 +48,18 @@ class Words(QuerySet):
             atoms=np.arange(len(self.stems))[:, None],
             sentences=[_sentence(words) for words in self.forms],
         )
-        self._atom_of_stem = {word: atom for atom, word in enumerate(self.stems)}
-        self._atom_of_word: dict[str, int] = {}
 
     def observe(self, X: Any) -> IntArray:
         """(B, A) 1 where a word with that stem is in the text, 0 where none is, -1 for a missing text (None, NaN)."""
-        texts = read_texts(X)
-        is_stop_word, stem = stop_word_test(self.stop_words), stemmer(self.stem)
-        atom_of = self._atom_of_word
-        if len(atom_of) > MAX_REMEMBERED:
-            atom_of.clear()
+        texts, stems_of = read_texts(X), _stemming(self.stem, self.stop_words)
+        atom_of = {stem: atom for atom, stem in enumerate(self.stems)}
         values = np.zeros((len(texts), len(self.stems)), dtype=np.int64)
         for row, text in enumerate(texts):
             if text is None:
                 values[row] = UNKNOWN
-                continue
-            found = set()
-            for word in set(tokens(text)):
-                atom = atom_of.get(word)
-                if atom is None:
-                    atom = UNKNOWN if is_stop_word(word) else self._atom_of_stem.get(stem(word), UNKNOWN)
-                    atom_of[word] = atom
-                found.add(atom)
-            values[row, list(found - {UNKNOWN})] = 1
+            else:
+                values[row, [atom_of[stem] for stem in stems_of(text).values() if stem in atom_of]] = 1
         return values
-
-    def remember(self, forms: Mapping[str, Sequence[str]]) -> None:
-        """Spare the stemming of words whose stem is known already; changes no answer."""
-        for stemmed, known in forms.items():
-            self._atom_of_word.update(dict.fromkeys(known, self._atom_of_stem.get(stemmed, UNKNOWN)))
 
     def to_spec(self) -> dict[str, Any]:
         listed = self.stop_words is not None and not isinstance(self.stop_words, str)
@@ -146,44 +122,27 @@ def words(
     stop_words = check_stop_words(stop_words)
     if texts is None:
         return Recipe(words, {"size": size, "stem": stem, "stop_words": stop_words, "min_count": min_count})
-    known = read_texts(texts)
-    weights = check_weights(sample_weight, len(known)).tolist()
-    stem_count, word_count, forms = _count(known, weights, stem, stop_words)
-    frequent = [s for s in sorted(stem_count, key=lambda s: (-stem_count[s], s)) if stem_count[s] >= min_count][:size]
+    known, stems_of = read_texts(texts), _stemming(stem, stop_words)
+    stem_weight: defaultdict[str, float] = defaultdict(float)
+    word_weight: defaultdict[str, float] = defaultdict(float)
+    forms: defaultdict[str, set[str]] = defaultdict(set)
+    for text, weight in zip(known, check_weights(sample_weight, len(known)).tolist(), strict=True):
+        found = stems_of(text) if text is not None and weight > 0 else {}
+        for word, stemmed in found.items():
+            word_weight[word] += weight
+            forms[stemmed].add(word)
+        for stemmed in set(found.values()):
+            stem_weight[stemmed] += weight
+    # Rounded, since sums of the same weights in another order differ in the last digit and must not decide a tie.
+    count = {stemmed: round(weight, 9) for stemmed, weight in stem_weight.items()}
+    frequent = [s for s in sorted(count, key=lambda s: (-count[s], s)) if count[s] >= min_count][:size]
     if not frequent:
         raise ValueError(
             f"no word occurs in min_count={min_count:g} of the {len(known)} texts (stop words do not count); "
             f"give more texts, or say min_count=1"
         )
-    ranked = [sorted(forms[s], key=lambda word: (-word_count[word], len(word), word))[:FORMS_KEPT] for s in frequent]
-    built = Words(frequent, ranked, stem=stem, stop_words=stop_words)
-    built.remember(forms)
-    return built
-
-
-def _count(
-    texts: Sequence[str | None], weights: Sequence[float], stem: bool, stop_words: StopWords
-) -> tuple[dict[str, float], dict[str, float], dict[str, list[str]]]:
-    """The weight of the texts that have each stem and each word, and the words of each stem."""
-    is_stop_word, reduce = stop_word_test(stop_words), stemmer(stem)
-    stem_of: dict[str, str] = {}
-    stem_count: defaultdict[str, float] = defaultdict(float)
-    word_count: defaultdict[str, float] = defaultdict(float)
-    for text, weight in zip(texts, weights, strict=True):
-        if text is None or weight == 0:
-            continue
-        found = {word for word in tokens(text) if not is_stop_word(word)}
-        for word in found:
-            word_count[word] += weight
-            if word not in stem_of:
-                stem_of[word] = reduce(word)
-        for stemmed in {stem_of[word] for word in found}:
-            stem_count[stemmed] += weight
-    forms: defaultdict[str, list[str]] = defaultdict(list)
-    for word, stemmed in stem_of.items():
-        forms[stemmed].append(word)
-    # Rounded, since sums of the same weights in another order differ in the last digit and must not decide a tie.
-    return {s: round(n, 9) for s, n in stem_count.items()}, {w: round(n, 9) for w, n in word_count.items()}, forms
+    ranked = [sorted(forms[s], key=lambda w: (-round(word_weight[w], 9), len(w), w))[:FORMS_KEPT] for s in frequent]
+    return Words(frequent, ranked, stem=stem, stop_words=stop_words)
 
 
 def _sentence(forms: Sequence[str]) -> str:
@@ -244,34 +203,32 @@ def check_stop_words(stop_words: StopWords) -> StopWords:
     return frozenset(word.casefold() for word in stop_words)
 
 
-def stop_word_test(stop_words: StopWords) -> Callable[[str], bool]:
-    """A function that tells whether a word is ignored.
+def _stemming(stem: bool, stop_words: StopWords) -> Callable[[str], dict[str, str]]:
+    """A function from a text to its words without stop words, each with its stem.
 
-    >>> [word for word in tokens("We don't vote on the ones") if not stop_word_test("english")(word)]
-    ['vote', 'ones']
+    >>> _stemming(True, "english")("We don't vote on the votes")
+    {'vote': 'vote', 'votes': 'vote'}
     """
-    if stop_words != "english":
-        listed = frozenset(stop_words or ())
-        return listed.__contains__
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+    ignored, endings = frozenset(stop_words or ()), ()
+    if stop_words == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    # scikit-learn lists whole words only; "don't", "isn't", "won't" are all auxiliary verbs.
-    return lambda word: word in ENGLISH_STOP_WORDS or word.endswith("n't")
-
-
-def stemmer(stem: bool) -> Callable[[str], str]:
-    """A function from a word to its stem: Porter's algorithm, or the word itself."""
-    if not stem:
-        return str
+        # It lists whole words only; "don't", "isn't", "won't" are all auxiliary verbs.
+        ignored, endings = frozenset(ENGLISH_STOP_WORDS), ("n't",)
     try:
-        import snowballstemmer
+        reduce = _porter() if stem else str
     except ImportError as error:
         raise ImportError(
             "stem=True needs the package snowballstemmer; run `pip install infopursuit[text]`, or say stem=False"
         ) from error
+    return lambda text: {w: reduce(w) for w in tokens(text) if w not in ignored and not w.endswith(endings)}
+
+
+def _porter() -> Callable[[str], str]:
+    import snowballstemmer
+
     # A new one for each use: it keeps its working state in itself, so two threads must not share one.
-    porter: Callable[[str], str] = snowballstemmer.stemmer("porter").stemWord
-    return porter
+    return cache(snowballstemmer.stemmer("porter").stemWord)
 
 
 def _without_clitic(word: str) -> str:
