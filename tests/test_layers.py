@@ -59,7 +59,6 @@ OPTIONAL = (
     "captum",
     "fastapi",
     "matplotlib",
-    "narwhals",
     "pandas",
     "polars",
     "pooch",

@@ -86,9 +86,7 @@ def test_one_network_answers_all_its_queries_in_one_pass():
 
 @pytest.mark.parametrize("returned", [[1, 0], 1, np.zeros((3, 2)), [[1], [0, 1]], "yes"])
 def test_a_wrong_shape_names_the_function_and_the_remedy(returned):
-    with pytest.raises(
-        ValueError, match=r"query 'f' returned .* for 3 inputs.*batched=False"
-    ):
+    with pytest.raises(ValueError, match=r"query 'f' returned .* for 3 inputs.*batched=False"):
         functions({"f": lambda _: returned}).observe(X)
     with pytest.raises(ValueError, match=r"queries 'a', 'b', 'c' returned .* for 3 inputs"):
         functions(lambda _: returned, names=list("abc")).observe(X)
@@ -122,7 +120,11 @@ def test_an_error_inside_a_function_comes_through_with_a_note():
         ({"mapping": {"f": len}, "choices": {"g": ["a", "b"]}}, ValueError, "choices names 'g'"),
         ({"mapping": {"f": len}, "choices": {"f": ["a"]}}, ValueError, r"choices\['f'\] is \['a'\]"),
         ({"mapping": {"f": len}, "choices": {"f": [1, 2]}}, ValueError, r"choices\['f'\]"),
-        ({"mapping": {"f": len}, "choices": {"f": ["a", "b"]}, "threshold": {"f": 1}}, ValueError, "choices and threshold"),
+        (
+            {"mapping": {"f": len}, "choices": {"f": ["a", "b"]}, "threshold": {"f": 1}},
+            ValueError,
+            "choices and threshold",
+        ),
         ({"mapping": {"f": len}, "sentences": {"g": "?"}}, ValueError, "sentences names 'g'"),
     ],
 )
@@ -142,5 +144,5 @@ def test_functions_are_not_saved_and_needed_again():
         Functions.from_spec(spec)
     with pytest.raises(ValueError, match="no entry 'mood'"):
         Functions.from_spec(spec, functions={"first": len})
-    with pytest.raises(ValueError, match="functions is .*mapping"):
+    with pytest.raises(ValueError, match=r"functions is .*mapping"):
         Functions.from_spec(spec, functions=len)

@@ -49,7 +49,7 @@ def test_nan_pixels_are_not_known():
 
 def test_grey_images_need_a_threshold_and_training_images_give_one():
     grey = IMAGES * 200
-    with pytest.raises(ValueError, match="X has grey pixels.*threshold"):
+    with pytest.raises(ValueError, match=r"X has grey pixels.*threshold"):
         patches((4, 6)).observe(grey)
     fitted = patches().fit(grey)
     assert fitted.threshold == 100

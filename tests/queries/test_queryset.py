@@ -54,7 +54,7 @@ def test_an_answer_is_said_with_and_without_padding():
 @pytest.mark.parametrize("value", ["perhaps", 3, -2, 0.5, True, np.True_, [0, 0], [3], [[1], [0, 2]], {"a": 1}, object])
 def test_nonsense_is_refused_by_name(value):
     qs = Plain(["bill shape"], sizes=[3], atoms=[[0]], choices=[["dagger", "cone", "hooked"]])
-    with pytest.raises(ValueError, match="is no answer to 'bill shape'.*'dagger', 'cone', 'hooked'"):
+    with pytest.raises(ValueError, match=r"is no answer to 'bill shape'.*'dagger', 'cone', 'hooked'"):
         qs.to_answer(0, value)
 
 
@@ -158,5 +158,5 @@ def test_a_sparse_matrix_is_a_set_of_concepts():
 
 
 def test_an_unknown_kind_is_refused():
-    with pytest.raises(ValueError, match="kind is 'sounds'.* columns, concepts, functions"):
+    with pytest.raises(ValueError, match=r"kind is 'sounds'.* columns, concepts, functions"):
         from_spec("sounds", {})

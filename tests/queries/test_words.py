@@ -134,7 +134,7 @@ def test_a_weight_is_the_same_as_a_repetition(counts, size):
     assert weighted.to_spec() == words(repeated, size, min_count=1).to_spec()
 
 
-def test_saved_words_read_texts_as_before_without_what_was_remembered():
+def test_saved_words_read_texts_as_before():
     qs = words(TEXTS)
     again = Words.from_spec(qs.to_spec())
     np.testing.assert_array_equal(again.observe(TEXTS), qs.observe(TEXTS))

@@ -12,7 +12,8 @@ from infopursuit.queries.concepts import Concepts, concepts
 from infopursuit.queries.functions import Functions, functions
 from infopursuit.queries.groups import Groups, groups
 from infopursuit.queries.patches import Patches, patches
-from infopursuit.queries.queryset import KINDS, QuerySet, Recipe, from_spec
+from infopursuit.queries.queryset import KINDS as KINDS
+from infopursuit.queries.queryset import QuerySet, Recipe, from_spec
 from infopursuit.queries.tables import is_frame, is_missing
 from infopursuit.queries.words import Words, words
 

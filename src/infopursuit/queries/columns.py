@@ -107,7 +107,7 @@ class Columns(QuerySet):
 def columns(X: None = None, **options: Any) -> Recipe: ...
 @overload
 def columns(X: Any, **options: Any) -> Columns: ...
-def columns(
+def columns(  # type: ignore[misc]  # the overloads leave out the options, which are the same
     X: Any = None,
     *,
     bins: int = 10,

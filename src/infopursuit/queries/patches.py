@@ -103,7 +103,7 @@ def _pair_in(spec: dict[str, Any], name: str) -> tuple[int, int]:
 def patches(shape: None = None, size: Pair = ..., **options: Any) -> Recipe: ...
 @overload
 def patches(shape: Any, size: Pair = ..., **options: Any) -> Patches: ...
-def patches(
+def patches(  # type: ignore[misc]  # the overloads leave out the options, which are the same
     shape: Any = None,
     size: Pair = 3,
     *,

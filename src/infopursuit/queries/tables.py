@@ -165,7 +165,9 @@ def _from_series(name: str, series: Any) -> Column:
     import narwhals as nw
 
     dtype, native = series.dtype, series.to_native()
-    if dtype == nw.Boolean or dtype.is_numeric():
+    if dtype.is_integer() or dtype.is_float():  # not cast, as pyarrow refuses integers beyond 2**53
+        return Column(name, "number", series.to_numpy().astype(np.float64))
+    if dtype in (nw.Boolean, nw.Decimal):
         return Column(name, "yes_no" if dtype == nw.Boolean else "number", series.cast(nw.Float64).to_numpy())
     if dtype in (nw.Date, nw.Datetime):
         return Column(name, "date", series.dt.timestamp("us").cast(nw.Float64).to_numpy())

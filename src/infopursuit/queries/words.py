@@ -84,7 +84,7 @@ class Words(QuerySet):
 def words(texts: None = None, size: int = ..., **options: Any) -> Recipe: ...
 @overload
 def words(texts: Any, size: int = ..., **options: Any) -> Words: ...
-def words(
+def words(  # type: ignore[misc]  # the overloads leave out the options, which are the same
     texts: Any = None,
     size: int = 1000,
     *,
@@ -209,7 +209,7 @@ def _stemming(stem: bool, stop_words: StopWords) -> Callable[[str], dict[str, st
     >>> _stemming(True, "english")("We don't vote on the votes")
     {'vote': 'vote', 'votes': 'vote'}
     """
-    ignored, endings = frozenset(stop_words or ()), ()
+    ignored, endings = frozenset(stop_words or ()), tuple[str, ...]()
     if stop_words == "english":
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
