@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 
 from infopursuit.queries.queryset import (
-    MAX_ANSWERS,
     YES_NO,
     JointChoices,
     QuerySet,
@@ -255,7 +254,7 @@ def groups(base: Any, groups: Mapping[str, Sequence[str]], *, alone: bool = Fals
     if not groups:
         raise ValueError("groups is empty; expected {name: [query, ...]} with at least one group")
     if isinstance(base, Recipe):
-        return Recipe(_fit, {"base": base, "groups": dict(groups), "alone": alone})
+        return Recipe(groups_of, {"base": base, "groups": dict(groups), "alone": alone})
     if not isinstance(base, QuerySet):
         raise TypeError(f"base is {type(base).__name__}; expected a query set such as ip.queries.columns(X)")
     if isinstance(base, Groups):
@@ -263,7 +262,7 @@ def groups(base: Any, groups: Mapping[str, Sequence[str]], *, alone: bool = Fals
     return Groups(base, groups, alone)
 
 
-def _fit(X: Any, *, base: Recipe, sample_weight: Any = None, **options: Any) -> Groups:
+def groups_of(X: Any, *, base: Recipe, sample_weight: Any = None, **options: Any) -> Groups:
     """The groups of a base that is fitted first."""
     return Groups(base.fit(X, None, sample_weight), **options)
 
@@ -310,12 +309,6 @@ def _things(base: QuerySet, group: str, members: Sequence[str]) -> list[Thing]:
         found.append(Thing(name, atom, cells, tuple(mine), tuple(answers), choices, named, bounds))
     if len(found) == 1 and found[0].name == group:
         found = [replace(found[0], named=True)]  # a column under its own name need not say twice what it is about
-    n = float(np.prod([float(len(thing.choices)) for thing in found]))
-    if n > MAX_ANSWERS:
-        raise ValueError(
-            f"groups[{group!r}] has {n:.0f} joint answers, more than {MAX_ANSWERS}; leave members out, make two groups "
-            f"of it, or ask columns at fewer thresholds (bins=)"
-        )
     return found
 
 

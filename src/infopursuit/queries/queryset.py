@@ -238,7 +238,7 @@ class QuerySet(ABC):
         if joint[most] > MAX_ANSWERS:
             raise ValueError(
                 f"query {self.names[most]!r} has {joint[most]:.0f} joint answers, more than {MAX_ANSWERS}; "
-                f"let it reveal fewer atoms (a smaller patch)"
+                f"let it reveal fewer atoms: a smaller patch, fewer members of a group, fewer bins of a column"
             )
 
     def _check_words(self) -> None:
