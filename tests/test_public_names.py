@@ -16,8 +16,8 @@ PUBLIC = {
         StrategyTree Trace asked compare_with_cart dawid_skene drift fit_table jobs lint load models posteriors queries
         save strategy_tree""",
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
-    "infopursuit.queries": """Columns Concepts Functions Panels Patches QuerySet Recipe Words columns concepts from_spec
-        functions guess panels patches words""",
+    "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Words columns concepts from_spec
+        functions groups guess patches words""",
     "infopursuit.models": """VAE AggregateVAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner
         MLPArchitecture PaperArchitecture RandomAffine Sample SoftVAE TableModel Training UnionModel aggregate empirical
         latent_classes load_vae naive_bayes save_vae soften train vae""",
@@ -31,6 +31,7 @@ OPTIONAL = {
     "captum",
     "fastapi",
     "matplotlib",
+    "narwhals",
     "pandas",
     "polars",
     "pooch",

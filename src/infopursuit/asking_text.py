@@ -10,7 +10,7 @@ from infopursuit.conversation import is_numbered
 from infopursuit.explanation import amount, percent
 from infopursuit.foresight import Outcome, Why, entropy
 from infopursuit.progress import bar
-from infopursuit.queries.panels import Panels, Thing
+from infopursuit.queries.groups import Groups, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import Terminal
@@ -137,7 +137,7 @@ def help_lines(session: Session, terminal: Terminal) -> list[str]:
 def panel_things(session: Session) -> tuple[Thing, ...]:
     """What the question asks for, where that is several things together."""
     queries, question = session.pursuit.queries, session.question
-    return queries.things(question.index) if isinstance(queries, Panels) and question is not None else ()
+    return queries.things(question.index) if isinstance(queries, Groups) and question is not None else ()
 
 
 def panel_lines(session: Session, terminal: Terminal) -> list[str]:

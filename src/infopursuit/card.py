@@ -20,8 +20,8 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.autoencoder import VAE
 from infopursuit.models.storing import contains_training_data
 from infopursuit.posteriors import ExactPosterior, FiniteBank
-from infopursuit.queries.atom_words import AtomWords
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.wording import AtomWords
 from infopursuit.stopping import stopping_in_words
 from infopursuit.versions import in_words, versions
 

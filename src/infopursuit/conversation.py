@@ -14,7 +14,7 @@ from typing import Any
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.noise import read_answer
-from infopursuit.queries.panels import NOT_KNOWN, Panels, Thing
+from infopursuit.queries.groups import NOT_KNOWN, Groups, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.session import Session
@@ -86,7 +86,7 @@ def _how_sure(said: str) -> tuple[str, float | None]:
 def _plainly(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer:
     """What was said, taken as it is; ``text`` is how it was written."""
     choices = queries.choices(query)
-    together = isinstance(queries, Panels) and bool(queries.things(query))
+    together = isinstance(queries, Groups) and bool(queries.things(query))
     several = together or int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
     if not several:
         names = [" ".join(str(choice).lower().split()) for choice in choices]
@@ -119,7 +119,7 @@ def is_numbered(choices: Sequence[str]) -> bool:
 def _cells(said: str, queries: QuerySet, query: int) -> Answer:
     """The cells of a query about several atoms: of a patch as rows of pixels, of a panel thing by thing, else as one of
     its joint choices."""
-    if isinstance(queries, Panels) and queries.things(query):
+    if isinstance(queries, Groups) and queries.things(query):
         return _panel(said, queries.things(query), queries, query)
     if not isinstance(queries, Patches):
         return queries.to_answer(query, said)

@@ -25,7 +25,7 @@ from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.queries import QuerySet
-from infopursuit.queries.columns import is_missing, read_table
+from infopursuit.queries.tables import is_missing, read_table
 from infopursuit.selection import select_model
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule

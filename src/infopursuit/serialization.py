@@ -37,7 +37,7 @@ from infopursuit.model_files import FORMAT, MANIFEST, VERSION, damaged, own_chec
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import NoveltyReference
-from infopursuit.queries.wording import words_from_spec, words_to_spec
+from infopursuit.queries.queryset import words_from_spec, words_to_spec
 from infopursuit.stopping import (
     AllOf,
     AnyOf,

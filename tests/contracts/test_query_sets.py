@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infopursuit.queries import columns, concepts, from_spec, functions, panels, patches, words
+from infopursuit.queries import columns, concepts, from_spec, functions, groups, patches, words
 
 PIXELS = np.random.default_rng(0).integers(0, 2, size=(6, 4, 5)).astype(float)
 PIXELS[1, 2, 2] = np.nan
@@ -30,9 +30,9 @@ SETS = {
     "concepts": (concepts(["beak", "tail", "wings"]), MATRIX),
     "columns": (columns(TABLE), TABLE),
     "columns, yes or no": (columns(TABLE, yes_no=True), TABLE),
-    "panels": (panels(concepts(["beak", "tail", "wings"]), {"flight": ["wings", "tail"]}), MATRIX),
-    "panels of columns": (panels(columns(TABLE), {"visit": ["age", "migrates"]}), TABLE),
-    "panels and alone": (panels(columns(TABLE), {"look": ["bill shape", "migrates"]}, alone=True), TABLE),
+    "groups": (groups(concepts(["beak", "tail", "wings"]), {"flight": ["wings", "tail"]}), MATRIX),
+    "groups of columns": (groups(columns(TABLE), {"visit": ["age", "migrates"]}), TABLE),
+    "groups and alone": (groups(columns(TABLE), {"look": ["bill shape", "migrates"]}, alone=True), TABLE),
     "functions": (functions(FUNCTIONS, choices={"mood": ["glad", "sad", "cross"]}), TEXTS),
 }
 

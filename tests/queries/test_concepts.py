@@ -41,16 +41,16 @@ def test_one_input_may_come_alone():
 
 
 def test_other_numbers_and_shapes_are_refused():
-    with pytest.raises(ValueError, match=r"X\[1, 0\] is 2, but 'beak' is a yes/no query"):
+    with pytest.raises(ValueError, match=r"X\[1, 0\] is 2.*'beak'"):
         QS.observe([[0, 1], [2, 1]])
-    with pytest.raises(ValueError, match=r"shape \(1, 3\); expected \(inputs, 2\)"):
+    with pytest.raises(ValueError, match=r"X has shape \(1, 3\)"):
         QS.observe([[0, 1, 1]])
-    with pytest.raises(ValueError, match="must hold 0, 1 and NaN only"):
+    with pytest.raises(ValueError, match="X must hold"):
         QS.observe([["yes", "no"]])
 
 
 def test_duplicate_names_and_a_text_for_names_are_refused():
-    with pytest.raises(ValueError, match="'beak' occurs more than once"):
+    with pytest.raises(ValueError, match="names must differ, but 'beak'"):
         concepts(["beak", "beak"])
-    with pytest.raises(ValueError, match="give a list of names"):
+    with pytest.raises(ValueError, match="names is"):
         concepts("beak")

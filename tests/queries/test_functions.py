@@ -59,7 +59,7 @@ def test_choices_by_name_or_index():
         assert qs.observe(X).tolist() == [[1], [2], [-1]]
     assert qs[0].choices == ("red", "green", "blue")
     for bad in ("pink", 3, 0.5, -1):
-        with pytest.raises(ValueError, match=r"'colour' returned .* for input 1; return one of 'red', 'green', 'blue'"):
+        with pytest.raises(ValueError, match=r"'colour' returned .* for input 1"):
             functions({"colour": lambda _, b=bad: ["red", b, None]}, choices=choices).observe(X)
 
 
@@ -86,17 +86,15 @@ def test_one_network_answers_all_its_queries_in_one_pass():
 
 @pytest.mark.parametrize("returned", [[1, 0], 1, np.zeros((3, 2)), [[1], [0, 1]], "yes"])
 def test_a_wrong_shape_names_the_function_and_the_remedy(returned):
-    with pytest.raises(
-        ValueError, match=r"query 'f' returned .* for 3 inputs; return one answer for each, or say batched=F"
-    ):
+    with pytest.raises(ValueError, match=r"query 'f' returned .* for 3 inputs.*batched=False"):
         functions({"f": lambda _: returned}).observe(X)
-    with pytest.raises(ValueError, match=r"queries 'a', 'b', 'c' returned .*; expected shape \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"queries 'a', 'b', 'c' returned .* for 3 inputs"):
         functions(lambda _: returned, names=list("abc")).observe(X)
 
 
 @pytest.mark.parametrize("value", ["yes", {}, 2, [1]])
 def test_a_wrong_value_names_the_query_and_the_input(value):
-    with pytest.raises(ValueError, match=r"query 'f' returned .* for input 2; return True, False, 1, 0, or None"):
+    with pytest.raises(ValueError, match=r"query 'f' returned .* for input 2"):
         functions({"f": lambda _: [1, 0, value]}).observe(X)
 
 
@@ -113,16 +111,20 @@ def test_an_error_inside_a_function_comes_through_with_a_note():
     ("arguments", "error", "message"),
     [
         ({"mapping": 3}, TypeError, "mapping is 3"),
-        ({"mapping": {"f": 3}}, TypeError, r"mapping\['f'\] is 3; give a callable"),
+        ({"mapping": {"f": 3}}, TypeError, r"mapping\['f'\] is 3"),
         ({"mapping": {}}, ValueError, "empty"),
-        ({"mapping": len}, ValueError, r"needs names=\[...\]"),
+        ({"mapping": len}, ValueError, "names"),
         ({"mapping": len, "names": ["a", "a"]}, ValueError, "names must differ"),
-        ({"mapping": {"f": len}, "names": ["a"]}, ValueError, "names is for a single callable"),
-        ({"mapping": {"f": len}, "threshold": {"g": 1}}, ValueError, "threshold names 'g', which is no query"),
-        ({"mapping": {"f": len}, "choices": {"g": ["a", "b"]}}, ValueError, "choices names 'g', which is no query"),
-        ({"mapping": {"f": len}, "choices": {"f": ["a"]}}, ValueError, r"choices\['f'\] is \['a'\]; give two or more"),
-        ({"mapping": {"f": len}, "choices": {"f": [1, 2]}}, ValueError, "is the index of a choice"),
-        ({"mapping": {"f": len}, "choices": {"f": ["a", "b"]}, "threshold": {"f": 1}}, ValueError, "take one of them"),
+        ({"mapping": {"f": len}, "names": ["a"]}, ValueError, "names"),
+        ({"mapping": {"f": len}, "threshold": {"g": 1}}, ValueError, "threshold names 'g'"),
+        ({"mapping": {"f": len}, "choices": {"g": ["a", "b"]}}, ValueError, "choices names 'g'"),
+        ({"mapping": {"f": len}, "choices": {"f": ["a"]}}, ValueError, r"choices\['f'\] is \['a'\]"),
+        ({"mapping": {"f": len}, "choices": {"f": [1, 2]}}, ValueError, r"choices\['f'\]"),
+        (
+            {"mapping": {"f": len}, "choices": {"f": ["a", "b"]}, "threshold": {"f": 1}},
+            ValueError,
+            "choices and threshold",
+        ),
         ({"mapping": {"f": len}, "sentences": {"g": "?"}}, ValueError, "sentences names 'g'"),
     ],
 )
@@ -138,9 +140,9 @@ def test_functions_are_not_saved_and_needed_again():
     again = Functions.from_spec(spec, functions=code)
     assert again.sentences == ("Is it?", "mood?")
     np.testing.assert_array_equal(again.observe(X), qs.observe(X))
-    with pytest.raises(ValueError, match="functions is missing: functions are not saved; give functions="):
+    with pytest.raises(ValueError, match="functions is missing"):
         Functions.from_spec(spec)
     with pytest.raises(ValueError, match="no entry 'mood'"):
         Functions.from_spec(spec, functions={"first": len})
-    with pytest.raises(ValueError, match="a mapping from each of 'first', 'mood'"):
+    with pytest.raises(ValueError, match=r"functions is .*mapping"):
         Functions.from_spec(spec, functions=len)

@@ -37,7 +37,7 @@ def test_the_same_images_in_another_shape_are_the_same(give):
 
 @pytest.mark.parametrize("shape", [(5, 6, 4), (5, 23), (5, 2, 12), (5, 4, 6, 3), (24,)])
 def test_bad_shapes_are_refused(shape):
-    with pytest.raises(ValueError, match="expected \\(images, 4, 6\\)"):
+    with pytest.raises(ValueError, match="X has shape"):
         patches((4, 6)).observe(np.zeros(shape))
 
 
@@ -49,7 +49,7 @@ def test_nan_pixels_are_not_known():
 
 def test_grey_images_need_a_threshold_and_training_images_give_one():
     grey = IMAGES * 200
-    with pytest.raises(ValueError, match="grey pixels between 0 and 200"):
+    with pytest.raises(ValueError, match=r"X has grey pixels.*threshold"):
         patches((4, 6)).observe(grey)
     fitted = patches().fit(grey)
     assert fitted.threshold == 100
@@ -65,13 +65,13 @@ def test_an_image_of_no_weight_does_not_move_the_threshold():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"shape": (4, 6), "size": 5}, "must fit"),
-        ({"shape": (28, 28), "size": 5}, "at most 16"),
-        ({"shape": (4, 6), "stride": 0}, "must fit"),
-        ({"shape": (4, 6), "threshold": "half"}, "needs training images"),
+        ({"shape": (4, 6), "size": 5}, "size="),
+        ({"shape": (28, 28), "size": 5}, "size="),
+        ({"shape": (4, 6), "stride": 0}, "stride="),
+        ({"shape": (4, 6), "threshold": "half"}, "threshold="),
         ({"threshold": "mean"}, "threshold is 'mean'"),
-        ({"shape": np.zeros((5, 24))}, "patches need images"),
-        ({"shape": np.array([[["a"]]])}, "made of numbers"),
+        ({"shape": np.zeros((5, 24))}, "X has shape"),
+        ({"shape": np.array([[["a"]]])}, "X has dtype"),
     ],
 )
 def test_what_cannot_work_is_refused(arguments, message):

@@ -1,12 +1,21 @@
-"""What every query set does with its atoms, cells and words: the base class, on hand-made sets."""
+"""What every query set does with its atoms, cells and words, on hand-made sets; and what is asked by default."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
-from infopursuit.queries.choices import JointChoices
-from infopursuit.queries.queryset import QuerySet
+from infopursuit import queries
+from infopursuit.queries import Concepts, Recipe, from_spec, guess
+from infopursuit.queries.queryset import JointChoices, QuerySet
+
+TEXTS = ["a text", None, "another"]
+TABLE = {"a": [1, 2], "b": ["x", "y"]}
 
 
 class Plain(QuerySet):
@@ -45,7 +54,7 @@ def test_an_answer_is_said_with_and_without_padding():
 @pytest.mark.parametrize("value", ["perhaps", 3, -2, 0.5, True, np.True_, [0, 0], [3], [[1], [0, 2]], {"a": 1}, object])
 def test_nonsense_is_refused_by_name(value):
     qs = Plain(["bill shape"], sizes=[3], atoms=[[0]], choices=[["dagger", "cone", "hooked"]])
-    with pytest.raises(ValueError, match="is no answer to 'bill shape'; answer with one of 'dagger', 'cone', 'hooked'"):
+    with pytest.raises(ValueError, match=r"is no answer to 'bill shape'.*'dagger', 'cone', 'hooked'"):
         qs.to_answer(0, value)
 
 
@@ -102,3 +111,52 @@ def test_what_cannot_be_asked_is_refused(arguments, message):
 def test_a_query_can_be_picked_from_the_end():
     assert mixed()[-1].index == 2
     assert [query.name for query in mixed()] == ["a > 1", "a", "b and a"]
+
+
+# ---- the package ----
+
+
+def test_public_names_are_sorted_and_exist():
+    assert queries.__all__ == sorted(queries.__all__)
+    assert all(hasattr(queries, name) for name in queries.__all__)
+
+
+@pytest.mark.parametrize(
+    ("X", "builder"),
+    [
+        (np.zeros((5, 8, 8)), "patches"),
+        (np.zeros((5, 8, 8, 1)), "patches"),
+        (torch.zeros((5, 1, 8, 8)), "patches"),
+        (np.zeros((5, 8, 8)).tolist(), "patches"),
+        (TEXTS, "words"),
+        (np.array(["a", "b"]), "words"),
+        (pd.Series([None, pd.NA, "a"], dtype=object), "words"),
+        (pl.Series(TEXTS), "words"),
+        (pa.array(TEXTS), "words"),
+        (np.zeros((5, 3)), "columns"),
+        (np.zeros((5, 8, 8, 3)), "columns"),
+        ([["a", 1], ["b", 2]], "columns"),
+        ([[1], [1, 2]], "columns"),
+        (pd.DataFrame(TABLE), "columns"),
+        (pl.DataFrame(TABLE), "columns"),
+        (pa.table(TABLE), "columns"),
+        (np.zeros(5), "columns"),
+        (5, "columns"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_the_guess_goes_by_the_data(X, builder):
+    recipe = guess(X)
+    assert isinstance(recipe, Recipe)
+    assert recipe.build.__name__ == builder
+
+
+def test_a_sparse_matrix_is_a_set_of_concepts():
+    qs = guess(sparse.csr_matrix([[0, 3], [1, 0]]))
+    assert isinstance(qs, Concepts)
+    assert qs.names == ("feature 0", "feature 1")
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ValueError, match=r"kind is 'sounds'.* columns, concepts, functions"):
+        from_spec("sounds", {})

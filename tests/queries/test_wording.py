@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.queries.wording import MOST_BYTES, Wording, read_wording, reword
+from infopursuit.queries.wording import MAX_BYTES, Wording, read_wording, reword
 
 CSV = 'query,sentence,choices\nfur,"Hat es ""Fell"", oder Ähnliches?",no = nein | yes = ja\nwings,Есть крылья?,\n'
 YAML = """
@@ -97,7 +97,7 @@ def test_words_are_kept_with_a_saved_model_and_read_in_explanations(tmp_path):
     "change", [{"fur": {"sentence": 3, "choices": []}}, {"hair": {"sentence": "x", "choices": []}}]
 )
 def test_a_damaged_wording_is_refused(tmp_path, change):
-    from infopursuit.queries.wording import words_from_spec
+    from infopursuit.queries.queryset import words_from_spec
 
     with pytest.raises(ValueError, match=r"wording|tuple"):
         words_from_spec(concepts(), change)
@@ -117,7 +117,7 @@ def test_models_without_words_are_saved_as_before(tmp_path):
         ({"WINGS": "Flügel?"}, "did you mean 'wings'"),
         ({"zzz": "?"}, "there are 'fur', 'wings', 'eggs'"),
         ({"fur": Wording("Fell?", {"maybe": "vielleicht"})}, "'maybe', no answer to 'fur'"),
-        ({"fur": Wording("Fell?", {"no": "ja", "yes": "ja"})}, "two answers to 'fur' alike"),
+        ({"fur": Wording("Fell?", {"no": "ja", "yes": "ja"})}, "wording .*'fur'"),
     ],
 )
 def test_names_that_do_not_exist_are_refused_with_near_ones(wording, named):
@@ -126,14 +126,14 @@ def test_names_that_do_not_exist_are_refused_with_near_ones(wording, named):
 
 
 def test_thresholds_that_would_read_alike_are_refused():
-    with pytest.raises(ValueError, match="would word 2 questions alike"):
+    with pytest.raises(ValueError, match=r"wording\['age'\]"):
         reword(table(), {"age": "Alt?"})
 
 
 def test_answers_about_several_pixels_have_no_names():
     patches = ip.queries.patches((4, 4), size=2)
     assert reword(patches, {patches.names[0]: "Oben links?"})[0].sentence == "Oben links?"
-    with pytest.raises(ValueError, match="several things at once"):
+    with pytest.raises(ValueError, match="wording names choices"):
         reword(patches, {patches.names[0]: Wording("Oben links?", {"0000": "leer"})})
 
 
@@ -171,6 +171,6 @@ def test_yaml_builds_no_objects(tmp_path):
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path):
     with (tmp_path / "a.csv").open("wb") as file:
-        file.truncate(MOST_BYTES + 1)
+        file.truncate(MAX_BYTES + 1)
     with pytest.raises(ValueError, match="is it a wording file"):
         read_wording(tmp_path / "a.csv")

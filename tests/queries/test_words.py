@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.queries import Words, words
-from infopursuit.queries.tokens import tokens
+from infopursuit.queries.words import tokens
 
 TEXTS = ["Trailers for the film leak", "The film's TRAILER leaked", "Senate votes", "A senator voted in the senate"]
 
@@ -95,7 +95,7 @@ def test_a_single_text_and_no_text_at_all():
 
 @pytest.mark.parametrize("bad", [5, b"bytes", ["a", "b"]])
 def test_what_is_no_text_is_refused_with_its_place(bad):
-    with pytest.raises(ValueError, match=r"X\[1\] is .*expected a text"):
+    with pytest.raises(ValueError, match=r"X\[1\] is "):
         words(TEXTS).observe(["fine", bad])
 
 
@@ -105,9 +105,9 @@ def test_a_table_of_one_column_is_a_list_of_texts(make):
 
 
 def test_a_table_and_a_number_are_refused():
-    with pytest.raises(ValueError, match="X is 7; expected one text for each input"):
+    with pytest.raises(ValueError, match="X is 7"):
         words(7)
-    with pytest.raises(ValueError, match=r"shape \(2, 2\); expected one text for each input"):
+    with pytest.raises(ValueError, match=r"X has shape \(2, 2\)"):
         words(pd.DataFrame({"a": ["x", "y"], "b": ["x", "y"]}))
 
 
@@ -116,9 +116,9 @@ def test_a_table_and_a_number_are_refused():
     [
         ({"size": 0}, "size is 0"),
         ({"stop_words": "german"}, "stop_words is 'german'"),
-        ({"min_count": 9}, "min_count=9 of the 4 texts"),
-        ({"sample_weight": [1, 1]}, r"shape \(2,\); expected \(4,\)"),
-        ({"sample_weight": [0, 0, 0, 0]}, "zero everywhere"),
+        ({"min_count": 9}, "min_count=9"),
+        ({"sample_weight": [1, 1]}, r"sample_weight has shape \(2,\)"),
+        ({"sample_weight": [0, 0, 0, 0]}, "sample_weight is zero"),
         ({"sample_weight": [1, -1, 1, 1]}, r"sample_weight\[1\] is -1"),
     ],
 )
@@ -134,7 +134,7 @@ def test_a_weight_is_the_same_as_a_repetition(counts, size):
     assert weighted.to_spec() == words(repeated, size, min_count=1).to_spec()
 
 
-def test_saved_words_read_texts_as_before_without_what_was_remembered():
+def test_saved_words_read_texts_as_before():
     qs = words(TEXTS)
     again = Words.from_spec(qs.to_spec())
     np.testing.assert_array_equal(again.observe(TEXTS), qs.observe(TEXTS))
@@ -149,6 +149,6 @@ def test_without_the_stemmer_the_remedy_is_said(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install infopursuit\[text\]`, or say stem=False"):
+    with pytest.raises(ImportError, match=r"pip install infopursuit\[text\].*stem=False"):
         words(TEXTS)
     assert words(TEXTS, stem=False).names == ("film", "senate")

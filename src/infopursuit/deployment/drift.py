@@ -18,7 +18,7 @@ from infopursuit.deployment.report import ANSWERS, CLASS, MISSING, Change, Drift
 from infopursuit.deployment.trace_drift import check_alike, compare_traces
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.queries.atom_words import AtomWords
+from infopursuit.queries.wording import AtomWords
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 

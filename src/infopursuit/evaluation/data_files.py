@@ -16,8 +16,8 @@ from infopursuit.datasets.files import read_arrays
 from infopursuit.datasets.table_files import MOST_BYTES, check_size, is_table_file, read_frame
 from infopursuit.engine import Pursuit
 from infopursuit.queries.columns import Columns
-from infopursuit.queries.missing import is_missing
 from infopursuit.queries.patches import Patches
+from infopursuit.queries.tables import is_missing
 from infopursuit.queries.words import Words
 
 Part = Literal["test", "train"]

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.models.table import TableModel
-from infopursuit.queries.columns import Columns
-from infopursuit.queries.fields import Field, YesNoField, as_shares, choose_field
+from infopursuit.queries.columns import Columns, Field, YesNoField, as_shares, choose_field
 from infopursuit.queries.tables import Column, read_table
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 

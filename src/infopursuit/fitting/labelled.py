@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from infopursuit.datasets.table_files import read_frame
-from infopursuit.queries.fields import as_shares
-from infopursuit.queries.missing import is_missing
-from infopursuit.queries.tables import Column, read_table
+from infopursuit.queries.columns import as_shares
+from infopursuit.queries.tables import Column, is_missing, read_table
 from infopursuit.types import IntArray
 
 FEW = 3

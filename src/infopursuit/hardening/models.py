@@ -123,7 +123,7 @@ def _columns() -> Small:
 def _panels() -> Small:
     X, y = _table()
     base = asked.columns(X, names=["age", "bill", "smoker", "since"], bins=3, yes_no=True)
-    queries = asked.panels(base, {"visit": ["age", "smoker"]}, alone=True)
+    queries = asked.groups(base, {"visit": ["age", "smoker"]}, alone=True)
     clf = InformationPursuitClassifier(queries, naive_bayes(1.0), stopping=InformationGain(0.001))
     return Small(clf.fit(X, y), X[:12])
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from infopursuit.linting.answers import Answers, take
 from infopursuit.linting.finding import Finding, listed
-from infopursuit.queries.columns import Columns
-from infopursuit.queries.fields import as_shares
+from infopursuit.queries.columns import Columns, as_shares
 from infopursuit.queries.tables import Column, read_table
 from infopursuit.queries.words import Words
 from infopursuit.types import UNKNOWN, IntArray

@@ -10,19 +10,18 @@ import numpy as np
 from infopursuit.queries.columns import Columns, columns
 from infopursuit.queries.concepts import Concepts, concepts
 from infopursuit.queries.functions import Functions, functions
-from infopursuit.queries.missing import is_missing
-from infopursuit.queries.panels import Panels, panels
+from infopursuit.queries.groups import Groups, groups
 from infopursuit.queries.patches import Patches, patches
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.recipe import Recipe
-from infopursuit.queries.tables import is_frame
+from infopursuit.queries.queryset import KINDS as KINDS
+from infopursuit.queries.queryset import QuerySet, Recipe, from_spec
+from infopursuit.queries.tables import is_frame, is_missing
 from infopursuit.queries.words import Words, words
 
 __all__ = [
     "Columns",
     "Concepts",
     "Functions",
-    "Panels",
+    "Groups",
     "Patches",
     "QuerySet",
     "Recipe",
@@ -31,31 +30,14 @@ __all__ = [
     "concepts",
     "from_spec",
     "functions",
+    "groups",
     "guess",
-    "panels",
     "patches",
     "words",
 ]
 
-KINDS: dict[str, Any] = {cls.kind: cls for cls in (Columns, Concepts, Functions, Panels, Patches, Words)}
-
-
-def from_spec(kind: str, spec: dict[str, Any], functions: Any = None) -> QuerySet:
-    """The query set of a kind that ``to_spec`` described; ``functions`` gives the callables, which are not saved.
-
-    >>> from_spec("concepts", concepts(["can fly"]).to_spec()).names
-    ('can fly',)
-    """
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; the kinds of query sets are {', '.join(sorted(KINDS))}")
-    if kind == Panels.kind:
-        base = spec["base"]
-        if base["kind"] == Panels.kind:
-            raise ValueError("the base of panels is made of panels itself")
-        return Panels.from_spec(spec, from_spec(base["kind"], base["spec"], functions))
-    options = {"functions": functions} if kind == Functions.kind else {}
-    queries: QuerySet = KINDS[kind].from_spec(spec, **options)
-    return queries
+KINDS |= {cls.kind: cls for cls in (Columns, Concepts, Functions, Groups, Patches, Words)}
+KINDS["panels"] = Groups  # the kind in models that were saved before groups were called so
 
 
 def guess(X: Any) -> QuerySet | Recipe:
@@ -72,7 +54,9 @@ def guess(X: Any) -> QuerySet | Recipe:
         return concepts([f"feature {column}" for column in range(X.shape[1])], presence=True)
     if is_frame(X):
         return columns()
-    if isinstance(_first_known(X), str):
+    # Lists of long texts are not made into an array, which would be huge.
+    entries = X.to_pylist() if hasattr(X, "to_pylist") else X if isinstance(X, Iterable) else ()
+    if isinstance(next((entry for entry in entries if not is_missing(entry)), None), str):
         return words()
     try:
         shape = tuple(X.shape) if hasattr(X, "shape") else np.shape(X)
@@ -81,9 +65,3 @@ def guess(X: Any) -> QuerySet | Recipe:
     if len(shape) == 3 or (len(shape) == 4 and 1 in (shape[1], shape[3])):
         return patches()
     return columns()
-
-
-def _first_known(X: Any) -> Any:
-    """The first entry that is not missing; lists of long texts are not made into an array, which would be huge."""
-    entries = X.to_pylist() if hasattr(X, "to_pylist") else X if isinstance(X, Iterable) else ()
-    return next((entry for entry in entries if not is_missing(entry)), None)

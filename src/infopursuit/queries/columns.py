@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 
-from infopursuit.queries.fields import Field, choose_field, field_from_spec, field_to_spec
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.recipe import Recipe
-from infopursuit.queries.stated import flag, texts
-from infopursuit.queries.tables import Table, read_table
-from infopursuit.queries.weights import check_weights
-from infopursuit.types import UNKNOWN, IntArray
+from infopursuit.queries.queryset import YES_NO, QuerySet, Recipe, check_weights, flag_in, shown, text_in, texts_in
+from infopursuit.queries.tables import Column, Table, read_table
+from infopursuit.queries.thresholds import choose_thresholds, format_date, format_number
+from infopursuit.queries.wording import reword
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+DAY = 86_400_000_000  # microseconds
+YES_NO_WORDS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"})
+"""Pairs of categories that answer the column's own name: "smoker?", "yes"."""
+SHARES = {"no": 0.0, "false": 0.0, "n": 0.0, "f": 0.0, "yes": 1.0, "true": 1.0, "y": 1.0, "t": 1.0, "sometimes": 0.5}
+"""How often a yes/no question is answered with yes, in words."""
 
 
 class Columns(QuerySet):
-    """Queries about the columns of a table; every column that is asked about is one atom.
+    """Queries about the columns of a table; every column that is asked about is one atom. Use `columns`.
 
-    Parameters
-    ----------
-    columns: the names of all columns of the training table, in its order.
-    fields: what is asked about those that carry a question.
-    named: True when the training table had names, so that columns are found by name; False finds them by position.
-    sentences: how each query is asked.
+    columns: the names of all columns of the training table, in its order. fields: what is asked about those that carry
+    a question. named: True finds columns by name, as the training table had names; False finds them by position.
     """
 
     kind = "columns"
@@ -49,7 +52,7 @@ class Columns(QuerySet):
         )
 
     def observe(self, X: Any) -> IntArray:
-        """(B, A) which bin or category each column has, -1 where it is missing or a category new since training.
+        """(B, A) the bin or category of each column, -1 where it is missing or a category new since training.
 
         Frames are matched by name, whatever the order of their columns; arrays by position.
         """
@@ -74,13 +77,13 @@ class Columns(QuerySet):
         }
 
     @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> Columns:
-        names = texts(spec, "columns")
+    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
+        names = texts_in(spec, "columns")
         fields = [field_from_spec(field) for field in spec["fields"]]
         strange = [field.name for field in fields if field.name not in names]
         if strange or not fields:
             raise ValueError(f"fields has {strange[:1]!r:.80}; expected one or more, each called like a column")
-        return cls(names, fields, named=flag(spec, "named"), sentences=texts(spec, "sentences"))
+        return cls(names, fields, named=flag_in(spec, "named"), sentences=texts_in(spec, "sentences"))
 
     def _positions(self, table: Table) -> dict[str, int]:
         """Where each column of the training table lies in this one."""
@@ -89,39 +92,22 @@ class Columns(QuerySet):
             return {name: position for position, name in enumerate(table.names)}
         if table.named and self.named:
             raise ValueError(
-                f"X has no column {missing[0]!r}; its columns are {_shown(table.names)}. Give a table with the columns "
-                f"of the training table"
+                f"X has no column {missing[0]!r}; its columns are {shown(table.names, 10)}. Give a table with the "
+                f"columns of the training table"
             )
         if len(table.names) != len(self.columns):
             raise ValueError(
-                f"X has {len(table.names)} columns; expected {len(self.columns)} as in training: {_shown(self.columns)}"
+                f"X has {len(table.names)} columns; expected {len(self.columns)} as in training: "
+                f"{shown(self.columns, 10)}"
             )
         return {name: position for position, name in enumerate(self.columns)}
 
 
 @overload
-def columns(
-    X: None = None,
-    *,
-    bins: int = ...,
-    yes_no: bool = ...,
-    names: Sequence[str] | None = ...,
-    max_categories: int = ...,
-    sentences: Mapping[str, str] | None = ...,
-    sample_weight: Any = ...,
-) -> Recipe: ...
+def columns(X: None = None, **options: Any) -> Recipe: ...
 @overload
-def columns(
-    X: Any,
-    *,
-    bins: int = ...,
-    yes_no: bool = ...,
-    names: Sequence[str] | None = ...,
-    max_categories: int = ...,
-    sentences: Mapping[str, str] | None = ...,
-    sample_weight: Any = ...,
-) -> Columns: ...
-def columns(
+def columns(X: Any, **options: Any) -> Columns: ...
+def columns(  # type: ignore[misc]  # the overloads leave out the options, which are the same
     X: Any = None,
     *,
     bins: int = 10,
@@ -131,20 +117,24 @@ def columns(
     sentences: Mapping[str, str] | None = None,
     sample_weight: Any = None,
 ) -> Columns | Recipe:
-    """Queries about the columns of a table: thresholds for numbers and dates, whole categories, yes or no for 0 and 1.
+    """Queries about the columns of a table: thresholds of numbers and dates, whole categories, yes or no for 0 and 1.
 
     Missing values (NaN, None, empty text) are not known. A column with fewer than two different known values carries no
     question and is left out with a warning.
 
     Parameters
     ----------
-    X: the training table (2-D array, pandas or polars frame, pyarrow table); None waits for it.
+    X: the training table (2-D array, or a frame of pandas, polars or pyarrow); None waits for it.
     bins: a column of numbers gets at most ``bins - 1`` thresholds, at weighted quantiles, rounded to few digits.
     yes_no: True asks about each category by itself: "bill shape is dagger".
-    names: what the columns of an array are called; ``x0``, ``x1``, ... where nothing is given.
+    names: what the columns of an array are called; by default ``x0``, ``x1``, ...
     max_categories: with more categories than this the rarest share the answer "other".
     sentences: another wording by name of a query or of a column; ``{}`` stands for the threshold or category.
     sample_weight: (B,) how often each row counts for the thresholds and the frequent categories.
+
+    Returns
+    -------
+    `Columns`; without X a `Recipe`, which ``fit`` turns into one.
 
     >>> X = np.array([["male", 31], ["female", 54], ["female", 48], ["male", 54]], dtype=object)
     >>> qs = columns(X, names=["sex", "age"])
@@ -156,9 +146,9 @@ def columns(
     options: dict[str, Any] = {
         "bins": bins, "yes_no": yes_no, "names": names, "max_categories": max_categories, "sentences": sentences,
     }  # fmt: skip
-    for name, least in (("bins", 2), ("max_categories", 2)):
-        if not isinstance(options[name], (int, np.integer)) or options[name] < least:
-            raise ValueError(f"{name} is {options[name]!r}; give a whole number of at least {least}")
+    for name in ("bins", "max_categories"):
+        if not isinstance(options[name], (int, np.integer)) or options[name] < 2:
+            raise ValueError(f"{name} is {options[name]!r}; give a whole number of at least 2")
     if X is None:
         return Recipe(columns, options)
     table = read_table(X, names)
@@ -175,41 +165,243 @@ def columns(
     constant = [name for name, field in zip(table.names, chosen, strict=True) if field is None]
     if not fields:
         raise ValueError(
-            f"X has n_samples = {table.n_rows}, but none of its columns ({_shown(table.names)}) has two different "
+            f"X has n_samples = {table.n_rows}, but none of its columns ({shown(table.names, 10)}) has two different "
             f"known values, so there is nothing to ask; give rows that differ"
         )
     if constant:
         reason = "left out, for having fewer than two different known values"
-        warnings.warn(f"{reason}: {_shown(constant)}", UserWarning, stacklevel=2)
-    return Columns(table.names, fields, named=table.named, sentences=_word(fields, table.names, sentences))
+        warnings.warn(f"{reason}: {shown(constant, 10)}", UserWarning, stacklevel=2)
+    built = Columns(table.names, fields, named=table.named)
+    # A column that was left out, or a threshold that another fold of the data would have, is no mistake.
+    known, other = (
+        {*built.names, *table.names},
+        tuple(f"{name} {verb} " for name in table.names for verb in (">", "is")),
+    )
+    absent = {key for key in sentences or () if key in constant or (key not in known and key.startswith(other))}
+    worded = {key: words for key, words in (sentences or {}).items() if key not in absent}
+    built.sentences = reword(built, worded, argument="sentences").sentences
+    return built
 
 
-def _word(fields: Sequence[Field], names: Sequence[str], sentences: Mapping[str, str] | None) -> list[str]:
-    """How every query is asked, with the user's wordings in place."""
-    wordings = dict(sentences or {})
-    worded: list[str] = []
-    known = set(names)
-    for field in fields:
-        asked = field.queries()
-        known |= {query.name for query in asked}
-        for query in asked:
-            wording = wordings.get(query.name, wordings.get(field.name))
-            if wording is None:
-                worded.append(query.sentence)
-            elif "{}" not in wording and query.name not in wordings and len(asked) > 1:
-                raise ValueError(
-                    f"sentences[{field.name!r}] is {wording!r}, which would word {len(asked)} different queries alike; "
-                    f"write {{}} where the threshold or category stands"
-                )
-            else:
-                worded.append(wording.replace("{}", query.shown))
-    # A threshold that another fold of the data would have is no mistake; a column that does not exist is.
-    possible = tuple(f"{name} {verb} " for name in names for verb in (">", "is"))
-    stray = [key for key in wordings if key not in known and not key.startswith(possible)]
-    if stray:
-        raise ValueError(f"sentences names {stray[0]!r}, neither a column nor a query; the columns are {_shown(names)}")
-    return worded
+# ---- fields: what is asked about one column -------------------------------------------------------------------------
 
 
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+class FieldQuery(NamedTuple):
+    """One query about a field."""
+
+    name: str
+    sentence: str
+    shown: str  # the threshold or category that it asks about
+    choices: Sequence[str]
+    cells: Sequence[int]  # the cell that each value of the atom falls into
+
+
+@dataclass(frozen=True)
+class YesNoField:
+    """A column of 0 and 1, asked by its name."""
+
+    name: str
+    size = 2
+
+    def encode(self, column: Column) -> IntArray:
+        """(B,) 0 and 1, or -1 where the column has something else, which training never saw; "yes" and "no" will do."""
+        numbers = as_shares(column)
+        numbers = column.numbers() if numbers is None else numbers
+        return np.where(numbers == 1, 1, np.where(numbers == 0, 0, UNKNOWN))
+
+    def queries(self) -> list[FieldQuery]:
+        return [FieldQuery(self.name, f"{self.name}?", "", YES_NO, (0, 1))]
+
+
+@dataclass(frozen=True)
+class NumberField:
+    """A column of numbers, cut at thresholds; value v of its atom says that v of them lie below the number."""
+
+    name: str
+    thresholds: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.thresholds) + 1
+
+    def encode(self, column: Column) -> IntArray:
+        """(B,) how many thresholds lie below each number."""
+        numbers = self.read(column)
+        return np.where(np.isnan(numbers), UNKNOWN, np.searchsorted(np.array(self.thresholds), numbers, side="left"))
+
+    def queries(self) -> list[FieldQuery]:
+        """One query for each threshold, all of them about the same atom."""
+        values = np.arange(self.size)
+        return [
+            FieldQuery(f"{self.name} > {t}", self.ask(t), t, YES_NO, (values > i).astype(int).tolist())
+            for i, t in enumerate(map(self.show, self.thresholds))
+        ]
+
+    def read(self, column: Column) -> FloatArray:
+        return column.numbers()
+
+    def show(self, threshold: float) -> str:
+        return format_number(threshold)
+
+    def ask(self, shown: str) -> str:
+        return f"Is {self.name} greater than {shown}?"
+
+
+@dataclass(frozen=True)
+class DateField(NumberField):
+    """A column of dates, cut like numbers and shown as dates."""
+
+    time_of_day: bool
+
+    def read(self, column: Column) -> FloatArray:
+        return column.dates()
+
+    def show(self, threshold: float) -> str:
+        return format_date(threshold, time_of_day=self.time_of_day)
+
+    def ask(self, shown: str) -> str:
+        return f"Is {self.name} later than {shown}?"
+
+
+@dataclass(frozen=True)
+class CategoryField:
+    """A column of categories, asked whole, or with ``yes_no`` each category by itself."""
+
+    name: str
+    categories: tuple[str, ...]
+    rest: tuple[str, ...] = ()  # rare categories, which share the last value of the atom
+    yes_no: bool = False
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The names of the values of the atom."""
+        if not self.rest:
+            return self.categories
+        other = next(word for word in ("other", "all others", "none of these") if word not in self.categories)
+        return (*self.categories, other)
+
+    def encode(self, column: Column) -> IntArray:
+        """(B,) the category of each row, -1 for one that training did not have."""
+        codes, labels = column.text()
+        place = {label: value for value, label in enumerate(self.categories)} | dict.fromkeys(self.rest, self.size - 1)
+        return np.array([*(place.get(label, UNKNOWN) for label in labels), UNKNOWN], dtype=np.int64)[codes]
+
+    def queries(self) -> list[FieldQuery]:
+        words = self.values
+        plain = {word.lower() for word in words} in YES_NO_WORDS
+        if plain or not self.yes_no:
+            sentence = f"{self.name}?" if plain else f"Which {self.name}?"
+            return [FieldQuery(self.name, sentence, "", words, range(self.size))]
+        # Of two categories the second is asked about: its "no" already says the first.
+        asked = range(self.size) if self.size > 2 else (1,)
+        cells = np.eye(self.size, dtype=int).tolist()
+        return [
+            FieldQuery(f"{self.name} is {words[v]}", f"Is {self.name} {words[v]}?", words[v], YES_NO, cells[v])
+            for v in asked
+        ]
+
+
+Field = YesNoField | NumberField | DateField | CategoryField
+FIELDS: dict[str, type[Any]] = {
+    "yes_no": YesNoField,
+    "number": NumberField,
+    "date": DateField,
+    "category": CategoryField,
+}
+
+
+def choose_field(column: Column, weights: FloatArray, *, bins: int, yes_no: bool, max_categories: int) -> Field | None:
+    """What to ask about a column; None when it has fewer than two different known values.
+
+    >>> column = Column("legs", "number", np.array([0.0, 2.0, 4.0, 2.0]))
+    >>> choose_field(column, np.ones(4), bins=10, yes_no=False, max_categories=50)
+    NumberField(name='legs', thresholds=(0.0, 2.0))
+    """
+    if column.kind == "text":
+        return _choose_categories(column, weights, yes_no, max_categories)
+    numbers = column.dates() if column.kind == "date" else column.numbers()
+    known = (weights > 0) & ~np.isnan(numbers)
+    numbers, weights = numbers[known], weights[known]
+    if not len(numbers) or numbers.min() == numbers.max():
+        return None
+    if column.kind == "date":
+        thresholds = choose_thresholds(numbers, weights, bins, dates=True)
+        return DateField(column.name, thresholds, bool((numbers % DAY).any()))
+    if np.isin(numbers, (0, 1)).all():
+        return YesNoField(column.name)
+    return NumberField(column.name, choose_thresholds(numbers, weights, bins))
+
+
+def _choose_categories(column: Column, weights: FloatArray, yes_no: bool, max_categories: int) -> CategoryField | None:
+    codes, labels = column.text()
+    known = (weights > 0) & (codes != UNKNOWN)
+    mass = np.bincount(codes[known], weights=weights[known], minlength=len(labels))
+    # Rounded: the order in which weights are added up must not decide a tie.
+    share = {labels[code]: round(float(mass[code] / mass.sum()), 9) for code in np.flatnonzero(mass)}
+    if len(share) < 2:
+        return None
+    seen = list(share) if column.ordered else _sorted(share)
+    ranked = sorted(seen, key=lambda label: (-share[label], label))
+    kept = set(seen if len(seen) <= max_categories else ranked[: max_categories - 1])
+    rest = tuple(sorted(label for label in seen if label not in kept))
+    return CategoryField(column.name, tuple(label for label in seen if label in kept), rest, yes_no)
+
+
+def _sorted(labels: Iterable[str]) -> list[str]:
+    """By number when every label is one ("2" before "10"), else by letters."""
+    try:
+        return sorted(labels, key=lambda label: (float(label), label))
+    except ValueError:
+        return sorted(labels)
+
+
+def as_shares(column: Column) -> FloatArray | None:
+    """(B,) how often the answer is yes, by words such as "no", "yes" and "sometimes" or by numbers from 0 to 1; NaN
+    where it is not known, None when the column has anything else.
+
+    >>> as_shares(Column("fur", "text", None, np.array([0, 1, 2, -1]), ("0.7", "No", "sometimes"))).tolist()
+    [0.7, 0.0, 0.5, nan]
+    """
+    if column.kind == "date":
+        return None
+    if column.values is not None:
+        shares = column.values
+    else:
+        codes, labels = column.text()
+        try:
+            known = [SHARES[w] if (w := label.strip().lower()) in SHARES else float(w) for label in labels]
+        except ValueError:
+            return None
+        shares = np.array([*known, np.nan])[codes]
+    inside = np.isnan(shares) | ((shares >= 0) & (shares <= 1))
+    return np.asarray(shares, dtype=np.float64) if inside.all() else None
+
+
+def field_to_spec(field: Field) -> dict[str, Any]:
+    """A field as JSON data."""
+    kind = next(kind for kind, cls in FIELDS.items() if type(field) is cls)
+    return {"kind": kind, **{key: list(v) if isinstance(v, tuple) else v for key, v in asdict(field).items()}}
+
+
+def field_from_spec(spec: dict[str, Any]) -> Field:
+    """The field that ``field_to_spec`` wrote, checked as if a stranger had written it."""
+    name, kind = text_in(spec, "name"), text_in(spec, "kind")
+    if kind == "yes_no":
+        return YesNoField(name)
+    if kind == "category":
+        categories, rest = (tuple(texts_in(spec, key, different=True)) for key in ("categories", "rest"))
+        return CategoryField(name, categories, rest, flag_in(spec, "yes_no"))
+    if kind not in FIELDS:
+        raise ValueError(f"kind is {kind!r:.80}; the kinds of fields are {', '.join(FIELDS)}")
+    thresholds = spec["thresholds"]
+    if not isinstance(thresholds, list) or not all(type(t) in (int, float) and math.isfinite(t) for t in thresholds):
+        raise ValueError(f"thresholds of {name!r:.80} is {thresholds!r:.80}; expected a list of numbers")
+    if any(low >= high for low, high in pairwise(thresholds)):
+        raise ValueError(f"thresholds of {name!r:.80} are not in ascending order")
+    if kind == "date":
+        return DateField(name, tuple(thresholds), flag_in(spec, "time_of_day"))
+    return NumberField(name, tuple(thresholds))

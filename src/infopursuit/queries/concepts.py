@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.stated import flag, rows_of_texts, texts
+from infopursuit.queries.queryset import QuerySet, flag_in, rows_in, texts_in
 from infopursuit.queries.tables import is_frame, read_table
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 
 class Concepts(QuerySet):
-    """One yes/no query for each column of a 0/1 matrix."""
+    """One yes/no query for each column of a 0/1 matrix. Use `concepts`."""
 
     kind = "concepts"
 
@@ -34,11 +33,9 @@ class Concepts(QuerySet):
         A frame that has all the names is read by name, everything else by position. A sparse matrix says what is there:
         a stored number other than 0 is "yes".
         """
-        if hasattr(X, "tocoo"):
-            return self._observe_sparse(X)
-        matrix = self._matrix(X)
+        matrix = self._matrix(X.toarray() if hasattr(X, "tocoo") else X)
         missing = np.isnan(matrix)
-        if self.presence:
+        if self.presence or hasattr(X, "tocoo"):
             matrix = np.where(missing, matrix, matrix != 0)
         bad = ~missing & (matrix != 0) & (matrix != 1)
         if bad.any():
@@ -59,9 +56,9 @@ class Concepts(QuerySet):
         }
 
     @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> Concepts:
-        choices = None if spec["choices"] is None else rows_of_texts(spec, "choices")
-        return cls(texts(spec, "names"), texts(spec, "sentences"), choices, flag(spec, "presence"))
+    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
+        choices = None if spec["choices"] is None else rows_in(spec, "choices")
+        return cls(texts_in(spec, "names"), texts_in(spec, "sentences"), choices, flag_in(spec, "presence"))
 
     def _matrix(self, X: Any) -> FloatArray:
         """(B, Q) the numbers of a dense X."""
@@ -82,13 +79,6 @@ class Concepts(QuerySet):
             order = list(range(len(self)))
         return np.stack([table.column(position).numbers() for position in order], axis=1)
 
-    def _observe_sparse(self, X: Any) -> IntArray:
-        self._check_width(X.shape)
-        stored = X.tocsr().tocoo()  # by way of rows, which adds up what was stored twice
-        values = np.zeros(X.shape, dtype=np.int64)
-        values[stored.row, stored.col] = np.where(np.isnan(stored.data.astype(float)), UNKNOWN, stored.data != 0)
-        return values
-
     def _check_width(self, shape: tuple[int, ...]) -> None:
         if len(shape) != 2 or shape[1] != len(self):
             raise ValueError(f"X has shape {shape}; expected (inputs, {len(self)}), one column for each query")
@@ -101,18 +91,24 @@ def concepts(
     choices: Sequence[Sequence[str]] | None = None,
     presence: bool = False,
 ) -> Concepts:
-    """A yes/no query for each name.
+    """A yes/no query for each column of a 0/1 matrix, in which NaN means "not known".
 
     Parameters
     ----------
-    names: what the columns of the 0/1 matrix stand for, all different.
-    sentences: how each is asked; the name with a question mark where nothing is given.
-    choices: what "no" and "yes" are called for each query.
-    presence: any number other than 0 is "yes", as in a table of word counts.
+    names: the names of the columns, all different.
+    sentences: how each is asked; by default the name with a question mark.
+    choices: for each query what "no" and "yes" are called.
+    presence: True reads any number other than 0 as "yes", as in a table of word counts.
+
+    Returns
+    -------
+    `Concepts`
 
     >>> qs = concepts(["has a beak", "can fly"])
     >>> qs[1].sentence, qs.say(1, (0,))
     ('can fly?', 'can fly: no')
+    >>> qs.observe([[1, float("nan")]]).tolist()
+    [[1, -1]]
     """
     if isinstance(names, str):
         raise ValueError(f"names is the text {names!r}; give a list of names, one for each column")

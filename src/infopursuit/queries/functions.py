@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.queries.choices import YES_NO
-from infopursuit.queries.missing import is_missing
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.stated import texts
+from infopursuit.queries.queryset import YES_NO, QuerySet, shown, texts_in
+from infopursuit.queries.tables import is_missing
 from infopursuit.types import UNKNOWN, IntArray
 
-Threshold = float | Mapping[str, float] | None
+Function = Callable[[Any], Any]
 Returned = npt.NDArray[Any]
 
 
 class Functions(QuerySet):
-    """One query for each function, or for each output of one function.
-
-    Parameters
-    ----------
-    names: what the queries are called.
-    functions: a callable for each name, or one callable that answers all of them at once.
-    batched: True hands a function all inputs at once, False one after the other.
-    thresholds: for real-valued functions the number above which the answer is "yes".
-    choices: for functions with more answers than yes and no what these are called.
-    sentences: how each query is asked.
-    """
+    """One query for each function, or for each output of one function. Use `functions`."""
 
     kind = "functions"
 
     def __init__(
         self,
         names: Sequence[str],
-        functions: Sequence[Callable[[Any], Any]] | Callable[[Any], Any],
+        functions: Sequence[Function] | Function,
         *,
         batched: bool = True,
         thresholds: Mapping[str, float] | None = None,
@@ -47,12 +35,13 @@ class Functions(QuerySet):
         self.batched = batched
         self.thresholds = {str(name): float(limit) for name, limit in (thresholds or {}).items()}
         self.named_choices = {str(name): tuple(words) for name, words in (choices or {}).items()}
-        for argument, given in (("threshold", self.thresholds), ("choices", self.named_choices)):
-            stray = [name for name in given if name not in names]
-            if stray:
-                raise ValueError(f"{argument} names {stray[0]!r}, which is no query; the queries are {_shown(names)}")
+        _check_known("threshold", self.thresholds, names)
+        _check_known("choices", self.named_choices, names)
         for name, words in self.named_choices.items():
-            _check_choices(name, words, name in self.thresholds)
+            if name in self.thresholds:
+                raise ValueError(f"choices and threshold both name {name!r}; a threshold gives yes or no, drop one")
+            if len(words) < 2 or not all(isinstance(word, str) for word in words):
+                raise ValueError(f"choices[{name!r}] is {list(words)!r}; give two or more texts")
         super().__init__(
             names,
             sizes=[len(self.named_choices.get(name, YES_NO)) for name in names],
@@ -69,9 +58,13 @@ class Functions(QuerySet):
         if n_inputs == 0:
             return np.zeros((0, len(self)), dtype=np.int64)  # many a network refuses an empty batch
         if callable(self.functions):
-            columns = self._call_one(self.functions, X, n_inputs)
+            where = f"the function of queries {shown(self.names, 6)}"
+            columns = list(self._call(self.functions, X, (n_inputs, len(self)), where).T)
         else:
-            columns = [self._call(name, f, X, n_inputs) for name, f in zip(self.names, self.functions, strict=True)]
+            columns = [
+                self._call(function, X, (n_inputs,), f"the function of query {name!r}")
+                for name, function in zip(self.names, self.functions, strict=True)
+            ]
         return np.stack([self._encode(name, column) for name, column in zip(self.names, columns, strict=True)], axis=1)
 
     def to_spec(self) -> dict[str, Any]:
@@ -86,10 +79,10 @@ class Functions(QuerySet):
         }
 
     @classmethod
-    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Functions:
+    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
         """The saved query set with its functions: the mapping, or the one callable, that it was made of."""
-        names = texts(spec, "names")
-        what = "one callable" if spec["single"] else f"a mapping from each of {_shown(names)} to its callable"
+        names = texts_in(spec, "names")
+        what = "one callable" if spec["single"] else f"a mapping from each of {shown(names, 6)} to its callable"
         remedy = f"functions are not saved; give functions=..., {what}"
         if functions is None:
             raise ValueError(f"functions is missing: {remedy}")
@@ -100,47 +93,26 @@ class Functions(QuerySet):
             if missing:
                 raise ValueError(f"functions has no entry {missing[0]!r}; {remedy}")
             functions = [functions[name] for name in names]
-        return cls(
-            names,
-            functions,
-            batched=bool(spec["batched"]),
-            thresholds=spec["thresholds"],
-            choices=spec["choices"],
-            sentences=spec["sentences"],
-        )
+        given = {key: spec[key] for key in ("thresholds", "choices", "sentences")}
+        return cls(names, functions, batched=bool(spec["batched"]), **given)
 
-    def _call(self, name: str, function: Callable[[Any], Any], X: Any, n_inputs: int) -> Returned:
-        """(B,) the answers of one function."""
-        where = f"the function of query {name!r}"
-        returned = self._run(function, X, where)
-        if returned.shape == (n_inputs, 1):
-            returned = returned[:, 0]  # as networks with one output return it
-        if returned.shape != (n_inputs,):
-            how = "one input at a time" if self.batched else "all inputs at once"
-            raise ValueError(
-                f"{where} returned {_describe(returned)} for {n_inputs} inputs; return one answer for each, "
-                f"or say batched={not self.batched} if it takes {how}"
-            )
-        return returned
-
-    def _call_one(self, function: Callable[[Any], Any], X: Any, n_inputs: int) -> list[Returned]:
-        """Q columns (B,) of the answers of one function that answers all queries."""
-        where = f"the function of the {len(self)} queries {_shown(self.names)}"
-        returned = self._run(function, X, where)
-        if returned.shape != (n_inputs, len(self)):
-            raise ValueError(
-                f"{where} returned {_describe(returned)}; expected shape ({n_inputs}, {len(self)}), a row for each "
-                f"input with an answer for each name"
-            )
-        return list(returned.T)
-
-    def _run(self, function: Callable[[Any], Any], X: Any, where: str) -> Returned:
+    def _call(self, function: Function, X: Any, shape: tuple[int, ...], where: str) -> Returned:
         """What a function returns for all inputs; an error of its own comes through, with a note on where it arose."""
         try:
-            return _as_array(function(X) if self.batched else [function(item) for item in _items(X)])
+            returned = _as_array(function(X) if self.batched else [function(item) for item in _items(X)])
         except Exception as error:
             error.add_note(f"raised by {where}")
             raise
+        if returned.shape == (*shape, 1):
+            returned = returned[..., 0]  # as networks with one output return it
+        if returned.shape != shape:
+            found = f"an array of shape {returned.shape}" if returned.ndim else f"{returned.item()!r}"
+            how = "all inputs at once" if self.batched else "one input at a time"
+            raise ValueError(
+                f"{where} returned {found} for {shape[0]} inputs; expected shape {shape}. It was given {how}: say "
+                f"batched={not self.batched} if that is wrong"
+            )
+        return returned
 
     def _encode(self, name: str, answers: Returned) -> IntArray:
         """(B,) answers as 0, 1, ..., and -1 where one is missing."""
@@ -158,17 +130,21 @@ class Functions(QuerySet):
             bad |= known & ~np.isin(numbers, range(len(choices or YES_NO)))
         if bad.any():
             row = int(bad.argmax())
-            got = answers[row : row + 1].tolist()[0]
-            raise ValueError(f"query {name!r} returned {got!r} for input {row}; {_remedy(name, choices, got)}")
+            wanted = f"one of {shown(choices, 6)}, its index" if choices else "True, False, 1, 0"
+            remedy = "" if choices else f"; for other answers say threshold={{{name!r}: ...}} or choices=..."
+            raise ValueError(
+                f"query {name!r} returned {answers[row : row + 1].tolist()[0]!r} for input {row}; return {wanted}, or "
+                f"None where it is not known{remedy}"
+            )
         cells = numbers if limit is None else numbers > limit
         return np.where(known, cells, UNKNOWN).astype(np.int64)
 
 
 def functions(
-    mapping: Mapping[str, Callable[[Any], Any]] | Callable[[Any], Any],
+    mapping: Mapping[str, Function] | Function,
     *,
     batched: bool = True,
-    threshold: Threshold = None,
+    threshold: float | Mapping[str, float] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
     sentences: Mapping[str, str] | Sequence[str] | None = None,
     names: Sequence[str] | None = None,
@@ -187,6 +163,10 @@ def functions(
     sentences: how the queries are asked, by name or one for each.
     names: what the outputs of a single callable are called.
 
+    Returns
+    -------
+    `Functions`; the callables are code and are not saved with a model.
+
     >>> qs = functions(
     ...     {"is long": lambda texts: [len(t) > 9 for t in texts], "mood": lambda texts: ["glad" for t in texts]},
     ...     choices={"mood": ["glad", "sad", "cross"]},
@@ -197,30 +177,31 @@ def functions(
     >>> functions(network, names=["unit 0", "unit 1"], threshold=0).observe(np.array([[1.0, 0.2]])).tolist()
     [[1, 0]]
     """
+    called: Any = mapping
     if isinstance(mapping, Mapping):
         if names is not None:
             raise ValueError("names is for a single callable with many outputs; a mapping has its names already")
-        labels = [str(name) for name in mapping]
-        called: Any = list(mapping.values())
-        wrong = [name for name, function in zip(labels, called, strict=True) if not callable(function)]
-        if wrong:
-            raise TypeError(f"mapping[{wrong[0]!r}] is {mapping[wrong[0]]!r}; give a callable")
-    elif callable(mapping):
-        if names is None or isinstance(names, str):
-            raise ValueError(
-                "a single callable needs names=[...], one name for each of its outputs; or give {name: callable}"
-            )
-        labels, called = [str(name) for name in names], mapping
-    else:
+        names, called = [str(name) for name in mapping], list(mapping.values())
+        for name, function in mapping.items():
+            if not callable(function):
+                raise TypeError(f"mapping[{name!r}] is {function!r}; give a callable")
+    elif not callable(mapping):
         raise TypeError(f"mapping is {mapping!r}; give {{name: callable}}, or one callable with names=[...]")
+    elif names is None or isinstance(names, str):
+        raise ValueError("names is missing: a single callable needs names=[...], one name for each of its outputs")
+    labels = [str(name) for name in names]
     if isinstance(sentences, Mapping):
-        stray = [name for name in sentences if name not in labels]
-        if stray:
-            raise ValueError(f"sentences names {stray[0]!r}, which is no query; the queries are {_shown(labels)}")
+        _check_known("sentences", sentences, labels)
         sentences = [sentences.get(name, f"{name}?") for name in labels]
     if threshold is not None and not isinstance(threshold, Mapping):
         threshold = {name: float(threshold) for name in labels if name not in (choices or {})}
     return Functions(labels, called, batched=batched, thresholds=threshold, choices=choices, sentences=sentences)
+
+
+def _check_known(argument: str, given: Iterable[str], names: Sequence[str]) -> None:
+    stray = [name for name in given if name not in names]
+    if stray:
+        raise ValueError(f"{argument} names {stray[0]!r}, which is no query; the queries are {shown(names, 6)}")
 
 
 def _as_array(returned: Any) -> Returned:
@@ -250,36 +231,5 @@ def _items(X: Any) -> Iterable[Any]:
     """The inputs one by one; rows of a frame."""
     if hasattr(X, "iloc"):
         return (X.iloc[row] for row in range(len(X)))
-    items: Iterable[Any] = X
-    if hasattr(X, "iter_rows"):
-        items = X.iter_rows(named=True)
-    elif hasattr(X, "to_pylist"):
-        items = X.to_pylist()
-    return items
-
-
-def _check_choices(name: str, words: Sequence[Any], has_threshold: bool) -> None:
-    if has_threshold:
-        raise ValueError(f"{name!r} has a threshold and choices; a threshold gives yes or no, take one of them away")
-    if isinstance(words, str) or len(words) < 2 or not all(isinstance(word, str) for word in words):
-        raise ValueError(
-            f"choices[{name!r}] is {list(words)!r}; give two or more texts (a number that a function returns is the "
-            f"index of a choice)"
-        )
-
-
-def _remedy(name: str, choices: Sequence[str] | None, answer: Any) -> str:
-    if choices:
-        return f"return one of {_shown(choices)}, its index 0 to {len(choices) - 1}, or None where it is not known"
-    advice = "return True, False, 1, 0, or None where it is not known"
-    if isinstance(answer, (int, float)):
-        return f"{advice}; for real numbers say threshold=... or threshold={{{name!r}: ...}}"
-    return f"{advice}; for other answers say choices={{{name!r}: [...]}}" if isinstance(answer, str) else advice
-
-
-def _describe(returned: Returned) -> str:
-    return f"an array of shape {returned.shape}" if returned.ndim else f"{returned.item()!r}"
-
-
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names[:6]) + (", ..." if len(names) > 6 else "")
+    items: Iterable[Any] = X.iter_rows(named=True) if hasattr(X, "iter_rows") else X
+    return X.to_pylist() if hasattr(X, "to_pylist") else items

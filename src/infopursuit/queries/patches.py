@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.queries.queryset import MAX_ANSWERS, QuerySet
-from infopursuit.queries.recipe import Recipe
-from infopursuit.queries.stated import counts
-from infopursuit.queries.weights import check_weights
+from infopursuit.queries.queryset import MAX_ANSWERS, QuerySet, Recipe, check_weights
 from infopursuit.types import UNKNOWN, IntArray
 
-MOST_PIXELS = 2**20
+MAX_PIXELS = 2**20
 """Of an image: each is an atom and most are the corner of a patch, which has a name and a sentence."""
+Pair = int | tuple[int, int]
 ON, OFF, HIDDEN = "█", "·", "?"
 
 
 class Patches(QuerySet):
-    """Overlapping windows of an image; pixel ``row * columns + column`` is one binary atom."""
+    """Overlapping windows of an image; pixel ``row * columns + column`` is one binary atom. Use `patches`."""
 
     kind = "patches"
 
@@ -38,8 +36,8 @@ class Patches(QuerySet):
             raise ValueError(
                 f"size={size} reveals {high * wide} pixels at once, 2**{high * wide} answers; use at most 16 (4 x 4)"
             )
-        if rows * columns > MOST_PIXELS:
-            raise ValueError(f"shape={shape} has {rows * columns} pixels, more than {MOST_PIXELS}; use smaller images")
+        if rows * columns > MAX_PIXELS:
+            raise ValueError(f"shape={shape} has {rows * columns} pixels, more than {MAX_PIXELS}; use smaller images")
         self.shape, self.size, self.stride, self.threshold = (rows, columns), (high, wide), stride, threshold
         tops, lefts = range(0, rows - high + 1, stride[0]), range(0, columns - wide + 1, stride[1])
         corners = [(r, c) for r in tops for c in lefts]
@@ -86,32 +84,26 @@ class Patches(QuerySet):
         }
 
     @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> Patches:
-        (rows, columns), (high, wide) = counts(spec, "shape", 2), counts(spec, "size", 2)
-        down, across = counts(spec, "stride", 2)
+    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
+        shape, size, stride = (_pair_in(spec, name) for name in ("shape", "size", "stride"))
         threshold = spec["threshold"]
         if threshold is not None and (type(threshold) not in (int, float) or not math.isfinite(threshold)):
             raise ValueError(f"threshold is {threshold!r:.80}; expected a number, or null")
-        return cls((rows, columns), (high, wide), (down, across), threshold)
+        return cls(shape, size, stride, threshold)
 
 
-Pair = int | tuple[int, int]
+def _pair_in(spec: dict[str, Any], name: str) -> tuple[int, int]:
+    found = spec[name]
+    if not isinstance(found, list) or len(found) != 2 or not all(type(c) is int and 1 <= c < 2**31 for c in found):
+        raise ValueError(f"{name} is {found!r:.80}; expected 2 whole numbers from 1 on")
+    return found[0], found[1]
 
 
 @overload
-def patches(
-    shape: None = None,
-    size: Pair = ...,
-    *,
-    stride: Pair = ...,
-    threshold: float | str | None = ...,
-    sample_weight: Any = ...,
-) -> Recipe: ...
+def patches(shape: None = None, size: Pair = ..., **options: Any) -> Recipe: ...
 @overload
-def patches(
-    shape: Any, size: Pair = ..., *, stride: Pair = ..., threshold: float | str | None = ..., sample_weight: Any = ...
-) -> Patches: ...
-def patches(
+def patches(shape: Any, size: Pair = ..., **options: Any) -> Patches: ...
+def patches(  # type: ignore[misc]  # the overloads leave out the options, which are the same
     shape: Any = None,
     size: Pair = 3,
     *,
@@ -119,19 +111,26 @@ def patches(
     threshold: float | str | None = None,
     sample_weight: Any = None,
 ) -> Patches | Recipe:
-    """Every window of an image as a query.
+    """A query for each window of an image, which reveals every pixel under it.
 
     Parameters
     ----------
     shape: (rows, columns) of the image, or a stack of training images; None waits for the training images.
     size: rows and columns of the window, one number for a square.
     stride: how far apart the windows lie.
-    threshold: a grey pixel above it counts as lit. None takes black and white images only, ``"half"`` (also what a
-        stack of training images with grey pixels gets) half of the largest pixel.
+    threshold: a grey pixel above it counts as lit. None takes black and white images only, ``"half"`` (the default for
+        a stack of training images with grey pixels) half of the largest pixel.
     sample_weight: (images,) a training image with weight 0 is not looked at.
 
-    >>> patches((28, 28), size=3)
+    Returns
+    -------
+    `Patches`; without shape a `Recipe`, which ``fit`` turns into one.
+
+    >>> qs = patches((28, 28), size=3)
+    >>> qs
     <patches: 676 queries about 784 atoms>
+    >>> qs[0].sentence, qs.say_answer(0, (0, 1, 0, 0, 1, 0, 0, 1, 0))
+    ('What is in the 3 x 3 patch at row 1, column 1?', '·█· / ·█· / ·█·')
     """
     if isinstance(threshold, str) and threshold != "half":
         raise ValueError(f'threshold is {threshold!r}; give a number, "half", or None for black and white images')

@@ -1,22 +1,23 @@
-"""A query set: which atoms each query reveals, in which cells, and how it is said in words."""
+"""What every query set shares: which atoms a query reveals, in which cells, how it is worded, and how it is saved."""
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from infopursuit.queries.choices import YES_NO, JointChoices, write_cells
-from infopursuit.queries.parts import Parts, find_parts
-from infopursuit.types import UNKNOWN, Answer, Atoms, IntArray, Likely, Query
+from infopursuit.types import UNKNOWN, Answer, Atoms, DamagedModel, FloatArray, IntArray, Likely, Query
 
 MAX_ANSWERS = 2**16
 """A query with more joint answers than this is refused: its gain could not be computed exactly."""
+YES_NO = ("no", "yes")
 
 
 class QuerySet(ABC):
@@ -27,14 +28,15 @@ class QuerySet(ABC):
     names: one name for each query, all different.
     sizes: how many values each atom has.
     atoms: (Q, W) the atoms that each query reveals, padded with -1.
-    cells: (Q, W, V) which cell each value of that atom falls into, padded with -1; None asks every atom whole.
-    sentences: how each query is asked; the name with a question mark where nothing is given.
-    choices: for each one-atom query what its cells are called; "no" and "yes" where nothing is given.
+    cells: (Q, W, V) the cell that each value of that atom falls into, padded with -1; None reveals every atom whole.
+    sentences: how each query is asked; by default the name with a question mark.
+    choices: for each one-atom query the names of its cells; by default "no" and "yes".
     """
 
     kind: ClassVar[str]
+    """The name of the class in saved models."""
     worded: frozenset[int] = frozenset()
-    """Queries that somebody has put into words of their own; explanations then use these words."""
+    """Queries whose wording a user has changed; explanations then use these words."""
 
     def __init__(
         self,
@@ -55,13 +57,15 @@ class QuerySet(ABC):
         self.atoms = Atoms(tuple(int(size) for size in sizes))
         self.query_atoms: IntArray = np.asarray(atoms, dtype=np.int64).reshape(len(self.names), -1)
         self._check_atoms()
-        self.query_cells: IntArray = self._whole_cells() if cells is None else np.asarray(cells, dtype=np.int64)
-        self._check_cells()
+        sizes_of = np.where(self.query_atoms >= 0, np.array(self.atoms.sizes)[self.query_atoms], 0)[..., None]
+        if cells is None:
+            values = np.arange(max(self.atoms.sizes))
+            cells = np.where(values < sizes_of, values, UNKNOWN)
+        self.query_cells: IntArray = np.asarray(cells, dtype=np.int64)
+        self._check_cells(sizes_of)
         self.sentences: tuple[str, ...] = tuple(f"{n}?" for n in self.names) if sentences is None else tuple(sentences)
         self._choices = None if choices is None else tuple(tuple(str(c) for c in names) for names in choices)
         self._check_words()
-
-    # ---- what a query set must tell -----------------------------------------------------------------------------
 
     @abstractmethod
     def observe(self, X: Any) -> IntArray:
@@ -71,40 +75,29 @@ class QuerySet(ABC):
     def to_spec(self) -> dict[str, Any]:
         """All that is needed to build this query set again, as JSON data."""
 
-    # ---- what follows from it -----------------------------------------------------------------------------------
+    @classmethod
+    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
+        """The query set that `to_spec` described. functions: the callables of `Functions`, which are not saved."""
+        raise NotImplementedError(f"{cls.__name__} cannot be read from a file")
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __getitem__(self, index: int) -> Query:
-        index = range(len(self))[index]  # negative indices count from the end, as in a list
+        index = range(len(self))[index]  # as in a list: negative ones count from the end
         return Query(index, self.names[index], self.sentences[index], self.choices(index))
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {len(self)} queries about {len(self.atoms)} atoms>"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuerySet:
-        """Nothing is left to learn; returns itself."""
+        """Return itself: a query set is fitted already, unlike a `Recipe`."""
         return self
 
     @property
     def topics(self) -> Sequence[tuple[str, str]]:
         """For each query what it is about, and the threshold or category that it asks for: ("age", "50")."""
         return [(name, "") for name in self.names]
-
-    def with_words(self, words: Mapping[int, tuple[str, Sequence[str] | None]]) -> Self:
-        """The same queries, some of them asked in other words: a sentence, and names for the choices or None."""
-        sentences = list(self.sentences)
-        choices: list[tuple[str, ...]] = [()] * len(self) if self._choices is None else list(self._choices)
-        for index, (sentence, names) in words.items():
-            sentences[index] = str(sentence)
-            if names is not None:
-                choices[index] = tuple(str(name) for name in names)
-        changed = copy.copy(self)
-        changed.sentences, changed._choices = tuple(sentences), tuple(choices)
-        changed.worded = self.worded | frozenset(words)
-        changed._check_words()
-        return changed
 
     @property
     def width(self) -> int:
@@ -114,21 +107,26 @@ class QuerySet(ABC):
     @cached_property
     def n_cells(self) -> IntArray:
         """(Q, W) how many cells each atom of each query has, 1 for padding."""
-        most: IntArray = np.maximum(self.query_cells.max(axis=2) + 1, 1)
-        return most
+        counts: IntArray = np.maximum(self.query_cells.max(axis=2) + 1, 1)
+        return counts
 
     @cached_property
     def n_answers(self) -> IntArray:
         """(Q,) how many joint answers each query has."""
-        product: IntArray = np.prod(self.n_cells, axis=1)
-        return product
+        counts: IntArray = np.prod(self.n_cells, axis=1)
+        return counts
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The distinct (atom, partition) pairs of these queries."""
+        return find_parts(self.atoms, self.query_atoms, self.query_cells)
 
     def answers(self, X: Any) -> IntArray:
         """(B, Q, W) the answer to every query about every input, -1 for unknown and for padding."""
         return self.answers_of(self.observe(X))
 
     def answers_of(self, values: IntArray, queries: IntArray | None = None) -> IntArray:
-        """(B, Q, W) answers from atom values (B, A), to all queries or (B, W) to one query for each input."""
+        """(B, Q, W) answers from atom values (B, A) to all queries; or (B, W) to one query (B,) for each input."""
         if queries is None:
             picked = np.where(self.query_atoms >= 0, values[:, self.query_atoms], UNKNOWN)  # (B, Q, W)
             cells = self.query_cells[None]
@@ -141,35 +139,30 @@ class QuerySet(ABC):
         return np.where(picked == UNKNOWN, UNKNOWN, answer)
 
     def choices(self, query: int) -> Sequence[str]:
-        """What may be answered to a query, in the order of its answers' indices."""
+        """The possible answers to a query in words, in the order of their indices."""
         if self._choices is not None and self._choices[query]:
             return self._choices[query]
         limits = self._limits(query)
-        if limits == (2,):
-            return YES_NO
-        if len(limits) == 1:
-            return tuple(str(cell) for cell in range(limits[0]))
-        return JointChoices(limits)
+        if len(limits) > 1:
+            return JointChoices(limits)
+        return YES_NO if limits == (2,) else tuple(str(cell) for cell in range(limits[0]))
 
     def to_answer(self, query: int, value: Any) -> Answer:
-        """What a person or a program answered, as the cells of the query's atoms; None for "not known"."""
-        limits = self._limits(query)
-        choices = self.choices(query)
+        """The cells that an answer in words, an index or a list of cells stands for; None for "not known"."""
+        limits, choices = self._limits(query), self.choices(query)
         if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
             return None
-        if isinstance(value, (bool, np.bool_)) and limits == (2,):
-            value = int(value)
+        index = UNKNOWN
         if isinstance(value, str):
-            if value in choices:
-                return self._unravel(query, choices.index(value))
-            lowered = [choice.lower() for choice in choices] if len(limits) == 1 else []
-            if value.lower() in lowered:
-                return (lowered.index(value.lower()),)
-        elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+            exact = value in choices or len(limits) > 1
+            names, text = (choices, value) if exact else ([choice.lower() for choice in choices], value.lower())
+            index = names.index(text) if text in names else UNKNOWN
+        elif isinstance(value, (bool, np.bool_)):
+            index = int(value) if limits == (2,) else UNKNOWN
+        elif isinstance(value, (int, np.integer)):
             if value == UNKNOWN:
                 return None
-            if 0 <= value < len(choices):
-                return self._unravel(query, int(value))
+            index = int(value) if 0 <= value < len(choices) else UNKNOWN
         elif isinstance(value, (list, tuple, np.ndarray)):
             cells = np.array(value, dtype=object).ravel().tolist()  # a patch may be answered as rows of pixels
             wide, padding = len(limits), [UNKNOWN] * (self.width - len(limits))
@@ -178,14 +171,15 @@ class QuerySet(ABC):
                 answer = tuple(int(cell) for cell in cells[:wide])
                 if all(UNKNOWN <= cell < limit for cell, limit in zip(answer, limits, strict=True)):
                     return None if set(answer) == {UNKNOWN} else answer
-        shown = ", ".join(repr(choice) for choice in list(choices)[:6]) + (", ..." if len(choices) > 6 else "")
+        if index != UNKNOWN:
+            return tuple(int(cell) for cell in np.unravel_index(index, limits))
         raise ValueError(
-            f"{value!r} is no answer to {self.names[query]!r}; answer with one of {shown}, its index 0 to "
+            f"{value!r} is no answer to {self.names[query]!r}; answer with one of {shown(choices, 6)}, its index 0 to "
             f"{len(choices) - 1}, or None for not known"
         )
 
     def say(self, query: int, answer: Answer | Likely) -> str:
-        """A query and its answer as one phrase: ``"bill shape is dagger: no"``; in its own words, if it has any."""
+        """A query and its answer as one phrase: ``"bill shape is dagger: no"``."""
         asked = self.sentences[query] if query in self.worded else f"{self.names[query]}:"
         return f"{asked} {self.say_answer(query, answer)}"
 
@@ -195,36 +189,34 @@ class QuerySet(ABC):
             return f"probably {self.say_answer(query, answer.cells)} ({round(100 * answer.share):d} %)"
         if answer is None or all(cell == UNKNOWN for cell in answer):
             return "not known"
-        # an answer cut from a padded array says no more than one without padding
-        return self.say_cells(query, answer[: len(self._limits(query))])
+        return self.say_cells(query, answer[: len(self._limits(query))])  # without padding
 
     def say_cells(self, query: int, cells: tuple[int, ...]) -> str:
-        """The cells of a query's atoms in words, some of which may be unknown."""
+        """The cells of a query's atoms in words; some of them may be unknown."""
         limits = self._limits(query)
         if UNKNOWN in cells:
-            return write_cells(["?" if cell == UNKNOWN else str(cell) for cell in cells], limits)
+            return JointChoices(limits).say(cells)
         return self.choices(query)[int(np.ravel_multi_index(cells, limits))]
 
-    @cached_property
-    def parts(self) -> Parts:
-        """The distinct (atom, partition) pairs of these queries."""
-        return find_parts(self.atoms, self.query_atoms, self.query_cells)
-
-    def _unravel(self, query: int, index: int) -> tuple[int, ...]:
-        return tuple(int(c) for c in np.unravel_index(index, self._limits(query)))
+    def with_words(self, words: Mapping[int, tuple[str, Sequence[str] | None]]) -> Self:
+        """The same queries with some of them reworded. words: query -> sentence, and its choices or None."""
+        sentences = dict(enumerate(self.sentences)) | {index: str(sentence) for index, (sentence, _) in words.items()}
+        choices = dict(enumerate(self._choices or [()] * len(self)))
+        choices |= {index: tuple(map(str, names)) for index, (_, names) in words.items() if names is not None}
+        changed = copy.copy(self)
+        changed.sentences, changed._choices = tuple(sentences.values()), tuple(choices.values())
+        changed.worded = self.worded | frozenset(words)
+        changed._check_words()
+        return changed
 
     def _limits(self, query: int) -> tuple[int, ...]:
         """How many cells each atom of a query has, without the padding."""
         return tuple(int(n) for n in self.n_cells[query][self.query_atoms[query] >= 0])
 
-    def _whole_cells(self) -> IntArray:
-        width = max(self.atoms.sizes, default=0)
-        sizes = np.where(self.query_atoms >= 0, np.array(self.atoms.sizes, dtype=np.int64)[self.query_atoms], 0)
-        return np.where(np.arange(width) < sizes[..., None], np.arange(width), UNKNOWN)
-
     def _check_atoms(self) -> None:
-        if self.query_atoms.max(initial=0) >= len(self.atoms) or (self.query_atoms < UNKNOWN).any():
-            bad = self.query_atoms[(self.query_atoms >= len(self.atoms)) | (self.query_atoms < UNKNOWN)][0]
+        outside = (self.query_atoms >= len(self.atoms)) | (self.query_atoms < UNKNOWN)
+        if outside.any():
+            bad = self.query_atoms[outside][0]
             raise ValueError(f"atoms must lie in 0..{len(self.atoms) - 1}, or be -1 for padding; got {bad}")
         used = self.query_atoms >= 0
         if not used[:, :1].all() or (used[:, 1:] & ~used[:, :-1]).any():
@@ -233,13 +225,12 @@ class QuerySet(ABC):
         if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
             raise ValueError("a query names the same atom twice; give each atom once")
 
-    def _check_cells(self) -> None:
-        expected = (*self.query_atoms.shape, max(self.atoms.sizes))
-        if self.query_cells.ndim != 3 or self.query_cells.shape[:2] != expected[:2]:
-            raise ValueError(f"cells has shape {self.query_cells.shape}; expected {expected}")
-        wide = self.query_cells.shape[2]
-        sizes = np.where(self.query_atoms >= 0, np.array(self.atoms.sizes)[self.query_atoms], 0)  # (Q, W)
-        if sizes.max() > wide or ((np.arange(wide) < sizes[..., None]) != (self.query_cells >= 0)).any():
+    def _check_cells(self, sizes_of: IntArray) -> None:
+        shape, expected = self.query_cells.shape, (*self.query_atoms.shape, max(self.atoms.sizes))
+        if len(shape) != 3 or shape[:2] != expected[:2]:
+            raise ValueError(f"cells has shape {shape}; expected {expected}")
+        wide = shape[2]
+        if sizes_of.max() > wide or ((np.arange(wide) < sizes_of) != (self.query_cells >= 0)).any():
             raise ValueError("cells must give a cell 0, 1, ... to each value of each atom, and -1 to the padding only")
         # In floats: the product of many atoms overflows integers and would slip through.
         joint = np.prod(self.n_cells.astype(float), axis=1)
@@ -247,21 +238,248 @@ class QuerySet(ABC):
         if joint[most] > MAX_ANSWERS:
             raise ValueError(
                 f"query {self.names[most]!r} has {joint[most]:.0f} joint answers, more than {MAX_ANSWERS}; "
-                f"let it reveal fewer atoms (a smaller patch)"
+                f"let it reveal fewer atoms: a smaller patch, fewer members of a group, fewer bins of a column"
             )
 
     def _check_words(self) -> None:
-        if len(self.sentences) != len(self):
-            raise ValueError(f"sentences has {len(self.sentences)} entries for {len(self)} queries; give one for each")
-        if self._choices is None:
-            return
-        if len(self._choices) != len(self):
-            raise ValueError(f"choices has {len(self._choices)} entries for {len(self)} queries; give one for each")
-        for query, names in enumerate(self._choices):
-            if names and len(names) != self.n_answers[query]:
-                expected = self.n_answers[query]
-                raise ValueError(
-                    f"choices[{query}] names {len(names)} answers, but {self.names[query]!r} has {expected}"
-                )
+        for name, given in (("sentences", self.sentences), ("choices", self._choices)):
+            if given is not None and len(given) != len(self):
+                raise ValueError(f"{name} has {len(given)} entries for {len(self)} queries; give one for each")
+        for query, names in enumerate(self._choices or ()):
+            of, expected = f"choices[{query}] of {self.names[query]!r}", self.n_answers[query]
+            if names and len(names) != expected:
+                raise ValueError(f"{of} names {len(names)} answers; expected {expected}")
             if len(set(names)) < len(names):
-                raise ValueError(f"choices[{query}] of {self.names[query]!r} names an answer twice: {list(names)}")
+                raise ValueError(f"{of} names an answer twice: {list(names)}")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A query builder with its options, fitted on the training data alone, so that cross-validation does not leak."""
+
+    build: Callable[..., Any]  # called with data it returns a QuerySet
+    options: Mapping[str, Any]
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuerySet:
+        """The query set that the builder makes of this data."""
+        built: QuerySet = self.build(X, sample_weight=sample_weight, **self.options)
+        return built
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"<{self.build.__name__}({options}), not fitted yet>"
+
+
+class JointChoices(Sequence[str]):
+    """All joint answers to a query about several atoms, computed when they are looked at.
+
+    Cells are written side by side, with dashes between them where a cell can take two digits.
+
+    >>> choices = JointChoices((2, 2, 2))
+    >>> len(choices), choices[3], choices.index("011"), "012" in choices, JointChoices((4, 12)).say((3, 11))
+    (8, '011', 3, False, '3-11')
+    """
+
+    def __init__(self, limits: tuple[int, ...]) -> None:
+        self.limits, self.dash = limits, "" if max(limits) <= 10 else "-"
+
+    def __len__(self) -> int:
+        return int(np.prod(self.limits))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"choice {index} of {len(self)}")
+        return self.say(np.unravel_index(index % len(self), self.limits))
+
+    def __iter__(self) -> Iterator[str]:
+        return (self.say(cells) for cells in product(*map(range, self.limits)))
+
+    def __contains__(self, value: object) -> bool:
+        try:
+            self.index(value)
+        except ValueError:
+            return False
+        return True
+
+    def say(self, cells: Sequence[Any]) -> str:
+        """One joint answer in words."""
+        return self.dash.join("?" if cell == UNKNOWN else str(cell) for cell in cells)
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """The index of a joint answer in words."""
+        written = (value.split("-") if self.dash else value) if isinstance(value, str) else []
+        if len(written) == len(self.limits) and all(cell.isascii() and cell.isdigit() for cell in written):
+            cells = [int(cell) for cell in written]
+            if all(cell < limit for cell, limit in zip(cells, self.limits, strict=True)):
+                return int(np.ravel_multi_index(cells, self.limits))
+        raise ValueError(f"{value!r} is not among the {len(self)} choices")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The distinct (atom, partition) pairs that a query set uses, and where their cells lie end to end.
+
+    A one-atom query is one part; a patch is nine. Two patches that share a pixel share its part. ``P`` counts parts.
+    """
+
+    atom: IntArray  # (P,) the atom that each part looks at
+    kind: IntArray  # (P,) 0, or what else tells parts apart: how reliably they are answered
+    offsets: IntArray  # (P + 1,) where the cells of each part begin
+    entry_slot: IntArray  # (E,) slot of an atom ...
+    entry_cell: IntArray  # (E,) ... and the part cell that it falls into
+    query_part: IntArray  # (Q, W) the parts of each query, -1 for padding
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """(P,) how many cells each part has."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def plain(self) -> bool:
+        """True when the cells are the slots themselves: each atom asked whole, in order."""
+        identity = np.arange(len(self.entry_slot))
+        return bool(np.array_equal(self.entry_slot, identity) and np.array_equal(self.entry_cell, identity))
+
+
+def find_parts(atoms: Atoms, query_atoms: IntArray, query_cells: IntArray, kinds: IntArray | None = None) -> Parts:
+    """The parts of queries that reveal ``query_atoms`` (Q, W) in ``query_cells`` (Q, W, V), both padded with -1.
+
+    kinds: (Q, W) tell parts apart that look at the same.
+    """
+    used = query_atoms >= 0
+    kinds = np.zeros_like(query_atoms) if kinds is None else kinds
+    rows = np.concatenate([query_atoms[used][:, None], kinds[used][:, None], query_cells[used]], axis=1)  # (n, 2 + V)
+    distinct, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    order = np.lexsort((first, distinct[:, 0]))  # by atom, then by the first query that has it
+    atom, kind, cells = distinct[order, 0], distinct[order, 1], distinct[order, 2:]
+    offsets = np.concatenate([[0], np.cumsum(cells.max(axis=1) + 1)]).astype(np.int64)
+    part, value = np.nonzero(cells >= 0)
+    query_part = np.full_like(query_atoms, UNKNOWN)
+    query_part[used] = np.argsort(order)[which.ravel()]
+    return Parts(atom, kind, offsets, atoms.offsets[atom[part]] + value, offsets[part] + cells[part, value], query_part)
+
+
+# ---- saving ---------------------------------------------------------------------------------------------------------
+
+KINDS: dict[str, type[QuerySet]] = {}
+"""kind -> class of the query sets that can be saved; filled by the package's ``__init__``."""
+
+
+def from_spec(kind: str, spec: dict[str, Any], functions: Any = None) -> QuerySet:
+    """The query set of a kind that ``to_spec`` described; ``functions`` gives the callables, which are not saved.
+
+    >>> from infopursuit.queries import concepts
+    >>> from_spec("concepts", concepts(["can fly"]).to_spec()).names
+    ('can fly',)
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; the kinds of query sets are {', '.join(sorted(KINDS))}")
+    return KINDS[kind].from_spec(spec, functions)
+
+
+def to_manifest(queries: QuerySet) -> dict[str, Any]:
+    """What a saved model stores of a query set: ``{"kind", "spec"}``, and ``"wording"`` where a user reworded some."""
+    return {"kind": queries.kind, "spec": queries.to_spec(), **words_to_spec(queries)}
+
+
+def from_manifest(entry: Mapping[str, Any], functions: Any = None) -> QuerySet:
+    """The query set that `to_manifest` described.
+
+    >>> from infopursuit.queries import concepts
+    >>> reworded = concepts(["can fly"]).with_words({0: ("Kann es fliegen?", ["nein", "ja"])})
+    >>> from_manifest(to_manifest(reworded))[0]
+    Query(index=0, name='can fly', sentence='Kann es fliegen?', choices=('nein', 'ja'))
+    """
+    return words_from_spec(from_spec(entry["kind"], entry["spec"], functions), entry.get("wording", {}))
+
+
+def words_to_spec(queries: QuerySet) -> dict[str, Any]:
+    """The wording that a user gave to queries as JSON data, empty where there is none."""
+    words = {
+        queries.names[q]: {
+            "sentence": queries.sentences[q],
+            "choices": list(queries.choices(q)) if len(queries._limits(q)) == 1 else [],
+        }
+        for q in sorted(queries.worded)
+    }
+    return {"wording": words} if words else {}
+
+
+def words_from_spec(queries: QuerySet, spec: Mapping[str, Any]) -> QuerySet:
+    """The queries with the wording that `words_to_spec` described."""
+    words = {}
+    for name, entry in spec.items():
+        sentence, choices = entry["sentence"], entry["choices"]
+        if not isinstance(sentence, str) or not _are_texts(choices):
+            raise DamagedModel(f"the wording of {name!r} is not a sentence and a list of choices")
+        words[queries.names.index(name)] = (sentence, choices or None)
+    return queries.with_words(words) if words else queries
+
+
+def _entry(spec: Mapping[str, Any], name: str, fits: Callable[[Any], bool], expected: str) -> Any:
+    # Anybody may have written a spec: an entry of another type is refused by name.
+    if not fits(spec[name]):
+        raise ValueError(f"{name} is {spec[name]!r:.80}; expected {expected}")
+    return spec[name]
+
+
+def _are_texts(found: Any) -> bool:
+    return isinstance(found, list) and all(isinstance(each, str) for each in found)
+
+
+def text_in(spec: Mapping[str, Any], name: str) -> str:
+    """A text of a spec."""
+    return str(_entry(spec, name, lambda found: isinstance(found, str), "a text"))
+
+
+def texts_in(spec: Mapping[str, Any], name: str, *, different: bool = False) -> list[str]:
+    """A list of texts of a spec."""
+    found: list[str] = _entry(spec, name, _are_texts, "a list of texts")
+    if different and len(set(found)) < len(found):
+        raise ValueError(f"{name} has a text twice; expected different ones")
+    return found
+
+
+def rows_in(spec: Mapping[str, Any], name: str) -> list[list[str]]:
+    """A list of lists of texts of a spec."""
+    rows = _entry(spec, name, lambda found: isinstance(found, list), "a list of lists of texts")
+    return [texts_in({name: row}, name) for row in rows]
+
+
+def flag_in(spec: Mapping[str, Any], name: str) -> bool:
+    """A truth value of a spec."""
+    return bool(_entry(spec, name, lambda found: isinstance(found, bool), "true or false"))
+
+
+# ---- shared by the builders -----------------------------------------------------------------------------------------
+
+
+def check_weights(sample_weight: Any, n_inputs: int) -> FloatArray:
+    """(B,) sample weights as floats, by default ones; refused when negative, not finite or all zero.
+
+    >>> check_weights(None, 2).tolist(), check_weights([0, 3], 2).tolist()
+    ([1.0, 1.0], [0.0, 3.0])
+    """
+    if sample_weight is None:
+        return np.ones(n_inputs)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_inputs,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; expected ({n_inputs},), one weight for each input")
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"sample_weight[{row}] is {weights[row]:g}; weights are finite and not negative")
+    if n_inputs and not weights.any():
+        raise ValueError("sample_weight is zero everywhere; give at least one input a weight above zero")
+    return weights
+
+
+def shown(names: Sequence[str], most: int) -> str:
+    """The first names for an error message, with dots where there are more.
+
+    >>> shown(["a", "b", "c"], 2)
+    "'a', 'b', ..."
+    """
+    return ", ".join(repr(name) for name in names[:most]) + (", ..." if len(names) > most else "")

@@ -1,4 +1,4 @@
-"""Tables of every make (numpy, pandas, polars, pyarrow) read as named columns of numbers, dates or labels."""
+"""Tables of numpy, pandas, polars and pyarrow, read as named columns of numbers, dates or labels."""
 
 from __future__ import annotations
 
@@ -12,19 +12,28 @@ from typing import Any, Literal
 
 import numpy as np
 
-from infopursuit.queries.missing import MISSING_TYPES, is_missing
 from infopursuit.queries.thresholds import format_number
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 Kind = Literal["number", "yes_no", "date", "text"]
+MISSING_TYPES = ("NoneType", "NAType", "NaTType")
+"""The types of None, pandas.NA and NaT; by name, since pandas need not be installed."""
+
+
+def is_missing(value: Any) -> bool:
+    """True for None, NaN, NaT and pandas.NA.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing(0)
+    (True, True, False, False)
+    """
+    if type(value).__name__ in MISSING_TYPES:
+        return True
+    return isinstance(value, (float, np.floating, Decimal, np.datetime64)) and bool(value != value)
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: numbers with NaN for what is missing, or labels and for each row which of them it has.
-
-    Dates are numbers too, microseconds since 1970.
-    """
+    """One column: numbers with NaN where one is missing, or a label for each row. Dates are microseconds since 1970."""
 
     name: str
     kind: Kind
@@ -34,16 +43,25 @@ class Column:
     ordered: bool = False  # True: the labels came with an order of their own
 
     def numbers(self) -> FloatArray:
-        """(B,) the column as numbers; text is parsed."""
+        """(B,) the column as finite numbers; text is parsed."""
         if self.kind == "date":
             raise ValueError(f"column {self.name!r} holds dates; it held numbers in training")
-        return self._finite(self._parsed(float, "a number") if self.values is None else self.values)
+        numbers = self._parsed(float, "a number") if self.values is None else self.values
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            row = int(infinite.argmax())
+            raise ValueError(
+                f"column {self.name!r}, row {row} is {numbers[row]}; give finite numbers, NaN for not known"
+            )
+        return numbers
 
     def dates(self) -> FloatArray:
         """(B,) the column as microseconds since 1970; ISO dates in text are parsed."""
-        if self.kind not in ("date", "text") and self.values is not None and not np.isnan(self.values).all():
+        if self.values is None:
+            return self._parsed(lambda label: float(_microseconds(np.array([label]))[0]), "an ISO date")
+        if self.kind != "date" and not np.isnan(self.values).all():
             raise ValueError(f"column {self.name!r} holds numbers; it held dates in training")
-        return self._parsed(_parse_date, "an ISO date") if self.values is None else self.values
+        return self.values
 
     def text(self) -> tuple[IntArray, tuple[str, ...]]:
         """(B,) codes, -1 where it is missing, and the labels that they stand for; numbers are written out."""
@@ -63,21 +81,9 @@ class Column:
             except ValueError:
                 rows = np.flatnonzero(self.codes == code)
                 if len(rows):  # a label may be declared and never occur
-                    raise ValueError(
-                        f"column {self.name!r}, row {rows[0]} is {label!r}; expected {what}, or None where it is "
-                        f"not known"
-                    ) from None
+                    where = f"column {self.name!r}, row {rows[0]}"
+                    raise ValueError(f"{where} is {label!r}; expected {what}, or None for not known") from None
         return np.asarray(numbers[self.codes])
-
-    def _finite(self, numbers: FloatArray) -> FloatArray:
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            row = int(infinite.argmax())
-            raise ValueError(
-                f"column {self.name!r}, row {row} is {numbers[row]}; infinity cannot be asked about, give a finite "
-                f"number, or NaN where it is not known"
-            )
-        return numbers
 
 
 @dataclass(frozen=True)
@@ -87,21 +93,27 @@ class Table:
     names: tuple[str, ...]
     named: bool  # False: an array, whose columns are known by their position only
     n_rows: int
-    raw: Callable[[int], Any]
-    parse_text: bool = False  # an array of strings: its numbers became text only because a neighbour is text
+    raw: Callable[[int], Any]  # position -> a narwhals Series, or an array (B,)
 
     def column(self, position: int) -> Column:
         """The column at a position."""
-        return _read_column(self.names[position], self.raw(position), self.parse_text)
+        name, raw = self.names[position], self.raw(position)
+        if not isinstance(raw, np.ndarray):
+            return _from_series(name, raw)
+        column = _from_array(name, raw)
+        # In an array of strings, numbers became text only because a neighbouring column is text.
+        if raw.dtype.kind in "US" and _all_parse(column.labels):
+            return Column(name, "number", column.numbers())
+        return column
 
 
 def is_frame(X: Any) -> bool:
     """True for a table whose columns have names: pandas, polars, pyarrow."""
-    return (hasattr(X, "iloc") and hasattr(X, "columns")) or hasattr(X, "get_columns") or hasattr(X, "column_names")
+    return hasattr(type(X), "columns") or hasattr(type(X), "column_names")
 
 
 def read_table(X: Any, names: Sequence[str] | None = None) -> Table:
-    """A table from anything with rows and columns.
+    """A table from anything with rows and columns. names: of the columns of an array; a frame has its own.
 
     >>> table = read_table(np.array([[1.0, np.nan], [2.0, 3.0]]))
     >>> table.names, table.column(1).numbers().tolist()
@@ -109,14 +121,18 @@ def read_table(X: Any, names: Sequence[str] | None = None) -> Table:
     """
     if hasattr(X, "tocsr"):
         raise TypeError("X is a sparse matrix; use ip.queries.concepts for yes/no columns, or give columns X.toarray()")
-    if hasattr(X, "collect") and not hasattr(X, "get_columns"):
+    if hasattr(type(X), "collect"):
         raise TypeError("X is a lazy frame; give X.collect()")
-    if is_frame(X) and hasattr(X, "iloc"):  # pandas
-        return _named(X.columns, len(X), lambda j: X.iloc[:, j], names)
-    if hasattr(X, "get_columns"):  # polars
-        return _named(X.columns, X.height, X.get_columns().__getitem__, names)
-    if hasattr(X, "column_names"):  # pyarrow
-        return _named(X.column_names, X.num_rows, X.column, names)
+    if is_frame(X):
+        if names is not None:
+            raise ValueError("names is for arrays; this table has names of its own, rename its columns instead")
+        labels = _check_names(X.column_names if hasattr(X, "column_names") else X.columns, "X")
+        try:
+            import narwhals as nw
+        except ImportError:
+            raise ImportError(f"X is a {type(X).__name__}; to read it, run `pip install infopursuit[tables]`") from None
+        frame = nw.from_native(X, eager_only=True)
+        return Table(labels, True, len(frame), lambda j: frame[:, j])
     try:
         array = np.asarray(X.detach() if hasattr(X, "detach") else X)
     except ValueError as error:
@@ -132,73 +148,48 @@ def read_table(X: Any, names: Sequence[str] | None = None) -> Table:
         )
     if names is not None and len(names) != array.shape[1]:
         raise ValueError(f"names has {len(names)} entries, but X has {array.shape[1]} columns; give one for each")
-    given = names is not None
-    labels = [str(name) for name in names] if names is not None else [f"x{j}" for j in range(array.shape[1])]
-    _check_names(labels, "names" if given else "X")
-    return Table(tuple(labels), False, len(array), lambda j: array[:, j], array.dtype.kind in "US")
+    labels = _check_names([f"x{j}" for j in range(array.shape[1])] if names is None else names, "names")
+    return Table(labels, False, len(array), lambda j: array[:, j])
 
 
-def _named(columns: Any, n_rows: int, raw: Callable[[int], Any], names: Sequence[str] | None) -> Table:
-    if names is not None:
-        raise ValueError("names is for arrays; this table has names of its own, rename its columns instead")
-    labels = [str(name) for name in columns]
-    _check_names(labels, "X")
-    return Table(tuple(labels), True, n_rows, raw)
-
-
-def _check_names(labels: Sequence[str], where: str) -> None:
+def _check_names(names: Sequence[Any], where: str) -> tuple[str, ...]:
+    labels = tuple(str(name) for name in names)
     repeated = [label for label, count in Counter(labels).items() if count > 1]
     if repeated:
         raise ValueError(f"{where} has more than one column {repeated[0]!r}; column names must differ, rename one")
+    return labels
 
 
-def _read_column(name: str, raw: Any, parse_text: bool) -> Column:
-    order: Sequence[Any] | None = None
-    if hasattr(raw, "cat") and hasattr(raw.cat, "codes"):  # pandas Categorical
-        labels = [_label(category) for category in raw.cat.categories]
-        place = np.array([UNKNOWN if label is None else code for code, label in enumerate(labels)] + [UNKNOWN])
-        shown = tuple(label or "" for label in labels)
-        return Column(name, "text", None, place[raw.cat.codes.to_numpy()], shown, bool(raw.cat.ordered))
-    if hasattr(raw, "iloc"):  # pandas, also its nullable and arrow types
-        kind = raw.dtype.kind
-        if kind in "biuf":
-            return Column(name, "yes_no" if kind == "b" else "number", raw.to_numpy(dtype=np.float64, na_value=np.nan))
-        array = raw.to_numpy(dtype="datetime64[us]") if kind == "M" else raw.to_numpy()
-    elif hasattr(raw, "type"):  # pyarrow
-        if hasattr(raw.type, "value_type") and hasattr(raw.type, "index_type"):  # a dictionary, i.e. categories
-            if raw.type.ordered:
-                joined = raw.combine_chunks() if hasattr(raw, "combine_chunks") else raw
-                order = joined.dictionary.to_pylist()
-            raw = raw.cast(raw.type.value_type)  # to_numpy would fill its nulls with a category
-        array = raw.to_numpy(zero_copy_only=False)
-    elif hasattr(raw, "to_numpy"):  # polars
-        if type(raw.dtype).__name__ == "Enum":
-            order = raw.dtype.categories.to_list()
-        array = raw.to_numpy()
-    else:
-        array = raw
-    column = _from_array(name, array)
-    if order is not None and column.codes is not None:
-        place = np.array([order.index(label) for label in column.labels] + [UNKNOWN])
-        return Column(name, "text", None, place[column.codes], tuple(map(str, order)), True)
-    if parse_text and column.kind == "text" and _all_parse(column.labels):
-        return Column(name, "number", column.numbers())
-    return column
+def _from_series(name: str, series: Any) -> Column:
+    """A column of a data frame, by its type."""
+    import narwhals as nw
+
+    dtype, native = series.dtype, series.to_native()
+    if dtype.is_integer() or dtype.is_float():  # not cast, as pyarrow refuses integers beyond 2**53
+        return Column(name, "number", series.to_numpy().astype(np.float64))
+    if dtype in (nw.Boolean, nw.Decimal):
+        return Column(name, "yes_no" if dtype == nw.Boolean else "number", series.cast(nw.Float64).to_numpy())
+    if dtype in (nw.Date, nw.Datetime):
+        return Column(name, "date", series.dt.timestamp("us").cast(nw.Float64).to_numpy())
+    if dtype == nw.Duration:
+        raise TypeError(f"column {name!r} has dtype {dtype}; give durations as a number of seconds or days")
+    if dtype == nw.Enum:  # categories with an order, as pandas and polars have them
+        return _from_labels(name, series.to_list(), dtype.categories)
+    if dtype == nw.Categorical:
+        ordered = getattr(getattr(native, "type", None), "ordered", False)  # pyarrow
+        return _from_labels(name, series.to_list(), native.combine_chunks().dictionary.to_pylist() if ordered else None)
+    return _from_objects(name, series.to_list())
 
 
 def _from_array(name: str, array: Any) -> Column:
+    """A column of an array, by its type."""
     kind = array.dtype.kind
-    if kind == "b":
-        return Column(name, "yes_no", array.astype(np.float64))
-    if kind in "iuf":
-        return Column(name, "number", array.astype(np.float64))
+    if kind in "biuf":
+        return Column(name, "yes_no" if kind == "b" else "number", array.astype(np.float64))
     if kind == "M":
         return Column(name, "date", _microseconds(array))
     if kind not in "OUST":
-        raise TypeError(
-            f"column {name!r} has dtype {array.dtype}; give numbers, yes/no values, dates or text "
-            f"(durations: as a number of seconds or days)"
-        )
+        raise TypeError(f"column {name!r} has dtype {array.dtype}; give numbers, yes/no values, dates or text")
     return _from_objects(name, array.tolist())
 
 
@@ -221,11 +212,18 @@ def _from_objects(name: str, items: list[Any]) -> Column:
         return Column(name, "date", _microseconds(np.array([_naive(x) for x in items], dtype="datetime64[us]")))
     if "date" in present:
         raise TypeError(f"column {name!r} mixes dates with other values; give dates only, or text only")
+    return _from_labels(name, items)
+
+
+def _from_labels(name: str, items: list[Any], order: Sequence[Any] | None = None) -> Column:
+    """A column of categories. order: all of them in their own order, where they have one."""
     written = {item: _label(item) for item in set(items)}
-    labels = tuple(sorted({label for label in written.values() if label is not None}))
+    known = {label for label in written.values() if label is not None}
+    labels = sorted(known) if order is None else [label for each in order if (label := _label(each)) is not None]
     place = {label: code for code, label in enumerate(labels)}
     code_of = {item: UNKNOWN if label is None else place[label] for item, label in written.items()}
-    return Column(name, "text", None, np.fromiter(map(code_of.__getitem__, items), np.int64, len(items)), labels)
+    codes = np.fromiter(map(code_of.__getitem__, items), np.int64, len(items))
+    return Column(name, "text", None, codes, tuple(labels), order is not None)
 
 
 def _sort(kind: type) -> str:
@@ -255,10 +253,6 @@ def _all_parse(labels: Sequence[str]) -> bool:
         return all(np.isfinite(float(label)) or label.strip().lower() == "nan" for label in labels)
     except ValueError:
         return False
-
-
-def _parse_date(label: str) -> float:
-    return float(_microseconds(np.array([label], dtype="datetime64[us]"))[0])
 
 
 def _microseconds(moments: Any) -> FloatArray:

@@ -1,22 +1,24 @@
-"""How questions are asked, in the words of those who are asked: read from a small file, put onto a query set."""
+"""The wording of questions: read from a small file, put onto a query set; and the names of atoms in those words."""
 
 from __future__ import annotations
 
 import csv
 import difflib
 import io
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import DamagedModel
+import numpy as np
 
-MOST_BYTES = 8 * 2**20
-"""A wording file larger than this is refused before it is read."""
-MOST_YAML = 2 * 2**20
-"""The same for YAML, of which a megabyte takes seconds."""
+from infopursuit.queries.patches import Patches
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.types import Atoms, FloatArray
+
+MAX_BYTES, MAX_YAML_BYTES = 8 * 2**20, 2 * 2**20
+"""A larger file is refused before it is read; of YAML a megabyte takes seconds."""
 QUERY, SENTENCE, CHOICES = (
     ("query", "key", "column", "name"),
     ("sentence", "question", "wording"),
@@ -28,13 +30,13 @@ YAML, CSV = (".yaml", ".yml"), (".csv", ".tsv")
 
 @dataclass(frozen=True)
 class Wording:
-    """How one question is asked. choices: for an answer as it is called without wording, what to call it instead."""
+    """How one question is asked. choices: {answer as it is called without wording: its new name}."""
 
     sentence: str | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
-def reword(queries: QuerySet, wording: Mapping[str, Wording | str]) -> QuerySet:
+def reword(queries: QuerySet, wording: Mapping[str, Wording | str], *, argument: str = "wording") -> QuerySet:
     """The same query set, asked in other words; queries that are not named keep theirs.
 
     A key is the name of a query, or that of a column, whose queries it then words all: ``{}`` in the sentence stands
@@ -51,15 +53,15 @@ def reword(queries: QuerySet, wording: Mapping[str, Wording | str]) -> QuerySet:
         if topic not in queries.names:
             known.setdefault(topic, []).append(index)
     words: dict[int, tuple[str, Sequence[str] | None]] = {}
-    # columns first, so that what is said of a single query has the last word
+    # Columns first, so that the wording of a single query has the last word.
     for key in sorted(wording, key=lambda key: key in queries.names):
-        entry = wording[key]
-        entry = Wording(entry) if isinstance(entry, str) else entry
+        given = wording[key]
+        entry = Wording(given) if isinstance(given, str) else given
         if key not in known:
-            raise ValueError(f"wording names {key!r}, which is not asked about; {near(key, list(known))}")
+            raise ValueError(f"{argument} names {key!r}, which is not asked about; {near(key, list(known))}")
         if len(known[key]) > 1 and entry.sentence is not None and "{}" not in entry.sentence:
             raise ValueError(
-                f"wording of {key!r} is {entry.sentence!r}, which would word {len(known[key])} questions alike; write "
+                f"{argument}[{key!r}] is {entry.sentence!r}, which would word {len(known[key])} questions alike; write "
                 f"{{}} where the threshold or category stands"
             )
         for index in known[key]:
@@ -70,6 +72,38 @@ def reword(queries: QuerySet, wording: Mapping[str, Wording | str]) -> QuerySet:
     return queries.with_words(words)
 
 
+def _choices(queries: QuerySet, index: int, given: Mapping[str, str]) -> Sequence[str] | None:
+    """All choices of a query with the given ones renamed; None where none is given."""
+    if not given:
+        return None
+    query = queries.names[index]
+    if (queries.query_atoms[index] >= 0).sum() > 1:
+        raise ValueError(f"wording names choices of {query!r}, which reveals several things at once")
+    old = list(queries.choices(index))
+    place = {name.lower(): at for at, name in enumerate(old)} | {name: at for at, name in enumerate(old)}
+    new = list(old)
+    for name, said in given.items():
+        at = place.get(name, place.get(name.lower()))
+        if at is None:
+            raise ValueError(f"wording names {name!r}, no answer to {query!r}; {near(name, old)}")
+        new[at] = said
+    if len(set(new)) < len(new):
+        raise ValueError(f"wording calls two answers to {query!r} alike: {', '.join(new)}")
+    return new
+
+
+def near(name: str, known: Sequence[str]) -> str:
+    """What somebody may have meant by a name that is not known, or what names there are."""
+    lowered = {entry.lower(): entry for entry in known}
+    close = [lowered[entry] for entry in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return f"there are {', '.join(map(repr, known[:8]))}" + (f" and {len(known) - 8} more" if len(known) > 8 else "")
+
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+
+
 def read_wording(path: Any) -> dict[str, Wording]:
     """The wording that a CSV or YAML file gives.
 
@@ -78,15 +112,23 @@ def read_wording(path: Any) -> dict[str, Wording]:
     """
     file = Path(path).expanduser()
     text = read_text(file, (*YAML, *CSV), "wording")
-    return _from_yaml(text, file) if file.suffix.lower() in YAML else _from_csv(text, file)
+    found: dict[str, Wording] = {}
+    for key, wording, where in _from_yaml(text, file) if file.suffix.lower() in YAML else _from_csv(text, file):
+        if not key:
+            raise ValueError(f"{where} names no query")
+        if key in found:
+            raise ValueError(f"{where} words {key!r} a second time; leave one of the two out")
+        found[key] = wording
+    return found
 
 
 def read_text(file: Path, endings: Sequence[str], what: str) -> str:
     """The text of a small file that somebody wrote by hand."""
-    if file.suffix.lower() not in endings:
+    ending = file.suffix.lower()
+    if ending not in endings:
         known = " or ".join(ending for ending in endings if ending not in (".yml", ".tsv"))
-        raise ValueError(f"{what}={str(file)!r} ends in {file.suffix.lower()!r}; give a {known} file")
-    size, most = file.stat().st_size, MOST_YAML if file.suffix.lower() in YAML else MOST_BYTES
+        raise ValueError(f"{what}={str(file)!r} ends in {ending!r}; give a {known} file")
+    size, most = file.stat().st_size, MAX_YAML_BYTES if ending in YAML else MAX_BYTES
     if not file.is_file():  # who opens a pipe waits for ever
         raise ValueError(f"{file} is no file but a folder, a pipe or a device; give a {what} file")
     if size > most:
@@ -97,77 +139,56 @@ def read_text(file: Path, endings: Sequence[str], what: str) -> str:
         raise ValueError(f"{file} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
 
 
-# ---- saved with a query set -----------------------------------------------------------------------------------------
-
-
-def words_to_spec(queries: QuerySet) -> dict[str, Any]:
-    """The words that somebody gave to queries, if to any, as JSON data; several atoms at once have no names for their
-    answers."""
-    words = {
-        queries.names[q]: {
-            "sentence": queries.sentences[q],
-            "choices": list(queries.choices(q)) if (queries.query_atoms[q] >= 0).sum() == 1 else [],
-        }
-        for q in sorted(queries.worded)
-    }
-    return {"wording": words} if words else {}
-
-
-def words_from_spec(queries: QuerySet, spec: Mapping[str, Any]) -> QuerySet:
-    """The queries in the words that somebody gave them."""
-    words = {}
-    for name, entry in spec.items():
-        sentence, choices = entry["sentence"], entry["choices"]
-        if not isinstance(sentence, str) or not isinstance(choices, list) or not all(type(c) is str for c in choices):
-            raise DamagedModel(f"the wording of {name!r} is not a sentence and a list of choices")
-        words[queries.names.index(name)] = (sentence, choices or None)
-    return queries.with_words(words) if words else queries
-
-
-# ---- CSV ------------------------------------------------------------------------------------------------------------
-
-
-def _from_csv(text: str, file: Path) -> dict[str, Wording]:
+def _from_csv(text: str, file: Path) -> Iterator[tuple[str, Wording, str]]:
     first = text.split("\n", 1)[0]
-    separator = max("\t,;", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    found: dict[str, Wording] = {}
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max("\t,;", key=first.count), strict=True)
     try:
         head = [name.strip().lower() for name in next(reader, [])]
-        places = [
-            next((head.index(name) for name in names if name in head), None) for names in (QUERY, SENTENCE, CHOICES)
-        ]
-        query, sentence, choices = places
-        if query is None or (sentence is None and choices is None):
+        places = [next((head.index(n) for n in names if n in head), None) for names in (QUERY, SENTENCE, CHOICES)]
+        if places[0] is None or places[1:] == [None, None]:
             begin = first.strip()
             raise ValueError(f"{file} begins with {begin!r:.80}; expected the columns query, sentence and choices")
         for row in reader:
-            if not any(cell.strip() for cell in row):
-                continue
-            cells = [row[at].strip() if at is not None and at < len(row) else "" for at in (query, sentence, choices)]
-            where = f"line {reader.line_num} of {file}"
-            _enter(found, cells[0], Wording(cells[1] or None, _pairs(cells[2], where)), where)
+            if any(cell.strip() for cell in row):
+                cells = [row[at].strip() if at is not None and at < len(row) else "" for at in places]
+                where = f"line {reader.line_num} of {file}"
+                yield cells[0], Wording(cells[1] or None, _pairs(cells[2], where)), where
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num} of {file} is not CSV: {error}") from None
-    return found
+
+
+def _from_yaml(text: str, file: Path) -> Iterator[tuple[str, Wording, str]]:
+    for key, node, where in entries(compose(text, file), file):
+        if node.id == "scalar":
+            yield key, Wording(node.value.strip() or None), where
+            continue
+        sentence, choices = None, {}
+        for name, value, place in entries(node, file):
+            if name.lower() in SENTENCE and value.id == "scalar":
+                sentence = value.value.strip() or None
+            elif name.lower() in CHOICES and value.id == "scalar":
+                choices = _pairs(value.value, place)
+            elif name.lower() in CHOICES:
+                choices = {old: scalar(new, at) for old, new, at in entries(value, file)}
+            else:
+                raise ValueError(f"{place} has {name!r}; expected 'sentence' with a text, and 'choices' as no: nein")
+        yield key, Wording(sentence, choices), where
 
 
 def _pairs(text: str, where: str) -> dict[str, str]:
     """``no = nein | yes = ja`` as a mapping."""
     pairs: dict[str, str] = {}
     for part in filter(str.strip, text.split("|")):
-        old, equals, new = part.partition("=")
-        if not equals or not old.strip() or not new.strip():
+        old, _, new = (side.strip() for side in part.partition("="))
+        if not old or not new:
             raise ValueError(f"{where} has the choices {text!r:.80}; write them as: no = nein | yes = ja")
-        pairs[old.strip()] = new.strip()
+        pairs[old] = new
     return pairs
 
 
-# ---- YAML -----------------------------------------------------------------------------------------------------------
-
-
 def compose(text: str, file: Path) -> Any:
-    """YAML as nodes, not objects: nothing is built from tags, and "no" stays a word."""
+    """YAML as nodes, not objects: nothing is built from tags, and "no" stays a word. Aliases are refused: a few of them
+    stand for billions of entries."""
     try:
         import yaml
     except ImportError:
@@ -176,12 +197,6 @@ def compose(text: str, file: Path) -> Any:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ValueError(f"{file} is not YAML: {' '.join(str(error).split())[:300]}") from None
-    _refuse_aliases(root, file)
-    return root
-
-
-def _refuse_aliases(root: Any, file: Path) -> None:
-    """A few aliases of aliases stand for billions of entries, and one of itself for ever more."""
     waiting, seen = [root], set()
     while waiting:
         node = waiting.pop()
@@ -191,29 +206,7 @@ def _refuse_aliases(root: Any, file: Path) -> None:
         seen.add(id(node))
         if node is not None and node.id != "scalar":
             waiting += [each for entry in node.value for each in (entry if node.id == "mapping" else (entry,))]
-
-
-def _from_yaml(text: str, file: Path) -> dict[str, Wording]:
-    root = compose(text, file)
-    import yaml
-
-    found: dict[str, Wording] = {}
-    for key, node, where in entries(root, file):
-        if isinstance(node, yaml.ScalarNode):
-            _enter(found, key, Wording(node.value.strip() or None), where)
-            continue
-        sentence, choices = None, {}
-        for name, value, place in entries(node, file):
-            if name.lower() in SENTENCE and isinstance(value, yaml.ScalarNode):
-                sentence = value.value.strip() or None
-            elif name.lower() in CHOICES and isinstance(value, yaml.ScalarNode):
-                choices = _pairs(value.value, place)
-            elif name.lower() in CHOICES:
-                choices = {old: scalar(new, at) for old, new, at in entries(value, file)}
-            else:
-                raise ValueError(f"{place} has {name!r}; expected 'sentence' with a text, and 'choices' as no: nein")
-        _enter(found, key, Wording(sentence, choices), where)
-    return found
+    return root
 
 
 def entries(node: Any, file: Path) -> list[tuple[str, Any, str]]:
@@ -222,11 +215,8 @@ def entries(node: Any, file: Path) -> list[tuple[str, Any, str]]:
         return []
     if node.id != "mapping":
         raise ValueError(f"line {node.start_mark.line + 1} of {file} is no mapping; write it as: query: sentence")
-    entries = []
-    for key, value in node.value:
-        where = f"line {key.start_mark.line + 1} of {file}"
-        entries.append((scalar(key, where), value, where))
-    return entries
+    places = [f"line {key.start_mark.line + 1} of {file}" for key, _ in node.value]
+    return [(scalar(key, where), value, where) for (key, value), where in zip(node.value, places, strict=True)]
 
 
 def scalar(node: Any, where: str) -> str:
@@ -236,40 +226,63 @@ def scalar(node: Any, where: str) -> str:
     return str(node.value).strip()
 
 
-# ---- checks ---------------------------------------------------------------------------------------------------------
+# ---- atoms ----------------------------------------------------------------------------------------------------------
+
+NOUNS = {"columns": ("column", "columns"), "words": ("word", "words"), "patches": ("pixel", "pixels")}
 
 
-def _enter(found: dict[str, Wording], key: str, wording: Wording, where: str) -> None:
-    if not key:
-        raise ValueError(f"{where} names no query")
-    if key in found:
-        raise ValueError(f"{where} words {key!r} a second time; leave one of the two out")
-    found[key] = wording
+class AtomWords:
+    """Names for the atoms of a query set, by the queries that ask about them; or numbers where there is none.
 
+    >>> from infopursuit import queries
+    >>> words = AtomWords(queries.patches((3, 3), size=2).atoms, queries.patches((3, 3), size=2))
+    >>> words.name(5), words.example(5, np.array([8.0, 2.0]), np.array([3.0, 7.0]))
+    ('row 2, column 3', ('row 2, column 3: lit', 0.2, 0.7))
+    """
 
-def _choices(queries: QuerySet, index: int, given: Mapping[str, str]) -> Sequence[str] | None:
-    """All choices of a query with the given ones called otherwise; None where none is given."""
-    if not given:
-        return None
-    if queries.n_cells[index][queries.query_atoms[index] >= 0].size > 1:
-        raise ValueError(f"wording names choices of {queries.names[index]!r}, which reveals several things at once")
-    old = list(queries.choices(index))
-    place = {name.lower(): at for at, name in enumerate(old)} | {name: at for at, name in enumerate(old)}
-    new = list(old)
-    for name, said in given.items():
-        at = place.get(name, place.get(name.lower()))
-        if at is None:
-            raise ValueError(f"wording names {name!r}, no answer to {queries.names[index]!r}; {near(name, old)}")
-        new[at] = said
-    if len(set(new)) < len(new):
-        raise ValueError(f"wording calls two answers to {queries.names[index]!r} alike: {', '.join(new)}")
-    return new
+    def __init__(self, atoms: Atoms, queries: QuerySet | None) -> None:
+        self.atoms, self.queries = atoms, queries
+        self.nouns = NOUNS.get("" if queries is None else queries.kind, ("question", "questions"))
+        self._alone: dict[int, list[int]] = defaultdict(list)  # the queries that ask about one atom and no other
+        if queries is not None:
+            self._topics = queries.topics
+            for query in np.flatnonzero((queries.query_atoms >= 0).sum(axis=1) == 1).tolist():
+                self._alone[int(queries.query_atoms[query, 0])].append(query)
 
+    def name(self, atom: int) -> str:
+        """The name of an atom."""
+        if self._alone[atom]:
+            return self._topics[self._alone[atom][0]][0]
+        if isinstance(self.queries, Patches):
+            row, column = divmod(atom, self.queries.shape[1])
+            return f"row {row + 1}, column {column + 1}"
+        return f"atom {atom}"
 
-def near(name: str, known: Sequence[str]) -> str:
-    """What somebody may have meant by a name that is not known, or what names there are."""
-    lowered = {entry.lower(): entry for entry in known}
-    near = [lowered[entry] for entry in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
-    if near:
-        return f"did you mean {' or '.join(map(repr, near))}?"
-    return f"there are {', '.join(map(repr, known[:8]))}" + (f" and {len(known) - 8} more" if len(known) > 8 else "")
+    def splits(self, atom: int) -> FloatArray | None:
+        """(n, V) the values with "yes" of every question about the atom, where all of them are yes/no; else None."""
+        alone = self._alone[atom]
+        if not alone or self.queries is None or self.atoms.sizes[atom] == 2:
+            return None
+        cells = self.queries.query_cells[alone, 0, : self.atoms.sizes[atom]]
+        return cells.astype(np.float64) if cells.max() == 1 else None
+
+    def example(self, atom: int, before: FloatArray, now: FloatArray) -> tuple[str, float, float]:
+        """The answer whose share among the known ones changed most, and its shares before and now.
+
+        before, now: (V,) counts of the atom's values. Of answers that changed alike, "yes" is more telling than "no".
+        """
+        p, q = before / max(before.sum(), 1e-300), now / max(now.sum(), 1e-300)
+        best, phrase, shares = -1.0, "", (0.0, 0.0)
+        for query in self._alone[atom]:
+            assert self.queries is not None
+            cells = self.queries.query_cells[query, 0, : len(p)]
+            old, new = np.bincount(cells, weights=p), np.bincount(cells, weights=q)
+            cell = len(old) - 1 - int(np.abs(new - old)[::-1].round(12).argmax())
+            if abs(new[cell] - old[cell]) > best + 1e-12:
+                best, shares = float(abs(new[cell] - old[cell])), (float(old[cell]), float(new[cell]))
+                phrase = self.queries.say(query, (cell,))
+        if best < 0:
+            value = len(p) - 1 - int(np.abs(q - p)[::-1].round(12).argmax())
+            what = ("dark", "lit")[value] if isinstance(self.queries, Patches) else f"value {value}"
+            phrase, shares = f"{self.name(atom)}: {what}", (float(p[value]), float(q[value]))
+        return phrase, *shares

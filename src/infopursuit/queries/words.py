@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
+from typing import Any, Self, overload
 
 import numpy as np
 
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.recipe import Recipe
-from infopursuit.queries.stated import flag, rows_of_texts, texts
-from infopursuit.queries.tokens import StopWords, check_stop_words, read_texts, stemmer, stop_word_test, tokens
-from infopursuit.queries.weights import check_weights
+from infopursuit.queries.queryset import QuerySet, Recipe, check_weights, flag_in, rows_in, texts_in
+from infopursuit.queries.tables import is_missing, read_table
 from infopursuit.types import UNKNOWN, IntArray
 
+StopWords = str | Collection[str] | None
+
 FORMS_KEPT = 4
-MAX_REMEMBERED = 1_000_000
-"""Words whose stem is remembered between calls; a server that sees ever new words must not grow for ever."""
+ASCII = re.compile(r"\w+(?:'\w+)*")
+CLITICS = ("'s", "'ll", "'ve", "'re", "'d", "'m")
+"""What English hangs on a word: "senate's" is the senate, "we'll" is we."""
 
 
 class Words(QuerySet):
-    """One yes/no query for each stem of a vocabulary.
+    """One yes/no query for each stem of a vocabulary. Use `words`.
 
-    Parameters
-    ----------
-    stems: the vocabulary; words themselves when ``stem`` is False.
     forms: for each stem the words that it stood for in training, most frequent first; the first names the query.
-    stem: whether words are reduced to their stem before they are looked up.
-    stop_words: words that are passed over.
     """
 
     kind = "words"
@@ -41,47 +39,27 @@ class Words(QuerySet):
         stem: bool = True,
         stop_words: StopWords = "english",
     ) -> None:
-        self.stems = tuple(stems)
-        self.forms = tuple(tuple(words) for words in forms)
-        self.stem = stem
-        self.stop_words = check_stop_words(stop_words)
+        self.stems, self.forms = tuple(stems), tuple(tuple(words) for words in forms)
+        self.stem, self.stop_words = stem, check_stop_words(stop_words)
         # A word has one stem, so the most frequent words of two stems cannot be the same.
         super().__init__(
             names=[words[0] for words in self.forms],
             sizes=[2] * len(self.stems),
             atoms=np.arange(len(self.stems))[:, None],
-            sentences=[_ask(words) for words in self.forms],
+            sentences=[_sentence(words) for words in self.forms],
         )
-        self._atom_of_stem = {word: atom for atom, word in enumerate(self.stems)}
-        self._atom_of_word: dict[str, int] = {}
 
     def observe(self, X: Any) -> IntArray:
         """(B, A) 1 where a word with that stem is in the text, 0 where none is, -1 for a missing text (None, NaN)."""
-        texts = read_texts(X)
-        is_stop_word, stem = stop_word_test(self.stop_words), stemmer(self.stem)
-        atom_of = self._atom_of_word
-        if len(atom_of) > MAX_REMEMBERED:
-            atom_of.clear()
-        rows: list[int] = []
-        atoms: list[int] = []
-        for row, text in enumerate(texts):
-            for word in set(tokens(text)) if text is not None else ():
-                atom = atom_of.get(word)
-                if atom is None:
-                    atom = UNKNOWN if is_stop_word(word) else self._atom_of_stem.get(stem(word), UNKNOWN)
-                    atom_of[word] = atom
-                if atom != UNKNOWN:
-                    rows.append(row)
-                    atoms.append(atom)
+        texts, stems_of = read_texts(X), _stemming(self.stem, self.stop_words)
+        atom_of = {stem: atom for atom, stem in enumerate(self.stems)}
         values = np.zeros((len(texts), len(self.stems)), dtype=np.int64)
-        values[rows, atoms] = 1
-        values[[row for row, text in enumerate(texts) if text is None]] = UNKNOWN
+        for row, text in enumerate(texts):
+            if text is None:
+                values[row] = UNKNOWN
+            else:
+                values[row, [atom_of[stem] for stem in stems_of(text).values() if stem in atom_of]] = 1
         return values
-
-    def remember(self, forms: Mapping[str, Sequence[str]]) -> None:
-        """Spare the stemming of words whose stem is known already; changes no answer."""
-        for stemmed, known in forms.items():
-            self._atom_of_word.update(dict.fromkeys(known, self._atom_of_stem.get(stemmed, UNKNOWN)))
 
     def to_spec(self) -> dict[str, Any]:
         listed = self.stop_words is not None and not isinstance(self.stop_words, str)
@@ -93,35 +71,20 @@ class Words(QuerySet):
         }
 
     @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> Words:
-        stems, forms, passed = texts(spec, "stems", different=True), rows_of_texts(spec, "forms"), spec["stop_words"]
+    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
+        stems, forms, stop_words = texts_in(spec, "stems", different=True), rows_in(spec, "forms"), spec["stop_words"]
         if len(forms) != len(stems) or not all(forms):
             raise ValueError(f"forms has {len(forms)} entries for {len(stems)} stems; expected one or more of each")
-        stop_words = texts(spec, "stop_words") if isinstance(passed, list) else passed
-        return cls(stems, forms, stem=flag(spec, "stem"), stop_words=stop_words)
+        if isinstance(stop_words, list):
+            stop_words = texts_in(spec, "stop_words")
+        return cls(stems, forms, stem=flag_in(spec, "stem"), stop_words=stop_words)
 
 
 @overload
-def words(
-    texts: None = None,
-    size: int = ...,
-    *,
-    stem: bool = ...,
-    stop_words: StopWords = ...,
-    min_count: float = ...,
-    sample_weight: Any = ...,
-) -> Recipe: ...
+def words(texts: None = None, size: int = ..., **options: Any) -> Recipe: ...
 @overload
-def words(
-    texts: Any,
-    size: int = ...,
-    *,
-    stem: bool = ...,
-    stop_words: StopWords = ...,
-    min_count: float = ...,
-    sample_weight: Any = ...,
-) -> Words: ...
-def words(
+def words(texts: Any, size: int = ..., **options: Any) -> Words: ...
+def words(  # type: ignore[misc]  # the overloads leave out the options, which are the same
     texts: Any = None,
     size: int = 1000,
     *,
@@ -130,17 +93,21 @@ def words(
     min_count: float = 2,
     sample_weight: Any = None,
 ) -> Words | Recipe:
-    """A query for each of the most frequent stems of these texts.
+    """A yes/no query for each of the most frequent word stems of these texts.
 
     Parameters
     ----------
     texts: the training texts, from which alone the vocabulary is chosen; None waits for them.
     size: how many stems, those that the most texts have; ties go by the alphabet.
     stem: True counts all words with one (English, Porter's) stem as the same; needs ``pip install infopursuit[text]``.
-    stop_words: ``"english"`` passes over scikit-learn's English stop words, a collection over the words in it, None
-        over none. Single letters are never asked about.
+    stop_words: ``"english"`` ignores scikit-learn's English stop words, a collection the words in it, None none. Single
+        letters are never asked about.
     min_count: in how many texts a stem must occur; a word of one text only tells nothing about others.
     sample_weight: (B,) how often each text counts.
+
+    Returns
+    -------
+    `Words`; without texts a `Recipe`, which ``fit`` turns into one.
 
     >>> qs = words(["Trailers leak", "New trailer leaked!", "Senate votes", "The senate voted"])
     >>> qs.names
@@ -155,47 +122,121 @@ def words(
     stop_words = check_stop_words(stop_words)
     if texts is None:
         return Recipe(words, {"size": size, "stem": stem, "stop_words": stop_words, "min_count": min_count})
-    known = read_texts(texts)
-    weights = check_weights(sample_weight, len(known)).tolist()
-    stem_count, word_count, forms = _count(known, weights, stem, stop_words)
-    frequent = [s for s in sorted(stem_count, key=lambda s: (-stem_count[s], s)) if stem_count[s] >= min_count][:size]
+    known, stems_of = read_texts(texts), _stemming(stem, stop_words)
+    stem_weight: defaultdict[str, float] = defaultdict(float)
+    word_weight: defaultdict[str, float] = defaultdict(float)
+    forms: defaultdict[str, set[str]] = defaultdict(set)
+    for text, weight in zip(known, check_weights(sample_weight, len(known)).tolist(), strict=True):
+        found = stems_of(text) if text is not None and weight > 0 else {}
+        for word, stemmed in found.items():
+            word_weight[word] += weight
+            forms[stemmed].add(word)
+        for stemmed in set(found.values()):
+            stem_weight[stemmed] += weight
+    # Rounded, since sums of the same weights in another order differ in the last digit and must not decide a tie.
+    count = {stemmed: round(weight, 9) for stemmed, weight in stem_weight.items()}
+    frequent = [s for s in sorted(count, key=lambda s: (-count[s], s)) if count[s] >= min_count][:size]
     if not frequent:
         raise ValueError(
             f"no word occurs in min_count={min_count:g} of the {len(known)} texts (stop words do not count); "
             f"give more texts, or say min_count=1"
         )
-    ranked = [sorted(forms[s], key=lambda word: (-word_count[word], len(word), word))[:FORMS_KEPT] for s in frequent]
-    built = Words(frequent, ranked, stem=stem, stop_words=stop_words)
-    built.remember(forms)
-    return built
+    ranked = [sorted(forms[s], key=lambda w: (-round(word_weight[w], 9), len(w), w))[:FORMS_KEPT] for s in frequent]
+    return Words(frequent, ranked, stem=stem, stop_words=stop_words)
 
 
-def _count(
-    texts: Sequence[str | None], weights: Sequence[float], stem: bool, stop_words: StopWords
-) -> tuple[dict[str, float], dict[str, float], dict[str, list[str]]]:
-    """The weight of the texts that have each stem and each word, and the words of each stem."""
-    is_stop_word, reduce = stop_word_test(stop_words), stemmer(stem)
-    stem_of: dict[str, str] = {}
-    stem_count: defaultdict[str, float] = defaultdict(float)
-    word_count: defaultdict[str, float] = defaultdict(float)
-    for text, weight in zip(texts, weights, strict=True):
-        if text is None or weight == 0:
-            continue
-        found = {word for word in tokens(text) if not is_stop_word(word)}
-        for word in found:
-            word_count[word] += weight
-            if word not in stem_of:
-                stem_of[word] = reduce(word)
-        for stemmed in {stem_of[word] for word in found}:
-            stem_count[stemmed] += weight
-    forms: defaultdict[str, list[str]] = defaultdict(list)
-    for word, stemmed in stem_of.items():
-        forms[stemmed].append(word)
-    # Rounded, since sums of the same weights in another order differ in the last digit and must not decide a tie.
-    return {s: round(n, 9) for s, n in stem_count.items()}, {w: round(n, 9) for w, n in word_count.items()}, forms
-
-
-def _ask(forms: Sequence[str]) -> str:
+def _sentence(forms: Sequence[str]) -> str:
     """``Is "vote" (or "votes", "voted", ...) in the text?``"""
     others = ", ".join(f'"{word}"' for word in forms[1:3]) + (", ..." if len(forms) > 3 else "")
     return f'Is "{forms[0]}"' + (f" (or {others})" if others else "") + " in the text?"
+
+
+# ---- texts as words -------------------------------------------------------------------------------------------------
+
+
+def read_texts(X: Any) -> list[str | None]:
+    """The texts of a list, array, Series or pyarrow array; None where one is missing. One text alone is a list of one.
+
+    >>> read_texts(["a", None, float("nan")])
+    ['a', None, None]
+    """
+    if isinstance(X, str):
+        return [X]
+    shape: tuple[int, ...] = getattr(X, "shape", (0,))
+    if len(shape) == 2 and shape[1] == 1:  # a table of one column
+        X, shape = read_table(X).raw(0), shape[:1]
+    if len(shape) != 1 or not isinstance(X, Iterable):
+        found = f"has shape {shape}" if len(shape) != 1 else f"is {X!r}"
+        raise ValueError(f"X {found}; expected one text for each input, such as one column of a table")
+    for method in ("to_pylist", "to_list", "tolist"):  # pyarrow, polars and pandas, numpy
+        if hasattr(X, method):
+            X = getattr(X, method)()
+            break
+    texts = [None if is_missing(text) else text for text in X]
+    for row, text in enumerate(texts):
+        if text is not None and not isinstance(text, str):
+            raise ValueError(
+                f"X[{row}] is {text!r} ({type(text).__name__}); expected a text (str), or None where it is not known"
+            )
+    return texts
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text, case-folded, without clitics; single letters are left out.
+
+    >>> tokens("The Senate’s trailer, I'm told: O'Brien DON'T... Straße 2016")
+    ['the', 'senate', 'trailer', 'told', "o'brien", "don't", 'strasse', '2016']
+    """
+    text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("_", " ")
+    found = (ASCII if text.isascii() else _any_script()).findall(text)
+    words = (_without_clitic(word) if "'" in word else word for word in found)
+    # One character is a word in Chinese, but a leftover in scripts that know upper and lower case.
+    return [word for word in words if len(word) > 1 or not (word.isdigit() or word.upper() != word)]
+
+
+def check_stop_words(stop_words: StopWords) -> StopWords:
+    """The words to ignore: "english", None, or a set of case-folded words."""
+    if stop_words is None or stop_words == "english":
+        return stop_words
+    if isinstance(stop_words, str) or not all(isinstance(word, str) for word in stop_words):
+        raise ValueError(f'stop_words is {stop_words!r}; give "english", None, or a list of words')
+    return frozenset(word.casefold() for word in stop_words)
+
+
+def _stemming(stem: bool, stop_words: StopWords) -> Callable[[str], dict[str, str]]:
+    """A function from a text to its words without stop words, each with its stem.
+
+    >>> _stemming(True, "english")("We don't vote on the votes")
+    {'vote': 'vote', 'votes': 'vote'}
+    """
+    ignored, endings = frozenset(stop_words or ()), tuple[str, ...]()
+    if stop_words == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+        # It lists whole words only; "don't", "isn't", "won't" are all auxiliary verbs.
+        ignored, endings = frozenset(ENGLISH_STOP_WORDS), ("n't",)
+    try:
+        reduce = _porter() if stem else str
+    except ImportError as error:
+        raise ImportError(
+            "stem=True needs the package snowballstemmer; run `pip install infopursuit[text]`, or say stem=False"
+        ) from error
+    return lambda text: {w: reduce(w) for w in tokens(text) if w not in ignored and not w.endswith(endings)}
+
+
+def _porter() -> Callable[[str], str]:
+    import snowballstemmer
+
+    # A new one for each use: it keeps its working state in itself, so two threads must not share one.
+    return cache(snowballstemmer.stemmer("porter").stemWord)
+
+
+def _without_clitic(word: str) -> str:
+    return next((word[: -len(clitic)] for clitic in CLITICS if word.endswith(clitic)), word)
+
+
+@cache
+def _any_script() -> re.Pattern[str]:
+    """Letters, digits and the marks that belong to them: without the marks, words of Hindi or Thai fall to pieces."""
+    marks = "".join(chr(c) for c in range(0x300, 0x20000) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+    return re.compile(rf"[\w{marks}]+(?:'[\w{marks}]+)*")

@@ -12,8 +12,8 @@ from typing import Any
 
 from infopursuit import shipped
 from infopursuit.engine import Pursuit, State
-from infopursuit.queries.choices import YES_NO
 from infopursuit.queries.patches import Patches
+from infopursuit.queries.queryset import YES_NO
 from infopursuit.server.memory import Memory
 from infopursuit.storage import MANIFEST
 

@@ -16,7 +16,7 @@ from infopursuit.foresight import entropy, foresee
 from infopursuit.information.prices import Prices
 from infopursuit.noise import read_answer
 from infopursuit.posteriors import ExactPosterior
-from infopursuit.queries.panels import Panels
+from infopursuit.queries.groups import Groups
 from infopursuit.queries.patches import Patches
 from infopursuit.server.limits import Problem
 from infopursuit.server.shelf import Offer
@@ -135,7 +135,7 @@ def question(pursuit: Pursuit, index: int) -> dict[str, Any]:
         "things": None,
         "cost": None if pursuit.query_costs is None else float(pursuit.query_costs[index]),
     }
-    if isinstance(pursuit.queries, Panels) and pursuit.queries.things(index):
+    if isinstance(pursuit.queries, Groups) and pursuit.queries.things(index):
         told = pursuit.queries.things(index)
         found["things"] = [
             {

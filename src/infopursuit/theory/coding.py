@@ -49,7 +49,7 @@ class BinaryFunctions(QuerySet):
         return {"n_classes": self.atoms.sizes[0]}
 
     @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> BinaryFunctions:
+    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> BinaryFunctions:
         return cls(spec["n_classes"])
 
 

@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 import torch
+from benchmarks.concept_network import (
+    ConceptNetwork,
+    ConceptSettings,
+    load_concept_network,
+    masked_loss,
+    train_concept_network,
+)
 
 from infopursuit import DamagedModel, InformationPursuitClassifier, models
-from infopursuit.queries.concept_network import ConceptNetwork, load_concept_network
-from infopursuit.queries.concept_training import ConceptSettings, masked_loss, train_concept_network
 
 NAMES = ("red", "blue", "square", "large", "striped")
 # what each class is; a class is told by two or three of them together
