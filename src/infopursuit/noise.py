@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from infopursuit.queries.parts import Parts, find_parts
+from infopursuit.queries.queryset import Parts, find_parts
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Likely, Said
 
