@@ -33,7 +33,7 @@ lint: $(STAMP) ## check style, layout and types
 	@$(BIN)/mypy
 
 bench: $(STAMP) ## measure speed
-	@$(BIN)/python -m infopursuit bench $(ARGS)
+	@$(BIN)/python -m benchmarks.bench $(ARGS)
 
 docs: $(STAMP) ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site $(ARGS)
