@@ -1,4 +1,4 @@
-"""When to stop: epsilon and patience chosen on held-out training inputs, from one set of pursuits of them."""
+"""When to stop: epsilon and patience chosen on held-out training inputs only, from one set of their pursuits."""
 
 from __future__ import annotations
 
@@ -28,16 +28,32 @@ class Choice:
 
 
 def choose_stopping(
-    trace: Trace, labels: Any, epsilons: Sequence[float], patiences: Sequence[int], length: float
+    trace: Trace,
+    labels: Any,
+    epsilons: Sequence[float],
+    patiences: Sequence[int],
+    length: float,
+    *,
+    one_standard_error: bool = False,
 ) -> Choice:
-    """For each patience the largest mean length that is not above ``length``; of those the most accurate, the smallest
-    patience where they are equal. The trace must have been run with the smallest epsilon and the largest patience."""
+    """The most accurate rule whose mean length on the held-out inputs is not above ``length``.
+
+    Of each patience the longest such rule is considered; of equals the smallest patience is taken. With
+    ``one_standard_error``, the shortest rule of all that is within one standard error of the most accurate one. The
+    trace must have been run with the smallest epsilon and the largest patience.
+    """
     curves = {patience: confidence_curve(trace, labels, epsilons, patience) for patience in sorted(patiences)}
     within = {patience: longest_within(points, length) for patience, points in curves.items()}
     # where no epsilon is short enough with some patience, the one that comes nearest must not win by being long
     fitting = {p: point for p, point in within.items() if point.length <= length} or within
     patience = max(fitting, key=lambda p: (fitting[p].accuracy, -p))
-    return Choice(patience, fitting[patience], elbow(curves[patience]), curves)
+    point = fitting[patience]
+    if one_standard_error:
+        short = [(p, each) for p, points in curves.items() for each in points if each.length <= length]
+        best = max((each for _, each in short), key=lambda each: (each.accuracy, -each.length), default=point)
+        near = [pair for pair in short if pair[1].accuracy >= best.accuracy - best.accuracy_error]
+        patience, point = min(near, key=lambda pair: (pair[1].length, pair[0]), default=(patience, point))
+    return Choice(patience, point, elbow(curves[patience]), curves)
 
 
 def elbow(points: Sequence[Point]) -> Point:

@@ -94,7 +94,8 @@ def pursuit_part(task: ImageTask, way: str, experiment: Experiment) -> dict[str,
         POOL: ([*decoded, *_pooled(recipe)], task.with_pool),
     }
     own, make = ways[way]
-    stops = [recipe.length, recipe.most_queries, recipe.patiences, recipe.tried, recipe.epsilons]
+    stops: list[Any] = [recipe.length, recipe.most_queries, recipe.patiences, recipe.tried, recipe.epsilons]
+    stops += ["one standard error"] if recipe.one_standard_error else []  # what was measured without it is kept
     settings = [*_asked(recipe), *stops, recipe.n_states, recipe.n_screened, *own]
     return dict(experiment.part(f"pursuit {way}", settings, partial(_pursue, task, make, experiment, way)))
 
@@ -134,7 +135,14 @@ def _pursue(task: ImageTask, make: Make, experiment: Experiment, way: str) -> di
     trial = make(task.rest, min(recipe.epsilons), max(recipe.patiences))
     trace = trial.run_values(task.values[task.held_out], progress=experiment.progress)
     del trial
-    choice = choose_stopping(trace, task.labels[task.held_out], recipe.epsilons, recipe.patiences, recipe.length)
+    choice = choose_stopping(
+        trace,
+        task.labels[task.held_out],
+        recipe.epsilons,
+        recipe.patiences,
+        recipe.length,
+        one_standard_error=recipe.one_standard_error,
+    )
     say(
         f"{way}: on {len(task.held_out)} held-out training images, epsilon {choice.epsilon:g} and patience "
         f"{choice.patience}: {told(choice.point)}; elbow: {told(choice.elbow)}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import Point
+from infopursuit.evaluation.curve import Point, point_of
 from infopursuit.progress import Progress
 from infopursuit.types import FloatArray, IntArray
 
@@ -41,11 +41,7 @@ class Walks:
     def point(self, rule: str, epsilon: float) -> Point:
         """Accuracy and mean length with a rule."""
         stops = self.stops(rule, epsilon)
-        right = self.at(stops)
-        n, accuracy = len(stops), float(right.mean())
-        error = float(np.sqrt(accuracy * (1 - accuracy) / n))
-        spread = float(stops.std() / np.sqrt(n))
-        return Point(float(epsilon), accuracy, error, float(stops.mean()), spread, n)
+        return point_of(epsilon, self.at(stops), stops)
 
     def epsilons_for(self, rule: str, length: float) -> tuple[float, float]:
         """Two epsilons next to each other, between which a rule comes to ask so many questions on average: with the
