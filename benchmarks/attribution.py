@@ -185,6 +185,6 @@ def _captum() -> Any:
         import captum.attr
     except ImportError as error:
         raise ImportError(
-            "attribution maps need captum, which is not installed; pip install infopursuit[attribution]"
+            "attribution maps need captum, which is not installed; pip install captum"
         ) from error
     return captum.attr

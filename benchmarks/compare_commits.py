@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 N_IMAGES, STEPS = 1000, (1, 6)
-TABLE, N_ROWS, N_SINGLE = "mushroom", 1000, 50
+TABLE, N_ROWS, N_SINGLE = "kr_vs_kp", 1000, 50
 CONFIDENCE, MAX_QUERIES = 0.01, 8
 CASES = ("mnist", "table")
 

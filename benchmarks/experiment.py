@@ -67,6 +67,14 @@ class Experiment:
         """Where a part may keep something of its own, such as a trained network or a checkpoint."""
         return self.folder / PARTS / self.name / name
 
+    def figure(self, drawn: Any, file: str, about: str, **options: Any) -> dict[str, str]:
+        """Save a figure beside the results; returns its entry among the result's ``figures``."""
+        from infopursuit.plots import save
+
+        self.folder.mkdir(parents=True, exist_ok=True)
+        save(drawn, self.folder / file, **options)
+        return {"file": file, "about": about}
+
     def finish(self, result: dict[str, Any]) -> dict[str, Any]:
         """Write the result, with what is needed to take it again, and what it took, parts that were kept included."""
         took = time.perf_counter() - self._begin + sum(self._earlier.values())

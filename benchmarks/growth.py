@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.hardening.limits import forget_peak, memory_of
 from infopursuit.engine import Pursuit
 from infopursuit.models.table import TableModel
 from infopursuit.queries import concepts
@@ -92,12 +92,6 @@ def _memory(n_queries: int) -> dict[str, Any]:
 
 def _peak(reset: bool = False) -> int | None:
     """The highest resident memory so far in bytes; ``reset`` begins anew. None where it is not Linux."""
-    try:
-        if reset:
-            Path("/proc/self/clear_refs").write_text("5")
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        return None
-    return None
+    if reset:
+        forget_peak()
+    return memory_of("self", "VmHWM")

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import environment
+from benchmarks.hardening.limits import memory_of
 from infopursuit import datasets, queries
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.machine import write_result
@@ -101,7 +102,7 @@ def growth(where: Path, n: int) -> dict[str, Any]:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
     peak = 0
     while process.poll() is None:
-        peak = max(peak, _peak_memory(process.pid))
+        peak = max(peak, memory_of(process.pid, "VmHWM") or 0)
         time.sleep(0.05)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
@@ -113,16 +114,6 @@ def growth(where: Path, n: int) -> dict[str, Any]:
         "bytes a row": round(size / n),
         "parts": len(list((out / "traces.parquet").iterdir())),
     }
-
-
-def _peak_memory(pid: int) -> int:
-    """Bytes that a process has had at most; 0 where the system does not tell. (What wait4 tells includes the memory of
-    the process that started it.)"""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 2**10
-    return 0
 
 
 def predicted(grown: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.hardening.alterations import GROUP_OF, Case, altered, plan, remove
-from benchmarks.hardening.limits import MOST_MEMORY, MOST_SECONDS
+from benchmarks.hardening.limits import MAX_MEMORY, MAX_SECONDS
 from benchmarks.hardening.models import MODELS, write_models
 from benchmarks.hardening.trial import ANOTHER, REFUSED, SAME, WRONG
 from benchmarks.hardening.watched import Child
@@ -48,11 +48,11 @@ def summary(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "outcomes_with_checksums_recomputed": {
             outcome: sum(each["outcome"] == outcome and each["sealed"] for each in found) for outcome in OUTCOMES
         },
-        "memory_limit_mib": MOST_MEMORY / 2**20,
+        "memory_limit_mib": MAX_MEMORY / 2**20,
         "memory_most_grown_mib": round(largest["grown"] / 2**20, 1),
         "memory_most_grown_by": f"{largest['alteration']} ({largest['model']})",
         "memory_peak_mib": round(max(each["peak"] for each in found) / 2**20, 1),
-        "seconds_limit": MOST_SECONDS,
+        "seconds_limit": MAX_SECONDS,
         "seconds_longest": round(slowest["seconds"], 3),
         "seconds_longest_by": f"{slowest['alteration']} ({slowest['model']})",
         "models": dict(Counter(each["model"] for each in found)),
@@ -85,7 +85,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 def bench_folders(n: int, seed: int, *, folder: Path, say: Callable[[str], None] = print) -> bool:
     """Try, tell, and write ``hostile-models.json`` to a folder; whether nothing was wrong."""
-    say(f"{n} altered model folders, seed {seed}; each may take {MOST_MEMORY / 2**20:g} MiB and {MOST_SECONDS:g} s")
+    say(f"{n} altered model folders, seed {seed}; each may take {MAX_MEMORY / 2**20:g} MiB and {MAX_SECONDS:g} s")
     begin = time.perf_counter()
     result = summary(try_folders(n, seed, progress=True))
     result["seconds"] = round(time.perf_counter() - begin, 1)

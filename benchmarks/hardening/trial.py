@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.hardening.limits import MOST_MESSAGE, forget_peak, limit_memory, resident
+from benchmarks.hardening.limits import MAX_MESSAGE, forget_peak, limit_memory, resident
 from benchmarks.hardening.models import MODELS, Small
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
@@ -56,9 +56,9 @@ def judge(folder: Path, small: Small, expected: str, *, sealed: bool) -> Verdict
     except ValueError as error:
         # functions are code that a folder cannot hold: that they must be given is said without calling it damaged
         wanted = "functions is missing" in str(error)
-        return _clear(error) if wanted else Verdict(WRONG, f"{type(error).__name__}: {error}"[:MOST_MESSAGE])
+        return _clear(error) if wanted else Verdict(WRONG, f"{type(error).__name__}: {error}"[:MAX_MESSAGE])
     except BaseException as error:  # whatever it is, it is what we look for
-        return Verdict(WRONG, f"load raised {type(error).__name__}: {error}"[:MOST_MESSAGE])
+        return Verdict(WRONG, f"load raised {type(error).__name__}: {error}"[:MAX_MESSAGE])
     try:
         if behaviour(thing, small.inputs) == expected:
             return Verdict(SAME, "")
@@ -66,16 +66,16 @@ def judge(folder: Path, small: Small, expected: str, *, sealed: bool) -> Verdict
             return Verdict(WRONG, "behaves otherwise, although the checksums should have told")
     except ValueError as error:
         if not sealed:
-            return Verdict(WRONG, f"no longer takes its inputs: {error}"[:MOST_MESSAGE])
+            return Verdict(WRONG, f"no longer takes its inputs: {error}"[:MAX_MESSAGE])
         clear = _clear(error)  # a model of other inputs, which has been told
         if clear.outcome == WRONG:
             return clear
     except BaseException as error:
-        return Verdict(WRONG, f"run raised {type(error).__name__}: {error}"[:MOST_MESSAGE])
+        return Verdict(WRONG, f"run raised {type(error).__name__}: {error}"[:MAX_MESSAGE])
     try:
         check(thing)
     except BaseException as error:
-        return Verdict(WRONG, f"loaded, then {type(error).__name__}: {error}"[:MOST_MESSAGE])
+        return Verdict(WRONG, f"loaded, then {type(error).__name__}: {error}"[:MAX_MESSAGE])
     return Verdict(ANOTHER, "")
 
 
@@ -154,7 +154,7 @@ def _classes(thing: Model) -> list[str]:
 def _clear(error: Exception) -> Verdict:
     """An error is clear when it is one line, says something, and is short enough to be read."""
     said = str(error)
-    if "\n" in said or not 20 <= len(said) <= MOST_MESSAGE:
+    if "\n" in said or not 20 <= len(said) <= MAX_MESSAGE:
         return Verdict(WRONG, f"an error that is not clear ({len(said)} characters): {said[:200]!r}")
     try:
         said.encode()

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, cast
 
 from benchmarks import environment
-from benchmarks.hardening.limits import MOST_SECONDS
+from benchmarks.hardening.limits import MAX_SECONDS
 from benchmarks.hardening.trial import WRONG
 
 START = 300.0
@@ -22,7 +22,7 @@ START = 300.0
 class Child:
     """``with Child() as child: child.ask({...})``. What it says on stderr is not heard."""
 
-    def __init__(self, seconds: float = MOST_SECONDS) -> None:
+    def __init__(self, seconds: float = MAX_SECONDS) -> None:
         self.seconds, self.n_lost = seconds, 0
         self._process: subprocess.Popen[bytes] | None = None
         self._read = b""

@@ -342,10 +342,8 @@ def _paper() -> list[Row]:
 def _curve_figure(experiment: Experiment, curves: dict[str, Any]) -> list[dict[str, str]]:
     named = {name: [Point(**point) for point in points] for name, points in curves.items()}
     axes = plots.trade_off(named, title="CUB, simulated answers")
-    experiment.folder.mkdir(parents=True, exist_ok=True)
-    file = f"{experiment.name}.png"
-    plots.save(axes, experiment.folder / file)
-    return [{"file": file, "about": "Accuracy against questions on CUB with simulated answers"}]
+    about = "Accuracy against questions on CUB with simulated answers"
+    return [experiment.figure(axes, f"{experiment.name}.png", about)]
 
 
 def _examples(
@@ -364,8 +362,7 @@ def _examples(
         if not len(found):
             continue
         i = int(found[0])
-        file = f"{experiment.name}-{word}.png"
         axes = plots.heatmap(trace[i], truth=truth[i])
-        plots.save(axes, experiment.folder / file, bbox_inches="tight")
-        figures.append({"file": file, "about": f"A pursuit that is {word}: {truth[i]}, simulated answers"})
+        about = f"A pursuit that is {word}: {truth[i]}, simulated answers"
+        figures.append(experiment.figure(axes, f"{experiment.name}-{word}.png", about, bbox_inches="tight"))
     return figures

@@ -93,7 +93,7 @@ def huffpost(experiment: Experiment, settings: Settings | None = None) -> dict[s
         if fold.number == 1:
             figures = _examples(experiment, fold, found[0])
     outcomes = read_outcomes(found, settings.options())
-    main = draw(outcomes, settings.n_words, experiment.folder / f"{experiment.name}.png")
+    main = draw(outcomes, settings.n_words, experiment)
     about: dict[str, Any] = {"headlines": len(outcomes.labels), "n_queries": settings.n_words, "folds": len(found)}
     classes = dict(zip(data.class_names, np.bincount(outcomes.labels).tolist(), strict=True))
     about |= {"classes": classes, "merged": dict(MERGED), "description": data.description}
@@ -255,9 +255,7 @@ def _examples(experiment: Experiment, fold: Fold, found: Any) -> list[dict[str, 
         if not len(rows):
             continue
         i = int(rows[np.argsort(trace.length[rows], kind="stable")[len(rows) // 2]])
-        file = f"{experiment.name}-{name}.png"
         axes = plots.heatmap(trace[i], truth=fold.classes[fold.labels_test[i]])
-        plots.save(axes, experiment.folder / file, dpi=80, bbox_inches="tight")
         about = f"The pursuit of a headline, which is {name} in the end: {fold.texts[i]}"
-        figures.append({"file": file, "about": about})
+        figures.append(experiment.figure(axes, f"{experiment.name}-{name}.png", about, dpi=80, bbox_inches="tight"))
     return figures

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.experiment import Experiment
 from benchmarks.gain_stops import Limits, elbow
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS
 from infopursuit import plots
-from infopursuit.evaluation.curve import Point
+from infopursuit.evaluation.curve import Point, point_of
 from infopursuit.evaluation.table import Difference, Row, counted, paired, quoted
 from infopursuit.types import IntArray
 
@@ -82,7 +82,9 @@ def read_outcomes(found: Sequence[Mapping[str, Any]], options: Sequence[Limits])
         found=found,
         labels=labels,
         fold=fold,
-        points=[_point(limits.gain, length[:, i], right[:, i]) for i, limits in enumerate(options) if not limits.doubt],
+        points=[
+            point_of(limits.gain, right[:, i], length[:, i]) for i, limits in enumerate(options) if not limits.doubt
+        ],
         chosen=right[every, column],
         chosen_length=length[every, column],
         paper_gain=right[:, paper],
@@ -175,17 +177,15 @@ def tables(outcomes: Outcomes) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def draw(outcomes: Outcomes, n_words: int, file: Path) -> dict[str, str]:
+def draw(outcomes: Outcomes, n_words: int, experiment: Experiment) -> dict[str, str]:
     """The trade-off curve as a picture, and what it shows."""
     marks = {
         "stopped as chosen": (float(outcomes.chosen_length.mean()), float(outcomes.chosen.mean())),
         "MAP using Q": (float(n_words), float(outcomes.maps[LOG_ODDS.name].mean())),
     }
     axes = plots.trade_off({"Information Pursuit": outcomes.points}, marks=marks, title="HuffPost headlines")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    plots.save(axes, file, dpi=100)
     about = "Accuracy against the mean number of questions, as the gain that stops a pursuit varies"
-    return {"file": file.name, "about": about}
+    return experiment.figure(axes, f"{experiment.name}.png", about, dpi=100)
 
 
 def _fold(outcomes: Outcomes, number: int) -> dict[str, Any]:
@@ -212,12 +212,6 @@ def _model(name: str, found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "log loss": round(float(np.mean([one["loss"] for one in best])), 4),
         "right, %": _percent([one["right"] for one in best]),
     }
-
-
-def _point(gain: float, length: Any, right: Any) -> Point:
-    accuracy, n = float(right.mean()), len(right)
-    error, spread = float(np.sqrt(accuracy * (1 - accuracy) / n)), float(length.std() / np.sqrt(n))
-    return Point(gain, accuracy, error, float(length.mean()), spread, n)
 
 
 def _percent(share: Any) -> float:

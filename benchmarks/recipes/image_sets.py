@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -214,6 +215,12 @@ class ImageTask:
 def weights_file(name: str) -> Path:
     """The file of an experiment's trained weights."""
     return WEIGHTS / f"{name}-vae.safetensors"
+
+
+def weights_checksum(name: str) -> str:
+    """The sha256 of an experiment's trained weights, "" where it has none."""
+    file = weights_file(name)
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def train_images(name: str, out: Path, *, say: Callable[[str], None], progress: bool | None = None) -> VAE:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -16,14 +15,14 @@ from scipy.special import logsumexp
 from benchmarks.black_box import Network, fit_network, load_network, save_network
 from benchmarks.choice import choose_stopping
 from benchmarks.experiment import Experiment
-from benchmarks.recipes.image_sets import IMAGE_SETS, ImageSet, ImageTask, weights_file
+from benchmarks.recipes.image_sets import IMAGE_SETS, ImageSet, ImageTask, weights_checksum
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import Fitted, decision_tree, fit_tuned, score
 from infopursuit.evaluation.curve import Point, confidence_curve, stops_at, told
 from infopursuit.evaluation.map_using_q import log_joint
 from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
 from infopursuit.models.vae import log_evidence
-from infopursuit.plots import image_trace, save, trade_off
+from infopursuit.plots import image_trace, trade_off
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.trace import Trace
 from infopursuit.types import DamagedModel, IntArray
@@ -47,7 +46,7 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     say(f"{len(task.values)} training images, {len(task.x_test)} test images, {len(task.query_set)} queries")
     pursuits = {way: pursuit_part(task, way, experiment) for way in (VAE, EXAMPLES, POOL)}
     asked = _asked(recipe)
-    models = [*asked, _checksum(name), recipe.examples, *_pooled(recipe)]
+    models = [*asked, weights_checksum(name), recipe.examples, *_pooled(recipe)]
     whole = experiment.part("MAP using Q", models, lambda: _map(task, experiment))
     tree = experiment.part("decision tree", asked, lambda: _tree(task, say))
     box = experiment.part("black box", [*asked, recipe.network], lambda: _black_box(task, experiment))
@@ -63,9 +62,7 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
     curves = {way: [Point(**p) for p in found["test_curve"]] for way, found in pursuits.items()}
     marks = {"the paper": (recipe.paper[0].length or 0.0, recipe.paper[0].accuracy)}
     axes = trade_off(curves, marks=marks, title=f"{recipe.name}, patches of {recipe.size} x {recipe.size}")
-    picture = experiment.folder / f"{recipe.name}.png"
-    save(axes, picture)
-    drawn = [{"file": picture.name, "about": f"accuracy against questions on {recipe.name}"}, *pursuits[VAE]["figures"]]
+    figure = experiment.figure(axes, f"{recipe.name}.png", f"accuracy against questions on {recipe.name}")
     return experiment.finish(
         {
             "data": {
@@ -78,7 +75,7 @@ def images(name: str, experiment: Experiment) -> dict[str, Any]:
             "rows": rows,
             "parts": {"pursuits": pursuits, "map": whole, "tree": tree, "black_box": box},
             "tables": {"How the stopping rule was chosen": [_told(way, found) for way, found in pursuits.items()]},
-            "figures": drawn,
+            "figures": [figure, *pursuits[VAE]["figures"]],
         }
     )
 
@@ -87,7 +84,7 @@ def pursuit_part(task: ImageTask, way: str, experiment: Experiment) -> dict[str,
     """The pursuits of one model, as measured before or now: a part is done again when what it depends on has changed,
     the trained weights or some of the settings."""
     recipe = task.images
-    decoded = [_checksum(recipe.name), recipe.decoded, recipe.sampler]
+    decoded = [weights_checksum(recipe.name), recipe.decoded, recipe.sampler]
     ways: dict[str, tuple[list[Any], Make]] = {
         VAE: (decoded, task.with_vae),
         EXAMPLES: ([recipe.examples], task.with_examples),
@@ -106,10 +103,6 @@ def _asked(recipe: ImageSet) -> list[Any]:
 
 def _pooled(recipe: ImageSet) -> list[Any]:
     return [recipe.pooled, recipe.n_pooled, recipe.n_mixture, recipe.rounds_mixture]
-
-
-def _checksum(name: str) -> str:
-    return hashlib.sha256(weights_file(name).read_bytes()).hexdigest()
 
 
 def network_of(task: ImageTask, experiment: Experiment) -> Network:
@@ -195,9 +188,8 @@ def _draw(task: ImageTask, pursuit: Pursuit, experiment: Experiment) -> list[dic
     for k, i in enumerate(shown, start=1):
         explanation = dataclasses.replace(trace[i], classes=tuple(names))
         figure = image_trace(task.data.x_test[i], explanation, truth=names[int(task.y_test[i])])
-        file = experiment.folder / f"{task.images.name}-example-{k}.png"
-        save(figure, file, dpi=80)
-        found.append({"file": file.name, "about": f"a pursuit on test image {i} of {task.images.name}"})
+        about = f"a pursuit on test image {i} of {task.images.name}"
+        found.append(experiment.figure(figure, f"{task.images.name}-example-{k}.png", about, dpi=80))
     return found
 
 

@@ -13,7 +13,7 @@ from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.recipes.images import pixels_seen
 from infopursuit.evaluation.curve import Point, confidence_curve, stops_at, told
-from infopursuit.plots import save, trade_off
+from infopursuit.plots import trade_off
 from infopursuit.stopping import Confidence, MaxQueries
 
 
@@ -62,14 +62,14 @@ def patch_sizes(experiment: Experiment) -> dict[str, Any]:
         for size, each in found.items()
     ]
     curves = {f"{size.size} x {size.size}": [Point(**p) for p in each["test_curve"]] for size, each in found.items()}
-    picture = experiment.folder / "patch-sizes.png"
-    save(trade_off(curves, title="MNIST, patches of several sizes"), picture)
+    axes = trade_off(curves, title="MNIST, patches of several sizes")
+    about = "accuracy against questions for patches of several sizes"
     return experiment.finish(
         {
             "data": {"name": "mnist", "epsilon": EPSILON, "patience": 0},
             "tables": {f"Stopping at a posterior of {1 - EPSILON:g}, no patience, whatever the size": table},
             "parts": {f"{size.size}": each for size, each in found.items()},
-            "figures": [{"file": picture.name, "about": "accuracy against questions for patches of several sizes"}],
+            "figures": [experiment.figure(axes, "patch-sizes.png", about)],
         }
     )
 

@@ -17,7 +17,7 @@ from infopursuit.models.aggregate import aggregate
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
 from infopursuit.models.soften import soften
-from infopursuit.plots import save, trade_off
+from infopursuit.plots import trade_off
 from infopursuit.posteriors import SMC, Langevin
 from infopursuit.stopping import Confidence, MaxQueries
 
@@ -66,16 +66,16 @@ def samplers(experiment: Experiment) -> dict[str, Any]:
         table.append(
             {"sampler": name, "test images": curves[name][0].n_inputs, "ms a question": round(each, 1), "": around}
         )
-    picture = experiment.folder / "mnist-samplers.png"
     paper = images.paper[0]
     marks = {"the paper": (paper.length or 0.0, paper.accuracy)}
-    save(trade_off(curves, marks=marks, title="MNIST, patches of 3 x 3"), picture)
+    axes = trade_off(curves, marks=marks, title="MNIST, patches of 3 x 3")
+    about = "accuracy against questions for each sampler"
     return experiment.finish(
         {
             "parts": parts,
             "tables": {"Accuracy at about 5.2 questions, or at the longest": table},
             "settings": {name: str(posterior) for name, (_, posterior, _) in ways.items()},
-            "figures": [{"file": picture.name, "about": "accuracy against questions for each sampler"}],
+            "figures": [experiment.figure(axes, "mnist-samplers.png", about)],
         }
     )
 

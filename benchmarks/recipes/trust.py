@@ -21,7 +21,7 @@ from sklearn.datasets import load_digits
 
 from benchmarks.experiment import Experiment
 from benchmarks.recipes import huffpost
-from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_file
+from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
 from benchmarks.recipes.word_models import LOG_ODDS
 from benchmarks.splits import before_and_after, halves, many_splits, one_split
 from infopursuit import datasets, queries
@@ -29,7 +29,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.models.learning import naive_bayes
 from infopursuit.models.sample import Sample
-from infopursuit.plots import calibration, save
+from infopursuit.plots import calibration
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.temper import Temper
 from infopursuit.trust.pursued import Pursued
@@ -39,7 +39,7 @@ from infopursuit.types import IntArray
 DELTA = 0.05
 N_SPLITS, N_TRIED = 100, 10
 """Random halves for each target, and those that a higher target is tried with."""
-LEAST_STOPPED = 0.8
+MIN_STOPPED = 0.8
 HIGHER, LOWEST = 0.01, 0.5
 """From one target that is tried to the next, and where to give up."""
 
@@ -127,7 +127,7 @@ def _highest(experiment: Experiment, pursued: Pursued, target: float) -> float:
 
     def fits(some: float) -> bool:
         found = _splits(experiment, pursued, some, N_TRIED)
-        return not found["n_refused"] and found["stopped"] >= LEAST_STOPPED
+        return not found["n_refused"] and found["stopped"] >= MIN_STOPPED
 
     if fits(target):
         while target + HIGHER < 1 and fits(round(target + HIGHER, 4)):
@@ -151,7 +151,7 @@ def _row(found: dict[str, Any], every: int = 1) -> dict[str, Any]:
         "calibration error before, %": round(100 * found["error_before"], 2),
         "calibration error after, %": round(100 * found["error"], 2),
         "halved in": sum(each["error"] <= each["error_before"] / 2 for each in found["splits"]),
-        f"{100 * LEAST_STOPPED:.0f} % stopped in": sum(each["stopped"] >= LEAST_STOPPED for each in found["splits"]),
+        f"{100 * MIN_STOPPED:.0f} % stopped in": sum(each["stopped"] >= MIN_STOPPED for each in found["splits"]),
         "questions before": round(every * found["length_before"], 1),
         "questions after": round(every * found["length"], 1),
         "temperature": round(found["temperature"], 2),
@@ -183,9 +183,8 @@ def _draw(experiment: Experiment, pursued: Pursued, about: TrustSet, target: flo
     theirs = pursued.take(halves(len(pursued), experiment.seed)[1])
     before, after = before_and_after(theirs, Temper(first.temperature), target, first.threshold)
     axes = calibration(*after, before=before, bins=EDGES, title=f"{about.name}, target {100 * target:g} %, one split")
-    file = experiment.folder / f"trust-{about.name}.png"
-    save(axes, file)
-    return [{"file": file.name, "about": f"reliability on {about.name} before and after calibration"}]
+    told = f"reliability on {about.name} before and after calibration"
+    return [experiment.figure(axes, f"trust-{about.name}.png", told)]
 
 
 # ---- the strict run -------------------------------------------------------------------------------------------------
@@ -244,8 +243,7 @@ class _Task:
         self._made: dict[int, Inputs] = {}
         makers: dict[str, Callable[[int], Inputs]] = {"huffpost": self._headlines, "digits": self._digits}
         self._make = makers.get(about.name, self._images)
-        weights = weights_file(about.name)
-        self.key = hashlib.sha256(weights.read_bytes()).hexdigest() if weights.is_file() else ""
+        self.key = weights_checksum(about.name)
 
     def chunks(self) -> list[tuple[int, int, int]]:
         """(first input, one after the last, fold)."""

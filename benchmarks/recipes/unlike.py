@@ -6,7 +6,6 @@ The n-th check does not depend on how many follow, so one run with the most of t
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache, partial
@@ -15,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.experiment import Experiment
-from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_file
+from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
 from infopursuit import datasets, shipped
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import accuracy_interval, counted
-from infopursuit.plots import save
 from infopursuit.plots.flagged import flagged_shares
 from infopursuit.trace import Trace
 from infopursuit.trust.drawing import draw_values
@@ -40,7 +38,7 @@ def unlike(experiment: Experiment) -> dict[str, Any]:
     """Seven kinds of images."""
     task = ImageTask(IMAGE_SETS["mnist"])
     kinds = _kinds(task, min(experiment.n_inputs or N_INPUTS, N_INPUTS))
-    weights = hashlib.sha256(weights_file("mnist").read_bytes()).hexdigest()
+    weights = weights_checksum("mnist")
     recipe = IMAGE_SETS["mnist"]
     settings = [EPSILON, CHECKS, N_REFERENCE, weights, recipe.decoded, recipe.sampler, recipe.n_states]
     rows: list[dict[str, Any]] = []
@@ -64,8 +62,7 @@ def unlike(experiment: Experiment) -> dict[str, Any]:
         rows.append(asdict(counted(f"{name}, without checks", early, length=lengths[:, 0])))
         rows.append(asdict(counted(f"{name}, with {CHECKS} checks", right, length=lengths[:, 1])))
         experiment.say(f"{name}: " + ", ".join(f"{k} {100 * v['shares'][-1]:.1f} %" for k, v in judged.items()))
-    picture = experiment.folder / "unlike.png"
-    save(flagged_shares(COUNTS, curves, alpha=ALPHA), picture)
+    axes = flagged_shares(COUNTS, curves, alpha=ALPHA)
     about = "share of images that are called unlike digits against the number of checks"
     return experiment.finish(
         {
@@ -73,7 +70,7 @@ def unlike(experiment: Experiment) -> dict[str, Any]:
             "rows": rows,
             "tables": {f"Called unlike digits at a level of {100 * ALPHA:g} %": table},
             "parts": found,
-            "figures": [{"file": picture.name, "about": about}],
+            "figures": [experiment.figure(axes, "unlike.png", about)],
         }
     )
 

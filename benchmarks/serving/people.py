@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.serving.served import Line, hang_up, read_answer
 
-MOST_ANSWERS = 30
+MAX_ANSWERS = 30
 GIVEN_UP = 30.0
 """Seconds until an answer that does not come counts as an error."""
 FINE = ("200", "409")
@@ -91,7 +91,7 @@ def longer(
 ) -> list[dict[str, Any]] | None:
     """The history with an answer at random to what was asked; None where the game is over."""
     question = told and told.get("question")
-    if not question or len(history) >= MOST_ANSWERS:
+    if not question or len(history) >= MAX_ANSWERS:
         return None
     return [*history, {"query": question["name"], "answer": _answer(question, chance)}]
 

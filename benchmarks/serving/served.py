@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from benchmarks import environment
+from benchmarks.hardening.limits import memory_of
 
 MIB = 2**20
 Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -41,12 +42,8 @@ class Served:
 
     def memory(self, field: str = "VmRSS") -> float | None:
         """MiB in memory now (VmRSS) or at most (VmHWM), where the system tells."""
-        try:
-            told = Path(f"/proc/{self.process.pid}/status").read_text()
-        except OSError:
-            return None
-        found = re.search(rf"^{field}:\s+(\d+) kB", told, re.MULTILINE)
-        return int(found[1]) * 1024 / MIB if found else None
+        found = memory_of(self.process.pid, field)
+        return None if found is None else found / MIB
 
 
 @contextlib.contextmanager

@@ -218,5 +218,5 @@ def test_settings_that_cannot_be():
 def test_without_captum_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "captum.attr", None)
     monkeypatch.setitem(sys.modules, "captum", None)
-    with pytest.raises(ImportError, match=r"pip install infopursuit\[attribution\]"):
+    with pytest.raises(ImportError, match=r"pip install captum"):
         integrated_gradients(convolutional((8, 8)), pictures((8, 8), 1))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.black_box import NetworkSettings
-from benchmarks.recipes import image_sets, images, patch_sizes, unlike
+from benchmarks.recipes import image_sets, patch_sizes, unlike
 from benchmarks.recipes.image_sets import ImageSet, ImageTask, train_images
 from benchmarks.recipes.images import pixels_seen
 from benchmarks.reproduce import main
@@ -75,7 +75,6 @@ def small(monkeypatch, data, weights):
     """All image experiments are the small one."""
     monkeypatch.setattr(image_sets.datasets, "load", lambda name: data)
     monkeypatch.setattr(image_sets, "weights_file", lambda name: weights)
-    monkeypatch.setattr(images, "weights_file", lambda name: weights)
     for name in list(image_sets.IMAGE_SETS):
         monkeypatch.setitem(image_sets.IMAGE_SETS, name, replace(SMALL, name=name))
 
@@ -149,7 +148,6 @@ def test_patch_sizes(small, tmp_path, monkeypatch):
 
 
 def test_unlike(small, weights, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(unlike, "weights_file", lambda name: weights)
     task = ImageTask(SMALL)  # what is usual must be new to the model
     for name, value in (("N_REFERENCE", 60), ("N_INPUTS", 20), ("CHECKS", 4), ("COUNTS", (0, 2, 4))):
         monkeypatch.setattr(unlike, name, value)

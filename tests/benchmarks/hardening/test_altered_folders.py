@@ -13,7 +13,7 @@ import infopursuit as ip
 from benchmarks.bench import main as run_bench
 from benchmarks.hardening import alterations, manifest_damage, model_folders, trial
 from benchmarks.hardening.folder import ModelFolder, own_checksum, read_tensors, write_tensors
-from benchmarks.hardening.limits import MOST_MEMORY
+from benchmarks.hardening.limits import MAX_MEMORY
 from benchmarks.hardening.models import MODELS, write_models
 from benchmarks.hardening.trial import ANOTHER, REFUSED, SAME, WRONG
 from benchmarks.hardening.watched import Child
@@ -58,8 +58,8 @@ def test_all_kinds_and_both_ways_of_checksums_are_tried(tried):
 
 
 def test_memory_is_measured_and_stays_small(tried):
-    assert 0 < max(each["grown"] for each in tried) < MOST_MEMORY / 2
-    assert max(each["peak"] for each in tried) < 2 * MOST_MEMORY
+    assert 0 < max(each["grown"] for each in tried) < MAX_MEMORY / 2
+    assert max(each["peak"] for each in tried) < 2 * MAX_MEMORY
 
 
 def test_the_summary_counts_every_folder_once(tried):
