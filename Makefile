@@ -33,7 +33,7 @@ lint: $(STAMP) ## check style, layout and types
 	@$(BIN)/mypy
 
 bench: $(STAMP) ## measure speed
-	@$(BIN)/python -m infopursuit bench $(ARGS)
+	@$(BIN)/python -m benchmarks.bench $(ARGS)
 
 docs: $(STAMP) ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir site $(ARGS)
@@ -47,7 +47,7 @@ gallery: $(STAMP) ## draw the pictures of the documentation anew
 
 clean: ## remove .venv, site and all caches
 	rm -rf $(VENV) site build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Done once, and again when one of the two files changes. An environment that no longer runs is made anew.
 $(STAMP): pyproject.toml constraints.txt

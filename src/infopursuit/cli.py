@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from infopursuit import __version__, ask, demo
 from infopursuit.deployment import card_command, drift_command
-from infopursuit.evaluation import bench_command, evaluate_command
-from infopursuit.evaluation import commands as measure
+from infopursuit.evaluation import evaluate_command
 from infopursuit.fitting import fit_command
 from infopursuit.jobs import explain_command, sweep_command
 from infopursuit.linting import lint_command
@@ -66,15 +65,6 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("lint", lint_command.SUMMARY, lint_command.add_arguments, lint_command.run, lint_command.EXAMPLES),
     Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),
-    Command(
-        "reproduce",
-        measure.REPRODUCE_SUMMARY,
-        measure.add_reproduce_arguments,
-        measure.run_reproduce,
-        measure.REPRODUCE_EXAMPLES,
-    ),
-    Command("train", measure.TRAIN_SUMMARY, measure.add_train_arguments, measure.run_train, measure.TRAIN_EXAMPLES),
-    Command("bench", bench_command.SUMMARY, bench_command.add_arguments, bench_command.run, bench_command.EXAMPLES),
 )
 
 

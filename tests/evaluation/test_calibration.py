@@ -24,7 +24,7 @@ def test_bins_by_hand():
 
 def test_scores_by_hand():
     found = calibration(POSTERIOR, LABELS)
-    assert found.expected_error == pytest.approx((0.35 + 0.55 + 2 * 0.09 + 0.0) / 5)
+    assert found.expected_calibration_error == pytest.approx((0.35 + 0.55 + 2 * 0.09 + 0.0) / 5)
     assert found.confidence == pytest.approx((0.55 + 0.9 + 0.92 + 1 + 0.35) / 5)
     assert found.accuracy == 0.6
     each = [0.55**2 + 0.55**2, 0.1**2 + 0.1**2, 0.08**2 + 2 * 0.04**2, 0.0, 0.7**2 + 2 * 0.35**2]
@@ -42,9 +42,9 @@ def test_a_calibrated_classifier_has_a_small_error_and_a_boastful_one_a_large_on
     rng = np.random.default_rng(0)
     p = rng.uniform(0.5, 1, size=20_000)
     labels = (rng.random(len(p)) >= p).astype(int)
-    assert calibration(np.stack([p, 1 - p], axis=1), labels).expected_error < 0.02
+    assert calibration(np.stack([p, 1 - p], axis=1), labels).expected_calibration_error < 0.02
     boast = np.sqrt(p)
-    assert calibration(np.stack([boast, 1 - boast], axis=1), labels).expected_error > 0.08
+    assert calibration(np.stack([boast, 1 - boast], axis=1), labels).expected_calibration_error > 0.08
 
 
 def test_the_scores_are_those_of_scikit_learn():

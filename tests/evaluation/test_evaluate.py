@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.evaluation.baselines import NetworkSettings
 from infopursuit.evaluation.curve import confidence_curve, stops_at, summary
 from infopursuit.evaluation.evaluate import BLACK_BOX, MAP, PURSUIT, TREE, epsilons, evaluate, stops_of
-from infopursuit.evaluation.evaluation_text import to_text
 from infopursuit.evaluation.map_using_q import map_using_q, told_atoms
-from infopursuit.models import VAE, MLPArchitecture
-from infopursuit.models.autoencoder import log_evidence
+from infopursuit.evaluation.text import to_text
+from infopursuit.models import VAE, MLPBody
+from infopursuit.models.vae import log_evidence
 from infopursuit.stopping import stopping_in_words
 from worlds import KINDS, world_of
 
@@ -37,7 +36,7 @@ def test_numbers_by_hand():
     assert (row.name, row.accuracy, row.length, row.n_inputs) == (PURSUIT, 0.8, (2 * 4 + 3) / 5, 5)
     assert result.lengths.counts == ((2, 4), (3, 1))
     found = result.lengths
-    assert (found.least, found.low, found.median, found.high, found.most) == (2, 2, 2, 2, 3)
+    assert (found.min, found.q25, found.median, found.q75, found.max) == (2, 2, 2, 2, 3)
     assert [(stop.reason, stop.n_inputs, stop.accuracy, stop.length) for stop in result.stops] == [
         ("confidence", 4, 0.75, 2.0),
         ("exhausted", 1, 1.0, 3.0),  # one half each, and ties go to the first class
@@ -47,7 +46,7 @@ def test_numbers_by_hand():
         (0.5, 0.5, 1.0, 1),
         (0.95, round(sure, 9), 0.75, 4),
     ]
-    assert result.calibration.expected_error == pytest.approx((0.5 + 4 * (sure - 0.75)) / 5)
+    assert result.calibration.expected_calibration_error == pytest.approx((0.5 + 4 * (sure - 0.75)) / 5)
     brier = [2 * (1 - sure) ** 2, 2 * sure**2, 2 * (1 - sure) ** 2, 2 * 0.5**2, 2 * (1 - sure) ** 2]
     assert result.calibration.brier == pytest.approx(np.mean(brier))
     assert (result.n_inputs, result.n_queries, result.n_classes, result.baselines) == (5, 3, 2, ())
@@ -68,7 +67,7 @@ def test_the_curve_begins_without_questions_and_ends_with_the_pursuit():
 def test_a_longer_curve_goes_on_where_the_pursuit_stops():
     short = birds(ip.Confidence(0.2) | ip.MaxQueries(1))
     assert evaluate(short, X, Y).curve[-1].length == 1.0
-    result = evaluate(short, X, Y, least_epsilon=0.05)
+    result = evaluate(short, X, Y, min_epsilon=0.05)
     assert result.rows[0].length == 1.0
     assert result.curve[-1].length == 11 / 5  # as in the first test: the limit of one question is gone
     own = next(point for point in result.curve if point.epsilon == 0.2)
@@ -156,7 +155,7 @@ def test_map_of_many_states_looks_at_the_first_inputs(monkeypatch):
     from infopursuit.evaluation import map_using_q as module
 
     monkeypatch.setattr(module, "WORK", 0)
-    monkeypatch.setattr(module, "FEWEST", 3)
+    monkeypatch.setattr(module, "MIN_INPUTS", 3)
     result = evaluate(birds(ip.Confidence(0.05)), X, Y)
     assert (result.rows[1].n_inputs, result.rows[1].note) == (3, "on the first 3 inputs")
     assert "* MAP using Q: on the first 3 inputs" in str(result)
@@ -188,8 +187,7 @@ def test_baselines_are_fitted_to_the_answers_of_the_training_inputs():
     clf = ip.InformationPursuitClassifier(ip.queries.concepts(NAMES), model=ip.models.naive_bayes()).fit(
         X_train, y_train
     )
-    quick = NetworkSettings(widths=(16,), epochs=6, refit=False)
-    result = evaluate(clf, X_test, y_test, X_train=X_train, y_train=y_train, settings=quick)
+    result = evaluate(clf, X_test, y_test, X_train=X_train, y_train=y_train)
     rows = {row.name: row for row in result.rows}
     assert list(rows) == [PURSUIT, MAP, TREE, BLACK_BOX]
     assert rows[PURSUIT].accuracy < 0.8  # naive Bayes cannot represent it
@@ -241,7 +239,7 @@ def test_reasons_are_ordered_by_how_often_they_occur():
         ({"X": np.zeros((0, 3)), "y": []}, "X has no rows"),
         ({"X_train": X}, "X_train and y_train go together"),
         ({"X_train": X, "y_train": [*Y[:4], "cat"]}, r"y_train\[4\] is 'cat'"),
-        ({"least_epsilon": 1.0}, r"least_epsilon=1.0 must be at least 0 and below 1"),
+        ({"min_epsilon": 1.0}, r"min_epsilon=1.0 must be at least 0 and below 1"),
     ],
 )
 def test_what_does_not_fit_is_refused(change, named):

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from infopursuit.evaluation.baselines.result import BaselineResult
+from infopursuit.evaluation.baselines import BaselineResult
 from infopursuit.evaluation.curve import Point
 from infopursuit.evaluation.table import (
     Difference,

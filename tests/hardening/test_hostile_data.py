@@ -477,7 +477,7 @@ from pathlib import Path
 from infopursuit.datasets.files import read_arrays
 from infopursuit.datasets.table_files import read_frame
 from infopursuit.fitting.terms_file import read_terms
-from infopursuit.hardening.limits import forget_peak, limit_memory, resident
+from benchmarks.hardening.limits import forget_peak, limit_memory, resident
 import pandas, yaml
 limit_memory(2**28)
 forget_peak()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.evaluation.whole import whole_log_joint
-from infopursuit.models.empirical import Flip
+from infopursuit.evaluation.map_using_q import log_joint
+from infopursuit.models.smoothing import Flip
 from infopursuit.models.union import UnionModel
 
 QUERIES = ip.queries.concepts(["a", "b", "c", "d"])
@@ -28,9 +28,9 @@ def test_its_joint_is_the_weighted_sum_of_theirs(shares):
     table, examples = models()
     union = UnionModel([table, examples], shares)
     a, b = shares or (0.5, 0.5)
-    theirs = a * np.exp(whole_log_joint(table, every_input())) + b * np.exp(whole_log_joint(examples, every_input()))
-    np.testing.assert_allclose(np.exp(whole_log_joint(union, every_input())), theirs, rtol=1e-5)
-    assert np.exp(whole_log_joint(union, every_input())).sum() == pytest.approx(1, abs=1e-5)
+    theirs = a * np.exp(log_joint(table, every_input())) + b * np.exp(log_joint(examples, every_input()))
+    np.testing.assert_allclose(np.exp(log_joint(union, every_input())), theirs, rtol=1e-5)
+    assert np.exp(log_joint(union, every_input())).sum() == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("posterior", ["exact", "bank"])
@@ -39,7 +39,7 @@ def test_pursuits_believe_what_the_mixture_says(posterior):
     pursuit = ip.Pursuit(union, QUERIES, posterior, ip.Confidence(0.05))
     history = [(0, (1,)), (2, (0,))]
     seen = np.array([[1, -1, 0, -1]])
-    joint = np.exp(whole_log_joint(union, seen))[0]
+    joint = np.exp(log_joint(union, seen))[0]
     np.testing.assert_allclose(
         pursuit.believe(history), joint / joint.sum(), atol=2e-3 if posterior == "bank" else 1e-5
     )

@@ -7,7 +7,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import infopursuit as ip
-from infopursuit.evaluation.baselines.trees import answer_matrix, fit_tree
+from infopursuit.evaluation.baselines import answer_matrix, fit_tree
 from infopursuit.overview.cart import cart_of_length, cart_tree, validated_cart
 from infopursuit.overview.compare import compare_with_cart
 

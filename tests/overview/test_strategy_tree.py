@@ -8,7 +8,7 @@ import pytest
 import infopursuit as ip
 from infopursuit.overview import answers as answers_module
 from infopursuit.overview.grow import strategy_tree
-from infopursuit.theory import pursuit_tree
+from theory import pursuit_tree
 from worlds import KINDS, random_rules, world_of
 
 ALL = {"least": 0.0, "most_branches": 10_000}

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from benchmarks.animal_game import play
+from benchmarks.bench import main as bench_main
 from infopursuit import shipped
-from infopursuit.cli import main
-from infopursuit.evaluation.animal_game import play
 from infopursuit.shipped.animals import ERROR, read_animals
 from infopursuit.shipped.catalog import FOLDER
 
@@ -150,6 +150,6 @@ def test_a_table_that_is_wrong_is_refused_by_line(tmp_path):
 
 
 def test_bench_animals(tmp_path, capsys):
-    assert main(["bench", "animals", "--out", str(tmp_path)]) == 0
+    assert bench_main(["animals", "--out", str(tmp_path)]) == 0
     assert "right animal" in capsys.readouterr().out
     assert (tmp_path / "animals.json").is_file()

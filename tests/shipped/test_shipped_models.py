@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks import make_shipped as make
 from infopursuit import datasets, shipped
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.shipped import make, mnist
+from infopursuit.shipped import mnist
 from infopursuit.shipped.catalog import FOLDER
 from infopursuit.storage import save
 from infopursuit.types import DamagedModel

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.theory import (
+from theory import (
     BinaryFunctions,
     all_binary_functions,
     expected_length,

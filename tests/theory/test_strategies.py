@@ -3,17 +3,15 @@
 import doctest
 import importlib
 import itertools
-import pkgutil
 
 import numpy as np
 import pytest
-from all_trees import all_trees, may_stop, tiny_world
 
 import infopursuit as ip
+import theory
 from enumerator import mutual_information
-from infopursuit import theory
 from infopursuit.stopping import STOP
-from infopursuit.theory import (
+from theory import (
     enumerate_world,
     expected_length,
     frontier,
@@ -29,6 +27,7 @@ from infopursuit.theory import (
     within,
     xor_world,
 )
+from theory.all_trees import all_trees, may_stop, tiny_world
 from worlds import Given, random_rules, random_world
 
 CLOSE = {"rel": 1e-9, "abs": 1e-11}
@@ -326,11 +325,11 @@ def test_worlds_that_are_too_large_are_refused(monkeypatch):
     sixteen = ip.models.TableModel([0.5, 0.5], None, np.linspace(0.1, 0.9, 32).reshape(2, 16))
     world = enumerate_world(sixteen, wide)
     assert len(world) == 2**16
-    monkeypatch.setattr("infopursuit.theory.sets.MAX_WORK", 2**20)
+    monkeypatch.setattr("theory.sets.MAX_WORK", 2**20)
     with pytest.raises(ValueError, match=r"too large for an exact search: 65536 inputs, 12 queries.*fewer atoms"):
         optimal_strategy(world, lambda world, inputs: len(inputs) == 1)
     small = enumerate_world(*(lambda w: (w.model, w.queries))(tiny_world(0)))
-    monkeypatch.setattr("infopursuit.theory.optimal.MAX_POINTS", 10)
+    monkeypatch.setattr("theory.optimal.MAX_POINTS", 10)
     with pytest.raises(ValueError, match=r"too many strategies \(.* inputs, 3 queries\): more than 10 pairs.*within"):
         frontier(small)
 
@@ -371,12 +370,12 @@ def test_what_makes_no_sense_is_refused():
         table_world(world.queries, [[0, 0], [0, -1]], np.eye(2))
 
 
-@pytest.mark.parametrize("name", ["", *sorted(m.name for m in pkgutil.iter_modules(theory.__path__))])
+@pytest.mark.parametrize("name", ["", "coding", "optimal", "strategy", "termination", "world"])
 def test_the_examples_run(name):
-    module = importlib.import_module(f"infopursuit.theory.{name}".rstrip("."))
+    module = importlib.import_module(f"theory.{name}".rstrip("."))
     result = doctest.testmod(module)
     assert result.failed == 0
-    assert result.attempted > 0 or name == "sets"
+    assert result.attempted > 0
 
 
 def test_public_names_are_sorted():

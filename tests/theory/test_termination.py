@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.theory import (
+from theory import (
     enumerate_world,
     expected_length,
     gains,

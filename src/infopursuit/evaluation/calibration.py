@@ -1,4 +1,4 @@
-"""How far a confidence can be trusted: of the inputs that were given 99 %, how many were right."""
+"""Calibration of the confidence at the stop: reliability bins, expected calibration error, Brier score, log loss."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from infopursuit.calibration import BIN_EDGES, confidence_bins, expected_calibration_error
-from infopursuit.evaluation.sufficiency import LEAST
 from infopursuit.evaluation.table import accuracy_interval
+
+MIN_PROBABILITY = float(np.finfo(np.float64).tiny)
+"""The least probability that a log loss is taken of; a class that the model excludes would make it infinite."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,13 @@ class Bin:
 class Calibration:
     """How well confidences agree with what was right; ``dataclasses.asdict`` of it is JSON data.
 
-    bins: those that have inputs. expected_error: mean over inputs of |confidence - accuracy| of their bin. confidence:
-    mean of the largest posterior. accuracy: share that was right. brier: mean over inputs of the sum over classes of
-    (posterior - 1[right class])^2, from 0 to 2. log_loss: mean of -log p(right class), nats.
+    bins: those that have inputs. expected_calibration_error: mean over inputs of |confidence - accuracy| of their bin.
+    confidence: mean of the largest posterior. accuracy: share that was right. brier: mean over inputs of the sum over
+    classes of (posterior - 1[right class])^2, from 0 to 2. log_loss: mean of -log p(right class), nats.
     """
 
     bins: tuple[Bin, ...]
-    expected_error: float
+    expected_calibration_error: float
     confidence: float
     accuracy: float
     brier: float
@@ -49,7 +51,7 @@ def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = BIN_EDGE
     >>> found = calibration([[0.8, 0.2], [0.25, 0.75], [0.25, 0.75]], [0, 1, 0])
     >>> [(bin.low, bin.n_inputs, bin.confidence, bin.accuracy) for bin in found.bins]
     [(0.7, 2, 0.75, 0.5), (0.8, 1, 0.8, 1.0)]
-    >>> round(found.expected_error, 6), round(found.brier, 4)
+    >>> round(found.expected_calibration_error, 6), round(found.brier, 4)
     (0.233333, 0.4433)
     """
     posterior, labels = np.asarray(posterior, dtype=np.float64), np.asarray(labels, dtype=np.int64)
@@ -63,11 +65,11 @@ def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = BIN_EDGE
     truth = np.arange(posterior.shape[1]) == labels[:, None]  # (B, C)
     return Calibration(
         bins=bins,
-        expected_error=expected_calibration_error(confidence, right, edges),
+        expected_calibration_error=expected_calibration_error(confidence, right, edges),
         confidence=float(confidence.mean()),
         accuracy=float(right.mean()),
         brier=float(((posterior - truth) ** 2).sum(axis=1).mean()),
-        log_loss=float(-np.log(np.maximum(posterior[truth], LEAST)).mean()),
+        log_loss=float(-np.log(np.maximum(posterior[truth], MIN_PROBABILITY)).mean()),
     )
 
 

@@ -36,7 +36,7 @@ def confidence_curve(trace: Trace, y: Any, epsilons: Sequence[float], patience: 
     for epsilon in epsilons:
         stop = stops_at(trace, epsilon, patience)
         guess = trace.classes[trace.posteriors[np.arange(len(trace)), stop].argmax(axis=1)]
-        points.append(_point(epsilon, guess == np.asarray(y), stop))
+        points.append(point_of(epsilon, guess == np.asarray(y), stop))
     return points
 
 
@@ -50,7 +50,7 @@ def stops_at(trace: Trace, epsilon: float, patience: int = 0) -> IntArray:
 
 def summary(trace: Trace, y: Any, epsilon: float) -> Point:
     """Accuracy and mean length of the traces as they are."""
-    return _point(epsilon, trace.predictions == np.asarray(y), trace.length)
+    return point_of(epsilon, trace.predictions == np.asarray(y), trace.length)
 
 
 def longest_within(points: Sequence[Point], length: float) -> Point:
@@ -67,7 +67,8 @@ def told(point: Point) -> str:
     )
 
 
-def _point(epsilon: float, right: Any, length: Any) -> Point:
+def point_of(epsilon: float, right: Any, length: Any) -> Point:
+    """A point from which inputs were classified rightly (B,), and after how many questions (B,)."""
     n = len(right)
     accuracy = float(right.mean())
     return Point(

@@ -1,5 +1,4 @@
-"""The paper's evaluation for any classifier and any data: how often right, after how many questions, how far its
-confidence can be trusted, and what others make of the answers to the same queries."""
+"""The paper's evaluation for any classifier and data: accuracy, lengths, calibration, baselines on the same queries."""
 
 from __future__ import annotations
 
@@ -15,7 +14,6 @@ import numpy as np
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.baselines import BaselineResult, black_box, decision_tree
-from infopursuit.evaluation.baselines.network import NetworkSettings
 from infopursuit.evaluation.calibration import Calibration, calibration
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.evaluation.map_using_q import map_using_q
@@ -27,23 +25,23 @@ from infopursuit.types import IntArray
 logger = logging.getLogger(__name__)
 
 PURSUIT, MAP, TREE, BLACK_BOX = "Information Pursuit", "MAP using Q", "decision tree on Q", "black box using Q"
-N_POINTS, LEAST_EPSILON = 10, 0.001
+N_POINTS, MIN_EPSILON = 10, 0.001
 """Points of the curve; and where it ends if the pursuit does not stop by confidence, or only when it is certain."""
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """How many questions were asked. error: standard error of the mean. low, high: the quartiles. tenth: at most one
-    input in ten needs more. counts: (length, inputs) of every length that occurs."""
+    """How many questions were asked. error: standard error of the mean. q25, q75: the quartiles. p90: 90th percentile.
+    counts: (length, inputs) of every length that occurs."""
 
     mean: float
     error: float
-    low: int
+    q25: int
     median: int
-    high: int
-    tenth: int
-    least: int
-    most: int
+    q75: int
+    p90: int
+    min: int
+    max: int
     counts: tuple[tuple[int, int], ...]
 
 
@@ -83,7 +81,7 @@ class Evaluation:
     seconds: float
 
     def __str__(self) -> str:
-        from infopursuit.evaluation.evaluation_text import to_text
+        from infopursuit.evaluation.text import to_text
 
         return to_text(self)
 
@@ -96,8 +94,7 @@ def evaluate(
     X_train: Any = None,
     y_train: Any = None,
     baselines: bool = True,
-    least_epsilon: float | None = None,
-    settings: NetworkSettings | None = None,
+    min_epsilon: float | None = None,
     progress: bool | None = None,
     say: Callable[[str], None] = logger.info,
 ) -> Evaluation:
@@ -110,15 +107,14 @@ def evaluate(
     X_train, y_train: what the baselines learn from; without them none is fitted. Give what the classifier was fitted
         on, and the comparison is fair.
     baselines: False fits none, which may take much longer than all else.
-    least_epsilon: how far the curve goes. Below the pursuit's own epsilon it is pursued again, without a limit on the
+    min_epsilon: how far the curve goes. Below the pursuit's own epsilon it is pursued again, without a limit on the
         number of questions; None ends the curve at its own.
-    settings: of the black box.
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
     >>> pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]), stopping=ip.Confidence(0.1))
     >>> result = evaluate(pursuit, [[1, 0], [0, 0], [0, 1], [1, 1]], [0, 1, 1, 1])
-    >>> result.rows[0].accuracy, result.rows[0].length, round(result.calibration.expected_error, 6)
+    >>> result.rows[0].accuracy, result.rows[0].length, round(result.calibration.expected_calibration_error, 6)
     (0.75, 1.0, 0.15)
     """
     begin = time.perf_counter()
@@ -132,10 +128,10 @@ def evaluate(
     right = trace.predictions == labels
     rows = [counted(PURSUIT, right, length=trace.length, seconds=time.perf_counter() - begin)]
     say(f"{100 * rows[0].accuracy:.2f} % right after {trace.length.mean():.2f} questions")
-    curve = trade_off_curve(pursuit, trace, values, labels, least_epsilon, progress=progress)
+    curve = trade_off_curve(pursuit, trace, values, labels, min_epsilon, progress=progress)
     rows.append(_map_row(pursuit, values, labels, progress))
     say(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
-    fitted = () if training is None else _baselines(pursuit, training, (values, labels), settings, progress, say)
+    fitted = () if training is None else _baselines(pursuit, training, (values, labels), progress, say)
     for name, result in zip((TREE, BLACK_BOX), fitted, strict=False):
         rows.append(replace(row_of(name, result), length=result.details.get("questions")))
     return Evaluation(
@@ -160,16 +156,16 @@ def trade_off_curve(
     trace: Trace,
     values: Any,
     labels: Any,
-    least_epsilon: float | None = None,
+    min_epsilon: float | None = None,
     *,
     progress: bool | None = None,
 ) -> tuple[Point, ...]:
-    """Accuracy and length as epsilon falls, all other rules as they are; see `evaluate` for ``least_epsilon``."""
-    if least_epsilon is not None and not 0 <= least_epsilon < 1:
-        raise ValueError(f"least_epsilon={least_epsilon} must be at least 0 and below 1, such as 0.001")
+    """Accuracy and length as epsilon falls, all other rules as they are; see `evaluate` for ``min_epsilon``."""
+    if min_epsilon is not None and not 0 <= min_epsilon < 1:
+        raise ValueError(f"min_epsilon={min_epsilon} must be at least 0 and below 1, such as 0.001")
     own = next((rule for rule in pursuit.stopping.rules if isinstance(rule, Confidence)), None)
     patience = pursuit.patience if own is None or own.patience is None else own.patience
-    last = least_epsilon if least_epsilon is not None else LEAST_EPSILON if own is None else own.epsilon
+    last = min_epsilon if min_epsilon is not None else MIN_EPSILON if own is None else own.epsilon
     if own is not None and last < own.epsilon:
         longer = copy.copy(pursuit)  # shares what is remembered of the first steps
         others = tuple(rule for rule in pursuit.stopping.rules if rule is not own and not rule.budget)
@@ -187,7 +183,7 @@ def epsilons(last: float, n_classes: int) -> list[float]:
     >>> epsilons(0.01, 2)
     [0.5, 0.32, 0.21, 0.14, 0.088, 0.057, 0.037, 0.024, 0.015, 0.01]
     """
-    first, end = 1 - 1 / n_classes, last if last > 0 else LEAST_EPSILON
+    first, end = 1 - 1 / n_classes, last if last > 0 else MIN_EPSILON
     if last >= first:
         return [last]
     inner = [float(f"{epsilon:.2g}") for epsilon in np.geomspace(first, end, N_POINTS)[1 : -1 if last else None]]
@@ -197,17 +193,17 @@ def epsilons(last: float, n_classes: int) -> list[float]:
 def lengths_of(length: IntArray) -> Lengths:
     """(B,) lengths in numbers that a reader wants."""
     # lengths that occur, not something between two
-    low, median, high, tenth = (int(q) for q in np.quantile(length, (0.25, 0.5, 0.75, 0.9), method="inverted_cdf"))
+    q25, median, q75, p90 = (int(q) for q in np.quantile(length, (0.25, 0.5, 0.75, 0.9), method="inverted_cdf"))
     found, counts = np.unique(length, return_counts=True)
     return Lengths(
         mean=float(length.mean()),
         error=float(length.std() / np.sqrt(len(length))),
-        low=low,
+        q25=q25,
         median=median,
-        high=high,
-        tenth=tenth,
-        least=int(length.min()),
-        most=int(length.max()),
+        q75=q75,
+        p90=p90,
+        min=int(length.min()),
+        max=int(length.max()),
         counts=tuple(zip(found.tolist(), counts.tolist(), strict=True)),
     )
 
@@ -264,15 +260,13 @@ def _baselines(
     pursuit: Pursuit,
     training: tuple[IntArray, Any],
     test: tuple[IntArray, Any],
-    settings: NetworkSettings | None,
     progress: bool | None,
     say: Callable[[str], None],
 ) -> tuple[BaselineResult, ...]:
     """The tree and the black box, in this order."""
-    settings = settings or NetworkSettings(seed=pursuit.seed)
     say(f"fitting a decision tree to the answers of {len(training[1]):,} training inputs")
-    tree = decision_tree(pursuit.queries, *training, *test, seed=settings.seed)
+    tree = decision_tree(pursuit.queries, *training, *test, seed=pursuit.seed)
     say(f"{TREE}: {100 * tree.accuracy:.2f} % right; fitting the black box")
-    box = black_box(pursuit.queries, *training, *test, settings=settings, progress=progress)
+    box = black_box(pursuit.queries, *training, *test, seed=pursuit.seed, progress=progress)
     say(f"{BLACK_BOX}: {100 * box.accuracy:.2f} % right ({box.details['chosen']})")
     return tree, box

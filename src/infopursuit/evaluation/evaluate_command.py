@@ -12,8 +12,8 @@ from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point
 from infopursuit.evaluation.data_files import Examples, has_training_part, read_examples
 from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
-from infopursuit.evaluation.evaluation_text import tell
 from infopursuit.evaluation.machine import write_result
+from infopursuit.evaluation.text import tell
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
 from infopursuit.stopping import stopping_in_words
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         data.y,
         X_train=None if train is None else train.X,
         y_train=None if train is None else train.y,
-        least_epsilon=args.least_epsilon,
+        min_epsilon=args.least_epsilon,
     )
     tell(result, terminal)
     if train is None and not args.no_baselines:

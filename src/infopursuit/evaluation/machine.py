@@ -6,13 +6,11 @@ import json
 import os
 import platform
 import subprocess
+import sys
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import sklearn
-import torch
 
 from infopursuit.files import write_atomically
 
@@ -22,15 +20,13 @@ def describe() -> dict[str, Any]:
     return {
         "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": _git("rev-parse", "--short", "HEAD") or "unknown",
-        "changed_since_commit": bool(_git("status", "--porcelain", "--untracked-files=no", "--", "src")),
+        "changed_since_commit": bool(_git("status", "--porcelain", "--untracked-files=no", "--", ":/src")),
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "torch_threads": torch.get_num_threads(),
-        "accelerator": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        **_torch(),
         "python": platform.python_version(),
-        "numpy": np.__version__,
-        "torch": torch.__version__,
-        "scikit_learn": sklearn.__version__,
+        "numpy": metadata.version("numpy"),
+        "scikit_learn": metadata.version("scikit-learn"),
     }
 
 
@@ -41,6 +37,15 @@ def write_result(folder: Path, name: str, command: str, result: dict[str, Any]) 
     content = {"command": command, "machine": describe(), **result}
     write_atomically(file, f"{json.dumps(content, indent=1)}\n".encode())
     return file
+
+
+def _torch() -> dict[str, Any]:
+    """What is to be known of torch, where it is in use."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return {}
+    accelerator = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {"torch": torch.__version__, "torch_threads": torch.get_num_threads(), "accelerator": accelerator}
 
 
 def _git(*arguments: str) -> str:

@@ -1,25 +1,27 @@
-"""MAP using Q of Table 1: the posterior of the pursuit's own model after the answers to all queries."""
+"""Posteriors of a pursuit's own model after chosen queries and after all of them (MAP using Q of Table 1)."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from scipy.special import logsumexp
 
-from infopursuit.engine import Pursuit
-from infopursuit.evaluation.sufficiency import posteriors_after
-from infopursuit.models.autoencoder import log_evidence
+from infopursuit.engine import Branches, Pursuit
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
-WORK, FEWEST = 1e11, 100
-"""Products that are taken at the most, about a minute on one core; and of how many inputs always."""
-AT_A_TIME = 2**22
-"""Probabilities that are looked at together."""
+WORK, MIN_INPUTS = 1e11, 100
+"""At most so many multiplications, about a minute on one core; but always this many inputs."""
+AT_A_TIME, BYTES = 4096, 2**28
+"""States and inputs of one matrix product, and the memory of either factor."""
+IMPOSSIBLE = 1e30
+"""Stands for the infinite cost of an impossible value: 0 * inf is no number."""
 
 
 def map_using_q(pursuit: Pursuit, values: Any, *, progress: bool | None = None) -> FloatArray:
@@ -41,9 +43,17 @@ def map_using_q(pursuit: Pursuit, values: Any, *, progress: bool | None = None) 
         return posteriors_after(pursuit, values, every, progress=progress)[0]
     seen = np.where(told == WHOLLY, values, UNKNOWN)
     if isinstance(pursuit.model, FiniteModel):
-        return _finite(pursuit.model, seen, pursuit.budget, progress)
+        memory = min(BYTES, pursuit.budget)
+        joint = log_joint(pursuit.model, seen, dtype=torch.float64, memory=memory, progress=progress)
+        impossible = np.isneginf(joint).all(axis=1)
+        joint[impossible] = 0.0
+        posterior = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        posterior[impossible] = pursuit.model.class_prior
+        return np.asarray(posterior)
+    from infopursuit.models.vae import log_evidence
+
     joint = log_evidence(pursuit.model, seen, seed=pursuit.seed)
-    return np.asarray(np.exp(joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)))
+    return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
 
 
 NEVER, PARTLY, WHOLLY = 0, 1, 2
@@ -71,35 +81,112 @@ def told_atoms(query_set: QuerySet) -> IntArray:
 def _affordable(pursuit: Pursuit) -> int:
     """How many inputs can be looked at."""
     states = pursuit.model.n_states if isinstance(pursuit.model, FiniteModel) else 1
-    return max(FEWEST, int(WORK // (states * pursuit.queries.atoms.n_slots)))
+    return max(MIN_INPUTS, int(WORK // (states * pursuit.queries.atoms.n_slots)))
 
 
-def _finite(model: FiniteModel, values: IntArray, budget: int, progress: bool | None) -> FloatArray:
+def log_joint(
+    model: FiniteModel,
+    values: Any,
+    *,
+    dtype: torch.dtype | None = None,
+    memory: int = BYTES,
+    progress: bool | None = None,
+) -> FloatArray:
+    """(B, A) atom values -> (B, C) log p(y, values) of a finite model, by matrix products; unknown values are left out.
+
+    dtype: of the products; the model's own by default.
+
+    >>> from infopursuit.models import TableModel
+    >>> model = TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
+    >>> np.exp(log_joint(model, [[1, 0], [0, -1]])).round(6).tolist()
+    [[0.225, 0.025], [0.05, 0.45]]
+    """
+    values, dtype = model.atoms.check(values), dtype or model.dtype
     found = np.empty((len(values), model.n_classes))
-    rows = max(1, budget // (16 * model.n_states))
-    with Progress("asking all", len(values), show=progress) as shown:
-        for start in range(0, len(values), rows):
-            some = values[start : start + rows]
-            joint = class_log_sums(_log_weights(model, some), model.offsets)
-            found[start : start + rows] = (joint - torch.logsumexp(joint, dim=1, keepdim=True)).exp().cpu().numpy()
+    size = max(1, min(AT_A_TIME, memory // (8 * model.atoms.n_slots), math.isqrt(memory // 8)))
+    with Progress("all answers known", len(values), show=progress) as shown:
+        for start in range(0, len(values), size):
+            some = values[start : start + size]
+            found[start : start + size] = _log_joint(model, some, size, dtype)
             shown.advance(len(some))
-    impossible = np.isnan(found).any(axis=1)
-    found[impossible] = model.class_prior
     return found
 
 
-def _log_weights(model: FiniteModel, values: IntArray) -> Tensor:
-    """(B, S) log p(y, z, the known values) as products of matrices: which value each input has, and its log."""
-    atoms = model.atoms
-    weights = model.log_prior.expand(len(values), -1).clone()
-    step = max(1, AT_A_TIME // model.n_states)
-    for start in range(0, atoms.n_slots, step):
-        slots = np.arange(start, min(start + step, atoms.n_slots))
-        owner = atoms.slot_atom[slots]
-        has = torch.as_tensor(values[:, owner] == slots - atoms.offsets[owner], device=model.device)  # (B, l)
-        logs = model.block(slice(start, int(slots[-1]) + 1)).to(torch.float64).log()  # (l, S)
-        never = logs == -torch.inf
-        weights += has.to(torch.float64) @ logs.masked_fill_(never, 0.0)
-        if never.any():
-            weights[(has.to(torch.float64) @ never.to(torch.float64)) > 0] = -torch.inf
-    return weights
+def _log_joint(model: FiniteModel, values: IntArray, size: int, dtype: torch.dtype) -> FloatArray:
+    """The same for a few inputs, ``size`` states at a time."""
+    total = np.full((len(values), model.n_classes), -np.inf)
+    rows, columns = np.nonzero(values != UNKNOWN)
+    has = torch.zeros((len(values), model.atoms.n_slots), dtype=dtype)  # (B, L) 1 for the value of each atom
+    has[rows, model.atoms.offsets[columns] + values[rows, columns]] = 1.0
+    for start in range(0, model.n_states, size):
+        some = torch.arange(start, min(start + size, model.n_states), device=model.device)
+        table = model.state_probs(some).to(dtype).log().clamp_(min=-IMPOSSIBLE).cpu()  # (L, M)
+        joint = (has @ table).to(torch.float64) + model.log_prior[some].cpu()
+        joint[joint < -IMPOSSIBLE / 2] = -torch.inf
+        offsets = np.clip(model.offsets - start, 0, len(some))
+        total = np.logaddexp(total, class_log_sums(joint, offsets).numpy())
+    return total
+
+
+def posteriors_after(
+    pursuit: Pursuit, values: Any, queries: Any, *, progress: bool | None = None
+) -> tuple[FloatArray, Any]:
+    """(B, C) the posterior of each input after the answers to its own queries, in the order given, and (B,) whether one
+    of them was impossible; then it is the posterior of the answers before.
+
+    Inputs with the same answers to the same queries share a history, as in a pursuit; for its own queries this gives
+    its own posterior, draws included. As many at a time as the pursuit's budget allows.
+    """
+    values = pursuit.queries.atoms.check(values)
+    asked = padded(queries, len(values), len(pursuit.queries))
+    found = np.empty((len(values), pursuit.model.n_classes))
+    impossible = np.zeros(len(values), dtype=bool)
+    rows = pursuit._rows_at_a_time()
+    # inputs that begin with the same queries lie together, and share more
+    order = np.lexsort(asked.T[::-1]) if asked.shape[1] else np.arange(len(asked))
+    with Progress("auditing", len(values), show=progress) as shown:
+        for start in range(0, len(values), rows):
+            some = order[start : start + rows]
+            found[some], impossible[some] = _some_posteriors(pursuit, values[some], asked[some])
+            shown.advance(len(some))
+    return found, impossible
+
+
+def _some_posteriors(pursuit: Pursuit, values: IntArray, asked: IntArray) -> tuple[FloatArray, Any]:
+    state = pursuit.start()
+    inputs, place = np.arange(len(values)), np.zeros(len(values), dtype=np.int64)  # the history that each input is in
+    found = np.empty((len(values), pursuit.model.n_classes))
+    impossible = np.zeros(len(values), dtype=bool)
+    length = (asked != UNKNOWN).sum(axis=1)
+    for k in range(asked.shape[1] + 1):
+        found[inputs], impossible[inputs] = state.posterior[place], state.impossible[place]
+        going = (length[inputs] > k) & ~impossible[inputs]
+        inputs, place = inputs[going], place[going]
+        if not len(inputs):
+            break
+        query = asked[inputs, k]
+        answers = pursuit.queries.answers_of(values[inputs], query)
+        steps = np.concatenate([place[:, None], query[:, None], answers], axis=1)
+        together, place = np.unique(steps, axis=0, return_inverse=True)
+        place = place.ravel()
+        state = pursuit.absorb(state, Branches(together[:, 0], together[:, 1], together[:, 2:]), state.watch)
+    return found, impossible
+
+
+def padded(queries: Any, n_inputs: int, n_queries: int) -> IntArray:
+    """(B, K) query indices, padded with -1 at the end."""
+    lists: Sequence[Any] = [np.asarray(row, dtype=np.int64).ravel() for row in queries]
+    if len(lists) != n_inputs:
+        raise ValueError(f"queries has {len(lists)} rows for {n_inputs} inputs; give a list of queries for each input")
+    padded = np.full((n_inputs, max((len(row) for row in lists), default=0)), UNKNOWN, dtype=np.int64)
+    for i, row in enumerate(lists):
+        padded[i, : len(row)] = row
+    bad = (padded < UNKNOWN) | (padded >= n_queries)
+    if bad.any():
+        i, k = np.argwhere(bad)[0]
+        raise ValueError(f"queries[{i}][{k}] is {padded[i, k]}; queries are numbered 0 to {n_queries - 1}")
+    gaps = (padded[:, :-1] == UNKNOWN) & (padded[:, 1:] != UNKNOWN)
+    if gaps.any():
+        i, k = np.argwhere(gaps)[0]
+        raise ValueError(f"queries[{i}][{k}] is -1 with a query after it; padding must come last")
+    return padded

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest, t
 
-from infopursuit.evaluation.baselines.result import BaselineResult
+from infopursuit.evaluation.baselines import BaselineResult
 from infopursuit.evaluation.curve import Point
 
 LEVEL = 0.95

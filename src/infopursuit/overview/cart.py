@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from infopursuit.evaluation.baselines.rows import check_training_rows
-from infopursuit.evaluation.baselines.trees import (
+from infopursuit.evaluation.baselines import (
     answer_matrix,
+    check_training_rows,
     feature_queries,
     fit_tree,
     node_paths,

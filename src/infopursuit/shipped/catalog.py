@@ -14,7 +14,7 @@ from infopursuit.shipped.mnist import FILE as PICTURES
 from infopursuit.shipped.mnist import load_mnist
 
 FOLDER = Path(__file__).parent
-"""Where they lie: the animals as a table, the others as ``python -m infopursuit.shipped.make`` writes them."""
+"""Where they lie: the animals as a table, the others as ``python -m benchmarks.make_shipped`` writes them."""
 
 
 @dataclass(frozen=True)

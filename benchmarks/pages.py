@@ -1,0 +1,80 @@
+"""RESULTS.md: what is measured stands between two marks, and is written there from the files of results."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from infopursuit.evaluation.table import markdown, markdown_differences
+from infopursuit.files import write_atomically
+
+# one that is not closed ends nowhere: it must not take the text up to the end of the next one with it
+_SECTION = re.compile(r"<!-- measured: (?P<name>[\w-]+) -->\r?\n(?:(?!<!-- measured: ).)*?<!-- end -->", re.DOTALL)
+
+
+def update_page(page: Path, folder: Path) -> list[str]:
+    """Write every measured section of a page anew from ``folder``; returns the names of the experiments.
+
+    A section stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``; one whose file is missing is left.
+    """
+    names: list[str] = []
+    pictures = Path(os.path.relpath(folder, page.parent)).as_posix()
+
+    def anew(match: re.Match[str]) -> str:
+        file = folder / f"{match['name']}.json"
+        if not file.is_file():
+            return match[0]
+        names.append(match["name"])
+        return f"<!-- measured: {match['name']} -->\n{section(json.loads(file.read_text()), pictures)}\n<!-- end -->"
+
+    before = page.read_bytes().decode()  # as it is: reading text would change ends of lines
+    after = _SECTION.sub(anew, before)
+    if after != before:
+        write_atomically(page, after.encode())
+    return names
+
+
+def section(result: Mapping[str, Any], pictures: str) -> str:
+    """One experiment: the command and the machine, its tables, its pictures.
+
+    pictures: their folder as the page has to name it.
+    """
+    machine = result["machine"]
+    where = f"{machine['processor']}, {machine['cores']} cores"
+    data = "INFOPURSUIT_DATA=... " if "reproduce " in result["command"] else ""  # what else is measured needs none
+    head = (
+        f"`{data}{result['command']}` ({machine['when']}, commit {machine['commit']}, {where}, "
+        f"seed {result['seed']}, {_duration(result['seconds'])})"
+    )
+    parts = [head]
+    if result.get("rows"):
+        parts.append(markdown(result["rows"]))
+    if result.get("differences"):
+        parts.append(markdown_differences(result["differences"]))
+    for title, table in (result.get("tables") or {}).items():
+        parts.append(f"{title}\n\n{plain_table(table)}")
+    for figure in result.get("figures") or []:
+        parts.append(f"![{figure['about']}]({pictures}/{figure['file']})")
+    return "\n\n".join(parts)
+
+
+def plain_table(table: list[Mapping[str, Any]]) -> str:
+    """Rows with the same keys as a table of a Markdown page; numbers as they are."""
+    names = list(table[0])
+    lines = [f"| {' | '.join(names)} |", f"| {' | '.join('---' for _ in names)} |"]
+    lines += [f"| {' | '.join(_cell(row[name]) for name in names)} |" for row in table]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else f"{value}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

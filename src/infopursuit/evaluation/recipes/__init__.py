@@ -1,1 +1,0 @@
-"""Recipes: each experiment of the paper in one command, from the data to a file of results."""
