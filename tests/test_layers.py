@@ -48,8 +48,9 @@ PROGRAMS = {"demo", "report", "server", "jobs", "cli", "__main__"}  # these may 
 # What an extra needs may be imported at the top by modules that are themselves only imported inside functions.
 OF_AN_EXTRA = {
     "jobs/ray_data.py": {"threadpoolctl"},  # scikit-learn brings it along
-    "server/app.py": {"fastapi", "starlette"},
+    "server/app.py": {"fastapi", "prometheus_client", "starlette"},
     "server/connection.py": {"h11", "uvicorn"},
+    "server/metrics.py": {"prometheus_client"},
     "server/problems.py": {"fastapi", "starlette"},
     "server/schemas.py": {"pydantic", "pydantic_core"},
 }
@@ -62,6 +63,7 @@ OPTIONAL = (
     "pandas",
     "polars",
     "pooch",
+    "prometheus_client",
     "pyarrow",
     "pydantic",
     "ray",

@@ -76,11 +76,11 @@ def test_health_and_metrics(client):
     assert (told["status"], told["version"]) == ("ok", ip.__version__)
     client.get("/nowhere/at/all")
     text = client.get("/metrics").text
-    assert re.search(r'^infopursuit_requests_total\{method="GET",route="/healthz",status="200"\} \d+$', text, re.M)
-    assert re.search(r'^infopursuit_requests_total\{method="GET",route="unmatched",status="404"\} \d+$', text, re.M)
-    assert "infopursuit_requests_in_flight 1" in text.splitlines()
-    assert 'infopursuit_waiting{model="animals"} 0' in text.splitlines()
-    counts = [int(n) for n in re.findall(r'seconds_bucket\{route="/healthz",le="[^"]+"\} (\d+)', text)]
+    assert re.search(r'^infopursuit_requests_total\{method="GET",route="/healthz",status="200"\} \d+\.0$', text, re.M)
+    assert re.search(r'^infopursuit_requests_total\{method="GET",route="unmatched",status="404"\} \d+\.0$', text, re.M)
+    assert "infopursuit_requests_in_flight 1.0" in text.splitlines()
+    assert 'infopursuit_queue_length{model="animals"} 0.0' in text.splitlines()
+    counts = [int(n) for n in re.findall(r'seconds_bucket\{le="[^"]+",route="/healthz"\} (\d+)', text)]
     assert counts == sorted(counts)
     assert counts[-1] == int(re.search(r'seconds_count\{route="/healthz"\} (\d+)', text)[1]) >= 1
 

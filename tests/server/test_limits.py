@@ -128,7 +128,7 @@ def test_an_answer_that_is_not_taken_does_not_stay(serving, shelf):
             """How many, where none is under way but this one."""
             told = httpx.get(f"{address}/metrics").text
             found = re.search(r'route="unmatched",status="200"} (\d+)', told)
-            return int(found[1]) if found and "infopursuit_requests_in_flight 1\n" in told else 0
+            return int(found[1]) if found and "infopursuit_requests_in_flight 1.0\n" in told else 0
 
         until(answered)  # the one that could not be sent is no longer waited for
         assert answered() < n

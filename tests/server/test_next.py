@@ -100,15 +100,15 @@ def test_a_patch_says_where_it_is(client, shelf):
 
 
 def test_the_same_history_is_not_computed_twice(client):
-    def remembered():
+    def cache_hits():
         lines = client.get("/metrics").text.splitlines()
-        return int(next(line.split()[1] for line in lines if line.startswith("infopursuit_remembered_total ")))
+        return float(next(line.split()[1] for line in lines if line.startswith("infopursuit_cache_hits_total ")))
 
     history = [{"query": "is kept by people", "answer": None}]
     first = client.post("/v1/models/animals/next", json={"history": history, "top": 3})
-    before = remembered()
+    before = cache_hits()
     second = client.post("/v1/models/animals/next", json={"history": history, "top": 3})
-    assert remembered() == before + 1
+    assert cache_hits() == before + 1
     assert first.content == second.content
     assert len(post(client, "animals", history, top=2)["ranked"]) == 2
 

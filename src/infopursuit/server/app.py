@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 
 from infopursuit import __version__
@@ -53,6 +54,8 @@ def create_app(
     memory: Memory[bytes] = Memory(REMEMBERED)
     crowd = Crowd(limits.waiting_in_all)
     desks = {name: Desk(name, limits.waiting, limits.seconds, crowd) for name in shelf}
+    for name, desk in desks.items():
+        metrics.queue_length.labels(name).set_function(lambda desk=desk: desk.waiting)  # type: ignore[misc]
     pages = read_pages()
 
     @asynccontextmanager
@@ -143,7 +146,7 @@ def create_app(
             content = await desks[name].do(lambda: _dump(turn(offer, history, request.top, request.explanation)))
             memory.keep(key, content, len(content))
         else:
-            metrics.remembered += 1
+            metrics.cache_hits.inc()
         return Response(content, media_type="application/json", headers=_by(offer))
 
     @app.post(
@@ -199,8 +202,7 @@ def create_app(
         summary="Counts and times, for Prometheus",
     )
     async def measured() -> Response:
-        waiting = [(name, desk.waiting) for name, desk in desks.items()]
-        return Response(metrics.text(waiting), media_type="text/plain; version=0.0.4")
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     @app.get("/", include_in_schema=False)
     async def index(request: Request) -> Response:

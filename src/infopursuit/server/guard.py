@@ -96,7 +96,7 @@ class Guard:
                 visit.bytes_out += len(message.get("body", b""))
             await send(message)
 
-        self.metrics.in_flight += 1
+        self.metrics.in_flight.inc()
         try:
             await self._let_in(scope, receive, say, visit, bool(line is not None and line.is_crowded))
         except Problem as problem:
@@ -114,7 +114,7 @@ class Guard:
                 await refuse(Problem(500, title, remedy=f"see the server's log for {visit.id}"), say)
         finally:
             self.held -= visit.bytes_in
-            self.metrics.in_flight -= 1
+            self.metrics.in_flight.dec()
             self._note(scope, visit)
 
     async def _let_in(self, scope: Scope, receive: Receive, say: Send, visit: Visit, crowded: bool) -> None:
