@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Hashable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any
 
+from cachetools import LRUCache
 from fastapi import FastAPI, Path, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
@@ -18,7 +19,6 @@ from infopursuit.server.desk import Crowd, Desk
 from infopursuit.server.guard import HEALTH, MODEL_VERSION, Guard
 from infopursuit.server.inputs import read_inputs
 from infopursuit.server.limits import Limits, Problem
-from infopursuit.server.memory import Memory
 from infopursuit.server.metrics import Metrics
 from infopursuit.server.pages import read_pages
 from infopursuit.server.problems import ANYWHERE, REFUSED, describe_problems, tell_problems
@@ -32,8 +32,8 @@ AT_A_TIME = 4
 """Inputs that are explained together; between two such lots the questions of others have their turn."""
 LISTED = 500
 """Queries that are told at once."""
-REMEMBERED = 32 * 2**20
-"""Bytes of answers that are remembered."""
+CACHE_BYTES = 32 * 2**20
+"""Size of the cache of responses."""
 DESCRIPTION = """A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the
 whole history each time, and the same history always gets the same answer."""
 
@@ -51,7 +51,7 @@ def create_app(
     """The application that offers some models. ``hosts``, ``token``: see `Guard`. ``watch``: what puts new versions on
     the shelf; a request is answered by the version that is there when it comes."""
     limits, metrics = limits or Limits(), Metrics()
-    memory: Memory[bytes] = Memory(REMEMBERED)
+    cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=len)
     crowd = Crowd(limits.waiting_in_all)
     desks = {name: Desk(name, limits.waiting, limits.seconds, crowd) for name in shelf}
     for name, desk in desks.items():
@@ -141,10 +141,11 @@ def create_app(
         offer = find(name)
         history = told(offer, request.history)
         key = (name, offer.version, history, request.top, request.explanation)
-        content = memory.find(key)
+        content = cache.get(key)
         if content is None:
             content = await desks[name].do(lambda: _dump(turn(offer, history, request.top, request.explanation)))
-            memory.keep(key, content, len(content))
+            if len(content) <= CACHE_BYTES:
+                cache[key] = content
         else:
             metrics.cache_hits.inc()
         return Response(content, media_type="application/json", headers=_by(offer))

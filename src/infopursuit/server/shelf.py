@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infopursuit import shipped
 from infopursuit.engine import Pursuit, State
 from infopursuit.queries.choices import YES_NO
 from infopursuit.queries.patches import Patches
-from infopursuit.server.memory import Memory
 from infopursuit.storage import MANIFEST
+from infopursuit.types import History
+
+if TYPE_CHECKING:
+    from cachetools import LRUCache
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-STATES = 64 * 2**20
-"""Bytes of states that are remembered for each model."""
+CACHE_BYTES = 64 * 2**20
+"""Size of the cache of states of each model."""
 DIGITS = 12
 """Of the checksum that says which version of a model has answered."""
 TRIES = 3
@@ -42,9 +45,11 @@ class Offer:
     source: Path | None = None
 
     @cached_property
-    def states(self) -> Memory[State]:
-        """Where histories lead that were asked for lately; a conversation comes back with one answer more."""
-        return Memory(STATES)
+    def states(self) -> LRUCache[History, State]:
+        """The states of recent histories: the next request of a conversation has one answer more."""
+        from cachetools import LRUCache
+
+        return LRUCache(max(1, CACHE_BYTES // (2 * self.pursuit.posterior.row_bytes + 8192)))
 
     @cached_property
     def index_of(self) -> dict[str, int]:

@@ -75,7 +75,7 @@ def turn(offer: Offer, history: History, top: int, explain: bool) -> dict[str, A
     pursuit = offer.pursuit
     state = _state(offer, history)
     state, proposal = pursuit.gains(state, [0])
-    offer.states.keep(history, state, 2 * pursuit.posterior.row_bytes + 8192)
+    offer.states[history] = state
     step = pursuit.propose(state)
     posterior = state.posterior[0]
     best = int(step.query[0])
@@ -110,7 +110,7 @@ def _state(offer: Offer, history: History) -> State:
     """The state that a history leads to; one that cannot be is told of."""
     pursuit = offer.pursuit
     try:
-        return pursuit.at(history, offer.states.find(history[:-1]) if history else None)
+        return pursuit.at(history, offer.states.get(history[:-1]) if history else None)
     except ImpossibleAnswer as error:
         place = re.match(r"history\[(\d+)\]", str(error))
         k = int(place[1]) if place else len(history) - 1
