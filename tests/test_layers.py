@@ -60,6 +60,7 @@ OPTIONAL = (
     "cachetools",
     "captum",
     "fastapi",
+    "jinja2",
     "matplotlib",
     "pandas",
     "polars",

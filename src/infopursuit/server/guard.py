@@ -9,12 +9,14 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Container, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infopursuit.server.limits import Limits, Problem
 from infopursuit.server.logs import log, log_error
-from infopursuit.server.metrics import METHODS, Metrics
 from infopursuit.server.token import Token
+
+if TYPE_CHECKING:
+    from infopursuit.server.metrics import Metrics
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -37,6 +39,7 @@ HEADERS = {
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 MODEL_VERSION, REQUEST_ID = "x-model-version", "x-request-id"
 HEALTH = "/healthz"
+METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 GONE = 499
 """Counted for a client that went away before it had sent everything, or before there was an answer."""
 POURED_BYTES, POURED_SECONDS = 8 * 2**20, 2.0
