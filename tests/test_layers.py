@@ -49,7 +49,7 @@ PROGRAMS = {"demo", "report", "server", "jobs", "cli", "__main__"}  # these may 
 OF_AN_EXTRA = {
     "jobs/ray_data.py": {"threadpoolctl"},  # scikit-learn brings it along
     "server/app.py": {"cachetools", "fastapi", "prometheus_client", "starlette"},
-    "server/connection.py": {"h11", "uvicorn"},
+    "server/connection.py": {"uvicorn"},
     "server/metrics.py": {"prometheus_client"},
     "server/problems.py": {"fastapi", "starlette"},
     "server/schemas.py": {"pydantic", "pydantic_core"},

@@ -11,7 +11,7 @@ import pytest
 import infopursuit as ip
 from infopursuit.server.app import create_app
 from infopursuit.server.command import listen
-from infopursuit.server.connection import Server, configure
+from infopursuit.server.connection import Server
 from infopursuit.server.limits import Limits
 from infopursuit.server.shelf import Offer
 
@@ -27,9 +27,9 @@ FACTS = {
 
 @contextlib.contextmanager
 def _serving(shelf, limits=None, hosts=None, **options):
-    listener = listen("127.0.0.1", 0)
-    app = create_app(shelf, limits, hosts=hosts, **options)
-    server = Server(configure(app, limits or Limits(), app.state.metrics))
+    limits = limits or Limits()
+    listener = listen("127.0.0.1", 0, limits.sending)
+    server = Server(create_app(shelf, limits, hosts=hosts, **options), limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

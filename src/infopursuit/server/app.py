@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import threading
 from collections.abc import AsyncIterator, Hashable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Annotated, Any
@@ -60,6 +62,8 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if watch is not None and threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, watch.now)
         for name, offer in shelf.items():  # compile and fill what the first question would have to wait for
             await desks[name].do(lambda offer=offer: _warm(offer), float("inf"))  # type: ignore[misc]
         watching = None if watch is None else asyncio.create_task(watch.run(_warm))
@@ -81,6 +85,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.metrics, app.state.crowd = metrics, crowd
+    app.state.head_timers, app.state.stopping = {}, False
     app.add_middleware(Guard, limits=limits, metrics=metrics, hosts=hosts, token=token, models=shelf)
     tell_problems(app)
     describe_problems(app)

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         import uvicorn  # noqa: F401
 
         from infopursuit.server.app import create_app
-        from infopursuit.server.connection import Server, configure
+        from infopursuit.server.connection import Server
     except ImportError as error:
         raise ImportError(f"serve needs {error.name}; pip install 'infopursuit[server]'") from None
     terminal = Terminal()
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         watch = Watch(shelf, always=args.reload)
         hosts = frozenset({*LOCAL, args.host}) if is_local(args.host) else None
         app = create_app(shelf, limits, hosts=hosts, token=None if text is None else Token(text), watch=watch)
-        listener = listen(args.host, args.port)
+        listener = listen(args.host, args.port, limits.sending)
         shown = f"[{args.host}]" if ":" in args.host else args.host
         terminal.say(
             f"models: {', '.join(shelf)}", f"open http://{shown}:{listener.getsockname()[1]}/ (Ctrl-C stops it)"
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             terminal.say(line)
         with listener, one_thread(), logging_of_a_server(args.log):
             try:
-                Server(configure(app, limits, app.state.metrics), watch.now).run(sockets=[listener])
+                Server(app, limits).run(sockets=[listener])
             finally:
                 _leave_behind(app.state.crowd)
     return 0
@@ -143,8 +143,9 @@ def stopped_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that is listening already, so that the address told is one that answers."""
+def listen(host: str, port: int, sending: float) -> socket.socket:
+    """A socket that is listening already, so that the address told is one that answers. Connections are closed where a
+    client does not read its answer for ``sending`` seconds (on Linux)."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -153,6 +154,8 @@ def listen(host: str, port: int) -> socket.socket:
         raise ValueError(f"--host {host!r} is no address of this machine: {error.strerror}") from None
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if sys.platform == "linux":
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * sending))
     try:
         listener.bind(address)
     except OSError as error:

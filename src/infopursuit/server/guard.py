@@ -75,6 +75,7 @@ class Guard:
     ) -> None:
         self.app, self.limits, self.metrics, self.hosts = app, limits, metrics, hosts
         self.token, self.models = token, models
+        self.in_flight = 0
         self.held = 0
         """Bytes of bodies that are in memory now."""
 
@@ -83,7 +84,10 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        visit, line = Visit(), scope.get("state", {}).get("line")
+        visit, state = Visit(), scope["app"].state
+        head_timer = state.head_timers.get(tuple(scope["client"] or ()))
+        if head_timer is not None:
+            head_timer.stop()
 
         async def say(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -92,7 +96,7 @@ class Guard:
                 visit.version = next((v.decode() for k, v in headers if k == MODEL_VERSION.encode()), None)
                 headers += [(name.encode(), value.encode()) for name, value in HEADERS.items()]
                 headers.append((REQUEST_ID.encode(), visit.id.encode()))
-                if line is not None and line.is_last and (b"connection", b"close") not in headers:
+                if state.stopping and (b"connection", b"close") not in headers:
                     headers.append((b"connection", b"close"))
                 message["headers"] = headers
             else:
@@ -100,8 +104,9 @@ class Guard:
             await send(message)
 
         self.metrics.in_flight.inc()
+        self.in_flight += 1
         try:
-            await self._let_in(scope, receive, say, visit, bool(line is not None and line.is_crowded))
+            await self._let_in(scope, receive, say, visit)
         except Problem as problem:
             await refuse(problem, say, receive)
         except ClientGone:
@@ -118,15 +123,18 @@ class Guard:
         finally:
             self.held -= visit.bytes_in
             self.metrics.in_flight.dec()
+            self.in_flight -= 1
+            if head_timer is not None:
+                head_timer.start(self.limits.idle + self.limits.seconds)
             self._note(scope, visit)
 
-    async def _let_in(self, scope: Scope, receive: Receive, say: Send, visit: Visit, crowded: bool) -> None:
+    async def _let_in(self, scope: Scope, receive: Receive, say: Send, visit: Visit) -> None:
         self._check_host(scope)
         if self.token is not None:
             self.token.check(scope["path"], scope["headers"])
-        if crowded and scope["path"] != HEALTH:
-            title = f"the server has {self.limits.connections} connections, as many as it may"
-            raise Problem(429, title, remedy="close some, or try again in a second", retry_after=1)
+        if self.in_flight > self.limits.connections and scope["path"] != HEALTH:
+            title = f"the server processes {self.limits.connections} requests, as many as it may"
+            raise Problem(429, title, remedy="try again in a second", retry_after=1)
         body = await self._read(scope, receive, visit)
         await self.app(scope, _again(body, receive), say)
 
@@ -201,8 +209,7 @@ async def refuse(problem: Problem, send: Send, receive: Receive | None = None) -
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(content)).encode())]
     headers += [(name.encode(), value.encode()) for name, value in problem.headers().items()]
     long = problem.status in (408, 413)
-    if long or problem.status == 429:
-        headers.append((b"connection", b"close"))  # the rest of the body is not read, and others may come in
+    headers.append((b"connection", b"close"))  # the rest of the body is not read
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": content, "more_body": long})
     if long:

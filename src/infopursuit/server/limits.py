@@ -17,8 +17,8 @@ class Limits:
     body_bytes: of a request; bodies_bytes: of all that are held at once. history: answers in one; inputs: of one
     ``explain``. waiting: requests of one model that wait or are worked on; waiting_in_all: of all models together.
     seconds: for the head of a request, for its body, and for its work, each; sending: until an answer is taken.
-    connections: that are served at once; idle: seconds until one that asks nothing is closed; requests: until one is
-    closed and the client opens another. stopping: seconds that what was begun has to end when the server stops.
+    connections: requests that are processed at once, and half of the connections that may be open; idle: seconds until
+    a connection without requests is closed. stopping: seconds for requests to finish when the server stops.
     """
 
     body_bytes: int = 2**20
@@ -31,7 +31,6 @@ class Limits:
     sending: float = 30.0
     connections: int = 512
     idle: int = 20
-    requests: int = 1000
     stopping: int = 25
 
 
