@@ -48,10 +48,7 @@ PROGRAMS = {"demo", "report", "server", "jobs", "cli", "__main__"}  # these may 
 # What an extra needs may be imported at the top by modules that are themselves only imported inside functions.
 OF_AN_EXTRA = {
     "jobs/ray_data.py": {"threadpoolctl"},  # scikit-learn brings it along
-    "server/app.py": {"cachetools", "fastapi", "prometheus_client", "starlette"},
-    "server/connection.py": {"uvicorn"},
-    "server/metrics.py": {"prometheus_client"},
-    "server/problems.py": {"fastapi", "starlette"},
+    "server/app.py": {"cachetools", "fastapi", "prometheus_client", "starlette", "uvicorn"},
     "server/schemas.py": {"pydantic", "pydantic_core"},
 }
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from infopursuit.server.desk import Desk
-from infopursuit.server.limits import Problem
+from infopursuit.server.errors import Problem
+from infopursuit.server.limits import Limits, Workers
 
 
 def test_work_is_done_one_after_the_other_outside_the_loop():
@@ -23,10 +23,10 @@ def test_work_is_done_one_after_the_other_outside_the_loop():
         return i
 
     async def many():
-        desk = Desk("a", 100, 5)
-        found = await asyncio.gather(*(desk.do(lambda i=i: work(i)) for i in range(10)))
-        assert desk.waiting == 0
-        desk.close()
+        workers = Workers(["a"], Limits(max_queue=100, timeout=5))
+        found = await asyncio.gather(*(workers.run("a", lambda i=i: work(i)) for i in range(10)))
+        assert workers.queued["a"] == 0
+        workers.close()
         return found
 
     assert asyncio.run(many()) == list(range(10))
@@ -37,16 +37,16 @@ def test_work_is_done_one_after_the_other_outside_the_loop():
 
 def test_a_full_queue_sends_away_at_once():
     async def many():
-        desk = Desk("a", 3, 5)
+        workers = Workers(["a"], Limits(max_queue=3, timeout=5))
         free = threading.Event()
-        tasks = [asyncio.create_task(desk.do(free.wait)) for _ in range(3)]
+        tasks = [asyncio.create_task(workers.run("a", free.wait)) for _ in range(3)]
         await asyncio.sleep(0.05)
         with pytest.raises(Problem) as caught:
-            await desk.do(lambda: pytest.fail("was done"))
+            await workers.run("a", lambda: pytest.fail("was done"))
         free.set()
         await asyncio.gather(*tasks)
-        assert await desk.do(lambda: 5) == 5
-        desk.close()
+        assert await workers.run("a", lambda: 5) == 5
+        workers.close()
         return caught.value
 
     problem = asyncio.run(many())
@@ -56,18 +56,18 @@ def test_a_full_queue_sends_away_at_once():
 
 def test_time_runs_out_at_work_and_in_the_queue():
     async def many():
-        desk = Desk("a", 3, 0.1)
+        workers = Workers(["a"], Limits(max_queue=3, timeout=0.1))
         free, done = threading.Event(), []
-        first = asyncio.create_task(desk.do(lambda: free.wait(5)))
-        second = asyncio.create_task(desk.do(lambda: done.append(1)))
+        first = asyncio.create_task(workers.run("a", lambda: free.wait(5)))
+        second = asyncio.create_task(workers.run("a", lambda: done.append(1)))
         found = await asyncio.gather(first, second, return_exceptions=True)
-        assert desk.waiting == 2  # a thread cannot be stopped, so its place is still taken
+        assert workers.queued["a"] == 2  # a thread cannot be stopped, so its place is still taken
         free.set()
         await asyncio.sleep(0.2)
-        assert desk.waiting == 0
+        assert workers.queued["a"] == 0
         assert done == []  # nobody waits for it any more, so it is not done
-        assert await desk.do(lambda: 7) == 7
-        desk.close()
+        assert await workers.run("a", lambda: 7) == 7
+        workers.close()
         return found
 
     slow, late = asyncio.run(many())
@@ -78,10 +78,10 @@ def test_time_runs_out_at_work_and_in_the_queue():
 
 def test_what_work_raises_comes_through():
     async def one():
-        desk = Desk("a", 3, 1)
+        workers = Workers(["a"], Limits(max_queue=3, timeout=1))
         with pytest.raises(ZeroDivisionError):
-            await desk.do(lambda: 1 / 0)
-        assert desk.waiting == 0
-        desk.close()
+            await workers.run("a", lambda: 1 / 0)
+        assert workers.queued["a"] == 0
+        workers.close()
 
     asyncio.run(one())

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from infopursuit.server.limits import Limits, shorten
-from infopursuit.server.logs import logging_of_a_server
-from infopursuit.server.shelf import Offer
+from infopursuit.server.errors import shorten
+from infopursuit.server.limits import Limits
+from infopursuit.server.observability import configured_logging
+from infopursuit.server.registry import ServedModel
 
 NEXT = "/v1/models/animals/next"
 HEAD = f"POST {NEXT} HTTP/1.1\r\nhost: localhost\r\n"
@@ -37,10 +38,10 @@ def read(line):
 
 
 @pytest.fixture(scope="module")
-def brief(serving, shelf):
+def brief(serving, models):
     """A server with little time and few connections."""
-    limits = Limits(seconds=0.4, sending=0.4, connections=3, idle=1)
-    with serving({"animals": shelf["animals"]}, limits) as address:
+    limits = Limits(timeout=0.4, write_timeout=0.4, max_requests=3, keep_alive=1)
+    with serving({"animals": models["animals"]}, limits) as address:
         yield address
 
 
@@ -90,9 +91,9 @@ def test_idle_connections_are_closed(brief):
         assert read(line).startswith(b"HTTP/1.1 200")  # to the end, which comes after a second without a request
 
 
-def test_more_requests_than_are_processed_at_once_are_told_so(serving, shelf):
-    limits = Limits(connections=3)
-    with serving({"animals": shelf["animals"]}, limits) as brief, contextlib.ExitStack() as stack:
+def test_more_requests_than_are_processed_at_once_are_told_so(serving, models):
+    limits = Limits(max_requests=3)
+    with serving({"animals": models["animals"]}, limits) as brief, contextlib.ExitStack() as stack:
         lines = [stack.enter_context(connected(brief)) for _ in range(3)]
         for line in lines:
             line.sendall(f"{HEAD}content-length: 10\r\n\r\n".encode())
@@ -115,10 +116,10 @@ def test_more_requests_than_are_processed_at_once_are_told_so(serving, shelf):
         until(lambda: httpx.post(f"{brief}{NEXT}", json={}).status_code == 200)
 
 
-def test_an_answer_that_is_not_taken_does_not_stay(serving, shelf):
+def test_an_answer_that_is_not_taken_does_not_stay(serving, models):
     """Nobody reads the answers to many requests: when the system takes no more of them, the connection is given up."""
     n, one = 1500, b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n"
-    with serving({"animals": shelf["animals"]}, Limits(sending=0.4)) as address, connected(address) as line:
+    with serving({"animals": models["animals"]}, Limits(write_timeout=0.4)) as address, connected(address) as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sending = threading.Thread(target=line.sendall, args=(one * n,), daemon=True)
         sending.start()
@@ -173,11 +174,11 @@ def until(condition):
     pytest.fail("it did not come")
 
 
-def test_queues_are_bounded_for_each_model_and_in_all(serving, shelf):
+def test_queues_are_bounded_for_each_model_and_in_all(serving, models):
     free = threading.Event()
-    held = {name: Held(shelf["animals"].pursuit, free) for name in ("a", "b")}
-    offered = {name: Offer(name, name, pursuit) for name, pursuit in held.items()}
-    with serving(offered, Limits(waiting=4, waiting_in_all=6, seconds=30)) as address:
+    held = {name: Held(models["animals"].pursuit, free) for name in ("a", "b")}
+    offered = {name: ServedModel(name, name, pursuit) for name, pursuit in held.items()}
+    with serving(offered, Limits(max_queue=4, max_total_queue=6, timeout=30)) as address:
         statuses = []
         threads = ask_many(address, "a", 7, statuses)
         until(lambda: len(statuses) == 3)  # four wait for the model, three were sent away
@@ -195,11 +196,11 @@ def test_queues_are_bounded_for_each_model_and_in_all(serving, shelf):
         assert sorted(status[1] for status in statuses) == [200] * 6 + [429] * 6
 
 
-def test_who_could_not_be_served_in_time_is_sent_away_at_once(serving, shelf):
+def test_who_could_not_be_served_in_time_is_sent_away_at_once(serving, models):
     """Work that takes long fills the time of those who wait; the next hears when to come back."""
     free = threading.Event()
-    held = Held(shelf["animals"].pursuit, free)
-    with serving({"a": Offer("a", "a", held)}, Limits(seconds=2.0)) as address:
+    held = Held(models["animals"].pursuit, free)
+    with serving({"a": ServedModel("a", "a", held)}, Limits(timeout=2.0)) as address:
         statuses = []
         first = ask_many(address, "a", 1, statuses)
         until(lambda: held.begun)
@@ -217,10 +218,10 @@ def test_who_could_not_be_served_in_time_is_sent_away_at_once(serving, shelf):
         assert all(int(status[2]) >= 1 for status in sent_away)
 
 
-def test_what_is_not_done_when_the_time_to_stop_is_up_is_told_so(serving, shelf):
+def test_what_is_not_done_when_the_time_to_stop_is_up_is_told_so(serving, models):
     free, statuses = threading.Event(), []
-    held = Held(shelf["animals"].pursuit, free)
-    with serving({"a": Offer("a", "a", held)}, Limits(seconds=30, stopping=1)) as address:
+    held = Held(models["animals"].pursuit, free)
+    with serving({"a": ServedModel("a", "a", held)}, Limits(timeout=30, grace=1)) as address:
         threads = ask_many(address, "a", 2, statuses)
         until(lambda: held.begun)
     for thread in threads:  # one was at work and one waited; the server is gone by now
@@ -230,9 +231,9 @@ def test_what_is_not_done_when_the_time_to_stop_is_up_is_told_so(serving, shelf)
     assert "being stopped" in statuses[0][3]
 
 
-def test_bodies_of_all_together_are_bounded(serving, shelf):
-    limits = Limits(body_bytes=60_000, bodies_bytes=100_000, seconds=20)
-    with serving({"animals": shelf["animals"]}, limits) as address, contextlib.ExitStack() as stack:
+def test_bodies_of_all_together_are_bounded(serving, models):
+    limits = Limits(max_body=60_000, max_total_body=100_000, timeout=20)
+    with serving({"animals": models["animals"]}, limits) as address, contextlib.ExitStack() as stack:
         lines = [stack.enter_context(connected(address)) for _ in range(2)]
         for line in lines:  # each holds most of a body
             line.sendall(f"{HEAD}content-length: 50000\r\n\r\n".encode() + b" " * 49_000)
@@ -245,9 +246,9 @@ def test_bodies_of_all_together_are_bounded(serving, shelf):
         until(lambda: httpx.post(f"{address}{NEXT}", json={}).status_code == 200)
 
 
-def test_a_client_that_goes_away_is_noted(serving, shelf):
+def test_a_client_that_goes_away_is_noted(serving, models):
     stream = io.StringIO()
-    with logging_of_a_server("json", stream), serving({"animals": shelf["animals"]}) as address:
+    with configured_logging("json", stream), serving({"animals": models["animals"]}) as address:
         with connected(address) as line:
             line.sendall(f"{HEAD}content-length: 100\r\n\r\n{{".encode())
             time.sleep(0.2)

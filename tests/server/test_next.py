@@ -14,9 +14,9 @@ def post(client, name, history, **options):
     return answer.json()
 
 
-def play(client, shelf, name, rng, most=6):
+def play(client, models, name, rng, most=6):
     """Random answers to what is asked; every turn with the session that it must agree with."""
-    pursuit, history = shelf[name].pursuit, []
+    pursuit, history = models[name].pursuit, []
     while True:
         session = pursuit.session([(item["query"], item["answer"]) for item in history])
         yield post(client, name, history, top=100), session, history
@@ -35,8 +35,8 @@ def play(client, shelf, name, rng, most=6):
 
 @pytest.mark.parametrize("name", ["certain", "animals", "images", "table", "texts"])
 @pytest.mark.parametrize("seed", range(3))
-def test_it_is_the_session(client, shelf, name, seed):
-    for told, session, history in play(client, shelf, name, np.random.default_rng(seed)):
+def test_it_is_the_session(client, models, name, seed):
+    for told, session, history in play(client, models, name, np.random.default_rng(seed)):
         assert told["n_asked"] == len(history) == len(told["so_far"])
         np.testing.assert_allclose(list(told["posterior"].values()), session.posterior, rtol=0, atol=1e-12)
         assert list(told["posterior"]) == [str(c) for c in session.pursuit.classes]
@@ -74,7 +74,7 @@ def test_each_answer_is_weighed(client):
     assert "bits that are still open" in told["why"]["sentence"]
 
 
-def test_an_answer_that_cannot_come_leads_nowhere(client, shelf):
+def test_an_answer_that_cannot_come_leads_nowhere(client, models):
     """Every patch of a certain world: some answers have no probability, and nothing is believed after them."""
     told = post(client, "certain", [{"query": "swims", "answer": "yes"}])
     assert told["question"]["name"] == "has feathers"
@@ -82,16 +82,16 @@ def test_an_answer_that_cannot_come_leads_nowhere(client, shelf):
     assert (told["prediction"], told["confidence"], told["stopped_because"]) == ("carp", 1.0, "confidence")
 
 
-def test_the_explanation_comes_where_it_is_asked_for(client, shelf):
+def test_the_explanation_comes_where_it_is_asked_for(client, models):
     history = [{"query": "has fur", "answer": "no"}, {"query": "barks", "answer": None}]
     assert post(client, "animals", history)["explanation"] is None
     told = post(client, "animals", history, explanation=True)["explanation"]
-    session = shelf["animals"].pursuit.session([("has fur", "no"), ("barks", None)])
+    session = models["animals"].pursuit.session([("has fur", "no"), ("barks", None)])
     assert told == json.loads(session.explanation.to_json())
 
 
-def test_a_patch_says_where_it_is(client, shelf):
-    question, queries = post(client, "images", [])["question"], shelf["images"].pursuit.queries
+def test_a_patch_says_where_it_is(client, models):
+    question, queries = post(client, "images", [])["question"], models["images"].pursuit.queries
     patch = question["patch"]
     assert (patch["row"], patch["column"]) == queries.corners[queries.names.index(question["name"])]
     assert (patch["rows"], patch["columns"]) == (2, 2)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.server.shelf import Offer
+from infopursuit.server.registry import ServedModel
 
 SEX, PREGNANT, LAB = "is female", "is pregnant", "lab"
 
@@ -20,7 +20,7 @@ def _pursuit():
 
 @pytest.fixture(scope="module", name="ask")
 def _ask(pursuit, serving):
-    with serving({"ward": Offer("ward", "a ward", pursuit)}) as address, httpx.Client(base_url=address) as client:
+    with serving({"ward": ServedModel("ward", "a ward", pursuit)}) as address, httpx.Client(base_url=address) as client:
 
         def ask(*history):
             said = [{"query": query, "answer": answer} for query, answer in history]

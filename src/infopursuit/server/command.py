@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import logging
 import os
 import signal
@@ -15,15 +14,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from infopursuit.server.desk import Crowd
-from infopursuit.server.guard import LOCAL
 from infopursuit.server.limits import Limits
-from infopursuit.server.logs import QUIET, STYLES, log, logging_of_a_server
-from infopursuit.server.reload import EVERY, Watch
-from infopursuit.server.shelf import open_shelf
-from infopursuit.server.token import VARIABLE, Token, is_seen_by_others, read_token
+from infopursuit.server.observability import JSON, QUIET, TEXT, configured_logging, log
+from infopursuit.server.security import (
+    LOCAL_HOSTS,
+    VARIABLE,
+    Token,
+    check_exposure,
+    is_local,
+    is_readable_by_others,
+    read_token,
+)
 from infopursuit.terminal import Terminal
-from infopursuit.threads import one_thread
 
 SUMMARY = "answer over HTTP: a JSON API, and a page to draw digits and be asked"
 EXAMPLES = (
@@ -32,7 +34,6 @@ EXAMPLES = (
     "infopursuit serve flowers=models/iris --models-dir more-models --reload --log json",
     "infopursuit serve --host 0.0.0.0 --token-file token.txt",
 )
-PORT = 8000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,83 +42,72 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("models", nargs="*", metavar="MODEL", help="one that comes along, FOLDER or NAME=FOLDER (default: all of them)")
     add("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
-    add("--port", type=_port, default=PORT, metavar="N", help=f"0 takes any that is free (default: {PORT})")
+    add("--port", type=_port, default=8000, metavar="N", help="0 takes any that is free (default: %(default)s)")
     add("--models-dir", type=Path, metavar="DIR", help="serve every saved model in the subfolders of DIR too")
-    add("--reload", action="store_true", help=f"look every {EVERY:g} s for models saved anew (else on SIGHUP only)")
-    add("--token-file", type=Path, metavar="FILE", help=f"what those who ask must show (or the variable {VARIABLE})")
-    add("--open", action="store_true", help="let others in without a token, where --host is not this machine only")
-    add("--log", choices=STYLES, default=QUIET, help="a line on stderr for each request (default: for errors only)")
-    add("--max-body", type=_count, default=limits.body_bytes, metavar="BYTES", help="of a request (default: 1 MiB)")
-    add("--max-history", type=_count, default=limits.history, metavar="N", help="answers (default: %(default)s)")
-    add("--max-inputs", type=_count, default=limits.inputs, metavar="N", help="of one explain (default: %(default)s)")
-    add("--max-waiting", type=_count, default=limits.waiting, metavar="N", help="for a model (default: %(default)s)")
+    add("--reload", action="store_true", help="check every second for models saved anew (else on SIGHUP only)")
+    add("--token-file", type=Path, metavar="FILE", help=f"file with the bearer token (or the variable {VARIABLE})")
+    add("--open", action="store_true", help="allow requests without a token where --host is not this machine only")
+    add("--log", choices=(JSON, TEXT, QUIET), default=QUIET, help="log each request to stderr (default: errors only)")
+    add("--max-body", type=_count, default=limits.max_body, metavar="BYTES", help="of a request (default: 1 MiB)")
+    add("--max-history", type=_count, default=limits.max_history, metavar="N", help="answers (default: %(default)s)")
     add(
-        "--max-connections", type=_count, default=limits.connections, metavar="N", help="at once (default: %(default)s)"
+        "--max-inputs", type=_count, default=limits.max_inputs, metavar="N", help="of an explain (default: %(default)s)"
     )
-    add("--timeout", type=_seconds, default=limits.seconds, metavar="S", help="of a request (default: %(default)g)")
-    add("--grace", type=_count, default=limits.stopping, metavar="S", help="of a stop (default: %(default)s)")
+    add("--max-waiting", type=_count, default=limits.max_queue, metavar="N", help="for a model (default: %(default)s)")
+    add("--max-connections", type=_count, default=limits.max_requests, metavar="N",
+        help="requests at once, and half of the open connections (default: %(default)s)")  # fmt: skip
+    add("--timeout", type=_seconds, default=limits.timeout, metavar="S", help="of a request (default: %(default)g)")
+    add("--grace", type=_count, default=limits.grace, metavar="S", help="of a stop (default: %(default)s)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted (Ctrl-C) or told to stop (SIGTERM)."""
     try:
-        import uvicorn  # noqa: F401
-
-        from infopursuit.server.app import create_app
-        from infopursuit.server.connection import Server
+        from infopursuit.server.app import Server, create_app
+        from infopursuit.server.registry import Reloader, load_models
     except ImportError as error:
         raise ImportError(f"serve needs {error.name}; pip install 'infopursuit[server]'") from None
-    terminal = Terminal()
-    text = read_token(args.token_file)
-    check_who_may_come(args.host, has_token=text is not None, open_to_all=args.open)
+    terminal, token = Terminal(), read_token(args.token_file)
+    check_exposure(args.host, has_token=token is not None, open_to_all=args.open)
     limits = Limits(
-        body_bytes=args.max_body,
-        bodies_bytes=max(Limits.bodies_bytes, 2 * args.max_body),
-        history=args.max_history,
-        inputs=args.max_inputs,
-        waiting=args.max_waiting,
-        waiting_in_all=max(Limits.waiting_in_all, args.max_waiting),
-        seconds=args.timeout,
-        connections=args.max_connections,
-        stopping=args.grace,
+        max_body=args.max_body,
+        max_total_body=max(Limits.max_total_body, 2 * args.max_body),
+        max_history=args.max_history,
+        max_inputs=args.max_inputs,
+        max_queue=args.max_waiting,
+        max_total_queue=max(Limits.max_total_queue, args.max_waiting),
+        max_requests=args.max_connections,
+        timeout=args.timeout,
+        grace=args.grace,
     )
     with stopped_by_sigterm():
-        shelf = open_shelf(args.models, args.models_dir)
-        watch = Watch(shelf, always=args.reload)
-        hosts = frozenset({*LOCAL, args.host}) if is_local(args.host) else None
-        app = create_app(shelf, limits, hosts=hosts, token=None if text is None else Token(text), watch=watch)
-        listener = listen(args.host, args.port, limits.sending)
-        shown = f"[{args.host}]" if ":" in args.host else args.host
-        terminal.say(
-            f"models: {', '.join(shelf)}", f"open http://{shown}:{listener.getsockname()[1]}/ (Ctrl-C stops it)"
-        )
-        for line in _words(args, text is not None):
-            terminal.say(line)
-        with listener, one_thread(), logging_of_a_server(args.log):
+        models = load_models(args.models, args.models_dir)
+        hosts = frozenset({*LOCAL_HOSTS, args.host}) if is_local(args.host) else None
+        reloader = Reloader(models, always=args.reload)
+        app = create_app(models, limits, hosts=hosts, token=Token(token) if token else None, reloader=reloader)
+        listener = listen(args.host, args.port, limits.write_timeout)
+        host, port = f"[{args.host}]" if ":" in args.host else args.host, listener.getsockname()[1]
+        terminal.say(f"models: {', '.join(models)}", f"open http://{host}:{port}/ (Ctrl-C stops it)")
+        if not is_local(args.host):
+            who = "with the token" if token else "who can reach this address"
+            terminal.say(f"Everybody {who} can ask; there is no encryption{'' if token else ' and no token'}.")
+        if args.token_file is not None and is_readable_by_others(args.token_file):
+            terminal.say(f"{args.token_file} can be read by other users of this machine; chmod 600 prevents that.")
+        with listener, configured_logging(args.log):
             try:
                 Server(app, limits).run(sockets=[listener])
             finally:
-                _leave_behind(app.state.crowd)
+                _exit_if_busy(app.state.workers.n_queued)
     return 0
 
 
-def _leave_behind(crowd: Crowd) -> None:
+def _exit_if_busy(n_queued: int) -> None:
     """End at once where a model is still at work: a thread cannot be stopped, and nobody waits for it any more."""
-    if crowd.waiting:
-        log("left behind", logging.WARNING, waiting=crowd.waiting)
+    if n_queued:
+        log("left behind", logging.WARNING, waiting=n_queued)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(130 if isinstance(sys.exception(), KeyboardInterrupt) else 0)
-
-
-def check_who_may_come(host: str, *, has_token: bool, open_to_all: bool) -> None:
-    """`ValueError` where others could ask without anybody having said so."""
-    if is_local(host) or has_token or open_to_all:
-        return
-    raise ValueError(
-        f"--host {host} lets other machines in; give --token-file FILE (or the variable {VARIABLE}) so that only those "
-        f"who have the token can ask, or say --open to let everybody"
-    )
 
 
 class Stopped(Exception):
@@ -143,19 +133,18 @@ def stopped_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def listen(host: str, port: int, sending: float) -> socket.socket:
-    """A socket that is listening already, so that the address told is one that answers. Connections are closed where a
-    client does not read its answer for ``sending`` seconds (on Linux)."""
+def listen(host: str, port: int, write_timeout: float) -> socket.socket:
+    """A listening socket. On Linux its connections are closed when a client does not read for ``write_timeout``."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except socket.gaierror as error:
-        raise ValueError(f"--host {host!r} is no address of this machine: {error.strerror}") from None
+        raise ValueError(f"--host {host!r} is not an address of this machine: {error.strerror}") from None
     listener = socket.socket(family, kind, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if sys.platform == "linux":
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * sending))
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * write_timeout))
     try:
         listener.bind(address)
     except OSError as error:
@@ -163,27 +152,6 @@ def listen(host: str, port: int, sending: float) -> socket.socket:
         raise ValueError(f"cannot listen on {host}:{port}: {error.strerror}; say another --port or --host") from None
     listener.listen(2048)
     return listener
-
-
-def is_local(host: str) -> bool:
-    """Whether only this machine can reach an address.
-
-    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("0.0.0.0")
-    (True, True, False)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
-def _words(args: argparse.Namespace, has_token: bool) -> Iterator[str]:
-    """What the operator should know about who can come."""
-    if not is_local(args.host):
-        who = "has the token" if has_token else "can reach this address"
-        yield f"Whoever {who} can ask; there is no encryption{'' if has_token else ' and no token'}."
-    if args.token_file is not None and is_seen_by_others(args.token_file):
-        yield f"{args.token_file} can be read by other users of this machine; chmod 600 keeps it from them."
 
 
 def _port(text: str) -> int:

@@ -1,0 +1,126 @@
+"""Logs and Prometheus metrics: requests and events, never what clients have sent.
+
+Log lines name only what the server knows itself: the template of a route, a loaded model, an HTTP method. Histories,
+inputs, paths, headers and addresses are not logged. An error is logged by its type and traceback locations, because its
+message may repeat the value that caused it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import PurePath
+from types import TracebackType
+from typing import Any, TextIO
+
+JSON, TEXT, QUIET = "json", "text", "quiet"
+EVENTS = logging.getLogger("infopursuit.server.events")
+LOGGERS = ("infopursuit", "uvicorn", "uvicorn.error", "asyncio", "py.warnings", "fastapi")
+MAX_FRAMES = 12
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics:
+    """Request counts, latencies and queue lengths, in a registry of their own: one for each app."""
+
+    def __init__(self) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+        self.registry = to = CollectorRegistry()
+        labels = ["method", "route", "status"]
+        self.requests = Counter("infopursuit_requests", "Requests answered.", labels, registry=to)
+        self.latency = Histogram(
+            "infopursuit_request_seconds", "Request latency.", ["route"], buckets=BUCKETS, registry=to
+        )
+        self.in_flight = Gauge("infopursuit_requests_in_flight", "Requests being processed.", registry=to)
+        self.cache_hits = Counter("infopursuit_cache_hits", "Responses taken from the cache.", registry=to)
+        self.queue_length = Gauge("infopursuit_queue_length", "Requests queued or running.", ["model"], registry=to)
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Record one answered request; ``route`` is a template, which bounds the number of labels."""
+        self.requests.labels(method, route, str(status)).inc()
+        self.latency.labels(route).observe(seconds)
+
+
+def log(event: str, level: int = logging.INFO, **fields: Any) -> None:
+    """Log one event."""
+    EVENTS.log(level, event, extra={"fields": fields})
+
+
+def log_error(event: str, error: BaseException, **fields: Any) -> None:
+    """Log an error by its type and traceback, without its message."""
+    log(event, logging.ERROR, **fields, error=type(error).__name__, at=frames(error.__traceback__))
+
+
+def frames(trace: TracebackType | None) -> list[str]:
+    """File, line and function of a traceback, outermost first, without any value."""
+    found = traceback.extract_tb(trace)[-MAX_FRAMES:]
+    return [f"{'/'.join(PurePath(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}" for frame in found]
+
+
+@contextmanager
+def configured_logging(style: str, stream: TextIO | None = None) -> Iterator[None]:
+    """Within it, the server and its libraries log to stderr: ``json`` or ``text`` with a line for each request,
+    ``quiet`` with errors only; afterwards everything is as before."""
+    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
+    handler.setFormatter(JsonFormatter() if style == JSON else TextFormatter())
+    before = []
+    for name in LOGGERS:
+        logger = logging.getLogger(name)
+        before.append((logger, logger.handlers, logger.level, logger.propagate))
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(logging.ERROR if name.startswith("uvicorn") else logging.WARNING)
+    level, EVENTS.propagate = EVENTS.level, True
+    EVENTS.setLevel(logging.WARNING if style == QUIET else logging.INFO)
+    logging.captureWarnings(True)
+    try:
+        yield
+    finally:
+        logging.captureWarnings(False)
+        EVENTS.setLevel(level)
+        for logger, handlers, old, propagate in before:
+            logger.handlers, logger.propagate = handlers, propagate
+            logger.setLevel(old)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object in one line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as JSON."""
+        return json.dumps({"time": _time(record), "level": record.levelname.lower(), **_content(record)})
+
+
+class TextFormatter(logging.Formatter):
+    """The same for people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as name=value pairs."""
+        content = _content(record)
+        event = content.pop("event")
+        pairs = " ".join(f"{name}={' < '.join(v[::-1]) if isinstance(v, list) else v}" for name, v in content.items())
+        return f"{_time(record)} {record.levelname.lower()} {event} {pairs}".rstrip()
+
+
+def _content(record: logging.LogRecord) -> dict[str, Any]:
+    """The fields of an event. Of other loggers: the place, the error type, and the message before its values."""
+    fields = getattr(record, "fields", None)
+    if isinstance(fields, dict) and record.name == EVENTS.name:
+        return {"event": record.getMessage(), **{name: value for name, value in fields.items() if value is not None}}
+    place = f"{'/'.join(PurePath(record.pathname).parts[-2:])}:{record.lineno}"
+    found: dict[str, Any] = {"event": "complaint", "logger": record.name, "said_at": place}
+    if record.name.startswith(("infopursuit", "uvicorn")) and isinstance(record.msg, str):
+        found["said"] = " ".join(record.msg.split())
+    if record.exc_info and record.exc_info[1] is not None:
+        error = record.exc_info[1]
+        found |= {"error": type(error).__name__, "at": frames(error.__traceback__)}
+    return found
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
