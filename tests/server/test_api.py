@@ -132,7 +132,9 @@ def test_the_description_names_all_routes(client):
 
 def test_what_comes_back_is_what_the_description_says(client):
     """Nothing more and nothing less than the fields of the schemas."""
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    api = client.get("/openapi.json").json()
+    problem = api["paths"]["/v1/models/{name}"]["get"]["responses"]["404"]["content"]["application/problem+json"]
+    schemas = {**api["components"]["schemas"], "ProblemInfo": problem["schema"]}
     told = client.post("/v1/models/animals/next", json={"history": []}).json()
     found = {
         "NextResponse": told,

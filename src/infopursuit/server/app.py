@@ -38,15 +38,11 @@ from infopursuit.server.schemas import COMMON_ERRORS, ERRORS
 from infopursuit.server.security import Token
 from infopursuit.types import History
 
-BATCH = 4
-"""Inputs that are explained together; between two batches the requests of others have their turn."""
-MAX_PAGE = 500
-CACHE_BYTES = 32 * 2**20
-"""Size of the cache of responses."""
-HEAD_BYTES = 16 * 2**10
-"""Maximum size of a request line with all headers."""
-LINGER = 1.0
-"""Seconds that connections stay open when the server stops, for requests that are on their way."""
+BATCH = 4  # inputs that are explained together; between two batches the requests of others have their turn
+MAX_PAGE = 500  # queries in one response
+CACHE_BYTES = 32 * 2**20  # responses
+HEAD_BYTES = 16 * 2**10  # of a request line with all headers
+LINGER = 1.0  # seconds that connections stay open when the server stops, for requests that are on their way
 DESCRIPTION = (
     "A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the whole "
     "history each time, and the same history always gets the same answer."
@@ -58,20 +54,15 @@ class PageFiles(StaticFiles):
     """The files of the page; browsers check each time whether they are still the newest."""
 
     def file_response(self, *args: Any, **options: Any) -> Response:
-        """A file, or 304."""
         response = super().file_response(*args, **options)
         response.headers["cache-control"] = "no-cache"
         return response
 
 
 def create_app(
-    models: dict[str, ServedModel],
-    limits: Limits | None = None,
-    *,
-    hosts: frozenset[str] | None = None,
-    token: Token | None = None,
-    reloader: Reloader | None = None,
-) -> FastAPI:
+    models: dict[str, ServedModel], limits: Limits | None = None, *, hosts: frozenset[str] | None = None,
+    token: Token | None = None, reloader: Reloader | None = None,
+) -> FastAPI:  # fmt: skip
     """The application that serves some models. hosts, token: see `RequestMiddleware`. reloader: replaces ``models``; a
     request is answered by the version that is there when it comes."""
     limits, metrics = limits or Limits(), Metrics()
@@ -97,14 +88,9 @@ def create_app(
         workers.close()
 
     app = FastAPI(
-        title="infopursuit",
-        version=__version__,
-        description=DESCRIPTION,
-        docs_url=None,  # the usual pages load their scripts from elsewhere
-        redoc_url=None,
-        redirect_slashes=False,
-        lifespan=lifespan,
-    )
+        title="infopursuit", version=__version__, description=DESCRIPTION, redirect_slashes=False, lifespan=lifespan,
+        docs_url=None, redoc_url=None,  # they load their scripts from elsewhere
+    )  # fmt: skip
     app.state.workers, app.state.head_timers, app.state.stopping = workers, {}, False
     app.add_middleware(RequestMiddleware, limits=limits, metrics=metrics, hosts=hosts, token=token, models=models)
     add_error_handlers(app)
@@ -147,9 +133,7 @@ def create_app(
         key = (name, model.version, history, request.top, request.explanation)
         content = cache.get(key)
         if content is None:
-            content = await workers.run(
-                name, lambda: _dump(next_step(model, history, request.top, request.explanation))
-            )
+            content = await workers.run(name, lambda: _dump(next_step(model, *key[2:])))
             if len(content) <= CACHE_BYTES:
                 cache[key] = content
         else:
@@ -218,23 +202,14 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: FastAPI, limits: Limits) -> None:
         config = uvicorn.Config(
-            app,
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=2 * limits.max_requests,  # connections; beyond them 503
-            h11_max_incomplete_event_size=HEAD_BYTES,
-            timeout_keep_alive=limits.keep_alive,
-            timeout_graceful_shutdown=limits.grace,
-        )
+            app, ws="none", log_config=None, access_log=False, server_header=False, proxy_headers=False,
+            limit_concurrency=2 * limits.max_requests, h11_max_incomplete_event_size=HEAD_BYTES,
+            timeout_keep_alive=limits.keep_alive, timeout_graceful_shutdown=limits.grace,
+        )  # fmt: skip
         config.load()
         protocol, timers = config.http_protocol_class, app.state.head_timers
 
         class TimedProtocol(protocol):  # type: ignore[misc, valid-type]
-            """Starts the timer of the first request head, which uvicorn does not limit."""
-
             def connection_made(self, transport: asyncio.Transport) -> None:
                 super().connection_made(transport)
                 self._client = transport.get_extra_info("peername")[:2]
@@ -250,7 +225,6 @@ class Server(uvicorn.Server):
         self.app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End within the grace period."""
         log("stopping", connections=len(self.server_state.connections))
         for _ in range(3):  # accept those who have connected already
             await asyncio.sleep(0)

@@ -9,22 +9,14 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
-from types import FrameType
 
+from infopursuit.server import security
 from infopursuit.server.limits import Limits
 from infopursuit.server.observability import JSON, QUIET, TEXT, configured_logging, log
-from infopursuit.server.security import (
-    LOCAL_HOSTS,
-    VARIABLE,
-    Token,
-    check_exposure,
-    is_local,
-    is_readable_by_others,
-    read_token,
-)
 from infopursuit.terminal import Terminal
 
 SUMMARY = "answer over HTTP: a JSON API, and a page to draw digits and be asked"
@@ -38,26 +30,30 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    limits = Limits()
     add = parser.add_argument
     add("models", nargs="*", metavar="MODEL", help="one that comes along, FOLDER or NAME=FOLDER (default: all of them)")
     add("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
     add("--port", type=_port, default=8000, metavar="N", help="0 takes any that is free (default: %(default)s)")
     add("--models-dir", type=Path, metavar="DIR", help="serve every saved model in the subfolders of DIR too")
     add("--reload", action="store_true", help="check every second for models saved anew (else on SIGHUP only)")
-    add("--token-file", type=Path, metavar="FILE", help=f"file with the bearer token (or the variable {VARIABLE})")
+    add(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"file with the bearer token (or the variable {security.VARIABLE})",
+    )
     add("--open", action="store_true", help="allow requests without a token where --host is not this machine only")
     add("--log", choices=(JSON, TEXT, QUIET), default=QUIET, help="log each request to stderr (default: errors only)")
-    add("--max-body", type=_count, default=limits.max_body, metavar="BYTES", help="of a request (default: 1 MiB)")
-    add("--max-history", type=_count, default=limits.max_history, metavar="N", help="answers (default: %(default)s)")
-    add(
-        "--max-inputs", type=_count, default=limits.max_inputs, metavar="N", help="of an explain (default: %(default)s)"
-    )
-    add("--max-waiting", type=_count, default=limits.max_queue, metavar="N", help="for a model (default: %(default)s)")
-    add("--max-connections", type=_count, default=limits.max_requests, metavar="N",
-        help="requests at once, and half of the open connections (default: %(default)s)")  # fmt: skip
-    add("--timeout", type=_seconds, default=limits.timeout, metavar="S", help="of a request (default: %(default)g)")
-    add("--grace", type=_count, default=limits.grace, metavar="S", help="of a stop (default: %(default)s)")
+    for option, name, kind, text in (
+        ("--max-body", "max_body", _count, "bytes of a request"),
+        ("--max-history", "max_history", _count, "answers of a history"),
+        ("--max-inputs", "max_inputs", _count, "inputs of an explain"),
+        ("--max-waiting", "max_queue", _count, "requests queued for a model"),
+        ("--max-connections", "max_requests", _count, "requests at once, and half of the open connections"),
+        ("--timeout", "timeout", _seconds, "seconds for a request"),
+        ("--grace", "grace", _count, "seconds for a stop"),
+    ):
+        add(option, dest=name, type=kind, default=getattr(Limits, name), metavar="N", help=f"{text} (%(default)s)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -67,31 +63,25 @@ def run(args: argparse.Namespace) -> int:
         from infopursuit.server.registry import Reloader, load_models
     except ImportError as error:
         raise ImportError(f"serve needs {error.name}; pip install 'infopursuit[server]'") from None
-    terminal, token = Terminal(), read_token(args.token_file)
-    check_exposure(args.host, has_token=token is not None, open_to_all=args.open)
+    terminal, token = Terminal(), security.read_token(args.token_file)
+    security.check_exposure(args.host, has_token=token is not None, open_to_all=args.open)
     limits = Limits(
-        max_body=args.max_body,
+        **{one.name: getattr(args, one.name) for one in fields(Limits) if hasattr(args, one.name)},
         max_total_body=max(Limits.max_total_body, 2 * args.max_body),
-        max_history=args.max_history,
-        max_inputs=args.max_inputs,
-        max_queue=args.max_waiting,
-        max_total_queue=max(Limits.max_total_queue, args.max_waiting),
-        max_requests=args.max_connections,
-        timeout=args.timeout,
-        grace=args.grace,
+        max_total_queue=max(Limits.max_total_queue, args.max_queue),
     )
-    with stopped_by_sigterm():
+    with exit_on_sigterm():
         models = load_models(args.models, args.models_dir)
-        hosts = frozenset({*LOCAL_HOSTS, args.host}) if is_local(args.host) else None
+        hosts = frozenset({*security.LOCAL_HOSTS, args.host}) if security.is_local(args.host) else None
         reloader = Reloader(models, always=args.reload)
-        app = create_app(models, limits, hosts=hosts, token=Token(token) if token else None, reloader=reloader)
+        app = create_app(models, limits, hosts=hosts, token=security.Token(token) if token else None, reloader=reloader)
         listener = listen(args.host, args.port, limits.write_timeout)
         host, port = f"[{args.host}]" if ":" in args.host else args.host, listener.getsockname()[1]
         terminal.say(f"models: {', '.join(models)}", f"open http://{host}:{port}/ (Ctrl-C stops it)")
-        if not is_local(args.host):
+        if not security.is_local(args.host):
             who = "with the token" if token else "who can reach this address"
             terminal.say(f"Everybody {who} can ask; there is no encryption{'' if token else ' and no token'}.")
-        if args.token_file is not None and is_readable_by_others(args.token_file):
+        if args.token_file is not None and security.is_readable_by_others(args.token_file):
             terminal.say(f"{args.token_file} can be read by other users of this machine; chmod 600 prevents that.")
         with listener, configured_logging(args.log):
             try:
@@ -110,25 +100,15 @@ def _exit_if_busy(n_queued: int) -> None:
         os._exit(130 if isinstance(sys.exception(), KeyboardInterrupt) else 0)
 
 
-class Stopped(Exception):
-    """The process was told to stop."""
-
-
 @contextmanager
-def stopped_by_sigterm() -> Iterator[None]:
+def exit_on_sigterm() -> Iterator[None]:
     """Within it SIGTERM is an orderly end. The server takes the signal itself while it runs, and raises it again."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise Stopped
-
-    before = signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     try:
         yield
-    except Stopped:
-        pass
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -154,23 +134,14 @@ def listen(host: str, port: int, write_timeout: float) -> socket.socket:
     return listener
 
 
-def _port(text: str) -> int:
-    if not text.isdigit() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 0 to 65535")
-    return int(text)
+def _number(kind: type[float], low: float, high: float) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        with suppress(ValueError):
+            if low <= (value := kind(text)) <= high:
+                return value
+        raise argparse.ArgumentTypeError(f"{text} is not a number from {low:g} to {high:g}")
+
+    return parse
 
 
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 3600:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds from 0 to 3600")
-    return seconds
+_port, _count, _seconds = _number(int, 0, 65535), _number(int, 1, 2**40), _number(float, 0.001, 3600)

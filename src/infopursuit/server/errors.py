@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from starlette.exceptions import HTTPException
 
 PROBLEM = "application/problem+json"
-MAX_VALUE = 80
-"""Characters of a refused value that an error repeats."""
+MAX_VALUE = 80  # characters of a refused value that an error repeats
 
 
 class Problem(Exception):
@@ -67,7 +66,7 @@ _SHORT.maxlist = _SHORT.maxdict = _SHORT.maxstring = _SHORT.maxlong = MAX_VALUE
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Answer every error with a problem, and say so in the OpenAPI description."""
+    """Answer every error with a problem."""
     from fastapi import Response
     from fastapi.exceptions import RequestValidationError
     from starlette.exceptions import HTTPException
@@ -97,16 +96,3 @@ def add_error_handlers(app: FastAPI) -> None:
         title = {404: "not found", 405: "method not allowed"}.get(error.status_code, error.detail)
         remedy = "see /docs for the routes"
         return respond(Problem(error.status_code, title, field="path", value=request.url.path, remedy=remedy))
-
-    generate = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:  # FastAPI takes every response for plain JSON
-            for operation in (one for path in generate()["paths"].values() for one in path.values()):
-                for status, answer in operation["responses"].items():
-                    if status[0] in "45" and "content" in answer:
-                        (schema,) = answer["content"].values()
-                        answer["content"] = {PROBLEM: {"schema": {"$ref": schema["schema"]["$ref"]}}}
-        return generate()
-
-    app.openapi = openapi  # type: ignore[method-assign]

@@ -24,10 +24,8 @@ from infopursuit.server.errors import Problem, invalid
 from infopursuit.server.registry import ServedModel
 from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, IntArray, Said
 
-MAX_LISTED = 16
-"""Questions with more choices have their number told, not a list."""
-MAX_LOOK_AHEAD = 8
-"""Questions with more choices have no posterior for each answer."""
+MAX_LISTED = 16  # choices of a question; of more only their number is told
+MAX_LOOK_AHEAD = 8  # choices of a question for which the posterior after each is computed
 
 
 def read_history(model: ServedModel, items: Sequence[tuple[str, str | dict[str, float] | None]]) -> History:
@@ -123,22 +121,18 @@ def next_step(model: ServedModel, history: History, top: int, explain: bool) -> 
     asks = best != UNKNOWN
     warns = reason is not None and pursuit.reference is not None
     return {
-        "model": model.name,
-        "n_asked": len(history),
-        "prediction": model.classes[leader],
-        "confidence": float(posterior[leader]),
+        "model": model.name, "n_asked": len(history),
+        "prediction": model.classes[leader], "confidence": float(posterior[leader]),
         "posterior": dict(zip(model.classes, posterior.tolist(), strict=True)),
-        "entropy": _amount(entropy(posterior)),
+        "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.chooser.exact,
         "question": query_info(pursuit, best) if asks else None,
-        "stopped_because": reason,
-        "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
+        "stopped_because": reason, "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
         "ranked": _ranked(pursuit, gains, best, top) if asks else [],
         "why": _why(pursuit, state, best, float(step.gain[0]), gains) if asks else None,
         "warning": explain_history(model, history).warning or None if warns else None,
         "so_far": [pursuit.queries.say(query, answer) for query, answer in history],
-        "exact_gains": pursuit.chooser.exact,
         "explanation": json.loads(explain_history(model, history).to_json()) if explain else None,
-    }
+    }  # fmt: skip
 
 
 def explain_history(model: ServedModel, history: History) -> Explanation:
@@ -157,24 +151,16 @@ def query_info(pursuit: Pursuit, index: int) -> dict[str, Any]:
     """A query as JSON data (`schemas.Question`)."""
     query, queries = pursuit.queries[index], pursuit.queries
     found: dict[str, Any] = {
-        "name": query.name,
-        "sentence": query.sentence,
+        "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices), "patch": None, "things": None,
         "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
-        "n_choices": len(query.choices),
-        "patch": None,
-        "things": None,
         "cost": None if pursuit.costs is None else float(pursuit.costs[index]),
-    }
+    }  # fmt: skip
     if isinstance(queries, Panels) and queries.things(index):
         found["things"] = [
-            {
-                "name": thing.name,
-                "choices": list(thing.choices),
-                "answers": [thing.phrase(cell) for cell in range(len(thing.choices))],
-                "unknown": thing.phrase(UNKNOWN),
-            }
+            {"name": thing.name, "choices": list(thing.choices), "unknown": thing.phrase(UNKNOWN),
+             "answers": [thing.phrase(cell) for cell in range(len(thing.choices))]}
             for thing in queries.things(index)
-        ]
+        ]  # fmt: skip
     if isinstance(queries, Patches):
         (row, column), (rows, columns) = queries.corners[index], queries.size
         found["patch"] = {"row": row, "column": column, "rows": rows, "columns": columns}

@@ -8,33 +8,25 @@ import math
 import secrets
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from infopursuit.server.errors import PROBLEM, Problem
-from infopursuit.server.observability import log, log_error
+from infopursuit.server.observability import Metrics, log, log_error
 from infopursuit.server.security import HEADERS, Token, check_host
 
 if TYPE_CHECKING:
-    from infopursuit.server.observability import Metrics
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 Result = TypeVar("Result")
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
-
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 MODEL_VERSION, REQUEST_ID = "x-model-version", "x-request-id"
 HEALTH = "/healthz"
-CLIENT_CLOSED = 499
-"""Status in logs and metrics of a request whose client has disconnected."""
-DRAIN_BYTES, DRAIN_SECONDS = 8 * 2**20, 2.0
-"""How much of a body that is too long is still read, so that the client gets the response."""
-SMOOTHING = 0.1
-"""Weight of the last task in the moving mean of their duration."""
+CLIENT_CLOSED = 499  # in logs and metrics, where the client has disconnected
+DRAIN_BYTES = 8 * 2**20  # of a body that is too long: closing a connection with unread bytes loses the response
+SMOOTHING = 0.1  # weight of the last task in the moving mean of their duration
 MAX_RETRY_AFTER = 60
 HEAD_TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
@@ -64,32 +56,25 @@ class Limits:
 
 
 class Workers:
-    """One thread for each model, each with a queue of bounded length.
-
-    A model never runs two tasks at once, so it needs no locks. A request is refused before anything is computed when
-    the queue is full, or so long that the time limit would be reached first.
-    """
+    """One thread for each model, with a queue of bounded length: a model needs no locks. A request is refused at once
+    when the queue is full, or so long that the time limit would be reached first."""
 
     def __init__(self, names: Iterable[str], limits: Limits) -> None:
         self.limits = limits
-        self._pools = {name: single_thread(f"model-{name}") for name in names}
+        self._pools = {name: ThreadPoolExecutor(1, f"model-{name}", initializer=limit_torch) for name in names}
         self.queued = dict.fromkeys(self._pools, 0)
         self._durations = dict.fromkeys(self._pools, 0.0)  # moving means, each written by its thread alone
 
     @property
     def n_queued(self) -> int:
-        """Tasks that wait or run, of all models."""
         return sum(self.queued.values())
 
     def deadline(self) -> float:
-        """When the time of a request that arrives now is up."""
         return time.monotonic() + self.limits.timeout
 
     async def run(self, name: str, task: Callable[[], Result], until: float | None = None) -> Result:
-        """The result of a task; `Problem` where the queue is full (429) or the time is up (503, 504).
-
-        ``until``: the deadline of a request that was admitted before and has more tasks; it is not refused now.
-        """
+        """The result of a task; `Problem` where the queue is full (429) or the time is up (503, 504). ``until``: the
+        deadline of a request that was admitted before, which is not refused now."""
         if until is None:
             self._check_queue(name)
         deadline = self.deadline() if until is None else until
@@ -125,53 +110,42 @@ class Workers:
             raise Problem(503, title, remedy="try again in a few seconds", retry_after=2) from None
 
     def close(self) -> None:
-        """Let running tasks end, and drop the others."""
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _check_queue(self, name: str) -> None:
-        n, wait, retry_after = self.queued[name], self.queued[name] * self._durations[name], 1
+        n, wait = self.queued[name], self.queued[name] * self._durations[name] - self.limits.timeout
         if n >= self.limits.max_queue:
-            title = f"the model {name} has {n} requests queued, as many as it may"
-        elif self.n_queued >= self.limits.max_total_queue:
-            title = f"the server has {self.n_queued} requests queued, as many as it may"
-        elif wait > self.limits.timeout:
-            retry_after = min(MAX_RETRY_AFTER, max(1, math.ceil(wait - self.limits.timeout)))
-            title = f"the {n} requests that are queued for the model {name} take too long"
-        else:
-            return
-        remedy = f"try again in {retry_after} s, or run more processes of the server"
-        raise Problem(429, title, remedy=remedy, retry_after=retry_after)
+            raise _busy(f"the model {name} has {n} requests queued, as many as it may")
+        if self.n_queued >= self.limits.max_total_queue:
+            raise _busy(f"the server has {self.n_queued} requests queued, as many as it may")
+        if wait > 0:
+            later = min(MAX_RETRY_AFTER, math.ceil(wait))
+            raise _busy(f"the {n} requests that are queued for the model {name} take too long", later)
 
 
-def single_thread(name: str) -> ThreadPoolExecutor:
-    """A pool of one thread, in which torch uses one thread too: several would wait for each other."""
-
-    def limit_torch() -> None:
-        if "torch" in sys.modules:
-            sys.modules["torch"].set_num_threads(1)
-
-    return ThreadPoolExecutor(1, name, initializer=limit_torch)
+def limit_torch() -> None:
+    """Let torch use one thread in this thread, if it is loaded: several would wait for each other."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 class HeadTimer:
-    """The time limit of the next request head on a connection; stopped while a request is processed."""
+    """Closes a connection when the next request head takes too long, which uvicorn does not limit."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self.transport = transport
         self._handle: asyncio.TimerHandle | None = None
 
     def start(self, seconds: float) -> None:
-        """Close the connection after some seconds."""
         self.stop()
-        self._handle = asyncio.get_running_loop().call_later(seconds, self._expire)
+        self._handle = asyncio.get_running_loop().call_later(seconds, self._close)
 
     def stop(self) -> None:
-        """A request has arrived, or the connection is closed."""
         if self._handle is not None:
             self._handle.cancel()
 
-    def _expire(self) -> None:
+    def _close(self) -> None:
         if not self.transport.is_closing():
             self.transport.write(HEAD_TIMEOUT)
             self.transport.close()
@@ -190,6 +164,7 @@ class Exchange:
     status: int = 0
     version: str | None = None
     bytes_in: int = 0
+    bytes_held: int = 0
     bytes_out: int = 0
 
 
@@ -197,11 +172,11 @@ class Exchange:
 class RequestMiddleware:
     """Every request passes here (pure ASGI): host, token, limits, response headers, errors, log and metrics.
 
-    hosts: allowed Host headers, None for any. token: None for none. models: names that the log may tell. The state of
-    the app has ``head_timers``, by client address, and ``stopping``.
+    hosts: allowed Host headers, None for any. models: names that the log may tell. The state of the app has
+    ``head_timers``, by client address, and ``stopping``.
     """
 
-    app: App
+    app: ASGIApp
     limits: Limits
     metrics: Metrics
     hosts: frozenset[str] | None = None
@@ -210,8 +185,7 @@ class RequestMiddleware:
     in_flight: int = 0
     body_bytes: int = 0
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """One request, or the start and end of the server."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -237,33 +211,32 @@ class RequestMiddleware:
         try:
             await self._admit(scope, receive, respond, exchange)
         except Problem as problem:
-            await send_problem(problem, respond, receive)
+            await _send_problem(problem, respond)
         except ClientDisconnected:
             exchange.status = exchange.status or CLIENT_CLOSED
         except asyncio.CancelledError:  # the server stops, and the time for running requests is up
             if not exchange.status:
-                remedy = "try again in a few seconds"
-                await send_problem(Problem(503, "the server is being stopped", remedy=remedy, retry_after=5), respond)
+                problem = Problem(503, "the server is being stopped", remedy="try again soon", retry_after=5)
+                await _send_problem(problem, respond)
         except Exception as error:
-            log_error("failed", error, id=exchange.id, route=_route(scope))
+            log_error("failed", error, id=exchange.id)
             if not exchange.status:
                 remedy = f"see the log of the server for {exchange.id}"
-                await send_problem(Problem(500, "internal server error", remedy=remedy), respond)
+                await _send_problem(Problem(500, "internal server error", remedy=remedy), respond)
         finally:
-            self.body_bytes -= exchange.bytes_in
+            self.body_bytes -= exchange.bytes_held
             self.in_flight -= 1
             self.metrics.in_flight.dec()
             self._record(scope, exchange)
             if timer is not None:
                 timer.start(self.limits.keep_alive + self.limits.timeout)
 
-    async def _admit(self, scope: Message, receive: Receive, respond: Send, exchange: Exchange) -> None:
+    async def _admit(self, scope: Scope, receive: Receive, respond: Send, exchange: Exchange) -> None:
         check_host(scope["headers"], self.hosts)
         if self.token is not None:
             self.token.check(scope["path"], scope["headers"])
         if self.in_flight > self.limits.max_requests and scope["path"] != HEALTH:
-            title = f"the server processes {self.limits.max_requests} requests, as many as it may"
-            raise Problem(429, title, remedy="try again in a second", retry_after=1)
+            raise _busy(f"the server processes {self.limits.max_requests} requests, as many as it may")
         bodies = [await self._read_body(scope, receive, exchange)]
 
         async def receive_again() -> Message:
@@ -271,38 +244,37 @@ class RequestMiddleware:
 
         await self.app(scope, receive_again, respond)
 
-    async def _read_body(self, scope: Message, receive: Receive, exchange: Exchange) -> bytes:
-        """The whole body; `Problem` as soon as it is too long or too slow, or all bodies together are too much."""
-        limits = self.limits
-        remedy = "send fewer inputs, or several requests"
-        too_long = Problem(413, f"the body is longer than {limits.max_body} bytes", remedy=remedy)
+    async def _read_body(self, scope: Scope, receive: Receive, exchange: Exchange) -> bytes:
+        """The whole body; `Problem` where it is too long or too slow, or all bodies together are too much."""
+        limits, body, more = self.limits, bytearray(), True
         length = next((v for k, v in scope["headers"] if k == b"content-length"), b"")
-        if length.isdigit() and (len(length) > 15 or int(length) > limits.max_body):
-            raise too_long
-        body = bytearray()
+        size = int(length[:16]) if length.isdigit() else 0
         try:
             async with asyncio.timeout(limits.timeout):
-                while True:
+                while more and size <= limits.max_body + DRAIN_BYTES:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnected
-                    part = message.get("body", b"")
-                    body += part
+                    part, more = message.get("body", b""), message.get("more_body", False)
                     exchange.bytes_in += len(part)
-                    self.body_bytes += len(part)
-                    if len(body) > limits.max_body:
-                        raise too_long
+                    size = max(size, exchange.bytes_in)
+                    if size <= limits.max_body:
+                        body += part
+                        exchange.bytes_held += len(part)
+                        self.body_bytes += len(part)
                     if self.body_bytes > limits.max_total_body:
-                        title = "the server holds as many bytes of requests as it may"
-                        raise Problem(429, title, remedy="try again in a second", retry_after=1)
-                    if not message.get("more_body", False):
-                        return bytes(body)
+                        raise _busy("the server holds as many bytes of requests as it may")
         except TimeoutError:
-            title = f"the body did not arrive within {limits.timeout:g} s"
-            raise Problem(408, title, remedy="send it again") from None
+            if size <= limits.max_body:
+                title = f"the body did not arrive within {limits.timeout:g} s"
+                raise Problem(408, title, remedy="send it again") from None
+        if size > limits.max_body:
+            remedy = "send fewer inputs, or several requests"
+            raise Problem(413, f"the body is longer than {limits.max_body} bytes", remedy=remedy)
+        return bytes(body)
 
-    def _record(self, scope: Message, exchange: Exchange) -> None:
-        seconds, route = time.perf_counter() - exchange.start, _route(scope)
+    def _record(self, scope: Scope, exchange: Exchange) -> None:
+        seconds, route = time.perf_counter() - exchange.start, getattr(scope.get("route"), "path", "unmatched")
         method = scope["method"] if scope["method"] in METHODS else "other"
         self.metrics.count(method, route, exchange.status, seconds)
         name = scope.get("path_params", {}).get("name")
@@ -313,29 +285,17 @@ class RequestMiddleware:
         )  # fmt: skip
 
 
-async def send_problem(problem: Problem, send: Send, receive: Receive | None = None) -> None:
-    """Send a problem and close the connection. ``receive``: where the rest of a long body is drained from, because
-    closing a connection with unread bytes loses the response."""
-    body, drained = problem.body, receive is not None and problem.status == 413
+def _busy(title: str, retry_after: int = 1) -> Problem:
+    remedy = f"try again in {retry_after} s, or run more processes of the server"
+    return Problem(429, title, remedy=remedy, retry_after=retry_after)
+
+
+async def _send_problem(problem: Problem, send: Send) -> None:
+    body = problem.body
     headers = {"content-type": PROBLEM, "content-length": str(len(body)), "connection": "close", **problem.headers}
     await send({"type": "http.response.start", "status": problem.status, "headers": _encoded(headers)})
-    await send({"type": "http.response.body", "body": body, "more_body": drained})
-    if receive is not None and drained:
-        left, more = DRAIN_BYTES, True
-        try:
-            async with asyncio.timeout(DRAIN_SECONDS):
-                while left > 0 and more:
-                    message = await receive()
-                    left -= len(message.get("body", b""))
-                    more = message.get("more_body", False)
-        except TimeoutError:
-            pass
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in headers.items()]
-
-
-def _route(scope: Message) -> str:
-    return getattr(scope.get("route"), "path", "unmatched")

@@ -1,8 +1,7 @@
 """Logs and Prometheus metrics: requests and events, never what clients have sent.
 
-Log lines name only what the server knows itself: the template of a route, a loaded model, an HTTP method. Histories,
-inputs, paths, headers and addresses are not logged. An error is logged by its type and traceback locations, because its
-message may repeat the value that caused it.
+Log lines have route templates, loaded models, HTTP methods; no histories, inputs, paths, headers or addresses. An error
+is logged by its type and traceback, because its message may repeat the value that caused it.
 """
 
 from __future__ import annotations
@@ -42,7 +41,6 @@ class Metrics:
         self.queue_length = Gauge("infopursuit_queue_length", "Requests queued or running.", ["model"], registry=to)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Record one answered request; ``route`` is a template, which bounds the number of labels."""
         self.requests.labels(method, route, str(status)).inc()
         self.latency.labels(route).observe(seconds)
 
@@ -68,7 +66,7 @@ def configured_logging(style: str, stream: TextIO | None = None) -> Iterator[Non
     """Within it, the server and its libraries log to stderr: ``json`` or ``text`` with a line for each request,
     ``quiet`` with errors only; afterwards everything is as before."""
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
-    handler.setFormatter(JsonFormatter() if style == JSON else TextFormatter())
+    handler.setFormatter(Formatter(style == JSON))
     before = []
     for name in LOGGERS:
         logger = logging.getLogger(name)
@@ -88,23 +86,21 @@ def configured_logging(style: str, stream: TextIO | None = None) -> Iterator[Non
             logger.setLevel(old)
 
 
-class JsonFormatter(logging.Formatter):
-    """One JSON object in one line."""
+class Formatter(logging.Formatter):
+    """One line for each record: a JSON object, or name=value pairs for people."""
+
+    def __init__(self, as_json: bool) -> None:
+        super().__init__()
+        self.as_json = as_json
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as JSON."""
-        return json.dumps({"time": _time(record), "level": record.levelname.lower(), **_content(record)})
-
-
-class TextFormatter(logging.Formatter):
-    """The same for people."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The record as name=value pairs."""
-        content = _content(record)
-        event = content.pop("event")
-        pairs = " ".join(f"{name}={' < '.join(v[::-1]) if isinstance(v, list) else v}" for name, v in content.items())
-        return f"{_time(record)} {record.levelname.lower()} {event} {pairs}".rstrip()
+        """The record as a line."""
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        level, content = record.levelname.lower(), _content(record)
+        if self.as_json:
+            return json.dumps({"time": time, "level": level, **content})
+        pairs = [f"{name}={' < '.join(v[::-1]) if isinstance(v, list) else v}" for name, v in content.items()]
+        return " ".join([time, level, pairs[0].removeprefix("event="), *pairs[1:]])
 
 
 def _content(record: logging.LogRecord) -> dict[str, Any]:
@@ -120,7 +116,3 @@ def _content(record: logging.LogRecord) -> dict[str, Any]:
         error = record.exc_info[1]
         found |= {"error": type(error).__name__, "at": frames(error.__traceback__)}
     return found
-
-
-def _time(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

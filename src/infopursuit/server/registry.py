@@ -8,7 +8,6 @@ import logging
 import os
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from infopursuit import shipped
 from infopursuit.engine import Pursuit, State
 from infopursuit.queries.choices import YES_NO
 from infopursuit.queries.patches import Patches
-from infopursuit.server.limits import single_thread
+from infopursuit.server.limits import limit_torch
 from infopursuit.server.observability import log
 from infopursuit.storage import MANIFEST
 from infopursuit.types import History
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from cachetools import LRUCache
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-CACHE_BYTES = 64 * 2**20
-"""Size of the cache of states of each model."""
+CACHE_BYTES = 64 * 2**20  # states of each model
 VERSION_DIGITS = 12
 MAX_READS = 3
 RELOAD_INTERVAL = 1.0
@@ -49,19 +47,17 @@ class ServedModel:
 
     @cached_property
     def states(self) -> LRUCache[History, State]:
-        """The states of recent histories: the next request of a conversation has one answer more."""
+        """Of recent histories: the next request of a conversation has one answer more."""
         from cachetools import LRUCache
 
         return LRUCache(max(1, CACHE_BYTES // (2 * self.pursuit.posterior.row_bytes + 8192)))
 
     @cached_property
     def index_of(self) -> dict[str, int]:
-        """The index of each query by its name."""
         return {name: i for i, name in enumerate(self.pursuit.queries.names)}
 
     @cached_property
     def classes(self) -> list[str]:
-        """The labels as strings."""
         return [str(label) for label in self.pursuit.classes.tolist()]
 
     @cached_property
@@ -73,18 +69,12 @@ class ServedModel:
             sizes = {"shape": queries.shape, "patch": queries.size, "stride": queries.stride}
             image = {**{name: list(size) for name, size in sizes.items()}, "threshold": queries.threshold}
         return {
-            "name": self.name,
-            "version": self.version,
-            "summary": self.summary,
-            "kind": queries.kind,
-            "inputs": {"patches": "images", "words": "texts"}.get(queries.kind, "rows"),
-            "classes": self.classes,
-            "n_queries": len(queries),
+            "name": self.name, "version": self.version, "summary": self.summary, "classes": self.classes,
+            "kind": queries.kind, "inputs": {"patches": "images", "words": "texts"}.get(queries.kind, "rows"),
+            "n_queries": len(queries), "image": image,
             "yes_no": queries.width == 1 and all(tuple(queries.choices(q)) == YES_NO for q in range(len(queries))),
-            "image": image,
-            "stopping": str(self.pursuit.stopping),
-            "exact_gains": self.pursuit.chooser.exact,
-        }
+            "stopping": str(self.pursuit.stopping), "exact_gains": self.pursuit.chooser.exact,
+        }  # fmt: skip
 
 
 def load_models(named: Sequence[str], folder: Path | None = None) -> dict[str, ServedModel]:
@@ -167,51 +157,38 @@ class Reloader:
         self._triggered = asyncio.Event()
 
     def trigger(self) -> None:
-        """Check at once, also folders that seem unchanged."""
         self._triggered.set()
 
     async def run(self, prepare: Callable[[ServedModel], None]) -> None:
         """Check until cancelled. ``prepare``: warms a model up before it serves; if it fails, the old one stays."""
-        pool = single_thread("reload")
-        try:
-            while True:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._triggered.wait(), RELOAD_INTERVAL if self.always else None)
-                triggered = self._triggered.is_set()
-                self._triggered.clear()
-                for old in list(self.models.values()):
-                    if old.source is not None:
-                        await self._check(old, old.source, triggered, prepare, pool)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._triggered.wait(), RELOAD_INTERVAL if self.always else None)
+            triggered = self._triggered.is_set()
+            self._triggered.clear()
+            for old in [model for model in self.models.values() if model.source is not None]:
+                await asyncio.to_thread(self._check, old, triggered, prepare)
 
-    async def _check(
-        self, old: ServedModel, source: Path, triggered: bool, prepare: Callable[[ServedModel], None],
-        pool: ThreadPoolExecutor,
-    ) -> None:  # fmt: skip
-        def load() -> ServedModel | None:
-            if version_of(source) == old.version:
-                return None
-            found = load_folder(old.name, source)
-            prepare(found)
-            return found
-
-        loop = asyncio.get_running_loop()
-        stat = await loop.run_in_executor(pool, _stat, source)
+    def _check(self, old: ServedModel, triggered: bool, prepare: Callable[[ServedModel], None]) -> None:
+        assert old.source is not None
+        stat = _stat(old.source)
         if not triggered and stat == self._seen.get(old.name):
             return
         self._seen[old.name] = stat
+        limit_torch()
         try:
-            new = await loop.run_in_executor(pool, load)
+            if version_of(old.source) == old.version:
+                if triggered:
+                    log("unchanged", model=old.name, version=old.version)
+                return
+            new = load_folder(old.name, old.source)
+            prepare(new)
         except Exception as error:  # whatever a folder holds, the old model stays
             kind, reason = type(error).__name__, " ".join(str(error).split())[:MAX_REASON]
             log("refused", logging.WARNING, model=old.name, kept=old.version, error=kind, reason=reason)
             return
-        if new is not None:
-            self.models[old.name] = new
-            log("reloaded", model=old.name, version=new.version, before=old.version)
-        elif triggered:
-            log("unchanged", model=old.name, version=old.version)
+        self.models[old.name] = new
+        log("reloaded", model=old.name, version=new.version, before=old.version)
 
 
 def _stat(folder: Path) -> tuple[tuple[str, int, int, int], ...] | None:

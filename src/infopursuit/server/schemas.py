@@ -32,9 +32,7 @@ class Request(BaseModel):
 
 
 class HistoryItem(Request):
-    """A question that was asked, and its answer."""
-
-    query: Text = Field(description="the name of the query", examples=["has feathers"])
+    query: Text = Field(description="the name of a query", examples=["has feathers"])
     answer: Answer = Field(
         description="one of its choices, {choice: probability} where it is not certain, null for unknown",
         examples=["yes", {"yes": 0.8, "no": 0.2}],
@@ -45,27 +43,19 @@ History = Annotated[list[HistoryItem], FailFast(), BeforeValidator(lambda value:
 
 
 class ReportRequest(Request):
-    """The whole history; the server keeps nothing of it."""
-
-    history: History = Field(default_factory=list, description="in the order in which it was asked")
+    history: History = Field(default_factory=list, description="everything asked so far, in its order")
 
 
 class NextRequest(ReportRequest):
-    """The whole history; the server keeps nothing of it."""
-
     top: int = Field(default=10, ge=0, le=100, description="how many of the best questions to rank")
     explanation: bool = Field(default=False, description="also the whole explanation so far, as Explanation.to_json")
 
 
 class ExplainRequest(Request):
-    """Inputs to classify: images as lists of rows, texts, or rows as lists or objects; null is unknown."""
-
-    inputs: list[Any] = Field(description="one or more inputs", min_length=1)
+    inputs: list[Any] = Field(description="images as lists of rows, texts, or rows; null is unknown", min_length=1)
 
 
 class Amount(BaseModel):
-    """An amount of information."""
-
     nats: float
     bits: float
 
@@ -85,13 +75,11 @@ class Thing(BaseModel):
 
     name: str
     choices: list[str]
-    answers: list[str] = Field(description="the choices, as they stand in an answer")
-    unknown: str = Field(description="what stands in an answer where it is unknown")
+    answers: list[str]
+    unknown: str
 
 
 class Question(BaseModel):
-    """A query: a history refers to it by its name."""
-
     name: str
     sentence: str
     choices: list[str] | None = Field(description="the possible answers; null where there are very many")
@@ -102,16 +90,12 @@ class Question(BaseModel):
 
 
 class Ranked(BaseModel):
-    """A question that could be asked now, and its expected information gain."""
-
     name: str
     sentence: str
     gain: Amount
 
 
 class Candidate(BaseModel):
-    """A class and its probability."""
-
     model_config = ConfigDict(populate_by_name=True)
     label: str = Field(alias="class")
     probability: float
@@ -126,16 +110,12 @@ class Outlook(BaseModel):
 
 
 class Why(BaseModel):
-    """Why the question is asked."""
-
     gain: Amount
     sentence: str
     answers: list[Outlook] | None = Field(description="null where looking ahead is expensive")
 
 
 class NextResponse(BaseModel):
-    """The posterior after a history, and what to ask next."""
-
     model: str
     n_asked: int
     prediction: str
@@ -154,17 +134,13 @@ class NextResponse(BaseModel):
 
 
 class Image(BaseModel):
-    """The images that a model takes: pixels above the threshold are lit."""
-
     shape: tuple[int, int]
     patch: tuple[int, int]
     stride: tuple[int, int]
-    threshold: float | None
+    threshold: float | None = Field(description="pixels above it are lit")
 
 
 class ModelInfo(BaseModel):
-    """A model of the server."""
-
     name: str
     version: str = Field(description="the same as in the header x-model-version of its answers")
     summary: str
@@ -183,8 +159,6 @@ class ModelList(BaseModel):
 
 
 class ModelPage(ModelInfo):
-    """A model with some of its queries."""
-
     queries: list[Question]
     offset: int
     next_offset: int | None = Field(description="where the next page begins, null on the last")
@@ -196,19 +170,7 @@ class Explained(BaseModel):
 
 
 class ExplainResponse(BaseModel):
-    """One explanation for each input, in their order."""
-
-    explanations: list[Explained]
-
-
-class ProblemInfo(BaseModel):
-    """Why a request was refused: which field, its value, and what to do."""
-
-    status: int
-    title: str
-    field: str | None = None
-    value: str | None = None
-    remedy: str | None = None
+    explanations: list[Explained] = Field(description="one for each input, in their order")
 
 
 class Health(BaseModel):
@@ -219,21 +181,24 @@ class Health(BaseModel):
     models: list[str] | None
 
 
+class ProblemInfo(BaseModel):
+    """Why a request was refused: which field, its value, and what to do (RFC 9457)."""
+
+    status: int
+    title: str
+    field: str | None = None
+    value: str | None = None
+    remedy: str | None = None
+
+
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ProblemInfo, "description": text}
+    status: {"description": text, "content": {"application/problem+json": {"schema": ProblemInfo.model_json_schema()}}}
     for status, text in {
-        400: "not HTTP, or the body cannot be read",
-        401: "a token is required",
-        404: "no such model",
-        408: "the request took too long to arrive",
-        409: "answers that are impossible together under the model",
-        413: "the body is too long",
-        421: "unknown host name",
-        422: "a value in the request is invalid",
-        429: "too many requests; see Retry-After",
-        503: "the model was busy for too long",
+        400: "not HTTP, or the body cannot be read", 401: "a token is required", 404: "no such model",
+        408: "the request took too long to arrive", 409: "answers that are impossible together under the model",
+        413: "the body is too long", 421: "unknown host name", 422: "a value in the request is invalid",
+        429: "too many requests; see Retry-After", 503: "the model was busy for too long",
         504: "the time limit was reached",
     }.items()
-}
-COMMON_ERRORS = {status: ERRORS[status] for status in (400, 401, 408, 421, 429)}
-"""Errors of every route but the health check."""
+}  # fmt: skip
+COMMON_ERRORS = {status: ERRORS[status] for status in (400, 401, 408, 421, 429)}  # of every route but the health check
