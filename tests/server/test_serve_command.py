@@ -53,7 +53,7 @@ def test_models_are_named_by_their_folders(folder):
         (["x={folder}"], "without a saved model"),
         (["--models-dir", "{folder}/animals"], "no subfolder"),
         (["--models-dir", "{folder}/none"], "not a folder"),
-        (["{folder}/animals", "--host", "no.such.host.invalid", "--open"], "not an address"),
+        (["{folder}/animals", "--host", "no.such.host.invalid", "--open"], "or --host"),
         (["{folder}/animals", "--host", "0.0.0.0"], "--token-file"),
         (["{folder}/animals", "--token-file", "{folder}/none"], "No such file"),
         (["{folder}/animals", "--port", "{taken}"], "another --port"),

@@ -228,7 +228,9 @@ class Server(uvicorn.Server):
         log("stopping", connections=len(self.server_state.connections))
         for _ in range(3):  # accept those who have connected already
             await asyncio.sleep(0)
-        for listener in [*self.servers, *(sockets or [])]:
+        for server in self.servers:
+            server.close()
+        for listener in sockets or []:
             listener.close()
         self.app.state.stopping = True
         if self.server_state.connections:

@@ -36,12 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--port", type=_port, default=8000, metavar="N", help="0 takes any that is free (default: %(default)s)")
     add("--models-dir", type=Path, metavar="DIR", help="serve every saved model in the subfolders of DIR too")
     add("--reload", action="store_true", help="check every second for models saved anew (else on SIGHUP only)")
-    add(
-        "--token-file",
-        type=Path,
-        metavar="FILE",
-        help=f"file with the bearer token (or the variable {security.VARIABLE})",
-    )
+    add("--token-file", type=Path, metavar="FILE", help=f"with the bearer token (or the variable {security.VARIABLE})")
     add("--open", action="store_true", help="allow requests without a token where --host is not this machine only")
     add("--log", choices=(JSON, TEXT, QUIET), default=QUIET, help="log each request to stderr (default: errors only)")
     for option, name, kind, text in (
@@ -116,21 +111,12 @@ def exit_on_sigterm() -> Iterator[None]:
 def listen(host: str, port: int, write_timeout: float) -> socket.socket:
     """A listening socket. On Linux its connections are closed when a client does not read for ``write_timeout``."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-    except socket.gaierror as error:
-        raise ValueError(f"--host {host!r} is not an address of this machine: {error.strerror}") from None
-    listener = socket.socket(family, kind, protocol)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise ValueError(f"cannot listen on {host}:{port}: {error.strerror}; say another --port or --host") from None
     if sys.platform == "linux":
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * write_timeout))
-    try:
-        listener.bind(address)
-    except OSError as error:
-        listener.close()
-        raise ValueError(f"cannot listen on {host}:{port}: {error.strerror}; say another --port or --host") from None
-    listener.listen(2048)
     return listener
 
 

@@ -28,13 +28,11 @@ class Problem(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of the response beside its content type."""
         found = {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
         return {**found, "www-authenticate": 'Bearer realm="infopursuit"'} if self.status == 401 else found
 
     @property
     def body(self) -> bytes:
-        """The response as JSON."""
         found: dict[str, Any] = {"status": self.status, "title": self.title}
         if self.field is not None:
             found["field"], found["value"] = self.field, shorten(self.value)

@@ -216,8 +216,8 @@ class RequestMiddleware:
             exchange.status = exchange.status or CLIENT_CLOSED
         except asyncio.CancelledError:  # the server stops, and the time for running requests is up
             if not exchange.status:
-                problem = Problem(503, "the server is being stopped", remedy="try again soon", retry_after=5)
-                await _send_problem(problem, respond)
+                stopped = Problem(503, "the server is being stopped", remedy="try again soon", retry_after=5)
+                await _send_problem(stopped, respond)
         except Exception as error:
             log_error("failed", error, id=exchange.id)
             if not exchange.status:

@@ -21,7 +21,6 @@ JSON, TEXT, QUIET = "json", "text", "quiet"
 EVENTS = logging.getLogger("infopursuit.server.events")
 LOGGERS = ("infopursuit", "uvicorn", "uvicorn.error", "asyncio", "py.warnings", "fastapi")
 MAX_FRAMES = 12
-BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metrics:
@@ -33,9 +32,7 @@ class Metrics:
         self.registry = to = CollectorRegistry()
         labels = ["method", "route", "status"]
         self.requests = Counter("infopursuit_requests", "Requests answered.", labels, registry=to)
-        self.latency = Histogram(
-            "infopursuit_request_seconds", "Request latency.", ["route"], buckets=BUCKETS, registry=to
-        )
+        self.latency = Histogram("infopursuit_request_seconds", "Request latency.", ["route"], registry=to)
         self.in_flight = Gauge("infopursuit_requests_in_flight", "Requests being processed.", registry=to)
         self.cache_hits = Counter("infopursuit_cache_hits", "Responses taken from the cache.", registry=to)
         self.queue_length = Gauge("infopursuit_queue_length", "Requests queued or running.", ["model"], registry=to)

@@ -201,4 +201,4 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         504: "the time limit was reached",
     }.items()
 }  # fmt: skip
-COMMON_ERRORS = {status: ERRORS[status] for status in (400, 401, 408, 421, 429)}  # of every route but the health check
+COMMON_ERRORS = {status: ERRORS[status] for status in ERRORS if status in (400, 401, 408, 421, 429)}

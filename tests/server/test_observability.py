@@ -111,7 +111,7 @@ def test_what_people_send_is_not_written_down(logged, secret, number):
     assert str(number) not in lines
     assert "barks" not in lines
     assert "RuntimeError" in lines
-    assert "test_logs.py" in lines
+    assert "test_observability.py" in lines
     assert broken.headers["x-request-id"] in broken.json()["remedy"]
     assert lines.count(broken.headers["x-request-id"]) == 2
 
