@@ -49,20 +49,21 @@ PROGRAMS = {"demo", "report", "server", "jobs", "cli", "__main__"}  # these may 
 # What an extra needs may be imported at the top by modules that are themselves only imported inside functions.
 OF_AN_EXTRA = {
     "jobs/ray_data.py": {"threadpoolctl"},  # scikit-learn brings it along
-    "server/app.py": {"fastapi", "starlette"},
-    "server/connection.py": {"h11", "uvicorn"},
-    "server/problems.py": {"fastapi", "starlette"},
+    "server/app.py": {"cachetools", "fastapi", "prometheus_client", "starlette", "uvicorn"},
     "server/schemas.py": {"pydantic", "pydantic_core"},
 }
 
 CORE = {"numba", "numpy", "torch", "scipy", "sklearn", "safetensors"}
 OPTIONAL = (
+    "cachetools",
     "captum",
     "fastapi",
+    "jinja2",
     "matplotlib",
     "pandas",
     "polars",
     "pooch",
+    "prometheus_client",
     "pyarrow",
     "pydantic",
     "ray",

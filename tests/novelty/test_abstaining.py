@@ -129,7 +129,7 @@ def test_the_explanation_says_so_in_words_json_and_html(clf, digits, noise):
     usual = own[int(np.argmax(own.p_values))]
     assert not usual.warning
     assert "do not trust" not in str(usual) + usual.to_html()
-    assert "unlike training" in own.to_html()
+    assert "out of distribution" in own.to_html()
 
 
 def test_explain_counts_them(clf, noise, tmp_path):

@@ -34,20 +34,20 @@ def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, c
 
 def test_the_server_says_so_too(pursuit):
     pytest.importorskip("pydantic")
+    from infopursuit.server.inference import next_step
+    from infopursuit.server.registry import ServedModel
     from infopursuit.server.schemas import NextResponse
-    from infopursuit.server.shelf import Offer
-    from infopursuit.server.turn import turn
 
-    offer = Offer("kinds", "two kinds", pursuit)
+    served = ServedModel("kinds", "two kinds", pursuit)
     for said, warned in ((1, True), (0, False)):
         history = ((0, (1,)),)
         for _ in range(2):
-            told = NextResponse(**turn(offer, history, 3, False))
+            told = NextResponse(**next_step(served, history, 3, False))
             assert told.why.sentence == CHECK
             assert np.isfinite(told.why.gain.nats)
             assert told.warning is None
             history = (*history, (pursuit.queries.names.index(told.question.name), (said,)))
-        last = NextResponse(**turn(offer, history, 3, True))
+        last = NextResponse(**next_step(served, history, 3, True))
         assert last.question is None
         assert last.stopped_because == "confidence"
         assert ("do not trust the label" in (last.warning or "")) == warned

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
@@ -12,8 +13,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.datasets import digits
-from infopursuit.report.markup import png
-from infopursuit.report.page import leading_classes
+from infopursuit.report.page import leading_classes, png
 from infopursuit.report.summary import Summary
 
 BAD = '<script>alert("1")</script>'
@@ -137,6 +137,7 @@ def test_the_summary_counts():
     assert summary.mean_length == trace.length.mean()
     assert sum(summary.first.values()) == 4
     assert sum(summary.asked.values()) == trace.length.sum()
+    assert Summary.from_spec(json.loads(json.dumps(summary.to_spec()))) == summary
     twice = Summary().add(trace).add(trace)
     assert twice.n_right is None
     assert twice.n_inputs == 8

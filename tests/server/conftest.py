@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.server.app import create_app
+from infopursuit.server.app import Server, create_app
 from infopursuit.server.command import listen
-from infopursuit.server.connection import Server, configure
 from infopursuit.server.limits import Limits
-from infopursuit.server.shelf import Offer
+from infopursuit.server.registry import ServedModel
 
 ANIMALS = ["cat", "dog", "hen", "duck", "carp", "bee"]
 FACTS = {
@@ -26,10 +25,10 @@ FACTS = {
 
 
 @contextlib.contextmanager
-def _serving(shelf, limits=None, hosts=None, **options):
-    listener = listen("127.0.0.1", 0)
-    app = create_app(shelf, limits, hosts=hosts, **options)
-    server = Server(configure(app, limits or Limits(), app.state.metrics))
+def _serving(models, limits=None, hosts=None, **options):
+    limits = limits or Limits()
+    listener = listen("127.0.0.1", 0, limits.write_timeout)
+    server = Server(create_app(models, limits, hosts=hosts, **options), limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
@@ -45,7 +44,7 @@ def _serving(shelf, limits=None, hosts=None, **options):
         listener.close()
 
 
-def _make_shelf():
+def _make_models():
     """Yes/no questions about certain and doubtful facts, patches, columns and words."""
     rng = np.random.default_rng(0)
     facts = np.array(list(FACTS.values()), dtype=float).T
@@ -69,21 +68,21 @@ def _make_shelf():
         "table": fit(ip.queries.columns(names=["size", "colour"]), table, sizes > 0),
         "texts": fit(ip.queries.words(), texts, ["weather", "sport"] * 10),
     }
-    return {name: Offer(name, f"a small model of {name}", pursuit) for name, pursuit in pursuits.items()}
+    return {name: ServedModel(name, f"a small model of {name}", pursuit) for name, pursuit in pursuits.items()}
 
 
 @pytest.fixture(scope="session")
 def serving():
-    """The address of a server in a thread of this process: ``with serving(shelf) as address``."""
+    """The address of a server in a thread of this process: ``with serving(models) as address``."""
     return _serving
 
 
 @pytest.fixture(scope="session")
-def shelf():
-    return _make_shelf()
+def models():
+    return _make_models()
 
 
 @pytest.fixture(scope="session")
-def client(shelf):
-    with _serving(shelf) as address, httpx.Client(base_url=address, timeout=30) as asking:
+def client(models):
+    with _serving(models) as address, httpx.Client(base_url=address, timeout=30) as asking:
         yield asking

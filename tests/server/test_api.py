@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.server.guard import HEADERS
+from infopursuit.server.security import HEADERS
 
 
-def test_the_models_are_listed(client, shelf):
+def test_the_models_are_listed(client, models):
     told = client.get("/v1/models").json()["models"]
-    assert [one["name"] for one in told] == list(shelf)
+    assert [one["name"] for one in told] == list(models)
     by_name = {one["name"]: one for one in told}
     assert by_name["animals"]["classes"] == ["cat", "dog", "hen", "duck", "carp", "bee"]
     assert by_name["animals"]["yes_no"] is True
@@ -22,14 +22,14 @@ def test_the_models_are_listed(client, shelf):
     assert by_name["images"]["classes"] == ["0", "1"]
 
 
-def test_queries_come_in_pages(client, shelf):
+def test_queries_come_in_pages(client, models):
     names, offset = [], 0
     while offset is not None:
         told = client.get("/v1/models/images", params={"offset": offset, "limit": 5}).json()
         assert len(told["queries"]) <= 5
         names += [one["name"] for one in told["queries"]]
         offset = told["next_offset"]
-    assert names == list(shelf["images"].pursuit.queries.names)
+    assert names == list(models["images"].pursuit.queries.names)
     assert client.get("/v1/models/images", params={"offset": 999}).json()["queries"] == []
     assert client.get("/v1/models/images", params={"limit": 10**6}).status_code == 422
 
@@ -48,24 +48,24 @@ def test_queries_come_in_pages(client, shelf):
         ("animals", {"has fur": "yes", "barks": True}, [1, 1, np.nan, np.nan, np.nan]),
     ],
 )
-def test_inputs_are_explained(client, shelf, name, sent, as_python):
+def test_inputs_are_explained(client, models, name, sent, as_python):
     answer = client.post(f"/v1/models/{name}/explain", json={"inputs": [sent] * 6})
     assert answer.status_code == 200, answer.text
     told = answer.json()["explanations"]
     assert len(told) == 6
     X = [as_python] if name in ("texts", "table") else np.array([as_python], dtype=float)
-    wanted = shelf[name].pursuit.run(X)[0]
+    wanted = models[name].pursuit.run(X)[0]
     assert ip.Explanation.from_json(json.dumps(told[5]["explanation"])).steps == wanted.steps
     assert told[5]["text"] == str(wanted)
 
 
-def test_a_history_as_a_page_to_keep(client, shelf):
+def test_a_history_as_a_page_to_keep(client, models):
     history = [{"query": "has fur", "answer": "no"}, {"query": "barks", "answer": None}]
     answer = client.post("/v1/models/animals/report", json={"history": history})
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["content-disposition"] == 'attachment; filename="explanation-animals.html"'
-    wanted = shelf["animals"].pursuit.session([("has fur", "no"), ("barks", None)]).explanation.to_html()
+    wanted = models["animals"].pursuit.session([("has fur", "no"), ("barks", None)]).explanation.to_html()
     assert answer.text == wanted
     refused = client.post("/v1/models/animals/report", json={"history": [{"query": "has gills", "answer": "no"}]})
     assert (refused.status_code, refused.json()["field"]) == (422, "history[0].query")
@@ -76,11 +76,11 @@ def test_health_and_metrics(client):
     assert (told["status"], told["version"]) == ("ok", ip.__version__)
     client.get("/nowhere/at/all")
     text = client.get("/metrics").text
-    assert re.search(r'^infopursuit_requests_total\{method="GET",route="/healthz",status="200"\} \d+$', text, re.M)
-    assert re.search(r'^infopursuit_requests_total\{method="GET",route="unmatched",status="404"\} \d+$', text, re.M)
-    assert "infopursuit_requests_in_flight 1" in text.splitlines()
-    assert 'infopursuit_waiting{model="animals"} 0' in text.splitlines()
-    counts = [int(n) for n in re.findall(r'seconds_bucket\{route="/healthz",le="[^"]+"\} (\d+)', text)]
+    assert re.search(r'^infopursuit_requests_total\{method="GET",route="/healthz",status="200"\} \d+\.0$', text, re.M)
+    assert re.search(r'^infopursuit_requests_total\{method="GET",route="unmatched",status="404"\} \d+\.0$', text, re.M)
+    assert "infopursuit_requests_in_flight 1.0" in text.splitlines()
+    assert 'infopursuit_queue_length{model="animals"} 0.0' in text.splitlines()
+    counts = [int(n) for n in re.findall(r'seconds_bucket\{le="[^"]+",route="/healthz"\} (\d+)', text)]
     assert counts == sorted(counts)
     assert counts[-1] == int(re.search(r'seconds_count\{route="/healthz"\} (\d+)', text)[1]) >= 1
 
@@ -132,7 +132,9 @@ def test_the_description_names_all_routes(client):
 
 def test_what_comes_back_is_what_the_description_says(client):
     """Nothing more and nothing less than the fields of the schemas."""
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    api = client.get("/openapi.json").json()
+    problem = api["paths"]["/v1/models/{name}"]["get"]["responses"]["404"]["content"]["application/problem+json"]
+    schemas = {**api["components"]["schemas"], "ProblemInfo": problem["schema"]}
     told = client.post("/v1/models/animals/next", json={"history": []}).json()
     found = {
         "NextResponse": told,

@@ -1,5 +1,6 @@
-"""Bounds that hold on real connections: how many, for how long, how much at once; and 429 before anything collapses."""
+"""Limits hold on real connections: how many, for how long, how much at once; and queues are bounded."""
 
+import asyncio
 import contextlib
 import io
 import json
@@ -12,10 +13,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from infopursuit.server.connection import SPARE
-from infopursuit.server.limits import Limits, shorten
-from infopursuit.server.logs import logging_of_a_server
-from infopursuit.server.shelf import Offer
+from infopursuit.server.errors import Problem, shorten
+from infopursuit.server.limits import Limits, Workers
+from infopursuit.server.observability import configured_logging
+from infopursuit.server.registry import ServedModel
 
 NEXT = "/v1/models/animals/next"
 HEAD = f"POST {NEXT} HTTP/1.1\r\nhost: localhost\r\n"
@@ -38,10 +39,10 @@ def read(line):
 
 
 @pytest.fixture(scope="module")
-def brief(serving, shelf):
-    """A server with little time, few connections and few requests on each."""
-    limits = Limits(seconds=0.4, sending=0.4, connections=3, idle=1, requests=4)
-    with serving({"animals": shelf["animals"]}, limits) as address:
+def brief(serving, models):
+    """A server with little time and few connections."""
+    limits = Limits(timeout=0.4, write_timeout=0.4, max_requests=3, keep_alive=1)
+    with serving({"animals": models["animals"]}, limits) as address:
         yield address
 
 
@@ -52,10 +53,16 @@ def test_a_head_that_does_not_come_is_not_waited_for(brief):
             with contextlib.suppress(OSError):
                 slow.sendall(b"x")
             time.sleep(0.05)
-        told = read(slow)
-        assert told.startswith(b"HTTP/1.1 408")
-        assert b"the head did not arrive within 0.4 s" in told
-        assert read(silent) == b""
+        for line in (slow, silent):
+            assert b"HTTP/1.1 408" in read(line)
+
+
+def test_the_head_of_a_second_request_is_not_waited_for_either(brief):
+    with connected(brief) as line:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert line.recv(65536).startswith(b"HTTP/1.1 200")
+        line.sendall(b"GET /healthz HTTP/1.1\r\n")
+        assert b"HTTP/1.1 408" in read(line)
 
 
 def test_a_body_that_nobody_waits_for_ends_too(brief):
@@ -79,25 +86,19 @@ def test_a_body_that_nobody_waits_for_ends_too(brief):
         assert told.startswith(b"HTTP/1.1 413")
 
 
-def test_idle_connections_and_used_up_ones_are_closed(brief):
-    with connected(brief) as line:
-        for k in range(4):
-            line.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
-            told = b""
-            while not told.endswith(b"}"):
-                told += line.recv(65536)
-            assert told.startswith(b"HTTP/1.1 200")
-            assert (b"connection: close" in told) == (k == 3)
-        assert line.recv(100) == b""
+def test_idle_connections_are_closed(brief):
     with connected(brief) as line:
         line.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert read(line).startswith(b"HTTP/1.1 200")  # to the end, which comes after a second without a request
 
 
-def test_more_connections_than_are_served_are_told_so(brief):
-    time.sleep(1.2)  # those of other tests are gone
-    with contextlib.ExitStack() as stack:
+def test_more_requests_than_are_processed_at_once_are_told_so(serving, models):
+    limits = Limits(max_requests=3)
+    with serving({"animals": models["animals"]}, limits) as brief, contextlib.ExitStack() as stack:
         lines = [stack.enter_context(connected(brief)) for _ in range(3)]
+        for line in lines:
+            line.sendall(f"{HEAD}content-length: 10\r\n\r\n".encode())
+        time.sleep(0.3)
         with httpx.Client(base_url=brief) as client:
             answer = client.post(NEXT, json={})
             assert (answer.status_code, answer.headers["retry-after"], answer.headers["connection"]) == (
@@ -105,21 +106,21 @@ def test_more_connections_than_are_served_are_told_so(brief):
                 "1",
                 "close",
             )
-            assert "3 connections" in answer.json()["title"]
+            assert "3 requests" in answer.json()["title"]
         with httpx.Client(base_url=brief) as client:
             assert client.get("/healthz").status_code == 200  # whoever watches over it is told
-        many = [stack.enter_context(connected(brief)) for _ in range(SPARE + 10)]
-        many[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
-        assert read(many[-1]) == b""
-        del lines
-    time.sleep(0.3)
-    assert httpx.post(f"{brief}{NEXT}", json={}).status_code == 200
+        more = [stack.enter_context(connected(brief)) for _ in range(4)]
+        more[-1].sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert read(more[-1]).startswith(b"HTTP/1.1 503")  # too many connections, by uvicorn
+        for line in [*lines, *more]:
+            line.close()
+        until(lambda: httpx.post(f"{brief}{NEXT}", json={}).status_code == 200)
 
 
-def test_an_answer_that_is_not_taken_does_not_stay(serving, shelf):
+def test_an_answer_that_is_not_taken_does_not_stay(serving, models):
     """Nobody reads the answers to many requests: when the system takes no more of them, the connection is given up."""
     n, one = 1500, b"GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n"
-    with serving({"animals": shelf["animals"]}, Limits(sending=0.4, requests=n)) as address, connected(address) as line:
+    with serving({"animals": models["animals"]}, Limits(write_timeout=0.4)) as address, connected(address) as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sending = threading.Thread(target=line.sendall, args=(one * n,), daemon=True)
         sending.start()
@@ -128,20 +129,11 @@ def test_an_answer_that_is_not_taken_does_not_stay(serving, shelf):
             """How many, where none is under way but this one."""
             told = httpx.get(f"{address}/metrics").text
             found = re.search(r'route="unmatched",status="200"} (\d+)', told)
-            return int(found[1]) if found and "infopursuit_requests_in_flight 1\n" in told else 0
+            return int(found[1]) if found and "infopursuit_requests_in_flight 1.0\n" in told else 0
 
         until(answered)  # the one that could not be sent is no longer waited for
         assert answered() < n
         sending.join(20)
-
-
-def test_a_request_on_a_connection_that_was_closed_on_one_side_is_answered(client):
-    address = str(client.base_url)
-    with connected(address) as line:
-        line.sendall(f"{HEAD}content-type: application/json\r\ncontent-length: 2\r\n\r\n{{}}".encode())
-        line.shutdown(socket.SHUT_WR)
-        told = read(line)
-    assert told.startswith(b"HTTP/1.1 200")
 
 
 class Held:
@@ -183,11 +175,11 @@ def until(condition):
     pytest.fail("it did not come")
 
 
-def test_queues_are_bounded_for_each_model_and_in_all(serving, shelf):
+def test_queues_are_bounded_for_each_model_and_in_all(serving, models):
     free = threading.Event()
-    held = {name: Held(shelf["animals"].pursuit, free) for name in ("a", "b")}
-    offered = {name: Offer(name, name, pursuit) for name, pursuit in held.items()}
-    with serving(offered, Limits(waiting=4, waiting_in_all=6, seconds=30)) as address:
+    held = {name: Held(models["animals"].pursuit, free) for name in ("a", "b")}
+    offered = {name: ServedModel(name, name, pursuit) for name, pursuit in held.items()}
+    with serving(offered, Limits(max_queue=4, max_total_queue=6, timeout=30)) as address:
         statuses = []
         threads = ask_many(address, "a", 7, statuses)
         until(lambda: len(statuses) == 3)  # four wait for the model, three were sent away
@@ -205,11 +197,11 @@ def test_queues_are_bounded_for_each_model_and_in_all(serving, shelf):
         assert sorted(status[1] for status in statuses) == [200] * 6 + [429] * 6
 
 
-def test_who_could_not_be_served_in_time_is_sent_away_at_once(serving, shelf):
+def test_who_could_not_be_served_in_time_is_sent_away_at_once(serving, models):
     """Work that takes long fills the time of those who wait; the next hears when to come back."""
     free = threading.Event()
-    held = Held(shelf["animals"].pursuit, free)
-    with serving({"a": Offer("a", "a", held)}, Limits(seconds=2.0)) as address:
+    held = Held(models["animals"].pursuit, free)
+    with serving({"a": ServedModel("a", "a", held)}, Limits(timeout=2.0)) as address:
         statuses = []
         first = ask_many(address, "a", 1, statuses)
         until(lambda: held.begun)
@@ -227,10 +219,10 @@ def test_who_could_not_be_served_in_time_is_sent_away_at_once(serving, shelf):
         assert all(int(status[2]) >= 1 for status in sent_away)
 
 
-def test_what_is_not_done_when_the_time_to_stop_is_up_is_told_so(serving, shelf):
+def test_what_is_not_done_when_the_time_to_stop_is_up_is_told_so(serving, models):
     free, statuses = threading.Event(), []
-    held = Held(shelf["animals"].pursuit, free)
-    with serving({"a": Offer("a", "a", held)}, Limits(seconds=30, stopping=1)) as address:
+    held = Held(models["animals"].pursuit, free)
+    with serving({"a": ServedModel("a", "a", held)}, Limits(timeout=30, grace=1)) as address:
         threads = ask_many(address, "a", 2, statuses)
         until(lambda: held.begun)
     for thread in threads:  # one was at work and one waited; the server is gone by now
@@ -240,9 +232,9 @@ def test_what_is_not_done_when_the_time_to_stop_is_up_is_told_so(serving, shelf)
     assert "being stopped" in statuses[0][3]
 
 
-def test_bodies_of_all_together_are_bounded(serving, shelf):
-    limits = Limits(body_bytes=60_000, bodies_bytes=100_000, seconds=20)
-    with serving({"animals": shelf["animals"]}, limits) as address, contextlib.ExitStack() as stack:
+def test_bodies_of_all_together_are_bounded(serving, models):
+    limits = Limits(max_body=60_000, max_total_body=100_000, timeout=20)
+    with serving({"animals": models["animals"]}, limits) as address, contextlib.ExitStack() as stack:
         lines = [stack.enter_context(connected(address)) for _ in range(2)]
         for line in lines:  # each holds most of a body
             line.sendall(f"{HEAD}content-length: 50000\r\n\r\n".encode() + b" " * 49_000)
@@ -255,9 +247,9 @@ def test_bodies_of_all_together_are_bounded(serving, shelf):
         until(lambda: httpx.post(f"{address}{NEXT}", json={}).status_code == 200)
 
 
-def test_a_client_that_goes_away_is_noted(serving, shelf):
+def test_a_client_that_goes_away_is_noted(serving, models):
     stream = io.StringIO()
-    with logging_of_a_server("json", stream), serving({"animals": shelf["animals"]}) as address:
+    with configured_logging("json", stream), serving({"animals": models["animals"]}) as address:
         with connected(address) as line:
             line.sendall(f"{HEAD}content-length: 100\r\n\r\n{{".encode())
             time.sleep(0.2)
@@ -292,3 +284,80 @@ def test_values_are_told_in_short_however_deep_they_are():
     assert len(shorten({"a" * 10_000: deep})) <= 80
     while deep:  # taken apart from the outside, as a deep list is not on its own
         deep = deep[0]
+
+
+def test_work_is_done_one_after_the_other_outside_the_loop():
+    active, most, places = 0, 0, set()
+
+    def work(i):
+        nonlocal active, most
+        active += 1
+        most = max(most, active)
+        places.add(threading.current_thread())
+        time.sleep(0.005)
+        active -= 1
+        return i
+
+    async def many():
+        workers = Workers(["a"], Limits(max_queue=100, timeout=5))
+        found = await asyncio.gather(*(workers.run("a", lambda i=i: work(i)) for i in range(10)))
+        assert workers.queued["a"] == 0
+        workers.close()
+        return found
+
+    assert asyncio.run(many()) == list(range(10))
+    assert most == 1
+    assert len(places) == 1
+    assert threading.current_thread() not in places
+
+
+def test_a_full_queue_sends_away_at_once():
+    async def many():
+        workers = Workers(["a"], Limits(max_queue=3, timeout=5))
+        free = threading.Event()
+        tasks = [asyncio.create_task(workers.run("a", free.wait)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        with pytest.raises(Problem) as caught:
+            await workers.run("a", lambda: pytest.fail("was done"))
+        free.set()
+        await asyncio.gather(*tasks)
+        assert await workers.run("a", lambda: 5) == 5
+        workers.close()
+        return caught.value
+
+    problem = asyncio.run(many())
+    assert (problem.status, problem.retry_after) == (429, 1)
+    assert "3 requests" in problem.title
+
+
+def test_time_runs_out_at_work_and_in_the_queue():
+    async def many():
+        workers = Workers(["a"], Limits(max_queue=3, timeout=0.1))
+        free, done = threading.Event(), []
+        first = asyncio.create_task(workers.run("a", lambda: free.wait(5)))
+        second = asyncio.create_task(workers.run("a", lambda: done.append(1)))
+        found = await asyncio.gather(first, second, return_exceptions=True)
+        assert workers.queued["a"] == 2  # a thread cannot be stopped, so its place is still taken
+        free.set()
+        await asyncio.sleep(0.2)
+        assert workers.queued["a"] == 0
+        assert done == []  # nobody waits for it any more, so it is not done
+        assert await workers.run("a", lambda: 7) == 7
+        workers.close()
+        return found
+
+    slow, late = asyncio.run(many())
+    assert slow.status == 504
+    assert late.status == 503
+    assert late.retry_after
+
+
+def test_what_work_raises_comes_through():
+    async def one():
+        workers = Workers(["a"], Limits(max_queue=3, timeout=1))
+        with pytest.raises(ZeroDivisionError):
+            await workers.run("a", lambda: 1 / 0)
+        assert workers.queued["a"] == 0
+        workers.close()
+
+    asyncio.run(one())

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from infopursuit import shipped
-from infopursuit.server.shelf import open_shelf
+from infopursuit.server.registry import load_models
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -22,10 +22,10 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def address(serving, shelf):
+def address(serving, models):
     """The models that come along; where the game is not among them, a small one takes its place."""
-    offered = open_shelf([name for name in shipped.names() if name in (GAME, "mnist")])
-    with serving({GAME: shelf[GAME], **offered}) as found:
+    offered = load_models([name for name in shipped.names() if name in (GAME, "mnist")])
+    with serving({GAME: models[GAME], **offered}) as found:
         yield found
 
 

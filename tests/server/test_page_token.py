@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from infopursuit.server.token import Token
+from infopursuit.server.security import Token
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -16,9 +16,12 @@ pytestmark = [
 ]
 
 
-def test_the_token_is_asked_for_and_kept_in_the_tab(serving, shelf):
+def test_the_token_is_asked_for_and_kept_in_the_tab(serving, models):
     arguments = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    with serving({"animals": shelf["animals"]}, token=Token(SECRET)) as address, playwright.sync_playwright() as driver:
+    with (
+        serving({"animals": models["animals"]}, token=Token(SECRET)) as address,
+        playwright.sync_playwright() as driver,
+    ):
         opened = driver.chromium.launch(executable_path=CHROMIUM, headless=True, args=arguments)
         page = opened.new_page()
         page.set_default_timeout(30_000)

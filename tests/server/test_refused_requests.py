@@ -119,8 +119,8 @@ def test_nothing_that_is_sent_makes_it_fail(client, path, body, name):
         answer.json()
 
 
-def test_bodies_that_are_long_or_slow_are_not_read(shelf, serving):
-    with serving({"animals": shelf["animals"]}, Limits(body_bytes=1000, seconds=0.5)) as address:
+def test_bodies_that_are_long_or_slow_are_not_read(models, serving):
+    with serving({"animals": models["animals"]}, Limits(max_body=1000, timeout=0.5)) as address:
         with httpx.Client(base_url=address) as client:
             answer = client.post(NEXT, content=b" " * 1001)
             assert answer.status_code == 413
@@ -134,8 +134,8 @@ def test_bodies_that_are_long_or_slow_are_not_read(shelf, serving):
             assert b"408" in slow.recv(100)
 
 
-def test_other_names_of_the_machine_are_refused(shelf, serving):
-    with serving({"animals": shelf["animals"]}, hosts=frozenset({"localhost", "127.0.0.1"})) as address:
+def test_other_names_of_the_machine_are_refused(models, serving):
+    with serving({"animals": models["animals"]}, hosts=frozenset({"localhost", "127.0.0.1"})) as address:
         assert httpx.get(f"{address}/healthz").status_code == 200
         answer = httpx.get(f"{address}/healthz", headers={"host": "evil.example:80"})
         refused(answer, 421, "Host", "evil.example")

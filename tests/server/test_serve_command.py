@@ -11,14 +11,14 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import cli
-from infopursuit.server.shelf import open_shelf
+from infopursuit.server.registry import load_models
 
 
 @pytest.fixture
-def folder(shelf, tmp_path):
+def folder(models, tmp_path):
     """A folder with two saved models."""
     for name in ("animals", "images"):
-        ip.save(shelf[name].pursuit, tmp_path / "models" / name)
+        ip.save(models[name].pursuit, tmp_path / "models" / name)
     return tmp_path / "models"
 
 
@@ -40,20 +40,20 @@ def test_it_says_where_it_is_and_answers_until_interrupted(folder):
 
 
 def test_models_are_named_by_their_folders(folder):
-    assert list(open_shelf([], folder)) == ["animals", "images"]
-    assert list(open_shelf([str(folder / "images"), f"zoo={folder / 'animals'}"])) == ["images", "zoo"]
+    assert list(load_models([], folder)) == ["animals", "images"]
+    assert list(load_models([str(folder / "images"), f"zoo={folder / 'animals'}"])) == ["images", "zoo"]
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
         (["nowhere"], "nowhere"),
-        (["a b={folder}/animals"], "does not serve as the name"),
+        (["a b={folder}/animals"], "not a valid model name"),
         (["x={folder}/animals", "x={folder}/images"], "two models are called 'x'"),
         (["x={folder}"], "without a saved model"),
         (["--models-dir", "{folder}/animals"], "no subfolder"),
         (["--models-dir", "{folder}/none"], "not a folder"),
-        (["{folder}/animals", "--host", "no.such.host.invalid", "--open"], "no address"),
+        (["{folder}/animals", "--host", "no.such.host.invalid", "--open"], "or --host"),
         (["{folder}/animals", "--host", "0.0.0.0"], "--token-file"),
         (["{folder}/animals", "--token-file", "{folder}/none"], "No such file"),
         (["{folder}/animals", "--port", "{taken}"], "another --port"),

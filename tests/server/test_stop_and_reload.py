@@ -12,8 +12,7 @@ from serving_process import Crowd, ask, process
 
 import infopursuit as ip
 from infopursuit import shipped
-from infopursuit.server.reload import Watch
-from infopursuit.server.shelf import open_folder, version_of
+from infopursuit.server.registry import Reloader, load_folder, version_of
 from infopursuit.storage import MANIFEST
 
 NEXT = "/v1/models/zoo/next"
@@ -30,9 +29,9 @@ def histories():
     return found
 
 
-def save_zoo(shelf, folder, share):
+def save_zoo(models, folder, share):
     """A model with one number of its own, so that each one saved answers otherwise."""
-    pursuit = shelf["animals"].pursuit
+    pursuit = models["animals"].pursuit
     model = ip.models.TableModel([1 / 6] * 6, None, facts(share))
     ip.save(ip.Pursuit(model, pursuit.queries, classes=pursuit.classes, stopping=ip.Confidence(0.001)), folder)
 
@@ -44,9 +43,9 @@ def facts(share):
     return found
 
 
-def test_a_stop_leaves_no_request_without_its_answer(shelf, tmp_path):
+def test_a_stop_leaves_no_request_without_its_answer(models, tmp_path):
     """Not those of a crowd, nor one whose body is half here, nor one whose head is half here."""
-    save_zoo(shelf, tmp_path / "zoo", 0.5)
+    save_zoo(models, tmp_path / "zoo", 0.5)
     with process(tmp_path / "zoo", "--log", "json") as server:
         crowd = Crowd(server.port, 8, NEXT, histories())
         half = [half_sent(server.port, cut) for cut in (-5, 30)]
@@ -84,13 +83,13 @@ def half_sent(port, cut):
     return line, whole[cut:]
 
 
-def test_a_model_is_replaced_without_a_failed_request(shelf, tmp_path):
+def test_a_model_is_replaced_without_a_failed_request(models, tmp_path):
     folder = tmp_path / "zoo"
-    save_zoo(shelf, folder, 0.1)
+    save_zoo(models, folder, 0.1)
     with process(folder, "--reload", "--log", "json") as server:
         crowd = Crowd(server.port, 4, NEXT, histories())
         for k in range(1, 4):
-            save_zoo(shelf, folder, 0.1 + 0.2 * k)
+            save_zoo(models, folder, 0.1 + 0.2 * k)
             server.wait_for('"event": "reloaded"', k)
             n = len(crowd.answers)
             while len(crowd.answers) < n + 50:
@@ -117,7 +116,7 @@ def test_a_model_is_replaced_without_a_failed_request(shelf, tmp_path):
         # a session that began with the old model goes on with one that does not know its question
         fewer = ip.queries.concepts(["has fur", "swims", "sings"])
         model = ip.models.TableModel([1 / 6] * 6, None, [row[:3] for row in facts(0.4)])
-        ip.save(ip.Pursuit(model, fewer, classes=shelf["animals"].pursuit.classes), folder)
+        ip.save(ip.Pursuit(model, fewer, classes=models["animals"].pursuit.classes), folder)
         server.wait_for('"event": "reloaded"', 4)
         status, _, content = ask(server.port, "POST", NEXT, {"history": [{"query": "barks", "answer": "yes"}]})
         told = json.loads(content)
@@ -129,22 +128,22 @@ def test_a_model_is_replaced_without_a_failed_request(shelf, tmp_path):
         server.wait_for('"event": "unchanged"')
 
 
-def test_it_looks_only_when_told(shelf, tmp_path, serving):
+def test_it_looks_only_when_told(models, tmp_path, serving):
     """Without --reload nothing is read until a signal comes."""
     folder = tmp_path / "zoo"
-    save_zoo(shelf, folder, 0.1)
-    offered = {"zoo": open_folder("zoo", folder)}
-    watch = Watch(offered, always=False)
-    with serving(offered, watch=watch) as address, httpx.Client(base_url=address, timeout=30) as client:
+    save_zoo(models, folder, 0.1)
+    offered = {"zoo": load_folder("zoo", folder)}
+    reloader = Reloader(offered, always=False)
+    with serving(offered, reloader=reloader) as address, httpx.Client(base_url=address, timeout=30) as client:
 
         def version():
             return client.post(NEXT, json={}).headers["x-model-version"]
 
         before = version()
-        save_zoo(shelf, folder, 0.3)
+        save_zoo(models, folder, 0.3)
         time.sleep(1.5)  # longer than a look takes that must not happen
         assert version() == before
-        watch.now()
+        reloader.trigger()
         for _ in range(200):
             if version() != before:
                 break
@@ -153,23 +152,23 @@ def test_it_looks_only_when_told(shelf, tmp_path, serving):
         assert version() == version_of(folder) != before
 
 
-def test_a_folder_that_is_saved_while_it_is_read_is_read_again(shelf, tmp_path, monkeypatch):
+def test_a_folder_that_is_saved_while_it_is_read_is_read_again(models, tmp_path, monkeypatch):
     folder = tmp_path / "zoo"
-    save_zoo(shelf, folder, 0.1)
+    save_zoo(models, folder, 0.1)
     whole, shares = shipped.open_model, [0.3, 0.5]
 
     def meanwhile(path):
         found = whole(path)
         if shares:
-            save_zoo(shelf, folder, shares.pop())
+            save_zoo(models, folder, shares.pop())
         return found
 
     monkeypatch.setattr(shipped, "open_model", meanwhile)
-    offer = open_folder("zoo", folder)
+    offer = load_folder("zoo", folder)
     assert offer.version == version_of(folder)
     assert float(offer.pursuit.session([("has fur", "yes")]).posterior[0]) == pytest.approx(
         float(ip.load(folder).session([("has fur", "yes")]).posterior[0])
     )
     shares[:] = [0.2, 0.4, 0.6, 0.8]
     with pytest.raises(ValueError, match="again and again"):
-        open_folder("zoo", folder)
+        load_folder("zoo", folder)

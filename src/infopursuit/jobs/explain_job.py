@@ -18,9 +18,9 @@ from infopursuit.engine import Pursuit
 from infopursuit.jobs.engines import Engine, Make, Unit, as_engine
 from infopursuit.jobs.job_folder import HIDDEN, JobFolder
 from infopursuit.jobs.sources import Place, Source
+from infopursuit.jobs.trace_files import trace_file, trace_name
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
-from infopursuit.report.trace_files import trace_file, trace_name
 from infopursuit.storage import MANIFEST, load_pursuit, save
 
 FEWEST, MOST_PARTS = 1_000, 10_000

@@ -1,4 +1,4 @@
-"""Reports for people: explanations as one HTML file that needs nothing else, and as rows of a table.
+"""HTML reports of explanations, each one file that needs nothing else (extra ``report``).
 
 >>> import infopursuit as ip
 >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.01]])

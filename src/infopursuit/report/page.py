@@ -1,39 +1,44 @@
-"""The page: a summary over a batch and single explanations, in one HTML file without scripts and without a network."""
+"""HTML reports: the summary of a batch and single explanations, in one file without scripts and without a network."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
+import struct
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import REASONS, Explanation, percent
+from infopursuit.explanation import REASONS, Explanation, ExplanationStep, percent
 from infopursuit.plots.steps import shown_steps
-from infopursuit.report.markup import bars, foreign, histogram, text
-from infopursuit.report.pictures import MOST_PIXELS, asked_picture, grey, revealed_picture
 from infopursuit.report.summary import Summary, most_common, same_class
 from infopursuit.trace import Trace
+from infopursuit.types import UNKNOWN
 
-MOST = 50
-"""Explanations in one page, where nobody says."""
-MOST_STEPS, ALL_STEPS = 20, 1000
-"""Of more steps than this an explanation shows the last and those that moved the belief most: one among others, and one
-that has the page to itself."""
-MOST_CLASSES = 4
-"""Classes that have a bar of their own after every answer; the others share one."""
-MOST_ROWS = 10
-"""Rows of a list in the summary."""
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+MOST = 50  # explanations in one page by default
+MAX_STEPS, MAX_STEPS_ALONE = 20, 1000  # in longer explanations: the last step and the most influential ones
+MAX_CLASSES = 4  # that have a bar of their own after every answer; the others share one
+MAX_ROWS = 10  # of a list in the summary
+MAX_PIXELS = 512 * 512  # larger images are not drawn
+UNSEEN, DARK, LIT = (128, 134, 142, 255), (16, 18, 22, 255), (255, 255, 255, 255)
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+View = dict[str, Any]  # what the template shows
 
 
 @dataclass(frozen=True)
 class Shown:
-    """An explanation as it stands in a page. name: what its input is called. image, truth: None where not known."""
+    """An explanation of a page. name: of its input. image, truth: None where not known."""
 
     explanation: Explanation
     name: str
@@ -45,15 +50,9 @@ def trace_page(
     trace: Trace, *, images: Any = None, truth: Any = None, names: Sequence[Any] | None = None, most: int = MOST,
     title: str | None = None,
 ) -> str:  # fmt: skip
-    """A batch as a page.
+    """A batch as a page: a summary of all inputs, and the first ``most`` explanations.
 
-    Parameters
-    ----------
-    images: (B, ...) the images that were asked about, where the queries are patches; others are not looked at.
-    truth: (B,) the true classes; None where they are not known.
-    names: (B,) what the inputs are called; "Input 1", "Input 2", ... where nothing is given.
-    most: at most this many explanations, the first; the summary is about all inputs.
-    title: the headline.
+    images: (B, ...), drawn where the queries are patches. truth: (B,) the true classes. names: (B,) of the inputs.
     """
     if most < 0:
         raise ValueError(f"most={most}; give the number of explanations that the page may have, 0 or more")
@@ -63,157 +62,141 @@ def trace_page(
     return batch_page(Summary().add(trace, truth), show(trace, most, images, truth, names), title=title)
 
 
-def show(trace: Trace, most: int, images: Any = None, truth: Any = None, names: Sequence[Any] | None = None,
-         start: int = 0) -> list[Shown]:  # fmt: skip
-    """The first explanations of a trace as they stand in a page; ``start``: inputs that came before this trace."""
-    rows = range(min(most, len(trace)))
-    return [
-        Shown(
-            trace[i],
-            f"Input {start + i + 1}" if names is None else str(names[i]),
-            None if images is None else images[i],
-            None if truth is None else truth[i],
-        )
-        for i in rows
-    ]
+def show(trace: Trace, most: int, images: Any = None, truth: Any = None, names: Any = None) -> list[Shown]:
+    """The first explanations of a trace."""
+    nothing = [None] * len(trace)
+    images, truth = (nothing if given is None else given for given in (images, truth))
+    names = [f"Input {i + 1}" for i in range(len(trace))] if names is None else names
+    return [Shown(trace[i], str(names[i]), images[i], truth[i]) for i in range(min(most, len(trace)))]
 
 
-def explanation_page(
-    explanation: Explanation, *, image: Any = None, truth: Any = None, title: str | None = None
-) -> str:
+def explanation_page(e: Explanation, *, image: Any = None, truth: Any = None, title: str | None = None) -> str:
     """One explanation as a page; ``image`` and ``truth`` where they are known."""
-    head = title or f"{explanation.prediction}: why"
-    article = _article(Shown(explanation, "", image, truth), 1, ALL_STEPS)
-    return _document(head, f"<h1>{foreign(head)}</h1>{article}")
+    article = _article(Shown(e, "", image, truth), 1, MAX_STEPS_ALONE)
+    return _render(title=title or f"{e.prediction}: why", summary=None, articles=[article])
 
 
 def batch_page(summary: Summary, shown: Sequence[Shown], *, title: str | None = None) -> str:
     """A summary and explanations as a page."""
-    head = title or "Explanations"
-    parts = [f"<h1>{foreign(head)}</h1>", _summary(summary)]
-    if shown:
-        part = f"the first {len(shown):,} of {summary.n_inputs:,}" if len(shown) < summary.n_inputs else "all of them"
-        parts.append(f"<section><h2>Single explanations</h2><p>Here are {part}. The answers that were asked for are "
-                     "the whole of the evidence: nothing else about the input was looked at.</p>")  # fmt: skip
-        parts += [_article(one, number) for number, one in enumerate(shown, start=1)]
-        parts.append("</section>")
-    elif summary.n_inputs:
-        parts.append("<p>Single explanations were left out of this page.</p>")
-    return _document(head, "".join(parts))
+    n = summary.n_inputs
+    part = f"the first {len(shown):,} of {n:,}" if len(shown) < n else "all of them"
+    articles = [_article(one, number) for number, one in enumerate(shown, start=1)]
+    return _render(title=title or "Explanations", summary=_summary(summary), articles=articles, part=part)
 
 
-# ---- the summary ----------------------------------------------------------------------------------------------------
+def _render(**views: Any) -> str:
+    style = files("infopursuit.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+    # the policy names the one style by its digest: no script, no other style, and nothing from anywhere else
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return _template().render(style=style, digest=digest, **views)
 
 
-def _summary(summary: Summary) -> str:
+@cache
+def _template() -> Template:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise ImportError("an HTML report needs jinja2; pip install 'infopursuit[report]'") from None
+    environment = Environment(
+        loader=PackageLoader("infopursuit.report"), autoescape=True, undefined=StrictUndefined, finalize=_printable,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    return environment.get_template("page.html.jinja")
+
+
+def _printable(value: Any) -> Any:
+    """Replace control characters and lone surrogates; the template escapes markup."""
+    return value if hasattr(value, "__html__") else CONTROL.sub("\ufffd", str(value))
+
+
+def _summary(summary: Summary) -> View:
     n = summary.n_inputs
     if not n:
-        return "<p>There are no inputs.</p>"
+        return {}
     figures = [("inputs", f"{n:,}")]
     if summary.n_right is not None:
-        figures.append(("named right", f"{100 * summary.n_right / n:.1f} %"))
+        figures.append(("accuracy", f"{100 * summary.n_right / n:.1f} %"))
     if summary.n_unlike is not None:
-        figures.append(("unlike training", f"{100 * summary.n_unlike / n:.1f} %"))
+        figures.append(("out of distribution", f"{100 * summary.n_unlike / n:.1f} %"))
     figures += [("questions on average", f"{summary.mean_length:.1f}"), ("questions at most", f"{summary.longest}")]
-    listed = "".join(f"<div><dt>{text(what)}</dt><dd>{text(value)}</dd></div>" for what, value in figures)
     reasons = Counter({REASONS.get(reason, reason): count for reason, count in summary.reasons.items()})
-    lengths = histogram(summary.length_columns(), "inputs by number of questions")
     cards = [
-        ("How many questions it took", f'{lengths}<p class="faint">inputs, by number of questions asked</p>'),
-        ("What came out", _counted(summary.predictions, n)),
-        ("What was asked first", _counted(summary.first, n)),
-        ("What was asked at all", _counted(summary.asked, n, others=False)),
-        ("Why it stopped", _counted(reasons, n)),
+        _counted("Predictions", summary.predictions, n),
+        _counted("First question", summary.first, n),
+        _counted("Questions asked", summary.asked, n, others=False),
+        _counted("Reason for stopping", reasons, n),
     ]
-    drawn = "".join(f'<div class="card"><h3>{text(head)}</h3>{body}</div>' for head, body in cards)
-    return f'<section><h2>All together</h2><dl class="figures">{listed}</dl><div class="cards">{drawn}</div></section>'
+    return {"figures": figures, "lengths": _histogram(summary.length_columns()), "cards": cards}
 
 
-def _counted(counts: Counter[str], n: int, *, others: bool = True) -> str:
+def _counted(title: str, counts: Counter[str], n: int, *, others: bool = True) -> View:
     """The most frequent with their share of the inputs."""
-    rows, n_more, rest = most_common(counts, MOST_ROWS)
-    lines = [(foreign(name), count / n, _share(count, n), "rest") for name, count in rows]
+    rows, n_more, rest = most_common(counts, MAX_ROWS)
     if n_more and others:
-        lines.append((f"{n_more:,} more", rest / n, _share(rest, n), "rest"))
-    more = f'<p class="faint">and {n_more:,} more</p>' if n_more and not others else ""
-    return (bars(lines) if lines else '<p class="faint">nothing</p>') + more
+        rows = [*rows, (f"{n_more:,} more", rest)]
+    bars = [_bar(name, count / n, f"{count:,} ({percent(count / n)})") for name, count in rows]
+    return {"title": title, "rows": bars, "n_more": f"{n_more:,}" if n_more and not others else ""}
 
 
-def _share(count: int, n: int) -> str:
-    return f"{count:,} ({percent(count / n)})"
+def _bar(name: Any, share: float, number: str, kind: str = "rest", best: bool = False) -> View:
+    width = f"{100 * max(0.0, min(share, 1.0)):.4g}"
+    return {"name": name, "width": width, "number": number, "kind": kind, "best": best}
 
 
-# ---- an explanation -------------------------------------------------------------------------------------------------
+def _histogram(counts: Sequence[tuple[str, int]]) -> View:
+    """Columns with their counts above and names below, on 480 x 170 units."""
+    bottom, high = 150, 132
+    most = max(count for _, count in counts)
+    step = 480 / max(len(counts), 8)
+    every = 1 if step >= 26 else 2  # names need room, also in the larger letters of a phone
+    narrow = any(step < 10 * len(str(count)) for _, count in counts)  # then only the highest has its number
+    columns = [
+        {
+            "x": f"{(i + 0.1) * step:.1f}", "y": f"{bottom - high * count / most:.1f}", "width": f"{0.8 * step:.1f}",
+            "height": f"{high * count / most:.1f}", "middle": f"{(i + 0.5) * step:.1f}",
+            "above": f"{bottom - 4 - high * count / most:.1f}", "name": "" if i % every else name,
+            "count": count if count == most or not narrow else 0,
+        }
+        for i, (name, count) in enumerate(counts)
+    ]  # fmt: skip
+    label = "inputs by number of questions: " + ", ".join(f"{name}: {count}" for name, count in counts)
+    return {"columns": columns, "label": label}
 
 
-def _article(shown: Shown, number: int, most_steps: int = MOST_STEPS) -> str:
-    e = shown.explanation
-    steps = shown_steps(e, most_steps)
-    n = len(e)
-    said = [f"With a probability of {percent(e.confidence)}, after {n} question{'' if n == 1 else 's'}."]
+def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
+    e, truth = shown.explanation, shown.truth
+    steps, n = shown_steps(e, max_steps), len(e)
+    text = [f"With a probability of {percent(e.confidence)}, after {_count(n, 'question', 'questions')}."]
     why = REASONS.get(e.stopped_because, e.stopped_because)
-    said.append("It has not stopped yet." if e.stopped_because == "open" else f"It stopped because {why}.")
+    text.append("It has not stopped yet." if e.stopped_because == "open" else f"It stopped because {why}.")
     if e.n_checks:
         last = "question" if e.n_checks == 1 else f"{e.n_checks} questions"
-        said.append(f"The last {last} came after that, to check that it is like training.")
+        text.append(f"The last {last} came after that, to check that it is like training.")
     if len(steps) < n:
-        said.append(f"Here are {len(steps)} of the {n} steps: the last and those that moved the belief most.")
+        text.append(f"Here are {len(steps)} of the {n} steps: the last and those that moved the belief most.")
     if not e.exact_gains:
         error = max((step.gain_error for step in e.steps), default=0.0)
-        said.append(f"Gains were estimated (standard error up to {error:.3f} nats).")
-    name = f"{foreign(shown.name)}: " if shown.name else ""
-    mark, correction = _judged(shown)
-    pixels = None if shown.image is None or not _drawable(e) else grey(shown.image, e.shape or (0, 0))
-    return (
-        f'<article id="e{number}"><div class="head"><h3><span>{name}{foreign(e.prediction)}</span>{mark}</h3>'
-        f"{correction}{_warned(e)}<p>{text(' '.join(said))}</p></div>"
-        f"{_pictures(e, pixels, n) if _drawable(e) and n else ''}"
-        f'<ol class="steps">{_before(e, shown.truth)}{"".join(_step(e, k, pixels, shown.truth) for k in steps)}</ol>'
-        f"</article>"
-    )
+        text.append(f"Gains were estimated (standard error up to {error:.3f} nats).")
+    pixels = None if shown.image is None or not _drawable(e) else _grey(shown.image, e.shape or (0, 0))
+    return {
+        "number": number, "name": shown.name, "prediction": e.prediction, "truth": truth, "warning": e.warning,
+        "correct": None if truth is None else same_class(e.prediction, truth), "text": " ".join(text),
+        "pictures": _pictures(e, pixels, n) if n else [], "prior": _posterior(e, np.asarray(e.prior), truth),
+        "steps": [_step(e, k, pixels, truth) for k in steps],
+    }  # fmt: skip
 
 
-def _judged(shown: Shown) -> tuple[str, str]:
-    """A mark for the headline and a sentence below it, both empty where the truth is not known."""
-    if shown.truth is None:
-        return "", ""
-    if same_class(shown.explanation.prediction, shown.truth):
-        return '<span class="badge right">right</span>', ""
-    return '<span class="badge wrong">wrong</span>', f"<p>It is {foreign(shown.truth)}.</p>"
-
-
-def _warned(e: Explanation) -> str:
-    return f'<p class="warning">{text(e.warning)}</p>' if e.warning else ""
-
-
-def _before(e: Explanation, truth: Any) -> str:
-    return (
-        f'<li class="step"><span class="count"></span><p class="faint">Before any question</p>'
-        f"{_belief(e, np.asarray(e.prior), truth)}</li>"
-    )
-
-
-def _step(e: Explanation, k: int, pixels: Any, truth: Any) -> str:
+def _step(e: Explanation, k: int, pixels: Any, truth: Any) -> View:
     step = e.steps[k]
-    drawn = _drawable(e)
-    answer = "" if drawn and step.answer is not None else f'<p class="answer">{foreign(step.said)}</p>'
-    gain = "" if np.isnan(step.gain) else f'<p class="tells">expected to tell {step.gain:.2f} nats</p>'
-    pictures = _pictures(e, pixels, k + 1) if drawn else ""
-    return (
-        f'<li class="step"><span class="count">{k + 1}.</span><div><p>{foreign(step.sentence)}</p>{answer}'
-        f"{pictures}{gain}</div>"
-        f"{_belief(e, np.asarray(step.posterior), truth)}</li>"
-    )
+    return {
+        "number": k + 1, "sentence": step.sentence, "gain": "" if np.isnan(step.gain) else f"{step.gain:.2f}",
+        "answer": None if _drawable(e) and step.answer is not None else step.said,
+        "pictures": _pictures(e, pixels, k + 1), "posterior": _posterior(e, np.asarray(step.posterior), truth),
+    }  # fmt: skip
 
 
-def _pictures(e: Explanation, pixels: Any, upto: int) -> str:
-    asked = "" if pixels is None else f"<figure>{asked_picture(pixels, e, upto)}<figcaption>asked</figcaption></figure>"
-    seen = f"<figure>{revealed_picture(e, upto)}<figcaption>seen</figcaption></figure>"
-    return f'<div class="pictures">{asked}{seen}</div>'
-
-
-def _belief(e: Explanation, posterior: Any, truth: Any) -> str:
-    """The same classes after every answer, so that bars can be compared down the page."""
+def _posterior(e: Explanation, posterior: Any, truth: Any) -> list[View]:
+    """Bars of the same classes after every answer, so that they can be compared down the page."""
     classes = leading_classes(e, truth)
     winner = int(e.posteriors[-1].argmax())
     first, second = np.sort(posterior)[::-1][:2] if len(posterior) > 1 else (1.0, 0.0)
@@ -221,18 +204,15 @@ def _belief(e: Explanation, posterior: Any, truth: Any) -> str:
     rows = []
     for c in classes:
         true = truth is not None and same_class(e.classes[c], truth)
-        kind = "right" if true else "win" if c == winner and truth is None else "wrong" if c == winner else "rest"
-        name = foreign(e.classes[c])
-        marked = f'<span class="best">{name}</span>' if c == best else name
-        rows.append((marked, float(posterior[c]), percent(float(posterior[c])), kind))
-    n_others = len(e.classes) - len(classes)
-    if n_others:
+        kind = "right" if true else "rest" if c != winner else "win" if truth is None else "wrong"
+        rows.append(_bar(e.classes[c], float(posterior[c]), percent(float(posterior[c])), kind, c == best))
+    if n_others := len(e.classes) - len(classes):
         rest = max(0.0, 1.0 - float(posterior[classes].sum()))
-        rows.append((f"{n_others:,} other{'' if n_others == 1 else 's'}", rest, percent(rest), "rest"))
-    return bars(rows)
+        rows.append(_bar(f"{n_others:,} other{'' if n_others == 1 else 's'}", rest, percent(rest)))
+    return rows
 
 
-def leading_classes(e: Explanation, truth: Any = None, most: int = MOST_CLASSES) -> list[int]:
+def leading_classes(e: Explanation, truth: Any = None, most: int = MAX_CLASSES) -> list[int]:
     """The classes that get a bar: those that were most probable in the end or at some step, and the true one."""
     p = e.posteriors
     weight = p[-1] + 0.5 * p[1:].max(axis=0, initial=0)
@@ -243,37 +223,56 @@ def leading_classes(e: Explanation, truth: Any = None, most: int = MOST_CLASSES)
     return [int(c) for c in chosen[np.argsort(-p[-1][chosen], kind="stable")]]
 
 
+def _pictures(e: Explanation, pixels: Any, upto: int) -> list[View]:
+    """The image with the first ``upto`` patches, the newest in a thick box; and all that these patches revealed."""
+    if e.shape is None or not _drawable(e):
+        return []
+    rows, columns = e.shape
+    boxes = [_box(step, columns, "asked") for step in e.steps[: upto - 1]] + [_box(e.steps[upto - 1], columns, "now")]
+    seen = e.revealed(upto)
+    colours = np.array([DARK, LIT, UNSEEN], dtype=np.uint8)[np.where(seen == UNKNOWN, 2, np.minimum(seen, 1))]
+    known = f"{int((seen != UNKNOWN).sum())} of {seen.size} pixels, the rest grey"
+    size = {"rows": rows, "columns": columns}
+    revealed = f"what was seen after {_count(upto, 'question', 'questions')}: {known}"
+    found = [{**size, "uri": png(colours), "label": revealed, "boxes": boxes[-1:], "caption": "seen"}]
+    if pixels is not None:
+        label = f"the image with {_count(upto, 'patch', 'patches')} asked about"
+        found.insert(0, {**size, "uri": png(pixels), "label": label, "boxes": boxes, "caption": "asked"})
+    return found
+
+
 def _drawable(e: Explanation) -> bool:
-    return e.shape is not None and e.shape[0] * e.shape[1] <= MOST_PIXELS
+    return e.shape is not None and e.shape[0] * e.shape[1] <= MAX_PIXELS
 
 
-# ---- the file -------------------------------------------------------------------------------------------------------
+def _box(step: ExplanationStep, columns: int, kind: str) -> View:
+    rows, places = np.divmod(np.array(step.atoms), columns)
+    x, y = int(places.min()), int(rows.min())
+    return {"kind": kind, "x": x, "y": y, "width": int(places.max()) - x + 1, "height": int(rows.max()) - y + 1}
 
 
-@cache
-def style() -> str:
-    """How a page looks."""
-    return files("infopursuit.report").joinpath("page.css").read_text(encoding="utf-8")
+def _grey(image: Any, shape: tuple[int, int]) -> Any:
+    """(rows, columns) bytes from any numbers; flat and with one channel will do."""
+    array = np.asarray(image, dtype=np.float64)
+    if array.size != shape[0] * shape[1]:
+        raise ValueError(f"an image has shape {array.shape}, but the explanation is about images of shape {shape}")
+    array = np.nan_to_num(array.reshape(shape))
+    low, high = min(float(array.min()), 0.0), float(array.max())
+    return np.round(255 * (array - low) / (high - low if high > low else 1.0)).astype(np.uint8)
 
 
-def _document(title: str, body: str) -> str:
-    # the policy names the one style by its digest: no script, no other style, and nothing from anywhere else
-    digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
-    policy = f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{text(title)}</title>",
-            f"<style>{style()}</style>",
-            "</head>",
-            f"<body>\n<main>\n{body}\n</main>",
-            "<footer>Written by infopursuit. Each question was chosen for what it was expected to tell about the "
-            "label; the bars are what was believed after its answer.</footer>",
-            "</body>\n</html>\n",
-        ]
+def png(pixels: Any) -> str:
+    """(rows, columns) grey or (rows, columns, 4) colour bytes as a data URI."""
+    array = np.ascontiguousarray(pixels, dtype=np.uint8)
+    rows, columns = array.shape[:2]
+    lines = b"".join(b"\x00" + line.tobytes() for line in array)  # each line begins with its filter, none
+    head = struct.pack(">IIBBBBB", columns, rows, 8, 6 if array.ndim == 3 else 0, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
+    content = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
     )
+    return f"data:image/png;base64,{base64.b64encode(content).decode()}"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"

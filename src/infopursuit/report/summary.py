@@ -1,28 +1,24 @@
-"""What a batch of explanations has in common, added up piece by piece."""
+"""Counts over a batch of explanations, added up part by part."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from infopursuit.explanation import UNLIKE
-from infopursuit.queries.queryset import QuerySet
 from infopursuit.trace import Trace
 
-MOST_COLUMNS = 24
-"""Of a histogram of lengths; more different lengths share columns."""
-
+MAX_COLUMNS = 24  # of the histogram of lengths; more lengths share columns
 COUNTERS = ("lengths", "predictions", "asked", "first", "reasons")
 
 
 @dataclass
 class Summary:
-    """Counts over inputs. n_right is None while no truth is known, n_unlike while no p-values are.
-    asked, first: inputs by the question's words."""
+    """Counts over inputs. n_right: correct predictions, None without labels. n_unlike: inputs out of distribution, None
+    without p-values. asked, first: number of inputs by question."""
 
     n_inputs: int = 0
     n_right: int | None = None
@@ -35,26 +31,28 @@ class Summary:
 
     def add(self, trace: Trace, truth: Any = None) -> Summary:
         """Count a trace, with its true classes where they are known."""
-        self.n_inputs += len(trace)
-        self.lengths.update(trace.length.tolist())
-        self.predictions.update(str(label) for label in trace.predictions.tolist())
-        self.reasons.update(str(reason) for reason in trace.stopped_because)
-        words = words_of(trace.query_set)
-        # a question that is asked again counts once for its input
-        pairs = {(b, q) for b, row in enumerate(trace.queries.tolist()) for q in row if q >= 0}
-        self.asked.update(words(q) for _, q in pairs)
-        if trace.queries.shape[1]:
-            self.first.update(words(q) for q in trace.queries[:, 0].tolist() if q >= 0)
+        queries = trace.query_set
+
+        def words(q: int) -> str:
+            return queries.sentences[q] if q in queries.worded else queries.names[q]
+
+        asked = [[q for q in row if q >= 0] for row in trace.queries.tolist()]
+        one = Summary(
+            len(trace),
+            lengths=Counter(trace.length.tolist()),
+            predictions=Counter(map(str, trace.predictions.tolist())),
+            asked=Counter(words(q) for row in asked for q in set(row)),  # one that is asked again counts once
+            first=Counter(words(row[0]) for row in asked if row),
+            reasons=Counter(map(str, trace.stopped_because)),
+        )
         if trace.p_values is not None:
-            self.n_unlike = (self.n_unlike or 0) + int((trace.p_values <= UNLIKE).sum())
+            one.n_unlike = int((trace.p_values <= UNLIKE).sum())
         if truth is not None:
-            pairs_of_labels = zip(trace.predictions.tolist(), np.asarray(truth).tolist(), strict=True)
-            right = sum(same_class(predicted, true) for predicted, true in pairs_of_labels)
-            self.n_right = (self.n_right or 0) + right
-        return self
+            one.n_right = sum(map(same_class, trace.predictions.tolist(), np.asarray(truth).tolist()))
+        return self.merge(one)
 
     def merge(self, other: Summary) -> Summary:
-        """Count the inputs of another one too."""
+        """Count the inputs of another summary too."""
         self.n_inputs += other.n_inputs
         for name in ("n_right", "n_unlike"):
             if getattr(other, name) is not None:
@@ -70,11 +68,7 @@ class Summary:
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Summary:
-        """What `to_spec` has written.
-
-        >>> Summary.from_spec(Summary(2, lengths=Counter({3: 2})).to_spec()).lengths
-        Counter({3: 2})
-        """
+        """The inverse of `to_spec`."""
         return cls(**{**spec, **{name: Counter(dict(map(tuple, spec[name]))) for name in COUNTERS}})
 
     @property
@@ -96,24 +90,17 @@ class Summary:
         if not self.lengths:
             return []
         low, high = min(self.lengths), max(self.lengths)
-        step = -(-(high - low + 1) // MOST_COLUMNS)
-        columns = []
-        for start in range(low, high + 1, step):
-            name = str(start) if step == 1 else f"{start}+"
-            columns.append((name, sum(self.lengths[n] for n in range(start, start + step))))
-        return columns
+        step = -(-(high - low + 1) // MAX_COLUMNS)
+        return [
+            (f"{start}" if step == 1 else f"{start}+", sum(self.lengths[n] for n in range(start, start + step)))
+            for start in range(low, high + 1, step)
+        ]
 
 
 def most_common(counts: Counter[str], n: int) -> tuple[list[tuple[str, int]], int, int]:
-    """The n most frequent, ties by name; and how many more there are, and how often those occur together."""
+    """The n most frequent, ties by name; how many more there are, and how often those occur together."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    rest = ordered[n:]
-    return ordered[:n], len(rest), sum(count for _, count in rest)
-
-
-def words_of(queries: QuerySet) -> Callable[[int], str]:
-    """What a question is called in lists: its name, or its own words where somebody gave it some."""
-    return lambda q: queries.sentences[q] if q in queries.worded else queries.names[q]
+    return ordered[:n], len(ordered[n:]), sum(count for _, count in ordered[n:])
 
 
 def same_class(prediction: Any, truth: Any) -> bool:

@@ -1,239 +1,239 @@
-"""The application: its routes, and how what goes wrong is told."""
+"""The application: its routes, and the uvicorn server that runs it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+import mimetypes
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Annotated, Any
 
+import uvicorn
+from cachetools import LRUCache
 from fastapi import FastAPI, Path, Query, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
+from starlette.staticfiles import StaticFiles
 
 from infopursuit import __version__
 from infopursuit.server import schemas
-from infopursuit.server.desk import Crowd, Desk
-from infopursuit.server.guard import HEALTH, MODEL_VERSION, Guard
-from infopursuit.server.inputs import read_inputs
-from infopursuit.server.limits import Limits, Problem
-from infopursuit.server.memory import Memory
-from infopursuit.server.metrics import Metrics
-from infopursuit.server.pages import read_pages
-from infopursuit.server.problems import ANYWHERE, REFUSED, describe_problems, tell_problems
-from infopursuit.server.reload import Watch
-from infopursuit.server.shelf import Offer
-from infopursuit.server.token import Token
-from infopursuit.server.turn import explanation_of, question, read_history, turn
-from infopursuit.types import History, IntArray
+from infopursuit.server.errors import Problem, add_error_handlers, invalid
+from infopursuit.server.inference import (
+    explain_history,
+    explain_inputs,
+    next_step,
+    query_info,
+    read_history,
+    read_inputs,
+)
+from infopursuit.server.limits import HEALTH, MODEL_VERSION, HeadTimer, Limits, RequestMiddleware, Workers
+from infopursuit.server.observability import Metrics, log
+from infopursuit.server.registry import Reloader, ServedModel
+from infopursuit.server.schemas import COMMON_ERRORS, ERRORS
+from infopursuit.server.security import Token
+from infopursuit.types import History
 
-AT_A_TIME = 4
-"""Inputs that are explained together; between two such lots the questions of others have their turn."""
-LISTED = 500
-"""Queries that are told at once."""
-REMEMBERED = 32 * 2**20
-"""Bytes of answers that are remembered."""
-DESCRIPTION = """A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the
-whole history each time, and the same history always gets the same answer."""
-
+BATCH = 4  # inputs that are explained together; between two batches the requests of others have their turn
+MAX_PAGE = 500  # queries in one response
+CACHE_BYTES = 32 * 2**20  # responses
+HEAD_BYTES = 16 * 2**10  # of a request line with all headers
+LINGER = 1.0  # seconds that connections stay open when the server stops, for requests that are on their way
+DESCRIPTION = (
+    "A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the whole "
+    "history each time, and the same history always gets the same answer."
+)
 Name = Annotated[str, Path(description="the name of a model", max_length=64)]
 
 
+class PageFiles(StaticFiles):
+    """The files of the page; browsers check each time whether they are still the newest."""
+
+    def file_response(self, *args: Any, **options: Any) -> Response:
+        response = super().file_response(*args, **options)
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+
 def create_app(
-    shelf: Mapping[str, Offer],
-    limits: Limits | None = None,
-    *,
-    hosts: frozenset[str] | None = None,
-    token: Token | None = None,
-    watch: Watch | None = None,
-) -> FastAPI:
-    """The application that offers some models. ``hosts``, ``token``: see `Guard`. ``watch``: what puts new versions on
-    the shelf; a request is answered by the version that is there when it comes."""
+    models: dict[str, ServedModel], limits: Limits | None = None, *, hosts: frozenset[str] | None = None,
+    token: Token | None = None, reloader: Reloader | None = None,
+) -> FastAPI:  # fmt: skip
+    """The application that serves some models. hosts, token: see `RequestMiddleware`. reloader: replaces ``models``; a
+    request is answered by the version that is there when it comes."""
     limits, metrics = limits or Limits(), Metrics()
-    memory: Memory[bytes] = Memory(REMEMBERED)
-    crowd = Crowd(limits.waiting_in_all)
-    desks = {name: Desk(name, limits.waiting, limits.seconds, crowd) for name in shelf}
-    pages = read_pages()
+    workers = Workers(models, limits)
+    for name in models:
+        metrics.queue_length.labels(name).set_function(partial(workers.queued.__getitem__, name))
+    cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=len)
+    mimetypes.add_type("text/javascript", ".js")  # some Windows machines say otherwise
+    page = PageFiles(packages=[("infopursuit.server", "page")])
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        for name, offer in shelf.items():  # compile and fill what the first question would have to wait for
-            await desks[name].do(lambda offer=offer: _warm(offer), float("inf"))  # type: ignore[misc]
-        watching = None if watch is None else asyncio.create_task(watch.run(_warm))
+        if reloader and threading.current_thread() is threading.main_thread() and hasattr(signal, "SIGHUP"):
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.trigger)
+        for name, model in models.items():
+            await workers.run(name, partial(_warm_up, model), float("inf"))
+        reloading = None if reloader is None else asyncio.create_task(reloader.run(_warm_up))
         yield
-        if watching is not None:
-            watching.cancel()
+        if reloading is not None:
+            reloading.cancel()
             with suppress(asyncio.CancelledError):
-                await watching
-        for desk in desks.values():
-            desk.close()
+                await reloading
+        workers.close()
 
     app = FastAPI(
-        title="infopursuit",
-        version=__version__,
-        description=" ".join(DESCRIPTION.split()),
-        docs_url=None,  # the usual pages load their scripts from elsewhere
-        redoc_url=None,
-        redirect_slashes=False,  # a path that is nearly right is told to be wrong
-        lifespan=lifespan,
-    )
-    app.state.metrics, app.state.crowd = metrics, crowd
-    app.add_middleware(Guard, limits=limits, metrics=metrics, hosts=hosts, token=token, models=shelf)
-    tell_problems(app)
-    describe_problems(app)
+        title="infopursuit", version=__version__, description=DESCRIPTION, redirect_slashes=False, lifespan=lifespan,
+        docs_url=None, redoc_url=None,  # they load their scripts from elsewhere
+    )  # fmt: skip
+    app.state.workers, app.state.head_timers, app.state.stopping = workers, {}, False
+    app.add_middleware(RequestMiddleware, limits=limits, metrics=metrics, hosts=hosts, token=token, models=models)
+    add_error_handlers(app)
 
-    def find(name: str) -> Offer:
-        if name not in shelf:
-            known = ", ".join(shelf) or "none"
-            raise Problem(404, "there is no such model", field="name", value=name, remedy=f"the models are {known}")
-        return shelf[name]
+    def find(name: str) -> ServedModel:
+        if name not in models:
+            remedy = f"the models are {', '.join(models) or 'none'}"
+            raise Problem(404, "no such model", field="name", value=name, remedy=remedy)
+        return models[name]
 
-    def told(offer: Offer, items: list[schemas.HistoryItem]) -> History:
-        if len(items) > limits.history:
-            raise Problem(
-                422,
-                f"a history has at most {limits.history} answers",
-                field="history",
-                value=f"{len(items)} answers",
-                remedy="leave some of them out",
-            )
-        return read_history(offer, [(item.query, item.answer) for item in items])
+    def history_of(model: ServedModel, items: list[schemas.HistoryItem]) -> History:
+        if len(items) > limits.max_history:
+            title, remedy = f"a history has at most {limits.max_history} answers", "leave some of them out"
+            raise invalid(title, "history", f"{len(items)} answers", remedy)
+        return read_history(model, [(item.query, item.answer) for item in items])
 
-    @app.get(
-        "/v1/models",
-        response_model=schemas.ModelList,
-        responses=ANYWHERE,
-        tags=["models"],
-        summary="The models of this server",
-    )
-    async def models() -> Response:
-        return JSONResponse({"models": [offer.described for offer in shelf.values()]})
+    @app.get("/v1/models", response_model=schemas.ModelList, responses=COMMON_ERRORS, tags=["models"],
+             summary="The models of this server")  # fmt: skip
+    async def list_models() -> Response:
+        return JSONResponse({"models": [model.info for model in models.values()]})
 
-    @app.get(
-        "/v1/models/{name}",
-        response_model=schemas.ModelPage,
-        responses={**ANYWHERE, 404: REFUSED[404], 422: REFUSED[422]},
-        tags=["models"],
-        summary="A model and its queries, some at a time",
-    )
-    async def model(
-        name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=LISTED)] = 100
+    @app.get("/v1/models/{name}", response_model=schemas.ModelPage, tags=["models"],
+             responses={**COMMON_ERRORS, 404: ERRORS[404], 422: ERRORS[422]},
+             summary="A model and its queries, some at a time")  # fmt: skip
+    async def get_model(
+        name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100
     ) -> Response:
-        offer = find(name)
-        pursuit = offer.pursuit
-        end = min(offset + limit, len(pursuit.queries))
-        listed = [question(pursuit, q) for q in range(min(offset, end), end)]
-        after = end if listed and end < len(pursuit.queries) else None
-        content = {**offer.described, "queries": listed, "offset": offset, "next_offset": after}
-        return JSONResponse(content, headers=_by(offer))
+        model = find(name)
+        n = len(model.pursuit.queries)
+        queries = [query_info(model.pursuit, q) for q in range(offset, min(offset + limit, n))]
+        after = offset + limit if offset + limit < n else None
+        content = {**model.info, "queries": queries, "offset": offset, "next_offset": after}
+        return JSONResponse(content, headers={MODEL_VERSION: model.version})
 
-    @app.post(
-        "/v1/models/{name}/next",
-        response_model=schemas.NextResponse,
-        responses=REFUSED,
-        tags=["asking"],
-        summary="What is believed after a history, and what to ask next",
-    )
-    async def following(name: Name, request: schemas.NextRequest) -> Response:
-        offer = find(name)
-        history = told(offer, request.history)
-        key = (name, offer.version, history, request.top, request.explanation)
-        content = memory.find(key)
+    @app.post("/v1/models/{name}/next", response_model=schemas.NextResponse, responses=ERRORS, tags=["asking"],
+              summary="The posterior after a history, and what to ask next")  # fmt: skip
+    async def post_next(name: Name, request: schemas.NextRequest) -> Response:
+        model = find(name)
+        history = history_of(model, request.history)
+        key = (name, model.version, history, request.top, request.explanation)
+        content = cache.get(key)
         if content is None:
-            content = await desks[name].do(lambda: _dump(turn(offer, history, request.top, request.explanation)))
-            memory.keep(key, content, len(content))
+            content = await workers.run(name, lambda: _dump(next_step(model, *key[2:])))
+            if len(content) <= CACHE_BYTES:
+                cache[key] = content
         else:
-            metrics.remembered += 1
-        return Response(content, media_type="application/json", headers=_by(offer))
+            metrics.cache_hits.inc()
+        return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
 
-    @app.post(
-        "/v1/models/{name}/report",
-        response_class=HTMLResponse,
-        responses=REFUSED,
-        tags=["asking"],
-        summary="A history as a page to keep: one HTML file that needs nothing else",
-    )
-    async def report(name: Name, request: schemas.ReportRequest) -> Response:
-        offer = find(name)
-        history = told(offer, request.history)
-        content = await desks[name].do(lambda: explanation_of(offer, history).to_html().encode())
-        headers = {"content-disposition": f'attachment; filename="explanation-{name}.html"'}
-        return Response(content, media_type="text/html; charset=utf-8", headers={**headers, **_by(offer)})
+    @app.post("/v1/models/{name}/report", response_class=HTMLResponse, responses=ERRORS, tags=["asking"],
+              summary="A history as a page to keep: one HTML file that needs nothing else")  # fmt: skip
+    async def post_report(name: Name, request: schemas.ReportRequest) -> Response:
+        model = find(name)
+        history = history_of(model, request.history)
+        content = await workers.run(name, lambda: explain_history(model, history).to_html())
+        attachment = f'attachment; filename="explanation-{name}.html"'
+        return HTMLResponse(content, headers={"content-disposition": attachment, MODEL_VERSION: model.version})
 
-    @app.post(
-        "/v1/models/{name}/explain",
-        response_model=schemas.ExplainResponse,
-        responses=REFUSED,
-        tags=["asking"],
-        summary="Classify inputs, and explain each by what was asked about it",
-    )
-    async def explain(name: Name, request: schemas.ExplainRequest) -> Response:
-        offer = find(name)
-        if len(request.inputs) > limits.inputs:
-            raise Problem(
-                422,
-                f"at most {limits.inputs} inputs at once",
-                field="inputs",
-                value=f"{len(request.inputs)} inputs",
-                remedy="send them in several requests",
-            )
-        until = desks[name].deadline()
-        values = await desks[name].do(lambda: read_inputs(offer, request.inputs))
+    @app.post("/v1/models/{name}/explain", response_model=schemas.ExplainResponse, responses=ERRORS, tags=["asking"],
+              summary="Classify inputs, and explain each by what was asked about it")  # fmt: skip
+    async def post_explain(name: Name, request: schemas.ExplainRequest) -> Response:
+        model, n = find(name), len(request.inputs)
+        if n > limits.max_inputs:
+            title, remedy = f"at most {limits.max_inputs} inputs at once", "send them in several requests"
+            raise invalid(title, "inputs", f"{n} inputs", remedy)
+        until = workers.deadline()
+        values = await workers.run(name, lambda: read_inputs(model, request.inputs))
         found: list[dict[str, Any]] = []
-        for start in range(0, len(values), AT_A_TIME):
-            some = values[start : start + AT_A_TIME]
-            found += await desks[name].do(lambda some=some: _explain(offer, some), until)  # type: ignore[misc]
-        return Response(_dump({"explanations": found}), media_type="application/json", headers=_by(offer))
+        for start in range(0, n, BATCH):
+            found += await workers.run(name, partial(explain_inputs, model, values[start : start + BATCH]), until)
+        content = _dump({"explanations": found})
+        return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
 
-    @app.get(HEALTH, response_model=schemas.Health, tags=["operating"], summary="Whether the server can be asked")
+    @app.get(HEALTH, response_model=schemas.Health, tags=["operating"], summary="Whether the server is up")
     async def health(request: Request) -> Response:
-        if token is not None and not token.is_shown(request.scope["headers"]):
+        if token is not None and not token.matches(request.scope["headers"]):
             return JSONResponse({"status": "ok", "version": None, "models": None})
-        return JSONResponse({"status": "ok", "version": __version__, "models": list(shelf)})
+        return JSONResponse({"status": "ok", "version": __version__, "models": list(models)})
 
-    @app.get(
-        "/metrics",
-        response_class=PlainTextResponse,
-        responses=ANYWHERE,
-        tags=["operating"],
-        summary="Counts and times, for Prometheus",
-    )
-    async def measured() -> Response:
-        waiting = [(name, desk.waiting) for name, desk in desks.items()]
-        return Response(metrics.text(waiting), media_type="text/plain; version=0.0.4")
+    @app.get("/metrics", response_class=PlainTextResponse, responses=COMMON_ERRORS, tags=["operating"],
+             summary="Metrics for Prometheus")  # fmt: skip
+    async def get_metrics() -> Response:
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     @app.get("/", include_in_schema=False)
     async def index(request: Request) -> Response:
-        return pages["index.html"].response(request)
+        return await page.get_response("index.html", request.scope)
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:
-        return pages["docs.html"].response(request)
+        return await page.get_response("docs.html", request.scope)
 
-    @app.get("/page/{file}", include_in_schema=False)
-    async def page(file: str, request: Request) -> Response:
-        if file not in pages:
-            raise Problem(404, "there is no such file", field="file", value=file, remedy="begin at /")
-        return pages[file].response(request)
-
+    app.mount("/page", page)
     return app
 
 
-def _warm(offer: Offer) -> None:
-    """Compile and fill what the first question would have to wait for."""
-    turn(offer, (), 1, False)
-    _ = offer.described, offer.index_of, offer.classes
-
-
-def _by(offer: Offer) -> dict[str, str]:
-    """Which version of the model has answered."""
-    return {MODEL_VERSION: offer.version}
-
-
-def _explain(offer: Offer, values: IntArray) -> list[dict[str, Any]]:
-    trace = offer.pursuit.run_values(values, progress=False)
-    return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
+def _warm_up(model: ServedModel) -> None:
+    """Compile and cache what the first request would have to wait for."""
+    next_step(model, (), 1, False)
+    _ = model.info, model.index_of, model.classes
 
 
 def _dump(data: Any) -> bytes:
     return json.dumps(data, allow_nan=False).encode()
+
+
+class Server(uvicorn.Server):
+    """Stops gracefully: takes no new connections, says ``connection: close``, and finishes what has begun."""
+
+    def __init__(self, app: FastAPI, limits: Limits) -> None:
+        config = uvicorn.Config(
+            app, ws="none", log_config=None, access_log=False, server_header=False, proxy_headers=False,
+            limit_concurrency=2 * limits.max_requests, h11_max_incomplete_event_size=HEAD_BYTES,
+            timeout_keep_alive=limits.keep_alive, timeout_graceful_shutdown=limits.grace,
+        )  # fmt: skip
+        config.load()
+        protocol, timers = config.http_protocol_class, app.state.head_timers
+
+        class TimedProtocol(protocol):  # type: ignore[misc, valid-type]
+            def connection_made(self, transport: asyncio.Transport) -> None:
+                super().connection_made(transport)
+                self._client = transport.get_extra_info("peername")[:2]
+                timers[self._client] = HeadTimer(transport)
+                timers[self._client].start(limits.timeout)
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                super().connection_lost(exc)
+                timers.pop(self._client).stop()
+
+        config.http_protocol_class = TimedProtocol
+        super().__init__(config)
+        self.app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        log("stopping", connections=len(self.server_state.connections))
+        for _ in range(3):  # accept those who have connected already
+            await asyncio.sleep(0)
+        for server in self.servers:
+            server.close()
+        for listener in sockets or []:
+            listener.close()
+        self.app.state.stopping = True
+        if self.server_state.connections:
+            await asyncio.sleep(LINGER)
+        await super().shutdown(sockets)
+        log("stopped", answered=self.server_state.total_requests)

@@ -1,84 +1,301 @@
-"""What a request may cost, and how one that may not is told so."""
+"""Limits on requests: what they are, the middleware that enforces them, and the worker threads with bounded queues."""
 
 from __future__ import annotations
 
-import reprlib
-from dataclasses import dataclass
-from typing import Any
+import asyncio
+import logging
+import math
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
-SHOWN = 80
-"""Characters of a refused value that are repeated to whoever sent it."""
+from infopursuit.server.errors import PROBLEM, Problem
+from infopursuit.server.observability import Metrics, log, log_error
+from infopursuit.server.security import HEADERS, Token, check_host
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+Result = TypeVar("Result")
+METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+MODEL_VERSION, REQUEST_ID = "x-model-version", "x-request-id"
+HEALTH = "/healthz"
+CLIENT_CLOSED = 499  # in logs and metrics, where the client has disconnected
+DRAIN_BYTES = 8 * 2**20  # of a body that is too long: closing a connection with unread bytes loses the response
+SMOOTHING = 0.1  # weight of the last task in the moving mean of their duration
+MAX_RETRY_AFTER = 60
+HEAD_TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on what one request may ask for, on how many may wait, and on how long anything takes.
+    """Bounds on requests.
 
-    body_bytes: of a request; bodies_bytes: of all that are held at once. history: answers in one; inputs: of one
-    ``explain``. waiting: requests of one model that wait or are worked on; waiting_in_all: of all models together.
-    seconds: for the head of a request, for its body, and for its work, each; sending: until an answer is taken.
-    connections: that are served at once; idle: seconds until one that asks nothing is closed; requests: until one is
-    closed and the client opens another. stopping: seconds that what was begun has to end when the server stops.
+    max_body, max_total_body: bytes of one request body, and of all in memory. max_history: answers in a history.
+    max_inputs: of one ``explain``. max_queue, max_total_queue: requests that wait for or run on one model, and on all.
+    max_requests: requests processed at once, and half of the connections. timeout: seconds for the head of a request,
+    for its body, and for its work, each. write_timeout: until a response is read. keep_alive: until an idle connection
+    is closed. grace: for requests to finish when the server stops.
     """
 
-    body_bytes: int = 2**20
-    bodies_bytes: int = 64 * 2**20
-    history: int = 256
-    inputs: int = 64
-    waiting: int = 256
-    waiting_in_all: int = 384
-    seconds: float = 10.0
-    sending: float = 30.0
-    connections: int = 512
-    idle: int = 20
-    requests: int = 1000
-    stopping: int = 25
+    max_body: int = 2**20
+    max_total_body: int = 64 * 2**20
+    max_history: int = 256
+    max_inputs: int = 64
+    max_queue: int = 256
+    max_total_queue: int = 384
+    max_requests: int = 512
+    timeout: float = 10.0
+    write_timeout: float = 30.0
+    keep_alive: int = 20
+    grace: int = 25
 
 
-class Problem(Exception):
-    """A request that is not served: the HTTP status, what is wrong with which field, and what to do about it."""
+class Workers:
+    """One thread for each model, with a queue of bounded length: a model needs no locks. A request is refused at once
+    when the queue is full, or so long that the time limit would be reached first."""
 
-    def __init__(
-        self,
-        status: int,
-        title: str,
-        *,
-        field: str | None = None,
-        value: Any = None,
-        remedy: str | None = None,
-        retry_after: int | None = None,
-    ) -> None:
-        super().__init__(title)
-        self.status, self.title, self.field, self.remedy = status, title, field, remedy
-        self.value, self.retry_after = value, retry_after
+    def __init__(self, names: Iterable[str], limits: Limits) -> None:
+        self.limits = limits
+        self._pools = {name: ThreadPoolExecutor(1, f"model-{name}", initializer=limit_torch) for name in names}
+        self.queued = dict.fromkeys(self._pools, 0)
+        self._durations = dict.fromkeys(self._pools, 0.0)  # moving means, each written by its thread alone
 
-    def headers(self) -> dict[str, str]:
-        """What an answer with this problem says in its head."""
-        found = {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
-        return {**found, "www-authenticate": 'Bearer realm="infopursuit"'} if self.status == 401 else found
+    @property
+    def n_queued(self) -> int:
+        return sum(self.queued.values())
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON data, in the form of RFC 9457."""
-        found: dict[str, Any] = {"status": self.status, "title": self.title}
-        if self.field is not None:
-            found["field"], found["value"] = self.field, shorten(self.value)
-        if self.remedy is not None:
-            found["remedy"] = self.remedy
-        return found
+    def deadline(self) -> float:
+        return time.monotonic() + self.limits.timeout
+
+    async def run(self, name: str, task: Callable[[], Result], until: float | None = None) -> Result:
+        """The result of a task; `Problem` where the queue is full (429) or the time is up (503, 504). ``until``: the
+        deadline of a request that was admitted before, which is not refused now."""
+        if until is None:
+            self._check_queue(name)
+        deadline = self.deadline() if until is None else until
+        begun = False
+
+        def timed() -> Result:
+            nonlocal begun
+            start = time.monotonic()
+            if start > deadline:
+                raise TimeoutError
+            begun = True
+            try:
+                return task()
+            finally:
+                self._durations[name] += SMOOTHING * (time.monotonic() - start - self._durations[name])
+
+        def done(future: asyncio.Future[Result]) -> None:
+            self.queued[name] -= 1
+            if not future.cancelled():
+                future.exception()  # has been looked at, also when nobody waits for it any more
+
+        self.queued[name] += 1
+        future = asyncio.get_running_loop().run_in_executor(self._pools[name], timed)
+        future.add_done_callback(done)
+        try:
+            # shielded: a thread cannot be stopped, and its place in the queue is only free when it has ended
+            return await asyncio.wait_for(asyncio.shield(future), max(0.0, deadline - time.monotonic()))
+        except TimeoutError:
+            seconds = f"{self.limits.timeout:g} s"
+            if begun:
+                raise Problem(504, f"this took longer than {seconds}", remedy="ask for less at once") from None
+            title = f"the model {name} was busy for {seconds}"
+            raise Problem(503, title, remedy="try again in a few seconds", retry_after=2) from None
+
+    def close(self) -> None:
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _check_queue(self, name: str) -> None:
+        n, wait = self.queued[name], self.queued[name] * self._durations[name] - self.limits.timeout
+        if n >= self.limits.max_queue:
+            raise _busy(f"the model {name} has {n} requests queued, as many as it may")
+        if self.n_queued >= self.limits.max_total_queue:
+            raise _busy(f"the server has {self.n_queued} requests queued, as many as it may")
+        if wait > 0:
+            later = min(MAX_RETRY_AFTER, math.ceil(wait))
+            raise _busy(f"the {n} requests that are queued for the model {name} take too long", later)
 
 
-def shorten(value: Any) -> str:
-    """A value as it is repeated in an answer: never long, whatever was sent.
+def limit_torch() -> None:
+    """Let torch use one thread in this thread, if it is loaded: several would wait for each other."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
-    >>> shorten("a" * 100)[-6:], shorten(None)
-    ('aaa...', 'null')
+
+class HeadTimer:
+    """Closes a connection when the next request head takes too long, which uvicorn does not limit."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self, seconds: float) -> None:
+        self.stop()
+        self._handle = asyncio.get_running_loop().call_later(seconds, self._close)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+
+    def _close(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(HEAD_TIMEOUT)
+            self.transport.close()
+
+
+class ClientDisconnected(Exception):
+    """The client has closed the connection before its request was complete."""
+
+
+@dataclass
+class Exchange:
+    """What the log says of a request."""
+
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    start: float = field(default_factory=time.perf_counter)
+    status: int = 0
+    version: str | None = None
+    bytes_in: int = 0
+    bytes_held: int = 0
+    bytes_out: int = 0
+
+
+@dataclass
+class RequestMiddleware:
+    """Every request passes here (pure ASGI): host, token, limits, response headers, errors, log and metrics.
+
+    hosts: allowed Host headers, None for any. models: names that the log may tell. The state of the app has
+    ``head_timers``, by client address, and ``stopping``.
     """
-    if value is None:
-        return "null"
-    text = value[: SHOWN + 1] if isinstance(value, str) else _SHORT.repr(value)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+
+    app: ASGIApp
+    limits: Limits
+    metrics: Metrics
+    hosts: frozenset[str] | None = None
+    token: Token | None = None
+    models: Iterable[str] = ()
+    in_flight: int = 0
+    body_bytes: int = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        exchange, state = Exchange(), scope["app"].state
+        timer = state.head_timers.get(tuple(scope["client"] or ()))
+        if timer is not None:
+            timer.stop()
+
+        async def respond(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                exchange.status, headers = message["status"], list(message.get("headers", []))
+                exchange.version = next((v.decode() for k, v in headers if k == MODEL_VERSION.encode()), None)
+                headers += _encoded({**HEADERS, REQUEST_ID: exchange.id})
+                if state.stopping and (b"connection", b"close") not in headers:
+                    headers.append((b"connection", b"close"))
+                message["headers"] = headers
+            else:
+                exchange.bytes_out += len(message.get("body", b""))
+            await send(message)
+
+        self.metrics.in_flight.inc()
+        self.in_flight += 1
+        try:
+            await self._admit(scope, receive, respond, exchange)
+        except Problem as problem:
+            await _send_problem(problem, respond)
+        except ClientDisconnected:
+            exchange.status = exchange.status or CLIENT_CLOSED
+        except asyncio.CancelledError:  # the server stops, and the time for running requests is up
+            if not exchange.status:
+                stopped = Problem(503, "the server is being stopped", remedy="try again soon", retry_after=5)
+                await _send_problem(stopped, respond)
+        except Exception as error:
+            log_error("failed", error, id=exchange.id)
+            if not exchange.status:
+                remedy = f"see the log of the server for {exchange.id}"
+                await _send_problem(Problem(500, "internal server error", remedy=remedy), respond)
+        finally:
+            self.body_bytes -= exchange.bytes_held
+            self.in_flight -= 1
+            self.metrics.in_flight.dec()
+            self._record(scope, exchange)
+            if timer is not None:
+                timer.start(self.limits.keep_alive + self.limits.timeout)
+
+    async def _admit(self, scope: Scope, receive: Receive, respond: Send, exchange: Exchange) -> None:
+        check_host(scope["headers"], self.hosts)
+        if self.token is not None:
+            self.token.check(scope["path"], scope["headers"])
+        if self.in_flight > self.limits.max_requests and scope["path"] != HEALTH:
+            raise _busy(f"the server processes {self.limits.max_requests} requests, as many as it may")
+        bodies = [await self._read_body(scope, receive, exchange)]
+
+        async def receive_again() -> Message:
+            return {"type": "http.request", "body": bodies.pop(), "more_body": False} if bodies else await receive()
+
+        await self.app(scope, receive_again, respond)
+
+    async def _read_body(self, scope: Scope, receive: Receive, exchange: Exchange) -> bytes:
+        """The whole body; `Problem` where it is too long or too slow, or all bodies together are too much."""
+        limits, body, more = self.limits, bytearray(), True
+        length = next((v for k, v in scope["headers"] if k == b"content-length"), b"")
+        size = int(length[:16]) if length.isdigit() else 0
+        try:
+            async with asyncio.timeout(limits.timeout):
+                while more and size <= limits.max_body + DRAIN_BYTES:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnected
+                    part, more = message.get("body", b""), message.get("more_body", False)
+                    exchange.bytes_in += len(part)
+                    size = max(size, exchange.bytes_in)
+                    if size <= limits.max_body:
+                        body += part
+                        exchange.bytes_held += len(part)
+                        self.body_bytes += len(part)
+                    if self.body_bytes > limits.max_total_body:
+                        raise _busy("the server holds as many bytes of requests as it may")
+        except TimeoutError:
+            if size <= limits.max_body:
+                title = f"the body did not arrive within {limits.timeout:g} s"
+                raise Problem(408, title, remedy="send it again") from None
+        if size > limits.max_body:
+            remedy = "send fewer inputs, or several requests"
+            raise Problem(413, f"the body is longer than {limits.max_body} bytes", remedy=remedy)
+        return bytes(body)
+
+    def _record(self, scope: Scope, exchange: Exchange) -> None:
+        seconds, route = time.perf_counter() - exchange.start, getattr(scope.get("route"), "path", "unmatched")
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self.metrics.count(method, route, exchange.status, seconds)
+        name = scope.get("path_params", {}).get("name")
+        log(
+            "request", logging.INFO if exchange.status < 500 else logging.WARNING, id=exchange.id, method=method,
+            route=route, status=exchange.status, seconds=round(seconds, 6), model=name if name in self.models else None,
+            version=exchange.version, bytes_in=exchange.bytes_in, bytes_out=exchange.bytes_out,
+        )  # fmt: skip
 
 
-_SHORT = reprlib.Repr()  # the whole of a deep or long value would take long, or more stack than there is
-_SHORT.maxlevel, _SHORT.maxother = 4, SHOWN
-_SHORT.maxlist = _SHORT.maxdict = _SHORT.maxstring = _SHORT.maxlong = SHOWN
+def _busy(title: str, retry_after: int = 1) -> Problem:
+    remedy = f"try again in {retry_after} s, or run more processes of the server"
+    return Problem(429, title, remedy=remedy, retry_after=retry_after)
+
+
+async def _send_problem(problem: Problem, send: Send) -> None:
+    body = problem.body
+    headers = {"content-type": PROBLEM, "content-length": str(len(body)), "connection": "close", **problem.headers}
+    await send({"type": "http.response.start", "status": problem.status, "headers": _encoded(headers)})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -3,16 +3,15 @@
 import httpx
 import pytest
 
-from infopursuit.server.command import check_who_may_come
-from infopursuit.server.token import VARIABLE, Token, read_token
+from infopursuit.server.security import VARIABLE, Token, check_exposure, read_token
 
 SECRET = "a-token-of-thirty-two-characters"
 
 
 @pytest.fixture(scope="module")
-def guarded(serving, shelf):
+def guarded(serving, models):
     with (
-        serving({"animals": shelf["animals"]}, token=Token(SECRET)) as address,
+        serving({"animals": models["animals"]}, token=Token(SECRET)) as address,
         httpx.Client(base_url=address) as asking,
     ):
         yield asking
@@ -83,11 +82,11 @@ def test_tokens_that_do_not_serve(tmp_path, wrong):
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
 def test_others_are_let_in_only_when_that_was_said(host):
     with pytest.raises(ValueError, match=r"--token-file FILE .* --open"):
-        check_who_may_come(host, has_token=False, open_to_all=False)
-    check_who_may_come(host, has_token=True, open_to_all=False)
-    check_who_may_come(host, has_token=False, open_to_all=True)
+        check_exposure(host, has_token=False, open_to_all=False)
+    check_exposure(host, has_token=True, open_to_all=False)
+    check_exposure(host, has_token=False, open_to_all=True)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
 def test_this_machine_needs_no_token(host):
-    check_who_may_come(host, has_token=False, open_to_all=False)
+    check_exposure(host, has_token=False, open_to_all=False)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infopursuit.server.logs import log_error, logging_of_a_server
-from infopursuit.server.shelf import Offer
+from infopursuit.server.observability import configured_logging, log_error
+from infopursuit.server.registry import ServedModel
 
 KEYS = {"time", "level", "event", "id", "method", "route", "status", "seconds", "bytes_in", "bytes_out"}
 
@@ -37,13 +37,13 @@ class Failing:
 
 
 @pytest.fixture(scope="module", params=["json", "text"])
-def logged(request, serving, shelf):
+def logged(request, serving, models):
     """(client, lines written so far); one of the models fails whenever it is asked."""
     stream = io.StringIO()
-    offered = {**{name: shelf[name] for name in ("animals", "texts", "table")}}
-    offered["failing"] = Offer("failing", "fails", Failing(shelf["animals"].pursuit))
+    offered = {**{name: models[name] for name in ("animals", "texts", "table")}}
+    offered["failing"] = ServedModel("failing", "fails", Failing(models["animals"].pursuit))
     with (
-        logging_of_a_server(request.param, stream),
+        configured_logging(request.param, stream),
         serving(offered) as address,
         httpx.Client(base_url=address) as client,
     ):
@@ -111,14 +111,14 @@ def test_what_people_send_is_not_written_down(logged, secret, number):
     assert str(number) not in lines
     assert "barks" not in lines
     assert "RuntimeError" in lines
-    assert "test_logs.py" in lines
+    assert "test_observability.py" in lines
     assert broken.headers["x-request-id"] in broken.json()["remedy"]
     assert lines.count(broken.headers["x-request-id"]) == 2
 
 
 def test_errors_that_libraries_log_lose_their_words():
     stream = io.StringIO()
-    with logging_of_a_server("json", stream):
+    with configured_logging("json", stream):
         try:
             raise ValueError("he said yes to question 7")
         except ValueError as error:
@@ -134,11 +134,11 @@ def test_errors_that_libraries_log_lose_their_words():
     assert told[3]["at"][-1].endswith("test_errors_that_libraries_log_lose_their_words")
 
 
-def test_a_quiet_server_tells_of_mistakes_only(serving, shelf):
+def test_a_quiet_server_tells_of_mistakes_only(serving, models):
     stream = io.StringIO()
-    offered = {"failing": Offer("failing", "fails", Failing(shelf["animals"].pursuit))}
+    offered = {"failing": ServedModel("failing", "fails", Failing(models["animals"].pursuit))}
     with (
-        logging_of_a_server("quiet", stream),
+        configured_logging("quiet", stream),
         serving(offered) as address,
         httpx.Client(base_url=address) as client,
     ):
@@ -152,6 +152,6 @@ def test_a_quiet_server_tells_of_mistakes_only(serving, shelf):
 def test_afterwards_all_logs_are_as_before():
     logger = logging.getLogger("infopursuit")
     before = logger.handlers, logger.level, logger.propagate
-    with logging_of_a_server("json", io.StringIO()):
+    with configured_logging("json", io.StringIO()):
         assert logger.handlers != before[0]
     assert (logger.handlers, logger.level, logger.propagate) == before

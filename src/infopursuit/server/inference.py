@@ -1,0 +1,220 @@
+"""What a request asks of a model: from JSON to histories and inputs, and from the posterior back to JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from infopursuit.noise import read_answer
+from infopursuit.engine import Pursuit, State
+from infopursuit.explanation import CHECK, REASONS, Explanation, percent
+from infopursuit.foresight import entropy, foresee
+from infopursuit.information.prices import Prices
+from infopursuit.posteriors import ExactPosterior
+from infopursuit.queries.columns import Columns
+from infopursuit.queries.groups import Groups
+from infopursuit.queries.patches import Patches
+from infopursuit.queries.words import Words
+from infopursuit.server.errors import Problem, invalid
+from infopursuit.server.registry import ServedModel
+from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, IntArray, Said
+
+MAX_LISTED = 16  # choices of a question; of more only their number is told
+MAX_LOOK_AHEAD = 8  # choices of a question for which the posterior after each is computed
+
+
+def read_history(model: ServedModel, items: Sequence[tuple[str, str | dict[str, float] | None]]) -> History:
+    """The history from names and choices; `Problem` with the place of an invalid one."""
+    queries, history = model.pursuit.queries, list[tuple[int, Said]]()
+    for k, (name, choice) in enumerate(items):
+        index = model.index_of.get(name)
+        if index is None:
+            title = f"the model {model.name} has no query of this name in its version {model.version}"
+            remedy = f"GET /v1/models/{model.name} lists the names; if the model was replaced, drop this or start again"
+            raise invalid(title, f"history[{k}].query", name, remedy)
+        said = None if choice is None else str(choice)
+        if isinstance(choice, dict) and not model.pursuit.posterior.weighs:
+            remedy = "answer with one of the choices, or null for unknown"
+            raise invalid(f"the model {model.name} takes no soft answers", f"history[{k}].answer", said, remedy)
+        try:
+            history.append((index, read_answer(queries, index, choice)))
+        except ValueError:
+            choices = queries.choices(index)
+            some = ", ".join(map(repr, choices[:MAX_LISTED])) + (", ..." if len(choices) > MAX_LISTED else "")
+            remedy = f"answer with one of {some}, {{choice: probability}} that sum to 1, or null for unknown"
+            raise invalid(f"this is no answer to {name!r}", f"history[{k}].answer", said, remedy) from None
+    return tuple(history)
+
+
+def read_inputs(model: ServedModel, inputs: Sequence[Any]) -> IntArray:
+    """(B, A) the values of the variables of some inputs: images, texts, or rows as lists or as objects."""
+    queries = model.pursuit.queries
+    try:
+        if isinstance(queries, Patches):
+            return queries.observe(np.stack([_read_image(queries, k, item) for k, item in enumerate(inputs)]))
+        if isinstance(queries, Words):
+            for k, item in enumerate(inputs):
+                if not isinstance(item, str):
+                    raise invalid("not a text", f"inputs[{k}]", item, "give each input as a string")
+            return queries.observe(list(inputs))
+        names = list(queries.columns if isinstance(queries, Columns) else queries.names)
+        rows = [_read_row(names, k, item) for k, item in enumerate(inputs)]
+        if isinstance(queries, Columns):
+            return queries.observe(rows)
+        return queries.observe(np.array([[_read_yes_no(value) for value in row] for row in rows]))
+    except (TypeError, ValueError, OverflowError) as error:  # the last: a whole number of hundreds of digits
+        remedy = f"GET /v1/models/{model.name} describes the inputs of this model"
+        raise invalid(" ".join(str(error).split()), "inputs", f"{len(inputs)} inputs", remedy) from None
+
+
+def _read_image(queries: Patches, k: int, item: Any) -> Any:
+    rows, columns = queries.shape
+    try:
+        image = np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        image = np.empty(0)
+    if image.shape not in ((rows, columns), (rows * columns,)):
+        remedy = f"give {rows} lists of {columns} numbers each; null for an unknown pixel"
+        raise invalid("not an image of the size of the model", f"inputs[{k}]", item, remedy)
+    return image.reshape(rows, columns)
+
+
+def _read_row(names: list[str], k: int, item: Any) -> list[Any]:
+    """A row in the order of the columns; what an object leaves out is unknown."""
+    if isinstance(item, dict):
+        for name in item:
+            if name not in names:
+                remedy = f"columns are {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+                raise invalid("the model has no such column", f"inputs[{k}]", name, remedy)
+        item = [item.get(name) for name in names]
+    if not isinstance(item, list) or len(item) != len(names):
+        remedy = f"give an object with names of columns, or a list of {len(names)} values; null is unknown"
+        raise invalid("not a row of the table of the model", f"inputs[{k}]", item, remedy)
+    for name, value in zip(names, item, strict=True):
+        if value is not None and not isinstance(value, (str, int, float, bool)):
+            remedy = "give a number, a text, true, false, or null"
+            raise invalid("not a value of a table", f"inputs[{k}].{name}", value, remedy)
+    return item
+
+
+def _read_yes_no(value: Any) -> float:
+    if isinstance(value, str):
+        if value.lower() not in ("yes", "no"):
+            raise ValueError(f"{value[:40]!r} is neither 'yes' nor 'no'; give one of these, 1, 0, or null")
+        return float(value.lower() == "yes")
+    return math.nan if value is None else float(value)
+
+
+def next_step(model: ServedModel, history: History, top: int, explain: bool) -> dict[str, Any]:
+    """The posterior after a history and the next question (`schemas.NextResponse`); the state is cached."""
+    pursuit = model.pursuit
+    state, proposal = pursuit.gains(_state(model, history), [0])
+    model.states[history] = state
+    step = pursuit.propose(state)
+    posterior, gains = state.posterior[0], proposal.gains[0]
+    best, leader, reason = int(step.query[0]), int(posterior.argmax()), step.reason[0] or None
+    asks = best != UNKNOWN
+    warns = reason is not None and pursuit.reference is not None
+    return {
+        "model": model.name, "n_asked": len(history),
+        "prediction": model.classes[leader], "confidence": float(posterior[leader]),
+        "posterior": dict(zip(model.classes, posterior.tolist(), strict=True)),
+        "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.chooser.exact,
+        "question": query_info(pursuit, best) if asks else None,
+        "stopped_because": reason, "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
+        "ranked": _ranked(pursuit, gains, best, top) if asks else [],
+        "why": _why(pursuit, state, best, float(step.gain[0]), gains) if asks else None,
+        "warning": explain_history(model, history).warning or None if warns else None,
+        "so_far": [pursuit.queries.say(query, answer) for query, answer in history],
+        "explanation": json.loads(explain_history(model, history).to_json()) if explain else None,
+    }  # fmt: skip
+
+
+def explain_history(model: ServedModel, history: History) -> Explanation:
+    """The history as an explanation."""
+    _state(model, history)  # `Problem` for one that is impossible
+    return model.pursuit.session(history).explanation
+
+
+def explain_inputs(model: ServedModel, values: IntArray) -> list[dict[str, Any]]:
+    """Explanations of inputs (`schemas.Explained`)."""
+    trace = model.pursuit.run_values(values, progress=False)
+    return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
+
+
+def query_info(pursuit: Pursuit, index: int) -> dict[str, Any]:
+    """A query as JSON data (`schemas.Question`)."""
+    query, queries = pursuit.queries[index], pursuit.queries
+    found: dict[str, Any] = {
+        "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices), "patch": None, "things": None,
+        "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
+        "cost": None if pursuit.costs is None else float(pursuit.costs[index]),
+    }  # fmt: skip
+    if isinstance(queries, Groups) and queries.things(index):
+        found["things"] = [
+            {"name": thing.name, "choices": list(thing.choices), "unknown": thing.phrase(UNKNOWN),
+             "answers": [thing.phrase(cell) for cell in range(len(thing.choices))]}
+            for thing in queries.things(index)
+        ]  # fmt: skip
+    if isinstance(queries, Patches):
+        (row, column), (rows, columns) = queries.corners[index], queries.size
+        found["patch"] = {"row": row, "column": column, "rows": rows, "columns": columns}
+    return found
+
+
+def _state(model: ServedModel, history: History) -> State:
+    """The state after a history; `Problem` for one that is impossible."""
+    try:
+        return model.pursuit.at(history, model.states.get(history[:-1]) if history else None)
+    except ImpossibleAnswer as error:
+        place = re.match(r"history\[(\d+)\]", str(error))
+        k = int(place[1]) if place else len(history) - 1
+        said = model.pursuit.queries.say(*history[k])
+        title = "these answers are impossible together under the model"
+        remedy = "change or take back one of the answers, or answer null for unknown"
+        raise Problem(409, title, field=f"history[{k}]", value=said, remedy=remedy) from None
+
+
+def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str, Any]]:
+    keys = np.nan_to_num(Prices.of(pursuit.bound.costs).scores(gains), nan=-1.0)
+    keys[best] = np.inf  # first also among those that are as good within rounding
+    order = [q for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
+    names, sentences = pursuit.queries.names, pursuit.queries.sentences
+    return [{"name": names[q], "sentence": sentences[q], "gain": _amount(float(gains[q]))} for q in order]
+
+
+def _why(pursuit: Pursuit, state: State, query: int, gain: float, gains: Any) -> dict[str, Any]:
+    """The expected information gain, and where this is cheap the posterior after each answer."""
+    sentence = CHECK
+    if np.isnan(gain):  # a check
+        gain = float(np.nan_to_num(gains[query]))
+    else:
+        entropy_bits, bits = (_amount(nats)["bits"] for nats in (entropy(state.posterior[0]), gain))
+        share = f" ({percent(bits / entropy_bits)})" if entropy_bits > 1e-9 else ""
+        than = "any other question" + ("" if pursuit.costs is None else " for what it costs")
+        sentence = f"It is expected to settle {bits:.2f} of the {entropy_bits:.2f} bits that are still open{share}, "
+        sentence += f"more than {than}."
+    return {"gain": _amount(gain), "sentence": sentence, "answers": _look_ahead(pursuit, state, query)}
+
+
+def _look_ahead(pursuit: Pursuit, state: State, query: int) -> list[dict[str, Any]] | None:
+    """The probability of each answer and the posterior after it; None where that is expensive."""
+    choices = pursuit.queries.choices(query)
+    if len(choices) > MAX_LOOK_AHEAD or not isinstance(pursuit.posterior, ExactPosterior):
+        return None
+    outcomes = {outcome.said: outcome for outcome in foresee(pursuit, state, query)}
+    found = []
+    for choice in choices:
+        one = outcomes.get(choice)  # an impossible one is not among them
+        then = [] if one is None else [{"class": str(c), "probability": p} for c, p in one.leaders]
+        found.append({"answer": choice, "probability": 0.0 if one is None else one.probability, "then": then})
+    return found
+
+
+def _amount(nats: float) -> dict[str, float]:
+    return {"nats": nats, "bits": nats / math.log(2)}

@@ -1,0 +1,201 @@
+"""The models of a server: loaded at the start, from where the operator said, and loaded again when saved anew."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from infopursuit import shipped
+from infopursuit.engine import Pursuit, State
+from infopursuit.queries.choices import YES_NO
+from infopursuit.queries.patches import Patches
+from infopursuit.server.limits import limit_torch
+from infopursuit.server.observability import log
+from infopursuit.storage import MANIFEST
+from infopursuit.types import History
+
+if TYPE_CHECKING:
+    from cachetools import LRUCache
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+CACHE_BYTES = 64 * 2**20  # states of each model
+VERSION_DIGITS = 12
+MAX_READS = 3
+RELOAD_INTERVAL = 1.0
+MAX_REASON = 300
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A loaded model. version: the first digits of the checksum of its manifest. source: the folder that it was read
+    from, None for one that is part of the package."""
+
+    name: str
+    summary: str
+    pursuit: Pursuit
+    version: str = "unsaved"
+    source: Path | None = None
+
+    @cached_property
+    def states(self) -> LRUCache[History, State]:
+        """Of recent histories: the next request of a conversation has one answer more."""
+        from cachetools import LRUCache
+
+        return LRUCache(max(1, CACHE_BYTES // (2 * self.pursuit.posterior.row_bytes + 8192)))
+
+    @cached_property
+    def index_of(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.pursuit.queries.names)}
+
+    @cached_property
+    def classes(self) -> list[str]:
+        return [str(label) for label in self.pursuit.classes.tolist()]
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """The model as JSON data (`schemas.ModelInfo`)."""
+        queries = self.pursuit.queries
+        image = None
+        if isinstance(queries, Patches):
+            sizes = {"shape": queries.shape, "patch": queries.size, "stride": queries.stride}
+            image = {**{name: list(size) for name, size in sizes.items()}, "threshold": queries.threshold}
+        return {
+            "name": self.name, "version": self.version, "summary": self.summary, "classes": self.classes,
+            "kind": queries.kind, "inputs": {"patches": "images", "words": "texts"}.get(queries.kind, "rows"),
+            "n_queries": len(queries), "image": image,
+            "yes_no": queries.width == 1 and all(tuple(queries.choices(q)) == YES_NO for q in range(len(queries))),
+            "stopping": str(self.pursuit.stopping), "exact_gains": self.pursuit.chooser.exact,
+        }  # fmt: skip
+
+
+def load_models(named: Sequence[str], folder: Path | None = None) -> dict[str, ServedModel]:
+    """The models that were named (one of the package, FOLDER, or NAME=FOLDER), and all in the subfolders of a folder;
+    those of the package where nothing is named."""
+    models: dict[str, ServedModel] = {}
+    wanted = [_parse(text) for text in named]
+    if folder is not None:
+        if not folder.is_dir():
+            raise ValueError(f"--models-dir {folder} is not a folder; give one whose subfolders are saved models")
+        found = sorted(file.parent for file in folder.glob(f"*/{MANIFEST}"))
+        if not found:
+            raise ValueError(f"--models-dir {folder} has no subfolder with a {MANIFEST}; save models into it first")
+        wanted += [(path.name, path) for path in found]
+    for name, path in wanted if named or folder is not None else [(name, None) for name in shipped.names()]:
+        if not NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is not a valid model name; say NAME={path} with letters, digits, '.', '_', '-'")
+        if name in models:
+            raise ValueError(f"two models are called {name!r}; say NAME=FOLDER to rename one")
+        if path is not None:
+            models[name] = load_folder(name, path)
+        else:
+            version = shipped.fingerprint(name)[:VERSION_DIGITS]
+            models[name] = ServedModel(name, shipped.summary(name), _pursuit(shipped.load(name)), version)
+    return models
+
+
+def _parse(text: str) -> tuple[str, Path | None]:
+    """A name and a folder, None for a model of the package."""
+    name, equals, path = text.partition("=")
+    if equals and not Path(text).exists():
+        return name, Path(path)
+    if text in shipped.names():
+        return text, None
+    if not Path(text).is_dir():
+        raise ValueError(f"{text!r} is neither a folder nor a model of the package ({', '.join(shipped.names())})")
+    return Path(text).resolve().name, Path(text)
+
+
+def load_folder(name: str, path: Path) -> ServedModel:
+    """The model in a folder, and its version; read again where another one was saved meanwhile."""
+    for tried in range(MAX_READS):
+        version = version_of(path)
+        try:
+            pursuit = _pursuit(shipped.open_model(path))
+        except (ValueError, OSError):
+            if tried + 1 < MAX_READS and version_of(path) != version:
+                continue
+            raise
+        if version_of(path) == version:
+            break
+    else:
+        raise ValueError(f"{path} is written again and again while it is read; try later")
+    summary = f"{len(pursuit.classes)} classes told apart by {len(pursuit.queries)} {pursuit.queries.kind}"
+    return ServedModel(name, summary, pursuit, version, path)
+
+
+def _pursuit(loaded: Any) -> Pursuit:
+    return loaded if isinstance(loaded, Pursuit) else loaded.pursuit_
+
+
+def version_of(path: Path) -> str:
+    """The first digits of the checksum of a manifest; empty where there is none."""
+    try:
+        with open(path / MANIFEST, "rb") as manifest:
+            return hashlib.file_digest(manifest, "sha256").hexdigest()[:VERSION_DIGITS]
+    except OSError:
+        return ""
+
+
+class Reloader:
+    """Replaces models that were saved anew. Running requests go on with the version that they began with.
+
+    always: check the folders every second; else only after `trigger`, as SIGHUP does.
+    """
+
+    def __init__(self, models: dict[str, ServedModel], *, always: bool) -> None:
+        self.models, self.always = models, always
+        self._seen: dict[str, Any] = {}
+        self._triggered = asyncio.Event()
+
+    def trigger(self) -> None:
+        self._triggered.set()
+
+    async def run(self, prepare: Callable[[ServedModel], None]) -> None:
+        """Check until cancelled. ``prepare``: warms a model up before it serves; if it fails, the old one stays."""
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._triggered.wait(), RELOAD_INTERVAL if self.always else None)
+            triggered = self._triggered.is_set()
+            self._triggered.clear()
+            for old in [model for model in self.models.values() if model.source is not None]:
+                await asyncio.to_thread(self._check, old, triggered, prepare)
+
+    def _check(self, old: ServedModel, triggered: bool, prepare: Callable[[ServedModel], None]) -> None:
+        assert old.source is not None
+        stat = _stat(old.source)
+        if not triggered and stat == self._seen.get(old.name):
+            return
+        self._seen[old.name] = stat
+        limit_torch()
+        try:
+            if version_of(old.source) == old.version:
+                if triggered:
+                    log("unchanged", model=old.name, version=old.version)
+                return
+            new = load_folder(old.name, old.source)
+            prepare(new)
+        except Exception as error:  # whatever a folder holds, the old model stays
+            kind, reason = type(error).__name__, " ".join(str(error).split())[:MAX_REASON]
+            log("refused", logging.WARNING, model=old.name, kept=old.version, error=kind, reason=reason)
+            return
+        self.models[old.name] = new
+        log("reloaded", model=old.name, version=new.version, before=old.version)
+
+
+def _stat(folder: Path) -> tuple[tuple[str, int, int, int], ...] | None:
+    """Names, times and sizes of the files, also of tensors, which may be copied after the manifest that names them."""
+    try:
+        with os.scandir(folder) as files:
+            found = [(file.name, file.stat()) for file in files if file.is_file()]
+    except OSError:
+        return None
+    return tuple(sorted((name, stat.st_mtime_ns, stat.st_size, stat.st_ino) for name, stat in found))
