@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks.datasets.birds import Birds, draw_answers
 
-from infopursuit import datasets, queries
-from infopursuit.datasets.birds import Birds, draw_answers
+from benchmarks import datasets
+from infopursuit import queries
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import NetworkSettings
 from infopursuit.evaluation.experiment import Experiment

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from benchmarks.datasets.news import TOPICS
 from scipy.special import log_softmax
 
 import infopursuit as ip
-from infopursuit import datasets
-from infopursuit.datasets.dataset import Dataset
-from infopursuit.datasets.folds import fold_numbers, group_numbers, parts
-from infopursuit.datasets.news import TOPICS
+from benchmarks import datasets
+from infopursuit.datasets.dataset import Dataset, fold_numbers, group_numbers, parts
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.gain_stops import Limits, choose_limits, elbow, guesses_at, stops_at

@@ -12,7 +12,7 @@ import pytest
 import infopursuit as ip
 from infopursuit import cli, jobs
 from infopursuit.jobs.engines import Engine
-from infopursuit.jobs.explain_job import Explainer, at_once
+from infopursuit.jobs.job import Explainer, at_once
 
 N = 130
 
@@ -174,7 +174,7 @@ def test_a_full_disk_is_told_in_one_line_and_the_finished_parts_stay(made, undis
     code = """
 import resource, signal, sys
 from infopursuit import cli
-from infopursuit.jobs.explain_job import Explainer
+from infopursuit.jobs.job import Explainer
 real = Explainer.__call__
 def limited(self, unit):
     if unit["number"] == 2:

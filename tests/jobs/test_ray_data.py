@@ -98,7 +98,7 @@ def test_ray_writes_the_same_bytes_as_one_process(made, told, tmp_path):
 
 def test_what_a_killed_worker_left_half_written_is_swept(made, tmp_path):
     done = jobs.explain(made / "new.parquet", made / "model", tmp_path, label="kind", part=20)
-    real, left = jobs.explain_job.Explainer.__call__, []
+    real, left = jobs.job.Explainer.__call__, []
 
     def littering(self, unit):
         code = "import os, sys, pathlib; from infopursuit.files import replacing\n"
@@ -109,7 +109,7 @@ def test_what_a_killed_worker_left_half_written_is_swept(made, tmp_path):
 
     (tmp_path / ".job" / "done" / "000003.json").unlink()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(jobs.explain_job.Explainer, "__call__", littering)
+        patched.setattr(jobs.job.Explainer, "__call__", littering)
         jobs.explain(made / "new.parquet", made / "model", tmp_path, label="kind", part=20)
     assert len(left) == 1
     assert len(list(done.traces.iterdir())) == 7  # the parts, and nothing beside them

@@ -8,7 +8,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import cli, jobs
-from infopursuit.datasets.folds import fold_numbers
+from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.evaluation.curve import summary
 from infopursuit.jobs.sweep import Runner
 

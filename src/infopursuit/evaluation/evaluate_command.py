@@ -10,7 +10,7 @@ from typing import Any
 
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point
-from infopursuit.evaluation.data_files import Examples, has_training_part, read_examples
+from infopursuit.datasets.examples import Examples, has_training_part, read_examples
 from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
 from infopursuit.evaluation.evaluation_text import tell
 from infopursuit.evaluation.machine import write_result

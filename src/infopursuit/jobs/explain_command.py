@@ -11,7 +11,7 @@ from typing import Any
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.jobs.engines import ENGINES, Engine
-from infopursuit.jobs.explain_job import Explained, explain
+from infopursuit.jobs.job import Explained, explain
 from infopursuit.report.page import MOST, Shown, batch_page, show
 from infopursuit.report.summary import most_common
 from infopursuit.terminal import Terminal, table
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "data",
         metavar="DATA",
-        help=".csv, .tsv, .parquet or .npz file, folder of Parquet files or of images, or the name of a data set",
+        help="table (.csv, .tsv, .parquet, .feather, .jsonl) or .npz file, folder of Parquet files or of images, or the name of a data set",
     )
     add("--model", required=True, type=Path, metavar="DIR", help="folder of a saved model")
     add("--out", type=Path, metavar="DIR", help="folder for the rows: traces.parquet (without pyarrow traces.jsonl); "

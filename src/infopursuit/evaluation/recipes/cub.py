@@ -11,9 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from benchmarks.datasets.birds import Birds
 
-from infopursuit import datasets, plots, queries
-from infopursuit.datasets.birds import Birds
+from benchmarks import datasets
+from infopursuit import plots, queries
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import NetworkSettings, black_box, decision_tree
 from infopursuit.evaluation.baselines.rows import hold_out

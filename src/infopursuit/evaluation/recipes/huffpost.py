@@ -13,10 +13,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from benchmarks.datasets.news import MERGED
 
-from infopursuit import datasets, plots, queries
+from benchmarks import datasets
+from infopursuit import plots, queries
 from infopursuit.datasets.dataset import Dataset
-from infopursuit.datasets.news import MERGED
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import fit_tree, fit_tuned
 from infopursuit.evaluation.baselines.rows import hold_out

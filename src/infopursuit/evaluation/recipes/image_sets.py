@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit import datasets, queries
+from benchmarks import datasets
+from infopursuit import queries
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import NetworkSettings
 from infopursuit.evaluation.table import Row, quoted

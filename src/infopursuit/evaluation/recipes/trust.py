@@ -19,7 +19,8 @@ import numpy as np
 import safetensors.numpy
 from sklearn.datasets import load_digits
 
-from infopursuit import datasets, queries
+from benchmarks import datasets
+from infopursuit import queries
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes import huffpost

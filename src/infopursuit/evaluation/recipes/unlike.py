@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit import datasets, shipped
+from benchmarks import datasets
+from infopursuit import shipped
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask, weights_file

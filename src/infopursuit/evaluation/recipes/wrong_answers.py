@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.datasets import folds, load
 from infopursuit.answerers import Mistaken, Reliability
-from infopursuit.datasets import folds, load
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import stops_at

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.datasets.birds import PAGE
-from infopursuit.datasets.files import find_file, not_found
+from benchmarks.datasets.birds import PAGE
+from infopursuit.datasets.catalog import find_file, not_found
 
 PLACES = ("CUB_200_2011/images", "cub/images", "images")
 """As the archive unpacks, or beside the texts."""
