@@ -47,7 +47,6 @@ PROGRAMS = {"demo", "report", "server", "jobs", "cli", "__main__"}  # these may 
 
 # What an extra needs may be imported at the top by modules that are themselves only imported inside functions.
 OF_AN_EXTRA = {
-    "jobs/ray_data.py": {"threadpoolctl"},  # scikit-learn brings it along
     "server/app.py": {"fastapi", "starlette"},
     "server/connection.py": {"h11", "uvicorn"},
     "server/problems.py": {"fastapi", "starlette"},
@@ -59,6 +58,7 @@ OPTIONAL = (
     "captum",
     "fastapi",
     "matplotlib",
+    "narwhals",
     "pandas",
     "polars",
     "pooch",

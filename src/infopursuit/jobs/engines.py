@@ -22,8 +22,7 @@ Unit = dict[str, Any]
 """One piece of work as JSON data."""
 Work = Callable[[Unit], Any]
 Make = Callable[[], Work]
-"""Makes a worker; called once in each process, so this is where models are loaded."""
-
+"""Makes a worker, once in each process: this is where models are loaded."""
 ENGINES = ("local", "ray")
 EXPECTED = (ValueError, OSError, ImportError, MemoryError, TypeError)
 """Errors that a user can cause; those of a worker are raised again in this process."""
@@ -126,7 +125,6 @@ class Worker:
         _limit_torch(threads)  # it may have been imported only now
 
     def __call__(self, batch: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Units as texts, one after the other."""
         for text in batch["unit"].tolist():
             yield {"unit": [text], "result": [json.dumps(self._one(json.loads(text)))]}
 

@@ -55,8 +55,7 @@ class Explained:
     source: Inputs
 
     def __repr__(self) -> str:
-        n = self.summary.n_inputs
-        return f"<{n:,} inputs explained in {self.n_parts} parts in {self.traces}>"
+        return f"<{self.summary.n_inputs:,} inputs explained in {self.n_parts} parts in {self.traces}>"
 
 
 def explain(
@@ -84,7 +83,7 @@ def explain(
     ----------
     data: a table or .npz file, a folder of Parquet files or of images, or the name of a data set.
     model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
-    out: a folder; the rows are in its ``traces.parquet``, which is one table in many files.
+    out: a folder for ``traces.parquet``, one table in many files.
     engine: "local" or "ray", or an `Engine`. workers, threads, address: see `Engine`.
     label: the column of a table that holds the true classes. name: that of what the inputs are called.
     inputs: only so many, the first. part: inputs in a part, 1,000 or more where nothing is given.
@@ -126,8 +125,8 @@ def explain(
     job.sweep()  # workers may have died
     if summary.n_inputs != n:
         raise RuntimeError(f"{summary.n_inputs} inputs were counted instead of {n}; begin {folder} again")
-    took = time.perf_counter() - begin
-    return Explained(folder, folder / job.traces, summary, len(units), len(kept), took, pursuit, source)
+    traces, took = folder / job.traces, time.perf_counter() - begin
+    return Explained(folder, traces, summary, len(units), len(kept), took, pursuit, source)
 
 
 class Explainer:
@@ -143,7 +142,6 @@ class Explainer:
         finished = self.job.finished(number)
         if finished is not None:  # by a worker that died before it could tell
             return finished
-        self.pursuit.forget()  # a part must not depend, in its last digits, on what was done before it
         with trace_file(self.job.part(number), unit["start"]) as rows:
             for start in range(unit["start"], unit["stop"], self.at_once):
                 some = self.source.read(start, min(start + self.at_once, unit["stop"]))
@@ -154,13 +152,12 @@ class Explainer:
 
 
 def at_once(pursuit: Pursuit, most: int = 1_000, numbers: int = 2**26) -> int:
-    """Inputs that are asked together: fewer where there are many classes and questions, so that their trace stays
-    within a quarter of a gigabyte or so."""
+    """Inputs that are asked together, so few that their trace takes at most about a quarter of a gigabyte."""
     return max(1, min(most, numbers // (len(pursuit.classes) * min(len(pursuit.queries), 1_000))))
 
 
 def _make(model: str, place: Source, folder: str, traces: str) -> Explainer:
-    """An explainer in another process, which has only names; what it opens it opens once."""
+    """An explainer in another process, which has only names."""
     pursuit = load_pursuit(model, BEFORE.format(model))
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
 

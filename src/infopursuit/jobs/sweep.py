@@ -1,7 +1,7 @@
-"""Sweeps: the same data fitted and evaluated with several models, seeds, folds and confidences, each on any worker.
+"""Sweeps: cross-validation over models, seeds and confidences, each run on any worker.
 
-A run is one model, one seed and one fold: it is fitted on the other folds, and asks about the inputs of its own as far
-as the strictest confidence wants; what the others come to is read off the same traces. Finished runs are kept.
+A run is one model, one seed and one fold: it is fitted on the other folds and asks about the inputs of its own until
+the strictest confidence; the other confidences are read off the same traces. Finished runs are kept.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,8 @@ LEVEL = 0.95
 class Swept:
     """One model with one epsilon over all runs.
 
-    accuracy, length: means over runs, with (low, high) t intervals from the spread between runs, None where there is
-    but one. Folds share inputs to learn from, so that the intervals are somewhat narrow. errors: standard errors of the
-    two, 0 for one run.
+    accuracy, length: means over runs, with (low, high) t intervals from the spread between runs, None for one run.
+    Folds share training inputs, so that the intervals are somewhat narrow. errors: standard errors, 0 for one run.
     """
 
     model: str
@@ -86,7 +86,7 @@ def sweep(
     epsilons: Sequence[float] = EPSILONS,
     seeds: Sequence[int] = (0,),
     folds: int = 5,
-    most_queries: int | None = None,
+    max_queries: int | None = None,
     engine: Engine | str = "local",
     workers: int | None = None,
     threads: int | None = None,
@@ -103,22 +103,20 @@ def sweep(
     out: a folder for the runs and ``sweep.json``.
     models: of `InformationPursuitClassifier`. epsilons: of `Confidence`. seeds: of the fit and of the folds.
     folds: the inputs are cut into so many parts, each tested on once.
-    most_queries: a pursuit asks no more.
+    max_queries: a pursuit asks no more.
     engine, workers, threads, address: see `Engine`.
     """
     begin = time.perf_counter()
     chosen = as_engine(engine, workers=workers, threads=threads, address=address)
     _check(models, epsilons, seeds, folds)
     place = Source(str(data), label, None, "")
-    settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "most_queries": most_queries}
+    settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "max_queries": max_queries}
     job = JobFolder(Path(out).absolute(), "runs", ".json")
     about = {"label": label, "models": list(models), "seeds": list(seeds), **settings}
     job.begin({"data": place.identity(), **about}, again=again)
     units = [
         {"number": i, "model": model, "seed": seed, "fold": fold}
-        for i, (model, seed, fold) in enumerate(
-            (model, seed, fold) for model in models for seed in seeds for fold in range(folds)
-        )
+        for i, (model, seed, fold) in enumerate(product(models, seeds, range(folds)))
     ]
     found = {told["number"]: told for told in job.all_finished(len(units))}
     n_kept = len(found)
@@ -147,7 +145,7 @@ class Runner:
             return kept
         fold = fold_numbers(self.y, n=self.settings["folds"], seed=unit["seed"])
         learn, test = np.flatnonzero(fold != unit["fold"]), np.flatnonzero(fold == unit["fold"])
-        strictest, most = min(self.settings["epsilons"]), self.settings["most_queries"]
+        strictest, most = min(self.settings["epsilons"]), self.settings["max_queries"]
         rule = Confidence(strictest) if most is None else Confidence(strictest) | MaxQueries(most)
         clf = InformationPursuitClassifier(model=unit["model"], stopping=rule, random_state=unit["seed"])
         clf.fit(take_rows(self.X, learn), self.y[learn])
