@@ -58,7 +58,6 @@ OPTIONAL = (
     "captum",
     "fastapi",
     "matplotlib",
-    "narwhals",
     "pandas",
     "polars",
     "pooch",

@@ -478,7 +478,7 @@ class TableRows:
             raise ValueError(f"rows {start} to {stop} are not among the {self.n_rows} of {self._files[0]}")
         if self._batch is None or not self._at <= start <= self._at + self._batch.num_rows:
             self._stream, self._batch = self._batches(start), None
-        found = []
+        found: list[Any] = []
         with _naming(self._files[0]):
             while start < stop:
                 if self._batch is None or self._at + self._batch.num_rows <= start:
