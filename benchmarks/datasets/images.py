@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.datasets.files import read_bytes
 
 from infopursuit.datasets.catalog import IMAGE_SETS, data_folder, find_file, image_set, not_found
 from infopursuit.datasets.catalog import LOADERS as FROM_NPZ
 from infopursuit.datasets.dataset import Dataset
-from infopursuit.datasets.tables import read_bytes
 
 IMAGES, LABELS = 0x803, 0x801
 """The magic numbers: unsigned bytes (8) in three dimensions, and in one."""

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.datasets.files import read_bytes, read_lines
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +24,7 @@ from infopursuit.cli import EXPECTED, main
 from infopursuit.conversation import resume_session
 from infopursuit.datasets import tables
 from infopursuit.datasets.examples import read_examples
-from infopursuit.datasets.tables import read_arrays, read_bytes, read_frame, read_lines
+from infopursuit.datasets.tables import read_arrays, read_frame
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.terms_file import read_terms
 from infopursuit.queries.wording import read_wording

@@ -17,13 +17,12 @@ import numpy as np
 
 from infopursuit.datasets.catalog import NAMES, known_name, load
 from infopursuit.datasets.tables import (
-    ARROW,
     CSV,
     GIVE,
     NPZ,
-    PARQUET,
     TableRows,
     array_sizes,
+    has_ranges,
     is_table_file,
     parquet_files,
     read_arrays,
@@ -320,12 +319,12 @@ class Source:
 
     def open(self, pursuit: Pursuit) -> Inputs:
         """The inputs, in the form that a model takes."""
-        path, lower, staged = self.path, self.path.name.lower(), self.staged
+        path, staged = self.path, self.staged
         if path.is_dir():
             files = parquet_files(path)
             return self._open_rows(files, pursuit) if files else self._open_images(path, pursuit)
         if path.is_file() and is_table_file(path):
-            if staged is not None or lower.endswith((*PARQUET, *ARROW)):
+            if staged is not None or has_ranges(path):
                 return self._open_rows([staged or path], pursuit)
             frame = read_frame(path)
             columns = self._columns(pursuit)

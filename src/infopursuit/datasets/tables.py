@@ -16,7 +16,7 @@ import shutil
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -95,7 +95,6 @@ def import_arrow() -> Any:
         import pyarrow as pa
         import pyarrow.compute
         import pyarrow.csv
-        import pyarrow.dataset
         import pyarrow.json
         import pyarrow.parquet
     except ImportError as error:
@@ -163,29 +162,6 @@ class _Checked(io.RawIOBase):
         self._line = len(lines[-1]) + (self._line if len(lines) == 1 else 0)
         buffer[: len(some)] = some
         return len(some)
-
-
-def read_bytes(path: Path) -> bytes:
-    """All of a file, decompressed if its name ends in ``.gz``."""
-    check_size(check_file(path), path.stat().st_size)
-    if path.suffix != ".gz":
-        return path.read_bytes()
-    try:
-        with gzip.open(path, "rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except BAD_GZIP as error:
-        raise ValueError(f"{path} is not a whole gzip file ({error}); fetch it again") from None
-    check_size(path, len(content))
-    return content
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 text with their ends, decompressed if its name ends in ``.gz``."""
-    try:
-        with open_text(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as file:
-            yield from file
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not a text in UTF-8 ({error})") from None
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
@@ -431,6 +407,14 @@ def _convert(batch: Any, schema: Any) -> Any:
 # ---- ranges of rows -------------------------------------------------------------------------------------------------
 
 
+def has_ranges(path: Path) -> bool:
+    """Whether `TableRows` reads a file: Parquet and Arrow files, but no Arrow streams."""
+    if not path.name.lower().endswith(ARROW):
+        return path.name.lower().endswith(PARQUET)
+    with path.open("rb") as stream:
+        return stream.read(6) == b"ARROW1"
+
+
 def parquet_files(folder: Path) -> list[Path]:
     """The Parquet files in a folder and below, without hidden ones."""
     return [file for file in visible_files(folder) if file.name.lower().endswith(PARQUET)]
@@ -449,23 +433,34 @@ class TableRows:
     """The rows of Parquet or Arrow files, one after the other as one table; any range is read in bounded memory."""
 
     def __init__(self, files: Sequence[Path]) -> None:
-        pa = import_arrow()
-        self._files, self._starts, self._fragments = tuple(files), list[int](), list[Any]()
-        kind = "parquet" if files[0].name.lower().endswith(PARQUET) else "ipc"
+        self._files, self._starts, self._groups = tuple(files), list[int](), list[tuple[Path, int]]()
         self.n_rows, self.schema = 0, None
         for file in files:
-            with _naming(file):
-                fragment = next(pa.dataset.dataset(str(check_file(file)), format=kind).get_fragments())
-                found = fragment.physical_schema
+            with _naming(check_file(file)):
+                found, sizes = self._open(file)[:2]
                 self.schema = found if self.schema is None else self.schema
                 if not found.equals(self.schema, check_metadata=False):
                     raise ValueError(f"{file} has other columns than {files[0]}; give files of one form")
-                for part in fragment.split_by_row_group() if kind == "parquet" else [fragment]:
+                for group, size in enumerate(sizes):
                     self._starts.append(self.n_rows)
-                    self._fragments.append(part)
-                    self.n_rows += sum(g.num_rows for g in part.row_groups) if kind == "parquet" else part.count_rows()
+                    self._groups.append((file, group))
+                    self.n_rows += size
         self._stream: Iterator[tuple[int, Any]] = iter(())
         self._at, self._batch = self.n_rows, None  # the batch that was read last, and its first row
+
+    @staticmethod
+    def _open(file: Path) -> tuple[Any, list[int], Callable[[int], Iterable[Any]]]:
+        """The schema, the rows of each group, and a function that reads a group in batches."""
+        pa = import_arrow()
+        if file.name.lower().endswith(PARQUET):
+            # a scanner of pyarrow.dataset would hold whole row groups
+            parquet = pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=2**16)
+            sizes = [parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups)]
+            options = {"batch_size": BATCH, "use_threads": False}
+            return parquet.schema_arrow, sizes, lambda i: parquet.iter_batches(row_groups=[i], **options)
+        arrow = pa.ipc.open_file(pa.memory_map(str(file)))
+        sizes = [arrow.get_batch(i).num_rows for i in range(arrow.num_record_batches)]
+        return arrow.schema, sizes, lambda i: [arrow.get_batch(i)]
 
     @property
     def names(self) -> list[str]:
@@ -493,11 +488,12 @@ class TableRows:
 
     def _batches(self, start: int) -> Iterator[tuple[int, Any]]:
         """Batches with their first rows, from the row group of a row on."""
-        for i in range(max(bisect.bisect_right(self._starts, start) - 1, 0), len(self._fragments)):
-            at = self._starts[i]
-            for batch in self._fragments[i].to_batches(
-                schema=self.schema, batch_size=BATCH, batch_readahead=0, fragment_readahead=0, use_threads=False
-            ):
+        opened = None
+        for i in range(max(bisect.bisect_right(self._starts, start) - 1, 0), len(self._groups)):
+            (file, group), at = self._groups[i], self._starts[i]
+            if file != opened:
+                opened, read = file, self._open(file)[2]
+            for batch in read(group):
                 yield at, batch
                 at += batch.num_rows
 
