@@ -24,7 +24,7 @@ from infopursuit import datasets, queries
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.machine import write_result
 from infopursuit.jobs.engines import Engine
-from infopursuit.jobs.explain_job import FEWEST, MOST_PARTS, Explained, explain
+from infopursuit.jobs.job import MAX_PARTS, MIN_PART, Explained, explain
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.storage import save
 
@@ -124,7 +124,7 @@ def predicted(grown: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     each = max(last["seconds"] - first["seconds"], 0.0) / more if len(grown) > 1 else first["seconds"] / first["inputs"]
     rows = []
     for n in FAR:
-        size = max(FEWEST, -(-n // MOST_PARTS))
+        size = max(MIN_PART, -(-n // MAX_PARTS))
         rows.append(
             {
                 "inputs": f"{n:,}",

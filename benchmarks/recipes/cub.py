@@ -16,8 +16,9 @@ from benchmarks.recipes.borrowing import RANKS, Borrowing, drawn_towards, expect
 from benchmarks.black_box import NetworkSettings, black_box
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.walks import RULES, Walks, walk
-from infopursuit import datasets, plots, queries
-from infopursuit.datasets.birds import Birds
+from benchmarks import datasets
+from infopursuit import plots, queries
+from benchmarks.datasets.birds import Birds
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import decision_tree, hold_out
 from infopursuit.evaluation.curve import Point, told

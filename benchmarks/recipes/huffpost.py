@@ -13,15 +13,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from benchmarks.datasets.news import MERGED
 
 from benchmarks.experiment import Experiment
 from benchmarks.gain_stops import Limits, choose_limits, guesses_at, stops_at
 from benchmarks.recipes.huffpost_tables import PAPER_GAIN, differences, draw, read_outcomes, rows, tables
 from benchmarks.recipes.presence_network import fit_presence_network
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, Family, all_answers, in_memory
-from infopursuit import datasets, plots, queries
+from benchmarks import datasets
+from infopursuit import plots, queries
 from infopursuit.datasets.dataset import Dataset
-from infopursuit.datasets.news import MERGED
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import fit_tree, fit_tuned, hold_out
 from infopursuit.models.sample import Sample

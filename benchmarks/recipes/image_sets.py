@@ -13,7 +13,8 @@ import numpy as np
 
 from benchmarks import WEIGHTS
 from benchmarks.black_box import NetworkSettings
-from infopursuit import datasets, queries
+from benchmarks import datasets
+from infopursuit import queries
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import Row, quoted
 from infopursuit.models.architectures import ConvArchitecture

@@ -24,7 +24,8 @@ from benchmarks.recipes import huffpost
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
 from benchmarks.recipes.word_models import LOG_ODDS
 from benchmarks.splits import before_and_after, halves, many_splits, one_split
-from infopursuit import datasets, queries
+from benchmarks import datasets
+from infopursuit import queries
 from infopursuit.calibration import BIN_EDGES, CalibrationRuns, TemperatureScaling
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically

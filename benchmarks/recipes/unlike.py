@@ -15,7 +15,8 @@ import numpy as np
 
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
-from infopursuit import datasets, shipped
+from benchmarks import datasets
+from infopursuit import shipped
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import accuracy_interval, counted
 from infopursuit.models.sampling import sample_values

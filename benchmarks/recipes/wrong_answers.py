@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.experiment import Experiment
-from infopursuit.datasets import folds, load
+from benchmarks.datasets import folds, load
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import stops_at

@@ -375,7 +375,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"X is {X!r:.80}; give a batch of inputs: a table, a list of texts, or a stack of images")
         if _is_frame(X):
             read_table(X)  # scikit-learn's own complaint about names that occur twice says less
-            validate_data(self, X, skip_check_array=True, reset=reset) if hasattr(X, "iloc") else None
+            validate_data(self, X, skip_check_array=True, reset=reset) if reset or hasattr(X, "iloc") else None
             if not len(X):
                 raise ValueError("X has no rows (0 sample(s)); give at least one")
             return X

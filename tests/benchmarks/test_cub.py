@@ -11,8 +11,9 @@ from benchmarks.experiment import Experiment
 from benchmarks.pages import section
 from benchmarks.recipes import cub as recipe
 from benchmarks.recipes.walks import walk
-from infopursuit import datasets, queries
-from infopursuit.datasets.birds import Birds, draw_answers
+from benchmarks import datasets
+from infopursuit import queries
+from benchmarks.datasets.birds import Birds, draw_answers
 from infopursuit.engine import Pursuit
 from infopursuit.models import Sample, TableModel, naive_bayes
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries

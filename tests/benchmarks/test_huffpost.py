@@ -12,10 +12,10 @@ from benchmarks.gain_stops import Limits, choose_limits, elbow, guesses_at, stop
 from benchmarks.recipes import huffpost as recipe
 from benchmarks.recipes.presence_network import fit_presence_network
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, all_answers, in_memory
-from infopursuit import datasets
+from benchmarks import datasets
 from infopursuit.datasets.dataset import Dataset
-from infopursuit.datasets.folds import fold_numbers, group_numbers, parts
-from infopursuit.datasets.news import TOPICS
+from infopursuit.datasets.dataset import fold_numbers, group_numbers, parts
+from benchmarks.datasets.news import TOPICS
 from infopursuit.engine import Pursuit
 from infopursuit.models import Sample, naive_bayes
 from infopursuit.stopping import MaxQueries

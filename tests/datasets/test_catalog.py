@@ -1,12 +1,12 @@
 """All data sets by name."""
 
+import numpy as np
 import pytest
 
 from infopursuit import datasets
 from infopursuit.datasets.catalog import ALIASES, LOADERS
 
-PUBLIC = """NAMES Birds Dataset breast_cancer clean_headline cub cub_images data_folder digits diseases download
-    fashion_mnist fold_numbers folds huffpost kmnist load mnist zoo"""
+PUBLIC = "NAMES Dataset breast_cancer data_folder digits fashion_mnist fold_numbers kmnist load mnist"
 
 
 def test_the_public_names():
@@ -45,3 +45,16 @@ def test_no_file_is_an_error_that_names_the_folder_and_a_page(name, folder):
     assert str(folder) in str(caught.value)
     assert "http" in str(caught.value)
     assert "INFOPURSUIT_DATA" in str(caught.value)
+
+
+def test_breast_cancer_needs_no_file(folder):
+    data = datasets.load("breast-cancer")
+    assert data.x_train.shape == (455, 30)
+    assert data.x_test.shape == (114, 30)
+    assert data.class_names == ("malignant", "benign")
+    assert data.feature_names[0] == "mean radius"
+    counts = [np.bincount(y) for y in (data.y_train, data.y_test)]
+    assert (counts[0] + counts[1]).tolist() == [212, 357]
+    assert abs(counts[0][0] / 455 - counts[1][0] / 114) < 0.01
+    together = np.concatenate([data.x_train, data.x_test])
+    assert len(np.unique(together, axis=0)) == 569

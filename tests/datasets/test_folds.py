@@ -1,14 +1,11 @@
 """Folds: equal shares of the classes, nothing on two sides, and the same again for the same seed."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit import datasets
-from infopursuit.datasets import Dataset, fold_numbers, folds
+from infopursuit.datasets import Dataset, fold_numbers
 
 
 @given(
@@ -40,27 +37,6 @@ def test_without_groups_shares_differ_by_one_at_most(labels, n):
 def test_another_seed_gives_other_folds():
     labels = np.arange(100) % 2
     assert (fold_numbers(labels, seed=0) != fold_numbers(labels, seed=1)).any()
-
-
-def test_every_input_is_tested_once():
-    data = datasets.digits()
-    data = replace(data, ids_train=np.arange(1437).astype(str), ids_test=np.arange(1437, 1797).astype(str))
-    seen = []
-    for fold in folds(data, 3, seed=1):
-        assert len(fold.x_train) + len(fold.x_test) == 1797
-        assert not set(fold.ids_train) & set(fold.ids_test)
-        assert fold.description == data.description
-        seen.extend(fold.ids_test)
-    assert sorted(seen, key=int) == [str(i) for i in range(1797)]
-
-
-def test_folds_are_paired():
-    """Two methods that ask for the same folds get the same, however far each of them goes."""
-    data = datasets.breast_cancer()
-    first = list(folds(data))
-    for one, other in zip(first, folds(data), strict=True):
-        np.testing.assert_array_equal(one.x_test, other.x_test)
-        np.testing.assert_array_equal(one.y_train, other.y_train)
 
 
 @pytest.mark.parametrize("n", [1, 5, 2.5])

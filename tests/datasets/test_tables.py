@@ -1,272 +1,219 @@
-"""Small tables: what comes along, both kinds of file, repeats and namesakes, damage."""
+"""Tables in files: types and gaps as pandas has them, any range of rows as reading all of them gives, every format."""
 
+import io
+
+import narwhals as nw
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from infopursuit import datasets, queries
-from infopursuit.datasets.tables import ANIMALS, TRAITS
+from infopursuit.datasets import tables
+from infopursuit.datasets.tables import TableRows, read_frame, stage_csv, take_rows
+from infopursuit.queries.tables import read_table
 
-LEGS = TRAITS.index("legs")
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    kind = rng.choice(["cat", "dog"], n)
+    legs = np.where(rng.random(n) < 0.2, np.nan, rng.integers(2, 5, n))
+    name = [f"animal {i}" for i in range(n)]
+    return pd.DataFrame({"id": name, "weight": rng.normal(np.where(kind == "cat", 4, 9)), "legs": legs, "kind": kind})
 
 
-def animals(n=42):
-    """Names, traits and kinds; each row of traits occurs twice, and so does a name."""
+def same_cells(one, other):
+    """Whether two tables have the same columns with the same cells, of the same types."""
+    one, other = (pa.table(each.to_native()) if isinstance(each, nw.DataFrame) else each for each in (one, other))
+    return one.schema.equals(other.schema) and one.equals(other)
+
+
+# ---- ranges of rows -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("group", [1, 7, 100])
+def test_any_range_in_any_order_is_that_of_the_whole(tmp_path, monkeypatch, group):
+    monkeypatch.setattr(tables, "BATCH", 5)
+    whole = pd.concat([table(23, 0), table(1, 1), table(40, 2)], ignore_index=True)
+    whole["count"] = pd.array([None if i % 50 == 7 else i for i in range(64)], dtype="Int64")  # gaps in one part only
+    for name, start, stop in (("a", 0, 23), ("b", 23, 24), ("c", 24, 64)):
+        whole[start:stop].to_parquet(tmp_path / f"{name}.parquet", row_group_size=group, index=False)
+    rows = TableRows(sorted(tmp_path.iterdir()))
+    expected = pa.Table.from_pandas(whole, preserve_index=False).replace_schema_metadata(None)
+    assert rows.n_rows == 64
+    assert rows.names == whole.columns.tolist()
     rng = np.random.default_rng(0)
-    traits = np.repeat(rng.integers(2, size=(n // 2, 16)), 2, axis=0)
-    traits[:, LEGS] = np.repeat(rng.choice([0, 2, 4, 5, 6, 8], size=n // 2), 2)
-    names = ["frog" if i in (3, 20) else f"beast{i}" for i in range(n)]
-    return names, traits, np.repeat(np.arange(n // 2) % 7 + 1, 2)
+    ranges = [(0, 64), (0, 0), (64, 64), *((i, i + 4) for i in range(0, 60, 4))]
+    ranges += [tuple(sorted(rng.integers(0, 65, 2).tolist())) for _ in range(60)]
+    for start, stop in ranges:
+        assert same_cells(rows.read(start, stop), expected.slice(start, stop - start))
+    assert same_cells(read_frame(tmp_path), expected)
+    with pytest.raises(ValueError, match="rows 0 to 65 are not among the 64"):
+        rows.read(0, 65)
 
 
-def write_zoo(folder, **changes):
-    names, traits, kinds = animals()
-    arrays = {
-        "x": traits.astype(np.uint8),
-        "y": kinds.astype(np.uint8),
-        "animal_names": np.array(names),
-        "feature_names": np.array(TRAITS),
-        "class_names": np.array(["", *ANIMALS]),
-        **changes,
-    }
-    path = folder / "zoo.npz"
-    np.savez_compressed(path, **{key: value for key, value in arrays.items() if value is not None})
-    return path
+def test_whole_numbers_with_a_gap_anywhere_are_numbers_everywhere(tmp_path):
+    """A part must not depend on where the gaps are: 3 and 3.0 would not be the same category in words."""
+    pq.write_table(pa.table({"a": [1, 2, 3, None], "b": [1, 2, 3, 4]}), tmp_path / "a.parquet", row_group_size=2)
+    rows = TableRows([tmp_path / "a.parquet"])
+    for start in (0, 2):
+        part = read_table(rows.read(start, start + 2))
+        assert [part.column(i).kind for i in range(2)] == ["number", "number"]
+        assert part.column(0).text()[1][:1] == part.column(1).text()[1][:1] == (("1",) if start == 0 else ("3",))
 
 
-def write_zoo_data(folder):
-    rows = zip(*animals(), strict=True)
-    path = folder / "zoo.data"
-    path.write_text("".join(f"{name},{','.join(map(str, traits))},{kind}\n" for name, traits, kind in rows))
-    return path
+def test_ranges_that_follow_each_other_decode_every_row_once(tmp_path, monkeypatch):
+    """A group is decoded from its first row; beginning anew for each range would take quadratic time."""
+    monkeypatch.setattr(tables, "BATCH", 10)
+    pd.DataFrame({"a": np.arange(1000)}).to_parquet(tmp_path / "a.parquet")
+    decoded = []
+    real = TableRows._batches
+
+    def counting(self, start):
+        for at, batch in real(self, start):
+            decoded.append(batch.num_rows)
+            yield at, batch
+
+    monkeypatch.setattr(TableRows, "_batches", counting)
+    rows = TableRows([tmp_path / "a.parquet"])
+    for start in range(0, 1000, 25):
+        assert rows.read(start, start + 25)["a"].to_pylist() == list(range(start, start + 25))
+    assert sum(decoded) == 1000
 
 
-SYMPTOMS = ("itching", "fluid_overload", "spotting_ urination", *(f"symptom_{i}" for i in range(6)), "fluid_overload")
-DISEASES = ("(vertigo) Paroymsal  Positional Vertigo", "AIDS", "Acne")
+def test_files_of_another_form_and_broken_ones_are_refused(tmp_path):
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "a.parquet")
+    pd.DataFrame({"b": [1]}).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"b\.parquet has other columns than"):
+        TableRows(sorted(tmp_path.iterdir()))
+    content = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(content[:-9] + b"\xff" * 9)
+    with pytest.raises(ValueError, match=r"a\.parquet cannot be read as a table"):
+        TableRows([tmp_path / "a.parquet"])
 
 
-def patients(copies=4):
-    """(B, 10) answers and (B,) diseases; every row occurs several times."""
-    rng = np.random.default_rng(0)
-    x = np.unique(rng.integers(2, size=(30, len(SYMPTOMS)), dtype=np.uint8), axis=0)
-    return np.tile(x, (copies, 1)), np.tile(np.arange(len(x)) % 3, copies)
+# ---- types of the cells of text tables ------------------------------------------------------------------------------
 
 
-def write_diseases(folder, **changes):
-    x, y = patients()
-    arrays = {
-        "x": np.packbits(x, axis=1),
-        "n_symptoms": np.int32(len(SYMPTOMS)),
-        "y": y.astype(np.int16),
-        "symptom_names": np.array(SYMPTOMS),
-        "class_names": np.array(DISEASES),
-        **changes,
-    }
-    path = folder / "disease_symptoms.npz"
-    np.savez_compressed(path, **{key: value for key, value in arrays.items() if value is not None})
-    return path
+WORDS = ["", "1", "2.5", "-3", "1e3", "True", "False", "NA", "yes", "a,b", 'say "hi"', "two\nlines", "ä", " x "]
+WORDS += [" 7", "+4", "007", "0x10", "None", "inf", "2020-01-31", "12:30"]
+CELLS = st.one_of(st.sampled_from(WORDS), st.integers(-5, 5).map(str))
+KINDS = [["1", "-3", "", "NA"], ["1", "2.5", "1e3", " 7"], ["True", "false", ""], WORDS]
+COLUMNS = st.sampled_from(KINDS).flatmap(lambda words: st.lists(st.sampled_from(words), min_size=6, max_size=6))
 
 
-def write_training_csv(folder, end=","):
-    """One of the two forms in use: each line ends in a comma."""
-    (folder / "disease_symptoms").mkdir(exist_ok=True)
-    path = folder / "disease_symptoms" / "Training.csv"
-    lines = [",".join((*SYMPTOMS, "prognosis"))]
-    lines += [f"{','.join(map(str, row))},{DISEASES[label]} " for row, label in zip(*patients(), strict=True)]
-    path.write_text("".join(line + end + "\n" for line in lines))
-    return path
+@given(columns=st.lists(COLUMNS, min_size=1, max_size=3))
+@settings(max_examples=100)
+def test_cells_have_the_types_that_pandas_finds(columns, tmp_path_factory):
+    """Apart from numbers with a gap, which Arrow keeps whole."""
+    file = tmp_path_factory.mktemp("types") / "a.csv"
+    names = [f"c{i}" for i in range(len(columns))]
+    pd.DataFrame(dict(zip(names, columns, strict=True))).assign(last="z").to_csv(file, index=False)
+    theirs, ours = pd.read_csv(file), read_frame(file)
+    for name in names:
+        for mine, wanted in zip(ours[name].to_list(), theirs[name].tolist(), strict=True):
+            if pd.isna(wanted):
+                assert mine is None
+            elif isinstance(wanted, float):
+                assert float(mine) == wanted
+            else:
+                assert type(mine) is type(wanted)
+                assert mine == wanted
 
 
-def same(one, other):
-    for key in ("x", "y", "groups", "ids"):
-        for part in ("train", "test"):
-            np.testing.assert_array_equal(getattr(one, f"{key}_{part}"), getattr(other, f"{key}_{part}"))
-    assert one.x_train.dtype == other.x_train.dtype
-    assert one.class_names == other.class_names
-    assert one.feature_names == other.feature_names
-
-
-def test_breast_cancer_needs_no_file(folder):
-    data = datasets.load("breast-cancer")
-    assert data.x_train.shape == (455, 30)
-    assert data.x_test.shape == (114, 30)
-    assert data.class_names == ("malignant", "benign")
-    assert data.feature_names[0] == "mean radius"
-    counts = [np.bincount(y) for y in (data.y_train, data.y_test)]
-    assert (counts[0] + counts[1]).tolist() == [212, 357]
-    assert abs(counts[0][0] / 455 - counts[1][0] / 114) < 0.01
-    together = np.concatenate([data.x_train, data.x_test])
-    assert len(np.unique(together, axis=0)) == 569
-
-
-def test_both_formats_of_the_zoo_give_the_same_table(folder):
-    write_zoo(folder)
-    from_npz = datasets.zoo()
-    write_zoo_data(folder)
-    same(from_npz, datasets.load("zoo"))
-
-
-def test_legs_are_a_category_and_the_rest_is_yes_or_no(folder):
-    write_zoo(folder)
-    data = datasets.zoo()
-    asked = queries.columns(data.x_train, names=data.feature_names)
-    choices = {query.name: query.choices for query in (asked[i] for i in range(len(asked)))}
-    assert set(choices) == set(TRAITS)
-    assert choices.pop("legs") == ("0", "2", "4", "5", "6", "8")
-    assert set(choices.values()) == {("no", "yes")}
-
-
-def test_animals_with_the_same_traits_are_on_one_side_and_namesakes_told_apart(folder):
-    write_zoo(folder)
-    data = datasets.zoo()
-    assert not {tuple(row) for row in data.x_train} & {tuple(row) for row in data.x_test}
-    names = [*data.ids_train, *data.ids_test]
-    assert len(set(names)) == 42
-    assert {"frog", "frog (second)"} <= set(names)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"y": None}, "no array 'y'"),
-        ({"x": np.zeros((42, 15), dtype=np.uint8)}, r"x of .*\(42, 15\).*expected \(42, 16\)"),
-        ({"x": np.full((42, 16), 2, dtype=np.uint8)}, "all traits but legs.* has 2; expected 0 and 1"),
-        ({"y": np.zeros(42, dtype=np.uint8)}, "labels from -1"),
-        ({"y": np.full(42, 8, dtype=np.uint8)}, "labels from 7 to 7"),
-        ({"feature_names": np.array(TRAITS[::-1])}, "expected hair, feathers"),
-        ({"animal_names": np.array([None] * 42)}, "'animal_names'"),  # would be a pickle
-    ],
+@given(
+    rows=st.integers(1, 4).flatmap(lambda wide: st.lists(st.lists(CELLS, min_size=wide, max_size=wide), min_size=1)),
+    block=st.integers(20, 60),
 )
-def test_a_bad_zoo_is_refused_by_name(folder, changes, message):
-    path = write_zoo(folder, **changes)
-    with pytest.raises(ValueError, match=message) as caught:
-        datasets.zoo()
-    assert str(path) in str(caught.value)
+@settings(max_examples=60, deadline=None)
+def test_a_staged_table_is_the_table_that_is_read_at_once(rows, block, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("staged")
+    names = [f"c{i}" for i in range(len(rows[0]))]
+    pd.DataFrame(rows, columns=names).to_csv(folder / "a.csv", index=False, lineterminator="\n")
+    whole = read_frame(folder / "a.csv")
+    before, tables.BLOCK = tables.BLOCK, block  # rows longer than that are left to Python's csv
+    try:
+        stage_csv(folder / "a.csv", folder / "a.parquet", progress=False)
+    finally:
+        tables.BLOCK = before
+    assert same_cells(TableRows([folder / "a.parquet"]).read(0, len(whole)), whole)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("gnu,1,0,0\n", "line 2 of .* is 'gnu,1,0,0'; expected a name, 16 traits and the kind"),
-        (f"gnu,{'x,' * 16}1\n", "line 2 of"),
-        ('"gnu" x,1\n', "line 2 of .* is not CSV"),
-    ],
-)
-def test_bad_lines_of_the_zoo_are_refused(folder, line, message):
-    path = write_zoo_data(folder)
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([lines[0], line, *lines[1:]]))
-    with pytest.raises(ValueError, match=message) as caught:
-        datasets.zoo()
-    assert str(path) in str(caught.value)
-    path.write_text("")
-    with pytest.raises(ValueError, match="does not fit together"):
-        datasets.zoo()
+def test_short_rows_far_down_are_filled_and_long_ones_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "BLOCK", 100)
+    lines = ["a,b", *(f"{i},{i % 3}" for i in range(200)), "200", "", "201,1"]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    frame = read_frame(tmp_path / "a.csv")
+    assert frame["a"].to_list() == list(range(202))
+    assert frame["b"].to_list()[-3:] == [1, None, 1]
+    (tmp_path / "a.csv").write_text("\n".join([*lines, "1,2,3"]))
+    with pytest.raises(ValueError, match=r"a\.csv has a row of 3 cells"):
+        read_frame(tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize("end", [",", ""])
-def test_both_formats_of_the_diseases_give_the_same_table(folder, end):
-    write_diseases(folder)
-    from_npz = datasets.diseases()
-    write_training_csv(folder, end)
-    same(from_npz, datasets.load("disease_symptoms"))
+# ---- formats and libraries ------------------------------------------------------------------------------------------
 
 
-def test_repeats_are_removed_and_namesakes_told_apart(folder):
-    write_diseases(folder)
-    data = datasets.load("diseases")
-    x, _ = patients(1)
-    assert len(data.x_train) + len(data.x_test) == len(x)
-    rows = np.concatenate([data.x_train, data.x_test])
-    assert len(np.unique(rows, axis=0)) == len(x)
-    assert {tuple(row) for row in rows} == {tuple(row) for row in x}
-    assert data.feature_names.count("fluid_overload") == 1
-    assert data.feature_names[-1] == "fluid_overload (second)"
-    assert "spotting_ urination" in data.feature_names
-    assert data.class_names[0] == "(vertigo) Paroymsal Positional Vertigo"
-    queries.concepts(data.feature_names).observe(data.x_test)  # names are different, answers are 0 and 1
+def test_every_format_gives_the_same_table(tmp_path):
+    frame = table(30)
+    frame["born"], frame["tame"] = ["2020-01-31 late"] * 30, [True, False, None] * 10
+    wanted = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_csv(tmp_path / "a.tsv.gz", index=False, sep="\t")
+    frame.set_index("id", drop=False).rename_axis("row").to_parquet(tmp_path / "a.parquet")
+    pa.feather.write_feather(wanted, str(tmp_path / "a.feather"), compression="zstd")
+    with pa.ipc.new_stream(str(tmp_path / "b.arrow"), wanted.schema) as stream:
+        stream.write_table(wanted, max_chunksize=7)
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True, double_precision=15)
+    for name in ("a.csv", "a.tsv.gz", "a.parquet", "a.feather", "b.arrow", "a.jsonl"):
+        found = pa.table(read_frame(tmp_path / name).to_native())
+        assert found.column_names == wanted.column_names, name
+        for column in wanted.column_names:
+            cells = zip(found[column].to_pylist(), wanted[column].to_pylist(), strict=True)
+            assert all(one == (pytest.approx(two, rel=1e-12) if isinstance(two, float) else two) for one, two in cells)
+    rows = TableRows([tmp_path / "a.feather"])
+    assert same_cells(rows.read(5, 9), wanted.slice(5, 4))
 
 
-def test_a_row_with_two_diseases_is_on_one_side(folder):
-    x, y = patients(1)
-    write_diseases(folder, x=np.packbits(np.tile(x, (2, 1)), axis=1), y=np.concatenate([y, (y + 1) % 3]))
-    data = datasets.diseases()
-    assert len(data.x_train) + len(data.x_test) == 2 * len(x)
-    assert not {tuple(row) for row in data.x_train} & {tuple(row) for row in data.x_test}
+def test_what_is_no_plain_table_is_refused(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a": [1, 2]}\n')
+    (tmp_path / "b.jsonl").write_text('{"a": 1}\n{"a": ')
+    (tmp_path / "a.feather").write_bytes(b"ARROW1" + bytes(40))
+    (tmp_path / "empty").mkdir()
+    for name, said in (("a.jsonl", "'a' of lists"), ("b.jsonl", "table"), ("a.feather", "table"), ("empty", "folder")):
+        with pytest.raises(ValueError, match=said) as caught:
+            read_frame(tmp_path / name)
+        assert str(tmp_path / name) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"class_names": None}, "no array 'class_names'"),
-        ({"n_symptoms": np.int32(9)}, "not packed as bits of 10 symptoms"),
-        ({"n_symptoms": np.arange(3)}, r"n_symptoms of .*\(3,\)"),
-        ({"x": np.zeros((120, 3), dtype=np.uint8)}, r"x of .*\(120, 3\).*expected \(any, 2\)"),
-        ({"x": np.zeros((120, 2))}, "x of .*float64"),
-        ({"y": np.zeros(3, dtype=int)}, r"y of .*\(3,\)"),
-        ({"class_names": np.array(DISEASES[:2])}, "there are 2 classes"),
-    ],
-)
-def test_bad_diseases_are_refused_by_name(folder, changes, message):
-    path = write_diseases(folder, **changes)
-    with pytest.raises(ValueError, match=message) as caught:
-        datasets.diseases()
-    assert str(path) in str(caught.value)
+def test_what_an_arrow_file_unpacks_to_is_bounded(tmp_path, monkeypatch):
+    zeros = pa.table({"a": np.zeros(2**17)})
+    pa.feather.write_feather(zeros, str(tmp_path / "a.feather"), compression="zstd", chunksize=2**14)
+    assert (tmp_path / "a.feather").stat().st_size < 2**16
+    monkeypatch.setattr(tables, "MAX_BYTES", 2**18)
+    with pytest.raises(ValueError, match="give a part of it"):
+        read_frame(tmp_path / "a.feather")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda lines: [lines[0].replace("prognosis", "label"), *lines[1:]], "no column 'prognosis'"),
-        (lambda lines: [lines[0], "1,0\n", *lines[1:]], "line 2 of"),
-        (lambda lines: [lines[0], lines[1].replace("0", "2", 1), *lines[2:]], "line 2 of"),
-        (lambda lines: [], "no column 'prognosis'"),
-        (lambda lines: lines[:1], "does not fit together"),
-    ],
-)
-def test_bad_lines_of_the_diseases_are_refused(folder, change, message):
-    path = write_training_csv(folder)
-    path.write_text("".join(change(path.read_text().splitlines(keepends=True))))
-    with pytest.raises(ValueError, match=message) as caught:
-        datasets.diseases()
-    assert str(path) in str(caught.value)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_data_frames_of_every_library_stay_what_they_are(make):
+    frame = make({"a": [1, 2, 3], "b": ["x", "y", None]})
+    assert read_frame(frame).columns == ["a", "b"]
+    some = take_rows(frame, [2, 0])
+    assert type(some) is type(frame)
+    assert read_frame(some)["a"].to_list() == [3, 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("zoo", ("zoo.npz", "zoo.data", "https://archive.ics.uci.edu")),
-        ("diseases", ("disease_symptoms.npz", "Training.csv", "https://www.kaggle.com")),
-    ],
-)
-def test_missing_files_are_named(folder, name, words):
-    with pytest.raises(FileNotFoundError) as caught:
-        datasets.load(name)
-    for word in (*words, str(folder), "INFOPURSUIT_DATA"):
-        assert word in str(caught.value)
+def test_rows_of_lists_and_arrays():
+    assert take_rows(["a", "b", "c"], [2, 0]) == ["c", "a"]
+    assert take_rows(np.arange(6).reshape(3, 2), [2, 0]).tolist() == [[4, 5], [0, 1]]
 
 
-@pytest.mark.data
-def test_the_real_zoo(real_data):
-    real_data("zoo.npz")
-    data = datasets.zoo()
-    assert data.x_train.shape[1] == 16
-    assert np.bincount(np.concatenate([data.y_train, data.y_test])).tolist() == [41, 20, 5, 13, 4, 8, 10]
-    assert data.class_names == ANIMALS
-    assert data.feature_names == TRAITS
-    assert {"frog", "frog (second)", "platypus"} <= {*data.ids_train, *data.ids_test}
-    assert "101 rows, 59 of them different" in data.description
-    assert set(data.x_train[:, LEGS]) | set(data.x_test[:, LEGS]) == set("024568")
-
-
-@pytest.mark.data
-def test_the_real_diseases(real_data):
-    real_data("disease_symptoms.npz")
-    data = datasets.diseases()
-    assert len(data.x_train) + len(data.x_test) == 304
-    assert data.x_train.shape[1] == len(set(data.feature_names)) == 132
-    assert data.n_classes == 41
-    assert not {tuple(row) for row in data.x_train} & {tuple(row) for row in data.x_test}
-    assert set(data.y_test) == set(data.y_train) == set(range(41))
-    first, second = data.feature_names.index("fluid_overload"), data.feature_names.index("fluid_overload (second)")
-    assert not data.x_train[:, first].any()
-    assert data.x_train[:, second].any()
+def test_names_that_are_numbers_become_texts():
+    assert read_frame(pd.DataFrame(np.eye(2))).columns == ["0", "1"]
+    with pytest.raises(TypeError, match="table is a StringIO"):
+        read_frame(io.StringIO())

@@ -8,9 +8,8 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import cli
-from infopursuit.datasets import digits
-from infopursuit.evaluation import data_files
-from infopursuit.evaluation.data_files import as_classes, has_training_part, read_examples
+from infopursuit.datasets import digits, tables
+from infopursuit.datasets.examples import as_classes, has_training_part, read_examples
 
 DIFFERENT = ("command", "machine", "data", "seconds", "rows")
 """What two runs on the same data may differ in: where it came from, and how long it took."""
@@ -284,17 +283,17 @@ def test_files_that_are_not_what_they_say_are_refused(image_model, tmp_path, cap
 def test_a_file_that_is_too_large_is_refused_before_it_is_unpacked(image_model, tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "a.npz", x=np.zeros((3000, 8, 8)), y=np.zeros(3000, dtype=int))
     assert (tmp_path / "a.npz").stat().st_size < 10_000
-    monkeypatch.setattr(data_files, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(tables, "MAX_BYTES", 1_000_000)
     with pytest.raises(ValueError, match=r"GiB, more than .*; give a part of it"):
         read_examples(str(tmp_path / "a.npz"), ip.load(image_model).pursuit_)
 
 
-def test_without_pandas_a_table_says_what_to_install(model, tmp_path, monkeypatch, capsys):
+def test_without_pyarrow_a_table_says_what_to_install(model, tmp_path, monkeypatch, capsys):
     frame, kind = animals(5, 1)
     frame.assign(label=kind).to_csv(tmp_path / "a.csv", index=False)
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     assert run(model, tmp_path / "a.csv") == 2
-    assert "pip install pandas" in capsys.readouterr().err
+    assert "infopursuit[tables]" in capsys.readouterr().err
 
 
 def test_queries_that_are_code_are_evaluated_from_python(tmp_path, capsys):

@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
+from benchmarks.datasets import data_folder, zoo
 from infopursuit import cli
-from infopursuit.datasets import zoo
-from infopursuit.datasets.files import data_folder
 from infopursuit.fitting.labelled import label_table
 from infopursuit.fitting.trial import Trial, hold_out
-from infopursuit.jobs import explain_job
+from infopursuit.jobs import job as explain_job
 
 
 def animals(n=120, seed=0):

@@ -89,7 +89,7 @@ def test_separators_and_marks(tmp_path, first):
     rows = [first] + [separator.join(map(str, (i % 2, i % 3, "jä" if i % 2 else "nö"))) for i in range(12)]
     (tmp_path / "t.csv").write_text("\n".join(rows), encoding="utf-8")
     table = label_table(tmp_path / "t.csv", "y")
-    assert table.X.columns[0] == "a"
+    assert table.X.column_names[0] == "a"
     assert table.X.shape == (12, 2)
     assert table.classes.tolist() == ["jä", "nö"]
 

@@ -12,7 +12,8 @@ import pytest
 import infopursuit as ip
 from infopursuit import cli, jobs
 from infopursuit.jobs.engines import Engine
-from infopursuit.jobs.explain_job import Explainer, at_once
+from infopursuit.jobs.job import Explainer, at_once
+from traces import assert_same_traces
 
 N = 130
 
@@ -87,7 +88,7 @@ def test_parts_that_are_missing_or_cut_off_are_done_again(made, undisturbed, tmp
     again = explain(made, tmp_path)
     assert again.n_kept == 3
     assert again.summary == summary
-    assert contents(tmp_path) == contents(undisturbed)
+    assert_same_traces(tmp_path, undisturbed)
 
 
 def test_a_job_that_dies_goes_on(made, undisturbed, tmp_path, monkeypatch):
@@ -106,7 +107,7 @@ def test_a_job_that_dies_goes_on(made, undisturbed, tmp_path, monkeypatch):
     done = explain(made, tmp_path)
     assert calls == [0, 1, 2, 3, 3, 4, 5, 6]
     assert done.n_kept == 3
-    assert contents(tmp_path) == contents(undisturbed)
+    assert_same_traces(tmp_path, undisturbed)
 
 
 def test_another_job_in_the_same_folder_is_refused_until_it_is_told_to_begin_again(made, tmp_path):
@@ -136,7 +137,7 @@ def test_a_model_that_is_not_saved_is_saved_with_the_job(made, undisturbed, tmp_
     explain_out = jobs.explain(
         made / "new.parquet", clf, tmp_path, label="kind", name="id", part=20, engine=Engine("local", threads=1)
     )
-    assert contents(tmp_path) == contents(undisturbed)
+    assert_same_traces(tmp_path, undisturbed)
     assert (tmp_path / ".job" / "model" / "manifest.json").is_file()
     assert "130 inputs explained in 7 parts" in repr(explain_out)
 
@@ -174,7 +175,7 @@ def test_a_full_disk_is_told_in_one_line_and_the_finished_parts_stay(made, undis
     code = """
 import resource, signal, sys
 from infopursuit import cli
-from infopursuit.jobs.explain_job import Explainer
+from infopursuit.jobs.job import Explainer
 real = Explainer.__call__
 def limited(self, unit):
     if unit["number"] == 2:
@@ -192,7 +193,7 @@ sys.exit(cli.main(sys.argv[1:]))
     assert "part-000002.parquet: File too large; nothing of it was kept. Make room, or write elsewhere" in done.stderr
     assert sorted(contents(tmp_path / "out")) == ["part-000000.parquet", "part-000001.parquet"]
     assert cli.main(list(map(str, told))) == 0
-    assert contents(tmp_path / "out") == contents(undisturbed)
+    assert_same_traces(tmp_path / "out", undisturbed)
 
 
 def test_without_ray_it_is_said_what_to_install(made, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Jobs on Ray: the same bytes as in one process, errors told as if they had happened here, workers that die replaced.
+"""Jobs on Ray: they ask the same as in one process, errors are raised here, workers that die are replaced.
 
 All of it in one process of its own with one small cluster, since starting one takes a while, and Ray leaves threads and
 open files behind.
@@ -15,6 +15,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import jobs
+from traces import assert_same_traces
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.slow
@@ -85,20 +86,16 @@ def told(made, tmp_path_factory):
     return {**json.loads((out / "told.json").read_text()), "out": out}
 
 
-def test_ray_writes_the_same_bytes_as_one_process(made, told, tmp_path):
+def test_ray_asks_the_same_as_one_process(made, told, tmp_path):
     here = jobs.explain(made / "new.parquet", made / "model", tmp_path, label="kind", part=20)
     assert told["summary"] == json.loads(json.dumps(here.summary.to_spec()))
-    files = sorted((tmp_path / "traces.parquet").iterdir())
-    others = sorted((told["out"] / "whole" / "traces.parquet").iterdir())
-    assert [file.name for file in files] == [file.name for file in others]
-    assert len(files) == 7
-    for file, other in zip(files, others, strict=True):
-        assert file.read_bytes() == other.read_bytes()
+    assert len(list((tmp_path / "traces.parquet").iterdir())) == 7
+    assert_same_traces(told["out"] / "whole", tmp_path)
 
 
 def test_what_a_killed_worker_left_half_written_is_swept(made, tmp_path):
     done = jobs.explain(made / "new.parquet", made / "model", tmp_path, label="kind", part=20)
-    real, left = jobs.explain_job.Explainer.__call__, []
+    real, left = jobs.job.Explainer.__call__, []
 
     def littering(self, unit):
         code = "import os, sys, pathlib; from infopursuit.files import replacing\n"
@@ -109,7 +106,7 @@ def test_what_a_killed_worker_left_half_written_is_swept(made, tmp_path):
 
     (tmp_path / ".job" / "done" / "000003.json").unlink()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(jobs.explain_job.Explainer, "__call__", littering)
+        patched.setattr(jobs.job.Explainer, "__call__", littering)
         jobs.explain(made / "new.parquet", made / "model", tmp_path, label="kind", part=20)
     assert len(left) == 1
     assert len(list(done.traces.iterdir())) == 7  # the parts, and nothing beside them

@@ -8,7 +8,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import cli, jobs
-from infopursuit.datasets.folds import fold_numbers
+from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.evaluation.curve import summary
 from infopursuit.jobs.sweep import Runner
 
@@ -88,7 +88,7 @@ def test_the_command_tells_and_draws(table, tmp_path, capsys):
 
 
 def test_the_training_part_of_a_data_set_is_swept(tmp_path):
-    done = sweep("breast_cancer", tmp_path, label=None, seeds=[0], folds=2, most_queries=3)
+    done = sweep("breast_cancer", tmp_path, label=None, seeds=[0], folds=2, max_queries=3)
     assert done.rows[0].n_inputs == 455
     assert done.rows[0].length <= 3
 

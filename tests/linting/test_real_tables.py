@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from benchmarks.datasets.small_tables import distinct
 from sklearn.datasets import load_breast_cancer
 
 import infopursuit as ip
-from infopursuit.datasets import cub, data_folder, zoo
-from infopursuit.datasets.files import read_arrays
-from infopursuit.datasets.tables import distinct
+from benchmarks.datasets import cub, data_folder, zoo
+from infopursuit.datasets.tables import read_arrays
 
 
 def need(name):

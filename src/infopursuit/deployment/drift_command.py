@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from infopursuit.datasets.examples import read_examples
 from infopursuit.deployment.drift import MOST_PURSUED, drift
 from infopursuit.deployment.drift_text import tell
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.data_files import read_examples
 from infopursuit.files import write_atomically
 from infopursuit.storage import load_for_command
 from infopursuit.terminal import Terminal

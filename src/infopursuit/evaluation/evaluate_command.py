@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from infopursuit.datasets.examples import Examples, has_training_part, read_examples
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point
-from infopursuit.evaluation.data_files import Examples, has_training_part, read_examples
 from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
 from infopursuit.evaluation.machine import write_result
 from infopursuit.evaluation.text import tell

@@ -1,16 +1,15 @@
-"""A table with a column of labels, made ready: what is asked about, what is left out and why, what kind it is."""
+"""A table with a column of labels: which columns are asked about, which are left out and why."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from infopursuit.datasets.table_files import read_frame
+from infopursuit.datasets.tables import read_frame
 from infopursuit.queries.columns import as_shares
 from infopursuit.queries.tables import Column, is_missing, read_table
 from infopursuit.types import IntArray
@@ -25,7 +24,8 @@ LEAST_NAMES = 8
 class LabelledTable:
     """Rows with labels.
 
-    X: a frame of the columns that are asked about. classes, y: the labels, and (B,) which of them each row has.
+    X: the columns that are asked about, a data frame of the library that the table came in, or an Arrow table.
+    classes, y: the labels, and (B,) which of them each row has.
     left_out: the columns that are not asked about, each with the reason. unlabelled: rows that had no label.
     facts: each row states what is true of its label, rather than being one example of many. why: how that was decided.
     """
@@ -47,38 +47,37 @@ class LabelledTable:
 def label_table(
     table: Any, label: str, *, facts: bool | None = None, drop: Sequence[str] = (), keep: Sequence[str] = ()
 ) -> LabelledTable:
-    """Make a table ready: a file (csv, tsv, parquet), or a pandas, polars or pyarrow table.
+    """Split a table, a file or a data frame of any library, into columns to ask about and labels.
 
     Columns that cannot be asked about are left out: those in ``drop``, those with fewer than two different values, and,
     unless in ``keep``, names (texts that differ from row to row) and row numbers.
     """
-    frame = read_frame(Path(table).expanduser()) if isinstance(table, (str, Path)) else _as_pandas(table)
-    names = [str(name) for name in frame.columns]
+    frame = read_frame(table)
+    names = frame.columns
     for argument, wanted in (("label", (label,)), ("drop", drop), ("keep", keep)):
         for name in wanted:
             if name not in names:
                 raise ValueError(f"{argument}={name!r} is no column of the table; {_near(name, names)}")
     if label in drop:
         raise ValueError(f"drop={label!r} is the column of the labels; leave it out of drop")
-    frame = frame.set_axis(names, axis=1)
-    cells = [_label(cell) for cell in frame[label].to_numpy(dtype=object).tolist()]
+    cells = [_label(cell) for cell in frame[label].to_list()]
     known = np.array([cell is not None for cell in cells], dtype=bool)
     if not known.any():
         raise ValueError(f"label={label!r} is an empty column; every row needs a label")
-    frame = frame[known].drop(columns=label).reset_index(drop=True)
+    frame = frame[np.flatnonzero(known)].drop(label)
     labels = [cell for cell in cells if cell is not None]
     if len({type(cell) for cell in labels}) > 1:
         labels = [str(cell) for cell in labels]
     classes, y = np.unique(np.array(labels), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"label={label!r} has one label only, {labels[0]!r}; there is nothing to find out")
-    left_out = dict.fromkeys(drop, "as you said") | _left_out(frame.drop(columns=list(drop)), keep)
+    left_out = dict.fromkeys(drop, "as you said") | _left_out(frame.drop(list(drop)).to_native(), keep)
     if len(left_out) == frame.shape[1]:
         shown = ", ".join(f"{name} ({why})" for name, why in list(left_out.items())[:6])
         raise ValueError(f"no column is left to ask about: {shown or 'there is only that of the labels'}")
     is_facts, why = _is_facts(len(y), len(classes), facts)
-    frame = frame.drop(columns=list(left_out))
-    return LabelledTable(frame, classes, y, left_out, int((~known).sum()), is_facts, why)
+    X = frame.drop(list(left_out)).to_native()
+    return LabelledTable(X, classes, y, left_out, int((~known).sum()), is_facts, why)
 
 
 def _is_facts(n_rows: int, n_labels: int, said: bool | None) -> tuple[bool, str]:
@@ -127,14 +126,6 @@ def _label(cell: Any) -> Any:
     if isinstance(cell, (int, np.integer)) or (isinstance(cell, (float, np.floating)) and float(cell).is_integer()):
         return int(cell)
     return str(cell)
-
-
-def _as_pandas(table: Any) -> Any:
-    if hasattr(table, "iloc"):
-        return table
-    if hasattr(table, "to_pandas"):  # polars, pyarrow
-        return table.to_pandas()
-    raise TypeError(f"table is a {type(table).__name__}; give a file name, or a pandas, polars or pyarrow table")
 
 
 def _near(name: str, names: Sequence[str]) -> str:

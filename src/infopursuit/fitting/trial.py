@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from infopursuit import queries as query_builders
-from infopursuit.datasets.folds import fold_numbers, group_numbers
+from infopursuit.datasets.dataset import fold_numbers, group_numbers
+from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.fitting.facts import Facts
@@ -88,11 +89,12 @@ def try_examples(
     asked: questions that are made already, where terms name them; their thresholds are those of all rows.
     """
     builder = query_builders.columns(yes_no=queries == "yes-no") if asked is None else asked
-    clf = InformationPursuitClassifier(builder, model, **settings).fit(table.X[~held.rows], table.labels[~held.rows])
+    kept = np.flatnonzero(~held.rows)
+    clf = InformationPursuitClassifier(builder, model, **settings).fit(take_rows(table.X, kept), table.labels[kept])
     rows = np.flatnonzero(held.rows)
     if len(rows) > MOST_INPUTS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_INPUTS, replace=False))
-    trace = clf.explain(table.X.iloc[rows])
+    trace = clf.explain(take_rows(table.X, rows))
     return Trial.of(trace.predictions == table.labels[rows], trace.length, groups=held.groups[rows], cost=_paid(trace))
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import tempfile
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.jobs.engines import ENGINES, Engine
-from infopursuit.jobs.explain_job import Explained, explain
+from infopursuit.jobs.job import Explained, explain
 from infopursuit.report.page import MOST, Shown, batch_page, show
 from infopursuit.report.summary import most_common
 from infopursuit.terminal import Terminal, table
@@ -27,11 +26,8 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``explain``."""
     add = parser.add_argument
-    add(
-        "data",
-        metavar="DATA",
-        help=".csv, .tsv, .parquet or .npz file, folder of Parquet files or of images, or the name of a data set",
-    )
+    add("data", metavar="DATA", help="table (.csv, .tsv, .parquet, .feather, .jsonl) or .npz file, folder of Parquet "
+        "files or of images, or the name of a data set")  # fmt: skip
     add("--model", required=True, type=Path, metavar="DIR", help="folder of a saved model")
     add("--out", type=Path, metavar="DIR", help="folder for the rows: traces.parquet (without pyarrow traces.jsonl); "
         "what was stopped goes on there")  # fmt: skip
@@ -41,12 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--name", metavar="COLUMN", help="the column of a table that says what the inputs are called, if any")
     add("--inputs", type=_positive, metavar="N", help="only the first N inputs")
     add("--title", metavar="TEXT", help="headline of the page")
-    add(
-        "--part",
-        type=_positive,
-        metavar="N",
-        help="inputs in a part (1,000; more where there would be over 10,000 parts)",
-    )
+    add("--part", type=_positive, metavar="N", help="inputs in a part (1,000; more beyond 10,000 parts)")
     add("--again", action="store_true", help="forget what an earlier job has left in the folder")
     add_engine_arguments(parser)
 
@@ -103,7 +94,7 @@ def first_of(done: Explained, most: int) -> list[Shown]:
     explained them, and the same input is always asked the same."""
     some = done.source.read(0, min(most, done.summary.n_inputs))
     trace = done.pursuit.run(some.X, progress=False)
-    images = _pixels(some.X) if _images(done.pursuit) else None
+    images = some.X if getattr(done.pursuit.queries, "shape", None) is not None else None
     return show(trace, most, images, some.y, some.names)
 
 
@@ -128,21 +119,10 @@ def _tell(done: Explained, shown: list[Shown], terminal: Terminal) -> None:
         terminal.say(shown[0].explanation.to_text(width=terminal.width))
 
 
-def _images(pursuit: Pursuit) -> bool:
-    return getattr(pursuit.queries, "shape", None) is not None
-
-
-def _pixels(X: Any) -> Any:
-    return X.to_numpy() if hasattr(X, "to_numpy") else X
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+def _positive(text: str, least: int = 1) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
     return int(text)
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
+_count = partial(_positive, least=0)

@@ -1,7 +1,7 @@
-"""Sweeps: the same data fitted and evaluated with several models, seeds, folds and confidences, each on any worker.
+"""Sweeps: cross-validation over models, seeds and confidences, each run on any worker.
 
-A run is one model, one seed and one fold: it is fitted on the other folds, and asks about the inputs of its own as far
-as the strictest confidence wants; what the others come to is read off the same traces. Finished runs are kept.
+A run is one model, one seed and one fold: it is fitted on the other folds and asks about the inputs of its own until
+the strictest confidence; the other confidences are read off the same traces. Finished runs are kept.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,15 @@ import numpy as np
 from scipy.stats import t
 
 from infopursuit import datasets
-from infopursuit.datasets.folds import fold_numbers
-from infopursuit.datasets.table_files import is_table_file
+from infopursuit.datasets.dataset import fold_numbers
+from infopursuit.datasets.examples import Source, is_dataset
+from infopursuit.datasets.tables import GIVE, is_table_file, take_rows
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import Point, confidence_curve
-from infopursuit.evaluation.data_files import is_dataset
 from infopursuit.files import write_atomically
 from infopursuit.fitting.labelled import label_table
 from infopursuit.jobs.engines import Engine, Unit, as_engine
-from infopursuit.jobs.job_folder import JobFolder
-from infopursuit.jobs.sources import Place
+from infopursuit.jobs.job import JobFolder
 from infopursuit.progress import Progress
 from infopursuit.stopping import Confidence, MaxQueries
 
@@ -40,9 +40,8 @@ LEVEL = 0.95
 class Swept:
     """One model with one epsilon over all runs.
 
-    accuracy, length: means over runs, with (low, high) t intervals from the spread between runs, None where there is
-    but one. Folds share inputs to learn from, so that the intervals are somewhat narrow. errors: standard errors of the
-    two, 0 for one run.
+    accuracy, length: means over runs, with (low, high) t intervals from the spread between runs, None for one run.
+    Folds share training inputs, so that the intervals are somewhat narrow. errors: standard errors, 0 for one run.
     """
 
     model: str
@@ -87,7 +86,7 @@ def sweep(
     epsilons: Sequence[float] = EPSILONS,
     seeds: Sequence[int] = (0,),
     folds: int = 5,
-    most_queries: int | None = None,
+    max_queries: int | None = None,
     engine: Engine | str = "local",
     workers: int | None = None,
     threads: int | None = None,
@@ -99,27 +98,25 @@ def sweep(
 
     Parameters
     ----------
-    data: a .csv, .tsv or .parquet file with a column ``label``, or the name of a data set, whose training part is used:
+    data: a table file with a column ``label``, or the name of a data set, whose training part is used:
         what is chosen by a sweep may then be reported on its test part.
     out: a folder for the runs and ``sweep.json``.
     models: of `InformationPursuitClassifier`. epsilons: of `Confidence`. seeds: of the fit and of the folds.
     folds: the inputs are cut into so many parts, each tested on once.
-    most_queries: a pursuit asks no more.
+    max_queries: a pursuit asks no more.
     engine, workers, threads, address: see `Engine`.
     """
     begin = time.perf_counter()
     chosen = as_engine(engine, workers=workers, threads=threads, address=address)
     _check(models, epsilons, seeds, folds)
-    place = Place(str(data), label, None, "")
-    settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "most_queries": most_queries}
+    place = Source(str(data), label, None, "")
+    settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "max_queries": max_queries}
     job = JobFolder(Path(out).absolute(), "runs", ".json")
     about = {"label": label, "models": list(models), "seeds": list(seeds), **settings}
     job.begin({"data": place.identity(), **about}, again=again)
     units = [
         {"number": i, "model": model, "seed": seed, "fold": fold}
-        for i, (model, seed, fold) in enumerate(
-            (model, seed, fold) for model in models for seed in seeds for fold in range(folds)
-        )
+        for i, (model, seed, fold) in enumerate(product(models, seeds, range(folds)))
     ]
     found = {told["number"]: told for told in job.all_finished(len(units))}
     n_kept = len(found)
@@ -137,7 +134,7 @@ def sweep(
 class Runner:
     """What a worker does: one fit, and what every epsilon comes to. The data are read once."""
 
-    def __init__(self, place: Place, settings: dict[str, Any], job: JobFolder) -> None:
+    def __init__(self, place: Source, settings: dict[str, Any], job: JobFolder) -> None:
         self.settings, self.job = settings, job
         self.X, self.y = _read(place)
 
@@ -148,11 +145,11 @@ class Runner:
             return kept
         fold = fold_numbers(self.y, n=self.settings["folds"], seed=unit["seed"])
         learn, test = np.flatnonzero(fold != unit["fold"]), np.flatnonzero(fold == unit["fold"])
-        strictest, most = min(self.settings["epsilons"]), self.settings["most_queries"]
+        strictest, most = min(self.settings["epsilons"]), self.settings["max_queries"]
         rule = Confidence(strictest) if most is None else Confidence(strictest) | MaxQueries(most)
         clf = InformationPursuitClassifier(model=unit["model"], stopping=rule, random_state=unit["seed"])
-        clf.fit(_rows_of(self.X, learn), self.y[learn])
-        trace = clf.explain(_rows_of(self.X, test))
+        clf.fit(take_rows(self.X, learn), self.y[learn])
+        trace = clf.explain(take_rows(self.X, test))
         points = confidence_curve(trace, self.y[test], self.settings["epsilons"])
         told = {"model": unit["model"], "points": [asdict(point) for point in points]}
         number = unit["number"]
@@ -175,23 +172,17 @@ def _check(models: Sequence[str], epsilons: Sequence[float], seeds: Sequence[int
         raise ValueError(f"folds={folds!r} must be a whole number, 2 or more")
 
 
-def _read(place: Place) -> tuple[Any, Any]:
+def _read(place: Source) -> tuple[Any, Any]:
     """Inputs and labels."""
     if not place.path.is_file() and is_dataset(place.data):
         found = datasets.load(place.data)
         return found.x_train, np.asarray(found.y_train)
     if not is_table_file(place.path):
-        raise ValueError(f"{place.data} is no table; give a .csv, .tsv or .parquet file, or the name of a data set")
+        raise ValueError(f"{place.data} is no table; {GIVE} file, or the name of a data set")
     if place.label is None:
         raise ValueError(f"label is missing; say which column of {place.data} is to be found out")
     table = label_table(place.path, place.label, facts=False)
     return table.X, table.labels
-
-
-def _rows_of(X: Any, rows: Any) -> Any:
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    return [X[i] for i in rows] if isinstance(X, (list, tuple)) else X[rows]
 
 
 def _rows(runs: Sequence[dict[str, Any]]) -> list[Swept]:

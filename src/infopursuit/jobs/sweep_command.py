@@ -20,7 +20,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``sweep``."""
     add = parser.add_argument
-    add("data", metavar="DATA", help=".csv, .tsv or .parquet file, or the name of a data set (its training part)")
+    add("data", metavar="DATA", help="table file, or the name of a data set (its training part)")
     add("--label", metavar="COLUMN", help="the column of a table that is to be found out")
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the runs, sweep.json and sweep.png")
     add("--models", nargs="+", choices=MODELS, default=["auto"], metavar="MODEL", help=f"some of {', '.join(MODELS)}")
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         epsilons=args.epsilons,
         seeds=range(args.seeds),
         folds=args.folds,
-        most_queries=args.most,
+        max_queries=args.most,
         engine=engine_of(args),
         again=args.again,
         progress=True,

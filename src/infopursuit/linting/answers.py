@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from infopursuit.datasets.folds import group_numbers
+from infopursuit.datasets.dataset import group_numbers
 from infopursuit.linting.finding import count
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, IntArray

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.datasets.folds import fold_numbers
+from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.linting.answers import Answers
 from infopursuit.queries.tables import is_frame, read_table
 from infopursuit.types import UNKNOWN, FloatArray, IntArray

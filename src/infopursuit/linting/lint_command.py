@@ -11,7 +11,8 @@ import numpy as np
 
 from infopursuit import datasets
 from infopursuit import queries as query_builders
-from infopursuit.evaluation.data_files import is_dataset, read_examples
+from infopursuit.datasets.examples import is_dataset, read_examples
+from infopursuit.datasets.tables import read_frame
 from infopursuit.files import write_atomically
 from infopursuit.fitting.facts import read_facts
 from infopursuit.fitting.labelled import label_table
@@ -97,10 +98,11 @@ def _look_at_table(args: argparse.Namespace, path: Path, model: Any, options: di
     table = label_table(path, args.label, facts=args.facts, drop=args.drop, keep=keep)
     X, groups = table.X, None
     if args.groups is not None:
-        if args.groups not in X.columns:
+        frame = read_frame(X)
+        if args.groups not in frame.columns:
             raise ValueError(f"--groups {args.groups} is dropped or the same in every row; name another column")
-        groups = X[args.groups].astype(str).to_numpy()
-        X = X.drop(columns=args.groups)
+        groups = np.array([str(group) for group in frame[args.groups].to_list()])
+        X = frame.drop(args.groups).to_native()
         if not X.shape[1]:
             raise ValueError(f"no column is left to ask about beside --groups {args.groups}")
     if table.facts:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit import shipped, storage
+from infopursuit.datasets.examples import Examples, has_training_part, read_examples
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.data_files import Examples, has_training_part, read_examples
 from infopursuit.evaluation.evaluate_command import share
 from infopursuit.files import write_atomically
 from infopursuit.overview.asked import Asked, asked

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infopursuit import datasets
+from benchmarks import datasets
 
 Image = pytest.importorskip("PIL.Image")
 

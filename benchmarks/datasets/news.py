@@ -11,10 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+from benchmarks.datasets.files import read_lines
 
-from infopursuit.datasets.dataset import Dataset
-from infopursuit.datasets.files import data_folder, find_file, not_found, read_lines
-from infopursuit.datasets.folds import SEED, fold_numbers, group_numbers, parts
+from infopursuit.datasets.catalog import data_folder, find_file, not_found
+from infopursuit.datasets.dataset import SPLIT_SEED, Dataset, fold_numbers, group_numbers, parts
 
 TOPICS = (
     "Entertainment",
@@ -95,7 +95,7 @@ def huffpost(*, extended: bool = False) -> Dataset:
             texts.append(text)
     labels, groups = np.array(topics, dtype=np.int64), group_numbers(texts)
     try:
-        is_test = fold_numbers(labels, groups, seed=SEED) == 0
+        is_test = fold_numbers(labels, groups, seed=SPLIT_SEED) == 0
         return Dataset(
             "huffpost",
             **parts(is_test, x=np.array(texts, dtype=object), y=labels, groups=groups),

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from infopursuit.datasets.birds import ANSWERS, TEXTS
+from benchmarks.datasets.birds import ANSWERS, TEXTS
+
 from infopursuit.files import write_atomically
 from infopursuit.progress import Progress
 
@@ -98,7 +99,7 @@ def _fetch_one(remote: Remote, folder: Path, progress: bool | None) -> None:
         import pooch
     except ImportError as error:
         raise ImportError(
-            f"fetching files needs the package pooch; run `pip install infopursuit[data]`, or put {remote.file} into "
+            f"fetching files needs the package pooch; run `pip install pooch`, or put {remote.file} into "
             f"{folder} yourself; it is at {remote.urls[0]}"
         ) from error
     failures = []

@@ -13,12 +13,11 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from benchmarks.datasets.download import REMOTES, Remote, fetch
 
-from infopursuit import datasets
-from infopursuit.datasets import catalog
-from infopursuit.datasets.download import REMOTES, Remote, fetch
+from benchmarks import datasets
 
-pytest.importorskip("pooch", reason="pooch is not installed; pip install infopursuit[data]")
+pytest.importorskip("pooch", reason="pooch is not installed; pip install pooch")
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -69,7 +68,7 @@ def small_mnist(server, monkeypatch):
         "t10k-labels-idx1-ubyte.gz": (np.arange(5) % 10).astype(np.uint8),
     }
     remotes = tuple(serve(server, name, idx(array)) for name, array in arrays.items())
-    monkeypatch.setattr(catalog, "REMOTES", MappingProxyType({**REMOTES, "mnist": remotes}))
+    monkeypatch.setattr(datasets, "REMOTES", MappingProxyType({**REMOTES, "mnist": remotes}))
     return arrays
 
 
@@ -188,7 +187,7 @@ def test_without_pooch_the_error_says_what_to_do(folder, monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"pip install infopursuit\[data\].*a\.gz into .*http://example") as caught:
+    with pytest.raises(ImportError, match=r"pip install pooch.*a\.gz into .*http://example") as caught:
         fetch([Remote("a.gz", ("http://example/a.gz",), "0" * 32)], folder)
     assert str(folder) in str(caught.value)
 

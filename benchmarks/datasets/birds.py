@@ -8,18 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.datasets.files import read_lines
 
-from infopursuit.datasets.dataset import Dataset
-from infopursuit.datasets.files import (
-    check_array,
-    data_folder,
-    find_file,
-    not_found,
-    read_arrays,
-    read_lines,
-    read_names,
-)
-from infopursuit.datasets.folds import parts
+from infopursuit.datasets.catalog import check_array, data_folder, find_file, not_found, read_names
+from infopursuit.datasets.dataset import Dataset, parts
+from infopursuit.datasets.tables import read_arrays
 
 ANSWERS = "image_attribute_labels.txt"
 TABLE = "class_attribute_labels_continuous.txt"
@@ -152,7 +145,7 @@ def _read_tables() -> Tables:
 def _advice(files: str) -> str:
     return (
         f"Or unpack the official archive CUB_200_2011.tgz into {data_folder()}, or put these files of it into "
-        f"{data_folder() / 'cub'}: {files}. It is at {PAGE}; infopursuit.datasets.download('cub') fetches it (1.1 GB) "
+        f"{data_folder() / 'cub'}: {files}. It is at {PAGE}; benchmarks.datasets.download('cub') fetches it (1.1 GB) "
         f"and keeps the texts."
     )
 

@@ -1,8 +1,16 @@
-"""Explaining many inputs as a job: in parts, on one process or on many, going on where it was stopped."""
+"""Explaining many inputs as a job: in parts, in one process or in many, going on where it was stopped.
+
+    DIR/traces.parquet/part-000000.parquet   the rows of the first part, and so on: one table in many files
+    DIR/.job/job.json                        what the job is about
+    DIR/.job/done/000000.json                a part that is finished: how many bytes it has, and a summary
+
+A part counts as finished when its file in ``done`` is there; all files are written beside and renamed.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -14,17 +22,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from infopursuit.datasets.examples import Inputs, Source
 from infopursuit.engine import Pursuit
+from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit, as_engine
-from infopursuit.jobs.job_folder import HIDDEN, JobFolder
-from infopursuit.jobs.sources import Place, Source
 from infopursuit.jobs.trace_files import trace_file, trace_name
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
 from infopursuit.storage import MANIFEST, load_pursuit, save
 
-FEWEST, MOST_PARTS = 1_000, 10_000
+MIN_PART, MAX_PARTS = 1_000, 10_000
 """A part has at least so many inputs, and more where there would be more parts than so many."""
+HIDDEN = ".job"
 BEFORE = "explain from Python: ip.load({!r}, functions=...).explain(X)"
 
 
@@ -43,11 +52,10 @@ class Explained:
     n_kept: int
     seconds: float
     pursuit: Pursuit
-    source: Source
+    source: Inputs
 
     def __repr__(self) -> str:
-        n = self.summary.n_inputs
-        return f"<{n:,} inputs explained in {self.n_parts} parts in {self.traces}>"
+        return f"<{self.summary.n_inputs:,} inputs explained in {self.n_parts} parts in {self.traces}>"
 
 
 def explain(
@@ -68,14 +76,14 @@ def explain(
 ) -> Explained:
     """Explain every input of a file, a folder or a data set, and write the questions and answers as Parquet.
 
-    Called again after it was stopped, it goes on: finished parts are kept. The rows do not depend on the engine, nor on
-    how often it was stopped.
+    Called again after it was stopped, it goes on: finished parts are kept. Queries, answers and lengths do not depend
+    on the engine, nor on how often it was stopped; numbers agree to 1e-9.
 
     Parameters
     ----------
-    data: a .csv, .tsv, .parquet or .npz file, a folder of Parquet files or of images, or the name of a data set.
+    data: a table or .npz file, a folder of Parquet files or of images, or the name of a data set.
     model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
-    out: a folder; the rows are in its ``traces.parquet``, which is one table in many files.
+    out: a folder for ``traces.parquet``, one table in many files.
     engine: "local" or "ray", or an `Engine`. workers, threads, address: see `Engine`.
     label: the column of a table that holds the true classes. name: that of what the inputs are called.
     inputs: only so many, the first. part: inputs in a part, 1,000 or more where nothing is given.
@@ -88,7 +96,7 @@ def explain(
             raise ValueError(f"{what}={value!r} must be a whole number, 1 or more")
     folder = Path(out)
     job = JobFolder(folder, trace_name())
-    place = Place(str(data), label, name, str(folder.absolute() / HIDDEN))
+    place = Source(str(data), label, name, str(folder.absolute() / HIDDEN))
     with _on_disk(model) as saved:
         asked = {"label": label, "name": name, "inputs": inputs, "part": part}
         about = {"model": _checksum(saved), "data": place.identity(), **asked}
@@ -100,7 +108,7 @@ def explain(
         place.prepare(progress=progress)
         source = _opened(place, pursuit)
     n = source.n_inputs if inputs is None else min(source.n_inputs, inputs)
-    size = part or max(FEWEST, -(-n // MOST_PARTS))
+    size = part or max(MIN_PART, -(-n // MAX_PARTS))
     units = [{"number": i, "start": s, "stop": min(s + size, n)} for i, s in enumerate(range(0, n, size))]
     summary, kept = Summary(), set[int]()
     for told in job.all_finished(len(units)):
@@ -117,14 +125,14 @@ def explain(
     job.sweep()  # workers may have died
     if summary.n_inputs != n:
         raise RuntimeError(f"{summary.n_inputs} inputs were counted instead of {n}; begin {folder} again")
-    took = time.perf_counter() - begin
-    return Explained(folder, folder / job.traces, summary, len(units), len(kept), took, pursuit, source)
+    traces, took = folder / job.traces, time.perf_counter() - begin
+    return Explained(folder, traces, summary, len(units), len(kept), took, pursuit, source)
 
 
 class Explainer:
     """Explains a part: what a worker does."""
 
-    def __init__(self, pursuit: Pursuit, source: Source, job: JobFolder) -> None:
+    def __init__(self, pursuit: Pursuit, source: Inputs, job: JobFolder) -> None:
         self.pursuit, self.source, self.job = pursuit, source, job
         self.at_once = at_once(pursuit)
 
@@ -134,7 +142,6 @@ class Explainer:
         finished = self.job.finished(number)
         if finished is not None:  # by a worker that died before it could tell
             return finished
-        self.pursuit.forget()  # a part must not depend, in its last digits, on what was done before it
         with trace_file(self.job.part(number), unit["start"]) as rows:
             for start in range(unit["start"], unit["stop"], self.at_once):
                 some = self.source.read(start, min(start + self.at_once, unit["stop"]))
@@ -145,18 +152,17 @@ class Explainer:
 
 
 def at_once(pursuit: Pursuit, most: int = 1_000, numbers: int = 2**26) -> int:
-    """Inputs that are asked together: fewer where there are many classes and questions, so that their trace stays
-    within a quarter of a gigabyte or so."""
+    """Inputs that are asked together, so few that their trace takes at most about a quarter of a gigabyte."""
     return max(1, min(most, numbers // (len(pursuit.classes) * min(len(pursuit.queries), 1_000))))
 
 
-def _make(model: str, place: Place, folder: str, traces: str) -> Explainer:
-    """An explainer in another process, which has only names; what it opens it opens once."""
+def _make(model: str, place: Source, folder: str, traces: str) -> Explainer:
+    """An explainer in another process, which has only names."""
     pursuit = load_pursuit(model, BEFORE.format(model))
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
 
 
-def _opened(place: Place, pursuit: Pursuit) -> Source:
+def _opened(place: Source, pursuit: Pursuit) -> Inputs:
     source = place.open(pursuit)
     if not source.n_inputs:
         raise ValueError(f"{source.about} has no rows; there is nothing to explain")
@@ -184,3 +190,88 @@ def _checksum(folder: Path) -> str:
     if not file.is_file():
         raise FileNotFoundError(f"{folder} has no {MANIFEST}; give a folder that save() wrote")
     return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+# ---- the folder -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class JobFolder:
+    """A folder for a job. traces: the name of what it writes. suffix: of its files; None: as the name has it."""
+
+    folder: Path
+    traces: str
+    suffix: str | None = None
+
+    def begin(self, about: dict[str, Any], *, again: bool = False) -> bool:
+        """Make it the folder of a job, or find that it is; True if there was one to go on with.
+
+        about: all that the result depends on, JSON data. A folder of another job is refused, unless it is to be begun
+        again.
+        """
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"{self.folder} is a file; give a folder for the traces")
+        if again and (self.folder / HIDDEN).is_dir():
+            shutil.rmtree(self.folder / self.traces, ignore_errors=True)
+            shutil.rmtree(self.folder / HIDDEN)
+        earlier = self._read(self.plan)
+        if earlier is not None and earlier != about:
+            other = [name for name in about if earlier.get(name) != about[name]] or ["something"]
+            raise ValueError(
+                f"{self.folder} holds a job that differs in {' and '.join(other)}; give another folder, or forget it "
+                f"(again=True, --again)"
+            )
+        where = self.folder / self.traces
+        if earlier is None and where.exists():
+            raise ValueError(f"{where} is there and belongs to no job; remove it, or give another folder")
+        where.mkdir(parents=True, exist_ok=True)
+        (self.folder / HIDDEN / "done").mkdir(parents=True, exist_ok=True)
+        self.sweep()
+        if earlier is None:
+            write_atomically(self.plan, f"{json.dumps(about, indent=1)}\n".encode())
+        return earlier is not None
+
+    def sweep(self) -> None:
+        """Remove what killed processes of this machine have left half written."""
+        for each in (self.folder / self.traces, self.folder / HIDDEN, self.folder / HIDDEN / "done"):
+            sweep_leftovers(each)
+
+    @property
+    def plan(self) -> Path:
+        """What says what the job is about."""
+        return self.folder / HIDDEN / "job.json"
+
+    def part(self, number: int) -> Path:
+        """Where the rows of a part go."""
+        return self.folder / self.traces / f"part-{number:06d}{self.suffix or Path(self.traces).suffix}"
+
+    def finish(self, number: int, told: dict[str, Any]) -> dict[str, Any]:
+        """Say that a part is finished, and what came of it."""
+        told = {"number": number, "bytes": self.part(number).stat().st_size, **told}
+        write_atomically(self._mark(number), f"{json.dumps(told)}\n".encode())
+        return told
+
+    def finished(self, number: int) -> dict[str, Any] | None:
+        """What came of a part, or None where it is not finished or no longer whole."""
+        told, file = self._read(self._mark(number)), self.part(number)
+        if told is None or not file.is_file() or file.stat().st_size != told.get("bytes"):
+            return None
+        return told
+
+    def all_finished(self, n: int) -> Iterator[dict[str, Any]]:
+        """What came of those of n parts that are finished."""
+        for number in range(n):
+            told = self.finished(number)
+            if told is not None:
+                yield told
+
+    def _mark(self, number: int) -> Path:
+        return self.folder / HIDDEN / "done" / f"{number:06d}.json"
+
+    @staticmethod
+    def _read(file: Path) -> dict[str, Any] | None:
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return content if isinstance(content, dict) else None

@@ -1,0 +1,429 @@
+"""Inputs in the form that a saved model takes: from tables, npz files, folders of images and data sets by name.
+
+`read_examples` reads all of them. `Source` opens them for reading any range in bounded memory, in any process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from infopursuit.datasets.catalog import NAMES, known_name, load
+from infopursuit.datasets.tables import (
+    CSV,
+    GIVE,
+    NPZ,
+    TableRows,
+    array_sizes,
+    has_ranges,
+    is_table_file,
+    parquet_files,
+    read_arrays,
+    read_frame,
+    stage_array,
+    stage_csv,
+    visible_files,
+)
+from infopursuit.engine import Pursuit
+from infopursuit.queries.columns import Columns
+from infopursuit.queries.missing import is_missing
+from infopursuit.queries.patches import Patches
+from infopursuit.queries.words import Words
+
+Part = Literal["test", "train"]
+
+LABELS, TEXTS = ("label", "y", "target", "class"), ("text", "texts", "headline", "x")
+"""What the column of labels, and that of texts, is called where nobody says."""
+IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".tif", ".tiff", ".webp")
+SMALL = 2**26
+"""Files up to this many bytes are read whole by every process; larger ones a range at a time."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Inputs X; labels y, or None; where they come from, in a few words; what each is called, or None."""
+
+    X: Any
+    y: Any
+    source: str
+    names: Sequence[str] | None = None
+
+    def between(self, start: int, stop: int | None) -> Examples:
+        """Those from start to stop, without stop."""
+        some = slice(start, stop)
+        y, names = (None if part is None else part[some] for part in (self.y, self.names))
+        return Examples(self.X[some], y, self.source, names)
+
+    def first(self, n: int | None) -> Examples:
+        """The first n of them, all where n is None."""
+        return self.between(0, n)
+
+
+def read_examples(
+    source: str, pursuit: Pursuit, *, label: str | None = None, part: Part = "test", labelled: bool = True
+) -> Examples:
+    """The inputs and labels of a table file, of an npz file, or of a data set by its name.
+
+    A table has a column of labels, ``label``, and is matched with the model by the names of its columns, or by their
+    order where the model knows no names. An npz file has ``x`` and ``y``, or ``x_test`` and ``y_test`` beside
+    ``x_train`` and ``y_train``. ``labelled=False`` also takes files without labels; y is then None.
+    """
+    path = Path(source).expanduser()
+    if path.is_file():
+        if path.name.lower().endswith(NPZ):
+            return _from_npz(path, pursuit, part, labelled)
+        if is_table_file(path):
+            columns = _Columns(str(path), label, None, labelled, pursuit)
+            table = read_frame(path)
+            return columns.examples(table, columns.label_of(table.columns))
+        raise ValueError(f"{path} ends in {path.suffix!r}; {GIVE} or .npz file")
+    if is_dataset(source):
+        return _from_dataset(source, pursuit, part)
+    raise FileNotFoundError(
+        f"{source!r} is neither a file nor a data set; {GIVE} or .npz file, or one of {', '.join(NAMES)}"
+    )
+
+
+def has_training_part(source: str) -> bool:
+    """Whether what `read_examples` reads comes with a training part of its own."""
+    path = Path(source).expanduser()
+    if not path.is_file():
+        return is_dataset(source)
+    return path.name.lower().endswith(NPZ) and {"x_train", "y_train"} <= set(array_sizes(path))
+
+
+def is_dataset(name: str) -> bool:
+    """Whether `infopursuit.datasets.load` knows the name."""
+    return known_name(name) is not None
+
+
+# ---- data sets and npz files ----------------------------------------------------------------------------------------
+
+
+def _from_dataset(name: str, pursuit: Pursuit, part: Part) -> Examples:
+    data = load(name)
+    y = getattr(data, f"y_{part}")
+    if set(pursuit.classes.tolist()) <= set(data.class_names):
+        y = np.array(data.class_names, dtype=object)[y]
+    source = f"the {'test' if part == 'test' else 'training'} part of {data.name}"
+    return Examples(getattr(data, f"x_{part}"), as_classes(y, pursuit.classes, source), source)
+
+
+def _from_npz(path: Path, pursuit: Pursuit, part: Part, labelled: bool) -> Examples:
+    found = _npz_names(path, part, labelled)
+    arrays = read_arrays(path, found)
+    if len(found) == 1:
+        return Examples(arrays[found[0]], None, str(path))
+    x, y = arrays[found[0]], arrays[found[1]]
+    if y.ndim != 1 or x.ndim < 1 or len(x) != len(y):
+        raise ValueError(
+            f"{found[0]} of {path} has shape {x.shape} and {found[1]} {y.shape}; give one label for each input"
+        )
+    return Examples(x, as_classes(y, pursuit.classes, f"{found[1]} of {path}"), str(path))
+
+
+def _npz_names(path: Path, part: Part, labelled: bool) -> tuple[str, ...]:
+    """The names of the arrays of inputs and of labels; of the inputs alone where there are no labels to be had."""
+    names = list(array_sizes(path))
+    pairs = ((f"x_{part}", f"y_{part}"), ("x", "y"), ("X", "y"))
+    found = next((pair for pair in pairs if set(pair) <= set(names)), None)
+    alone = next((x for x, _ in pairs if x in names), None)
+    if found is None and alone is not None and not labelled:
+        return (alone,)
+    if found is None:
+        raise ValueError(
+            f"{path} has {', '.join(names) or 'nothing'}; expected the arrays x_{part} and y_{part}, or x and y"
+        )
+    return found
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which columns of a table are labels, names and inputs of a model.
+
+    label, name: as the user said, or None. labelled: there must be labels.
+    """
+
+    source: str
+    label: str | None
+    name: str | None
+    labelled: bool
+    pursuit: Pursuit
+
+    def label_of(self, names: Sequence[str]) -> str | None:
+        """The column of labels; None where there is none and none is needed."""
+        if self.name is not None and self.name not in names:
+            raise ValueError(f"{self.source} has no column {self.name!r} for name; it has {_shown(names)}")
+        if self.label is not None:
+            if self.label not in names or self.label == self.name:
+                raise ValueError(f"{self.source} has no column {self.label!r}; its columns are {_shown(names)}")
+            return self.label
+        asked = _asked(self.pursuit)
+        likely = [name for name in names if name.lower() in LABELS and name not in asked and name != self.name]
+        if not likely and not self.labelled:
+            return None
+        if len(likely) != 1:
+            what = f"has {' and '.join(map(repr, likely))}" if likely else f"has the columns {_shown(names)}"
+            raise ValueError(f"{self.source} {what}; say which one holds the labels with --label COLUMN")
+        return likely[0]
+
+    def examples(self, frame: Any, label: str | None, first: int = 0) -> Examples:
+        """Rows of the table, a narwhals frame, of which ``first`` come before these."""
+        names = y = None
+        if self.name is not None:
+            names = [str(name) for name in frame[self.name].to_list()]
+        if label is not None:
+            where = f"column {label!r} of {self.source}"
+            y = as_classes(frame[label].to_list(), self.pursuit.classes, where, first)
+        rest = frame.drop([column for column in (label, self.name) if column is not None])
+        return Examples(as_inputs(rest, self.pursuit, self.source), y, self.source, names)
+
+
+def as_inputs(frame: Any, pursuit: Pursuit, source: str) -> Any:
+    """The columns of a narwhals frame as the model's queries take them."""
+    queries, names = pursuit.queries, frame.columns
+    if isinstance(queries, Words):
+        known = names if len(names) == 1 else [name for name in TEXTS if name in names]
+        if not known:
+            raise ValueError(f"{source} has the columns {_shown(names)}; name that of the texts {TEXTS[0]!r}")
+        return frame[known[0]].to_list()
+    if isinstance(queries, Patches):
+        rows, columns = queries.shape
+        if len(names) != rows * columns:
+            raise ValueError(
+                f"{source} has {len(names)} columns beside the label; expected {rows * columns}, a pixel in each of an "
+                f"image of {rows} x {columns}, row by row"
+            )
+        try:
+            return np.asarray(frame.to_numpy(), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{source} has pixels that are no numbers: {error}") from None
+    wanted = _asked(pursuit)
+    missing = [name for name in wanted if name not in names]
+    if missing and (len(missing) < len(wanted) or getattr(queries, "named", False)):
+        raise ValueError(
+            f"{source} has no column {missing[0]!r}; the model asks about {_shown(wanted)}, the table has "
+            f"{_shown(names)}"
+        )
+    width = len(queries.columns if isinstance(queries, Columns) else wanted)
+    if missing and len(names) != width:  # the model knows no names, or others: columns are taken in their order
+        raise ValueError(
+            f"{source} has {len(names)} columns beside the label; expected {width}, those that the model was fitted on"
+        )
+    return frame.to_native()
+
+
+def _asked(pursuit: Pursuit) -> list[str]:
+    """The names of the columns that the model asks about."""
+    queries = pursuit.queries
+    return [field.name for field in queries.fields] if isinstance(queries, Columns) else list(queries.names)
+
+
+def as_classes(y: Any, classes: Any, source: str, first: int = 0) -> Any:
+    """Labels as the model's classes, also where a file has 1 for "1" or 1.0 for 1; others are refused by name.
+
+    first: rows of the source that come before these.
+
+    >>> as_classes(np.array([1.0, 0.0]), np.array([0, 1]), "y").tolist()
+    [1, 0]
+    """
+    known: dict[Any, Any] = {written: c for c in classes.tolist() for written in (str(c), c)}
+    entries = list(y) if isinstance(y, (list, tuple)) else y.tolist()
+    try:
+        found = [known[entry] if entry in known else known[_written(entry)] for entry in entries]
+    except (KeyError, TypeError):
+        strange = next(i for i, entry in enumerate(entries) if entry not in known and _written(entry) not in known)
+        what = "missing" if is_missing(entries[strange]) else f"{entries[strange]!r}, which is no class of the model"
+        raise ValueError(
+            f"{source}, row {first + strange}, is {what}; the classes are {_shown([repr(c) for c in classes.tolist()])}"
+        ) from None
+    return np.array(found, dtype=classes.dtype)
+
+
+def _written(entry: Any) -> str:
+    whole = isinstance(entry, float) and entry.is_integer()
+    return str(int(entry)) if whole else str(entry).strip()
+
+
+def _shown(names: Sequence[Any], most: int = 8) -> str:
+    return ", ".join(str(name) for name in names[:most]) + (f", ... ({len(names)})" if len(names) > most else "")
+
+
+# ---- any range of inputs --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Inputs in an order. about: where they come from. read: those from start to stop, without stop."""
+
+    n_inputs: int
+    about: str
+    read: Callable[[int, int], Examples]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where inputs are, as texts, so that any process can open them.
+
+    data: a file, a folder of Parquet files or of images, or the name of a data set. label, name: columns of a table
+    that hold the labels, and what the inputs are called. folder: for staged files; all workers must see it.
+    """
+
+    data: str
+    label: str | None
+    name: str | None
+    folder: str
+    base: str = field(default_factory=os.getcwd)
+    """Where relative paths begin: workers may run elsewhere."""
+
+    @property
+    def path(self) -> Path:
+        """As a file, whether it is one or not."""
+        return Path(self.base) / Path(self.data).expanduser()
+
+    @property
+    def staged(self) -> Path | None:
+        """The file that is read instead of a large one that can only be read from its beginning."""
+        path, lower = self.path, self.path.name.lower()
+        if not path.is_file():
+            return None
+        if lower.endswith(NPZ):
+            return Path(self.folder) / "x.npy" if sum(array_sizes(path).values()) > SMALL else None
+        large = path.stat().st_size > SMALL // (10 if lower.endswith(".gz") else 1)
+        possible = lower.endswith(CSV) and importlib.util.find_spec("pyarrow") is not None
+        return Path(self.folder) / "inputs.parquet" if large and possible else None
+
+    def prepare(self, *, progress: bool | None = None) -> None:
+        """Stage a large file, unless that has been done: CSV as Parquet, arrays of npz files as npy files."""
+        path, staged = self.path, self.staged
+        if staged is None or staged.exists():
+            return
+        staged.parent.mkdir(parents=True, exist_ok=True)
+        if not path.name.lower().endswith(NPZ):
+            stage_csv(path, staged, progress=progress)
+            return
+        x, *labels = _npz_names(path, "test", labelled=False)
+        for name in labels:
+            stage_array(path, name, staged.with_name("y.npy"))
+        stage_array(path, x, staged)  # last: when it is there, all is
+
+    def open(self, pursuit: Pursuit) -> Inputs:
+        """The inputs, in the form that a model takes."""
+        path, staged = self.path, self.staged
+        if path.is_dir():
+            files = parquet_files(path)
+            return self._open_rows(files, pursuit) if files else self._open_images(path, pursuit)
+        if path.is_file() and is_table_file(path):
+            if staged is not None or has_ranges(path):
+                return self._open_rows([staged or path], pursuit)
+            frame = read_frame(path)
+            columns = self._columns(pursuit)
+            return _held(columns.examples(frame, columns.label_of(frame.columns)))
+        if self.name is not None:
+            raise ValueError(f"name={self.name!r} is a column of a table, and {self.data} is none")
+        if staged is not None:
+            return self._open_arrays(staged, pursuit)
+        where = str(path) if path.is_file() else self.data
+        return _held(read_examples(where, pursuit, label=self.label, labelled=False))
+
+    def identity(self) -> list[Any]:
+        """What the inputs are, for a later run to see that they are the same: sizes, times and ends of files."""
+        path = self.path
+        files = visible_files(path) if path.is_dir() else [path] if path.is_file() else []
+        if not files and not is_dataset(self.data):
+            raise FileNotFoundError(
+                f"{self.data!r} is neither a file nor a data set, nor a folder with files; {GIVE} or .npz file, a "
+                f"folder of Parquet files or of images, or the name of a data set"
+            )
+        digest = hashlib.sha256()
+        for file in files:
+            facts = file.stat()
+            digest.update(f"{file.relative_to(path)} {facts.st_size} {facts.st_mtime_ns}\n".encode())
+            if len(files) == 1:
+                with file.open("rb") as stream:
+                    digest.update(stream.read(2**16))
+                    stream.seek(max(0, facts.st_size - 2**16))
+                    digest.update(stream.read(2**16))
+        return [path.name if files else self.data, len(files), digest.hexdigest()]
+
+    def _columns(self, pursuit: Pursuit) -> _Columns:
+        return _Columns(self.data, self.label, self.name, False, pursuit)
+
+    def _open_rows(self, files: Sequence[Path], pursuit: Pursuit) -> Inputs:
+        rows, columns = TableRows(files), self._columns(pursuit)
+        label = columns.label_of(rows.names)
+
+        def read(start: int, stop: int) -> Examples:
+            return columns.examples(read_frame(rows.read(start, stop)), label, start)
+
+        return Inputs(rows.n_rows, self.data, read)
+
+    def _open_arrays(self, file: Path, pursuit: Pursuit) -> Inputs:
+        x = np.load(file, mmap_mode="r", allow_pickle=False)
+        labels = file.with_name("y.npy")
+        y = np.load(labels, mmap_mode="r", allow_pickle=False) if labels.exists() else None
+        if y is not None and len(y) != len(x):
+            raise ValueError(f"{self.data} has {len(x)} inputs and {len(y)} labels; give one for each")
+
+        def read(start: int, stop: int) -> Examples:
+            known = None if y is None else as_classes(y[start:stop], pursuit.classes, self.data, start)
+            return Examples(np.array(x[start:stop]), known, self.data)
+
+        return Inputs(len(x), self.data, read)
+
+    def _open_images(self, folder: Path, pursuit: Pursuit) -> Inputs:
+        """Images in the order of their names; those in folders of their own are labelled by the folder's name."""
+        queries = pursuit.queries
+        if not isinstance(queries, Patches):
+            raise ValueError(f"{folder} is a folder, and the model asks about no images; give a table")
+        found = [path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.suffix.lower() in IMAGES]
+        names = sorted(p.relative_to(folder).as_posix() for p in found if p.is_file() and not p.name.startswith("."))
+        if not names:
+            raise ValueError(f"{folder} has no images and no Parquet files")
+        labelled = {"/" in name for name in names}
+        if len(labelled) > 1:
+            raise ValueError(f"{folder} has images with a folder of their class and others without; give either")
+
+        def read(start: int, stop: int) -> Examples:
+            some, y = names[start:stop], None
+            if labelled == {True}:
+                folders = [name.split("/", 1)[0] for name in some]
+                y = as_classes(folders, pursuit.classes, f"the folders of {folder}", start)
+            images = [_read_image(folder / name, queries) for name in some]
+            return Examples(np.stack(images) if images else np.zeros((0, *queries.shape)), y, self.data, some)
+
+        return Inputs(len(names), self.data, read)
+
+
+def _held(examples: Examples) -> Inputs:
+    return Inputs(len(examples.X), examples.source, examples.between)
+
+
+def _read_image(file: Path, queries: Patches) -> Any:
+    """(rows, columns) of grey pixels as the model's queries take them, 0 to 255, or 0 and 1."""
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError as error:
+        raise ImportError(f"images need pillow; pip install 'infopursuit[plots]' ({error})") from None
+    rows, columns = queries.shape
+    try:
+        with Image.open(file) as image:
+            if image.size != (columns, rows):
+                raise ValueError(
+                    f"{file} is {image.height} pixels high and {image.width} wide; the model asks about images of "
+                    f"{rows} x {columns}"
+                )
+            pixels = np.asarray(image.convert("L"))
+    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError(f"{file} cannot be read as an image: {error}") from None
+    return pixels // 255 if queries.threshold is None and np.isin(pixels, (0, 255)).all() else pixels
