@@ -17,10 +17,9 @@ import pytest
 import infopursuit as ip
 from infopursuit import shipped
 from infopursuit.cli import main
-from infopursuit.shipped.animals import read_animals
-from infopursuit.shipped.catalog import FOLDER
+from infopursuit.shipped import read_animals
 
-TABLE = read_animals(FOLDER)
+TABLE = read_animals()
 
 
 def ask_process(*args, said=""):

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from infopursuit import shipped
-from infopursuit.cli import main
 from infopursuit.evaluation.animal_game import play
-from infopursuit.shipped.animals import ERROR, read_animals
-from infopursuit.shipped.catalog import FOLDER
+from infopursuit.shipped import ERROR, read_animals
 
-TABLE = read_animals(FOLDER)
+TABLE = read_animals()
 YES, NO, SOMETIMES = 1.0, 0.0, 0.5
 
 # what follows from a firm yes: (this, then this is yes) and (this, then this is no)
@@ -147,9 +145,3 @@ def test_a_table_that_is_wrong_is_refused_by_line(tmp_path):
     (tmp_path / "animals.csv").write_text("animal,b\ncat,yes\n")
     with pytest.raises(ValueError, match=r"no wording for 'b'"):
         read_animals(tmp_path)
-
-
-def test_bench_animals(tmp_path, capsys):
-    assert main(["bench", "animals", "--out", str(tmp_path)]) == 0
-    assert "right animal" in capsys.readouterr().out
-    assert (tmp_path / "animals.json").is_file()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from infopursuit.card import write_card
 from infopursuit.files import write_atomically
-from infopursuit.shipped.catalog import is_shipped, load
+from infopursuit.shipped import is_shipped, load
 from infopursuit.storage import load_for_command
 from infopursuit.terminal import Terminal
 
