@@ -11,7 +11,7 @@ from infopursuit.deployment.drift import drift
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
-from infopursuit.fitting.fit_table import fit_table
+from infopursuit.fit_table import fit_table
 from infopursuit.linting.lint import lint
 from infopursuit.overview.asked import Asked, asked
 from infopursuit.overview.compare import compare_with_cart

@@ -13,7 +13,7 @@ from infopursuit import datasets
 from infopursuit import queries as query_builders
 from infopursuit.evaluation.data_files import is_dataset, read_examples
 from infopursuit.files import write_atomically
-from infopursuit.fitting.facts import read_facts
+from infopursuit.fit_table import read_facts
 from infopursuit.fitting.labelled import label_table
 from infopursuit.linting.finding import in_order
 from infopursuit.linting.lint import left_out_findings, lint

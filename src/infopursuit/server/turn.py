@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from infopursuit.answerers.hearing import heard
+from infopursuit.conversation import entropy, look_ahead
 from infopursuit.engine import Pursuit, State
 from infopursuit.explanation import CHECK, REASONS, Explanation, percent
-from infopursuit.foresight import entropy, foresee
 from infopursuit.information.prices import Prices
 from infopursuit.posteriors import ExactPosterior
 from infopursuit.queries.panels import Panels
@@ -186,7 +186,7 @@ def _weigh(offer: Offer, state: State, query: int) -> list[dict[str, Any]] | Non
     choices = pursuit.queries.choices(query)
     if len(choices) > WEIGHED or not isinstance(pursuit.posterior, ExactPosterior):
         return None
-    outcomes = {outcome.said: outcome for outcome in foresee(pursuit, state, query)}
+    outcomes = {outcome.said: outcome for outcome in look_ahead(pursuit, state, query)}
     found = []
     for choice in choices:
         one = outcomes.get(choice)  # one that cannot be given is not among them

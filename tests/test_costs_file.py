@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import infopursuit as ip
 from infopursuit import cli
-from infopursuit.fitting.terms_file import read_terms
+from infopursuit.fit_table import read_costs
 
 CSV = """query,cost,requires,forbidden,group
 age,0,,,
@@ -42,7 +42,7 @@ JSON = """{"age": 0, "pregnant": {"cost": 1, "requires": "sex = female"},
                                             ("t.json", JSON), ("bom.csv", "\ufeff" + CSV)])  # fmt: skip
 def test_three_kinds_of_files_say_the_same(tmp_path, name, text):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    found = read_terms(tmp_path / name)
+    found = read_costs(tmp_path / name)
     assert found.groups == {"blood panel": ["hb", "wbc"]}
     assert found.terms == ip.Terms(
         {"age": 0, "pregnant": 1, "rash": 2.5, "blood panel": 7, "scan": 30},
@@ -58,7 +58,7 @@ def test_three_kinds_of_files_say_the_same(tmp_path, name, text):
 def test_a_group_has_the_cost_of_its_own_line_and_a_column_may_be_its_own_group(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("query,cost,requires,group\nhb,3,,lab\nlab,20,sex = female,\nbmi,1,,bmi\n")
-    found = read_terms(file)
+    found = read_costs(file)
     assert found.groups == {"lab": ["hb"], "bmi": ["bmi"]}
     assert found.terms == ip.Terms({"lab": 20, "bmi": 1}, {"lab": ("sex", "female")})
 
@@ -85,7 +85,7 @@ def test_a_group_has_the_cost_of_its_own_line_and_a_column_may_be_its_own_group(
 def test_files_that_are_wrong(tmp_path, name, text, says):
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=says):
-        read_terms(tmp_path / name)
+        read_costs(tmp_path / name)
 
 
 # ---- fitted, saved, asked -------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def _model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("terms")
     patients().to_csv(folder / "patients.csv", index=False)
     (folder / "terms.csv").write_text(TERMS)
-    args = ["--label", "label", "--out", str(folder / "model"), "--terms", str(folder / "terms.csv")]
+    args = ["--label", "label", "--out", str(folder / "model"), "--costs", str(folder / "terms.csv")]
     args += ["--max-cost", "401.5"]
     assert cli.main(["fit", str(folder / "patients.csv"), *args, "--model", "table", "--epsilon", "0.001"]) == 0
     return folder / "model"
@@ -152,7 +152,7 @@ def test_asked_in_a_terminal(model, monkeypatch, capsys):
     code = cli.main(["ask", str(model)])
     said = capsys.readouterr().out
     assert code in (0, 3)
-    for words in ("Question 1, costs 1", "for what it costs", "that cost"):
+    for words in ("Question 1, costs 1", "information gain per cost", "that cost"):
         assert words in " ".join(said.split())
     assert max(map(len, said.splitlines())) <= 80
 
@@ -173,7 +173,7 @@ def test_a_panel_in_a_terminal(model, monkeypatch, capsys):
 def test_terms_that_do_not_fit_are_told_in_one_line(tmp_path, capsys):
     patients().to_csv(tmp_path / "patients.csv", index=False)
     (tmp_path / "terms.csv").write_text("query,cost\nsexx,1\n")
-    args = ["--label", "label", "--out", str(tmp_path / "m"), "--terms", str(tmp_path / "terms.csv")]
+    args = ["--label", "label", "--out", str(tmp_path / "m"), "--costs", str(tmp_path / "terms.csv")]
     assert cli.main(["fit", str(tmp_path / "patients.csv"), *args]) == 2
     error = capsys.readouterr().err
     assert "did you mean 'sex'" in error
@@ -183,10 +183,10 @@ def test_terms_that_do_not_fit_are_told_in_one_line(tmp_path, capsys):
 
 def test_a_table_of_facts_on_terms(tmp_path):
     frame = pd.DataFrame({"animal": ["cat", "owl", "bat", "carp"], "fur": [1, 0, 1, 0], "flies": [0, 1, 1, 0]})
-    clf = ip.fit_table(frame, "animal", terms=ip.Terms({"fur": 5}), stopping=ip.Confidence(0.01))
+    clf = ip.fit_table(frame, "animal", costs=ip.Terms({"fur": 5}), stopping=ip.Confidence(0.01))
     assert clf.session().question.name == "flies"
     (tmp_path / "t.json").write_text('{"fur": {"group": "look"}, "flies": {"group": "look"}}')
-    together = ip.fit_table(frame, "animal", terms=str(tmp_path / "t.json"), wording={"look": "How does it look?"})
+    together = ip.fit_table(frame, "animal", costs=str(tmp_path / "t.json"), wording={"look": "How does it look?"})
     assert str(together.session().question) == "How does it look?"
     assert together.session([("look", {"fur": "yes", "flies": "no"})]).prediction == "cat"
 

@@ -10,8 +10,8 @@ import infopursuit as ip
 from infopursuit import cli
 from infopursuit.datasets import zoo
 from infopursuit.datasets.files import data_folder
+from infopursuit.fit_table import Trial, hold_out
 from infopursuit.fitting.labelled import label_table
-from infopursuit.fitting.trial import Trial, hold_out
 from infopursuit.jobs import explain_job
 
 
@@ -39,7 +39,7 @@ def test_from_a_table_to_a_questionnaire_in_one_command(tmp_path, capsys):
     assert fit(tmp_path / "animals.csv", "--label", "kind", "--out", out, "--wording", tmp_path / "de.csv",
                "--epsilon", 0.05, "--max-queries", 5, "--patience", 1, "--model", "table") == 0  # fmt: skip
     said = capsys.readouterr().out
-    for words in ("120 rows, 3 labels (kind), 3 columns", "Taken as examples", "on rows held out", "(a table",
+    for words in ("120 rows, 3 labels (kind), 3 columns", "Taken as examples", "on rows held out", "Model: table",
                   "Hat es mehr als", "nein:", f"infopursuit ask {out}", f"infopursuit serve {out}", "95 % sure",
                   "5 questions", "patience 1"):  # fmt: skip
         assert words in " ".join(said.split()), words

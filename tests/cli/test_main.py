@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -64,8 +65,11 @@ def command(monkeypatch):
     """Makes ``infopursuit try`` do what a test wants."""
 
     def install(act):
-        made = cli.Command("try", "try something", lambda parser: None, act)
-        monkeypatch.setattr(cli, "COMMANDS", (*cli.COMMANDS, made))
+        module = types.ModuleType("infopursuit_try")
+        module.add_arguments, module.run = lambda parser: None, act
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        made = cli.Command("try", "try something", module.__name__)
+        monkeypatch.setattr(sys.modules["infopursuit.cli.main"], "COMMANDS", (*cli.COMMANDS, made))
 
     return install
 

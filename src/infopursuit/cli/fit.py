@@ -1,4 +1,4 @@
-"""``infopursuit fit``: from a table to a saved questionnaire, with a page in the terminal that says what came out."""
+"""``infopursuit fit``: from a table to a saved classifier, with a page in the terminal that says what came out."""
 
 from __future__ import annotations
 
@@ -9,59 +9,69 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from infopursuit.cli.main import amount, share, whole
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.evaluate_command import share
-from infopursuit.fitting.facts import ANSWER_ERROR, Facts, read_facts
-from infopursuit.fitting.fit_table import LEAST_GAIN, default_stopping, fit_examples, fit_facts, with_wording
+from infopursuit.fit_table import (
+    ANSWER_ERROR,
+    MIN_GAIN,
+    CostsFile,
+    Facts,
+    Trial,
+    default_stopping,
+    fit_examples,
+    fit_facts,
+    hold_out,
+    read_costs,
+    read_facts,
+    try_examples,
+    try_facts,
+    with_wording,
+)  # fmt: skip
 from infopursuit.fitting.labelled import LabelledTable, label_table
-from infopursuit.fitting.terms_file import TermsFile, read_terms
-from infopursuit.fitting.trial import WRONG, Trial, hold_out, play, try_examples
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import read_wording
-from infopursuit.session import Session
 from infopursuit.stopping import MaxCost, MaxQueries, Rule, stopping_in_words
 from infopursuit.terminal import Terminal, table
 from infopursuit.terms import Terms
 
-SUMMARY = "make a questionnaire from a table: csv or parquet in, model out"
 EXAMPLES = (
     "infopursuit fit animals.csv --label animal --out animals",
     "infopursuit fit patients.parquet --label disease --out triage --wording de.yaml",
-    "infopursuit fit patients.csv --label disease --out triage --terms costs.csv --max-cost 50",
+    "infopursuit fit patients.csv --label disease --out triage --costs costs.csv \\",
+    "    --max-cost 50",
 )
+WRONG = 0.05
+"""The share of wrong answers in the second trial of a table of facts."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``fit``."""
     add = parser.add_argument
     add("table", type=Path, metavar="TABLE", help=".csv, .tsv or .parquet file")
-    add("--label", required=True, metavar="COLUMN", help="the column to be found out")
+    add("--label", required=True, metavar="COLUMN", help="the column of the classes")
     add("--out", required=True, type=Path, metavar="DIR", help="folder for the model")
     add("--facts", action=argparse.BooleanOptionalAction, help="a row states what is true of its label (else: is one "
         "example); if not given, facts where labels have fewer than three rows on average")  # fmt: skip
     add("--wording", type=Path, metavar="FILE", help=".csv or .yaml with a sentence for each question")
-    add("--terms", type=Path, metavar="FILE", help=".csv, .yaml or .json: what questions cost, what must be "
-        "known before they are asked, what is asked together, what never")  # fmt: skip
+    add("--costs", type=Path, metavar="FILE", help=".csv, .yaml or .json: costs and prerequisites of queries, groups "
+        "that are asked together, queries that are never asked")  # fmt: skip
     add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
     add("--model", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
     add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
     add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
-    add("--epsilon", type=share, default=0.01, metavar="E", help="stop when 1 - E sure (0.01)")
-    add("--least-gain", type=share, default=LEAST_GAIN, metavar="NATS", help="stop when no question tells more "
-        f"({LEAST_GAIN})")  # fmt: skip
-    add("--max-queries", type=_count, metavar="N", help="stop after N questions")
-    add("--max-cost", type=_amount, metavar="COST", help="never spend more on the questions about one input")
-    add("--seconds", type=_amount, metavar="S", help="choosing a question may take so long (work is reduced until it "
-        "does)")  # fmt: skip
-    add("--patience", type=_count, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
-    add("--answer-error", type=share, default=ANSWER_ERROR, metavar="E", help="facts: how often an answer is not "
-        f"as stated ({ANSWER_ERROR})")  # fmt: skip
-    add(
-        "--held-out", type=_held_out, default=0.2, metavar="E", help="examples: share of rows to test on (0.2; 0: none)"
-    )
-    add("--seed", type=_count, default=0, metavar="N", help="what is drawn depends on it (0)")
+    add("--epsilon", type=share, default=0.01, metavar="E", help="stop at a confidence of 1 - E (0.01)")
+    add("--min-gain", type=share, default=MIN_GAIN, metavar="NATS", help="stop when no query has a higher expected "
+        f"information gain ({MIN_GAIN})")  # fmt: skip
+    add("--max-queries", type=whole, metavar="N", help="stop after N questions")
+    add("--max-cost", type=amount, metavar="COST", help="never spend more on the questions about one input")
+    add("--time-limit", type=amount, metavar="S", help="seconds for choosing a question (work is reduced to fit)")
+    add("--patience", type=whole, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
+    add("--answer-error", type=share, default=ANSWER_ERROR, metavar="E", help="facts: probability that an answer is "
+        f"not as stated ({ANSWER_ERROR})")  # fmt: skip
+    add("--held-out", type=_held_out, default=0.2, metavar="E", help="examples: share of test rows (0.2; 0: none)")
+    add("--seed", type=whole, default=0, metavar="N", help="seed of the random generator (0)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,11 +82,11 @@ def run(args: argparse.Namespace) -> int:
     if not args.table.is_file():
         raise FileNotFoundError(f"{args.table} is not there; give a .csv, .tsv or .parquet file")
     wording = None if args.wording is None else read_wording(args.wording)
-    given = TermsFile(Terms()) if args.terms is None else read_terms(args.terms)
+    given = CostsFile(Terms()) if args.costs is None else read_costs(args.costs)
     rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep)
     _introduce(args, rows, terminal)
     settings = {"stopping": _stopping(args), "patience": args.patience, "random_state": args.seed}
-    settings |= {"terms": given.terms or None, "seconds": args.seconds}
+    settings |= {"terms": given.terms or None, "seconds": args.time_limit}
     if rows.facts:
         if args.model == "empirical":
             raise ValueError("--model empirical needs examples; a table of facts is its own model. Add --no-facts")
@@ -85,32 +95,32 @@ def run(args: argparse.Namespace) -> int:
         _tell_facts(args, clf, facts, terminal)
     else:
         asked = None
-        if given.terms or given.groups:  # terms name questions, so these are made before rows are held out
+        if given.terms or given.groups:  # costs name queries, so these are made before rows are held out
             asked = with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
             given.terms.bind(asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
         clf = fit_examples(rows, args.queries, args.model, wording, settings, given.groups)
-        terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {model_in_words(clf)}.")
+        terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {describe_model(clf)}.")
     for sentence in clf.pursuit_.bound.in_words():
         terminal.tell(sentence)
     _first_questions(clf, terminal)
     clf.save(args.out)
-    _go_on(args, clf, time.monotonic() - start, terminal)
+    _next_commands(args, clf, time.monotonic() - start, terminal)
     return 0
 
 
-def model_in_words(clf: InformationPursuitClassifier) -> str:
-    """Which model it is, for people."""
+def describe_model(clf: InformationPursuitClassifier) -> str:
+    """Which model was chosen, in words."""
     chosen = clf.selection_[0].learner if clf.selection_ else None
     if isinstance(chosen, Empirical) or clf.model_.kind == "empirical":
-        return "the rows themselves, smoothed (empirical); the folder will contain them"
+        return "empirical: the rows themselves, smoothed; the folder will contain them"
     if isinstance(chosen, LatentClasses):
-        return f"{chosen.n_latents} kinds of rows within each label (a table with hidden kinds)"
-    return "how frequent each answer is for each label (a table, naive Bayes)"
+        return f"table with {chosen.n_latents} latent classes for each label"
+    return "table of answer frequencies for each label (naive Bayes)"
 
 
 def _stopping(args: argparse.Namespace) -> Rule:
-    rule = default_stopping(args.epsilon, args.least_gain)
+    rule = default_stopping(args.epsilon, args.min_gain)
     rule = rule if args.max_queries is None else rule | MaxQueries(args.max_queries)
     return rule if args.max_cost is None else rule | MaxCost(args.max_cost)
 
@@ -127,40 +137,34 @@ def _introduce(args: argparse.Namespace, rows: LabelledTable, terminal: Terminal
     if len(rows.left_out) > 8:
         terminal.tell(f"Nor about {len(rows.left_out) - 8} more columns like these.", style="faint")
     if rows.facts:
-        terminal.tell(
-            f"Taken as a table of facts ({rows.why}): a row states what is true of its label. --no-facts takes rows "
-            f"as examples."
-        )
+        terminal.tell(f"Taken as a table of facts ({rows.why}): a row states what is true of its label. --no-facts "
+                      f"takes rows as examples.")  # fmt: skip
     else:
         terminal.tell(f"Taken as examples ({rows.why}). --facts takes a row as what is true of its label.")
 
 
 def _tell_facts(args: argparse.Namespace, clf: InformationPursuitClassifier, facts: Facts, terminal: Terminal) -> None:
-    terminal.head("How well it works")
+    terminal.head("Accuracy")
     terminal.tell(
         f"{len(facts.queries):,} questions. An answer is taken to be another one than the table states in "
         f"{100 * args.answer_error:g} % of the cases, so that one wrong answer rules nothing out (--answer-error)."
     )
-    as_stated = play(clf.pursuit_, facts, args.seed)
-    wrong = play(clf.pursuit_, facts, args.seed, wrong=WRONG)
-    rows = {"answered as the table says": as_stated, f"with {100 * WRONG:g} % wrong answers": wrong}
-    terminal.say(*trial_table(rows))
+    as_stated = try_facts(clf.pursuit_, facts, args.seed)
+    wrong = try_facts(clf.pursuit_, facts, args.seed, error=WRONG)
+    trials = {"answered as the table says": as_stated, f"with {100 * WRONG:g} % wrong answers": wrong}
+    terminal.say(*_trial_table(trials))
     twins = facts.twins()
     if twins:
         shown = "; ".join(" = ".join(str(clf.classes_[c]) for c in group[:3]) for group in twins[:3])
         terminal.tell(
             f"{sum(map(len, twins))} labels share all their facts with another, so that no question tells them apart: "
-            f"{shown}{' ...' if len(twins) > 3 else ''}. Naming one of those counts as right; the very label is named "
-            f"in {100 * as_stated.exact:.1f} %."
+            f"{shown}{' ...' if len(twins) > 3 else ''}. Predicting one of those counts as correct; the very label is "
+            f"predicted in {100 * as_stated.exact:.1f} %."
         )
 
 
 def _tell_held_out(
-    args: argparse.Namespace,
-    rows: LabelledTable,
-    settings: dict[str, Any],
-    terminal: Terminal,
-    asked: QuerySet | None = None,
+    args: argparse.Namespace, rows: LabelledTable, settings: dict[str, Any], terminal: Terminal, asked: QuerySet | None
 ) -> None:
     if not args.held_out:
         return
@@ -168,81 +172,63 @@ def _tell_held_out(
         warnings.simplefilter("ignore", UserWarning)  # a column that is constant in this part is not left out for good
         held = hold_out(rows, args.held_out, args.seed)
         if held is None:
-            terminal.tell("There are too few different rows to hold any out, so that it was not tested.")
-            return
-        terminal.head("How well it works")
+            return terminal.tell("There are too few different rows to hold any out, so that it was not tested.")
+        terminal.head("Accuracy")
         found = try_examples(rows, held, args.queries, args.model, settings, args.seed, asked)
     different = min(len(set(held.groups[held.rows].tolist())), found.n_inputs)
     terminal.tell(
         f"Fitted on {int((~held.rows).sum()):,} rows, tested on {found.n_inputs:,} others, {different:,} of them "
-        f"different. Rows that are alike are never on both sides."
+        f"different. Identical rows are never on both sides."
     )
-    terminal.say(*trial_table({"on rows held out": found}))
+    return terminal.say(*_trial_table({"on rows held out": found}))
 
 
-def trial_table(trials: dict[str, Trial]) -> list[str]:
+def _trial_table(trials: dict[str, Trial]) -> list[str]:
     """A line for each trial."""
     paid = any(trial.cost is not None for trial in trials.values())
-    lines = [["", "right", "questions", "at most", *(["cost"] if paid else [])]]
+    lines = [["", "accuracy", "questions", "at most", *(["cost"] if paid else [])]]
     for name, trial in trials.items():
         error = f" ± {100 * trial.standard_error:.1f}" if trial.standard_error else ""
-        line = [name, f"{100 * trial.accuracy:.1f}{error} %", f"{trial.length:.1f}", f"{trial.longest}"]
+        line = [name, f"{100 * trial.accuracy:.1f}{error} %", f"{trial.length:.1f}", f"{trial.max_length}"]
         lines.append([*line, f"{trial.cost:.2f}"] if trial.cost is not None else line)
     return table(lines)
 
 
 def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
-    terminal.head("What it asks first")
+    """The first question, and what follows each answer to it."""
+    terminal.head("First questions")
     session = clf.session()
     if session.question is None:
-        terminal.tell(f"Nothing: it stops at once ({session.stopped_because}).")
-        return
+        return terminal.tell(f"None: it stops at once ({session.stopped_because}).")
+    choices = session.question.choices
     terminal.say(f"  {session.question}")
-    for choice in list(session.question.choices)[:6]:
-        terminal.say(f"    {choice}: {_then(session.answer(choice))}")
+    for choice in list(choices)[:6]:
+        after = session.answer(choice)
+        terminal.say(f"    {choice}: {after.prediction if after.question is None else after.question}")
         session.undo()
-    if len(session.question.choices) > 6:
-        terminal.say(f"    ... ({len(session.question.choices)} answers)")
+    if len(choices) > 6:
+        terminal.say(f"    ... ({len(choices)} answers)")
+    return None
 
 
-def _then(session: Session) -> str:
-    return f"{session.prediction}" if session.question is None else f"{session.question}"
-
-
-def _go_on(args: argparse.Namespace, clf: InformationPursuitClassifier, seconds: float, terminal: Terminal) -> None:
+def _next_commands(
+    args: argparse.Namespace, clf: InformationPursuitClassifier, spent: float, terminal: Terminal
+) -> None:
     patience = f" (patience {args.patience})" if args.patience else ""
-    terminal.say("")
-    terminal.tell(
-        f"It stops when {stopping_in_words(clf.pursuit_.stopping.to_spec())}{patience}. Written to {args.out} in "
-        f"{seconds:.0f} s. Go on with:"
-    )
     folder, data, label = (shlex.quote(str(x)) for x in (args.out, args.table, args.label))
+    terminal.say("")
+    rule = stopping_in_words(clf.pursuit_.stopping.to_spec())
+    terminal.tell(f"It stops when {rule}{patience}. Written to {args.out} in {spent:.0f} s. Continue with:")
     terminal.say(
         f"  infopursuit ask {folder}",
         f"  infopursuit serve {folder}",
         f"  infopursuit explain {data} --model {folder} --label {label} \\",
         "      --html explained.html",
     )
-    terminal.tell("These rows it was fitted on: they show how it explains, not how often it is right.", style="faint")
+    terminal.tell("It was fitted on these rows: they show its explanations, not its accuracy.", style="faint")
 
 
 def _held_out(text: str) -> float:
     if share(text) > 0.5:
         raise argparse.ArgumentTypeError(f"{text!r} leaves too little to learn from; give 0.5 or less")
     return share(text)
-
-
-def _amount(text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = -1.0
-    if not 0 <= amount < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
-    return amount
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
