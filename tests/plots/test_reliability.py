@@ -60,7 +60,7 @@ def test_intervals_are_wilsons():
 def test_the_expected_calibration_error_by_hand():
     """(2 * |0.525 - 0.5| + 1 * |0.7 - 1| + 4 * |0.95 - 0.75|) / 7 = 0.1643."""
     said = words(drawn(SURE, RIGHT, bins=5))
-    assert said == ["expected calibration error 16.4 % over 7 inputs\nright 71.4 %, sure 79.3 % on average"]
+    assert said == ["expected calibration error 16.4 % over 7 inputs\naccuracy 71.4 %, confidence 79.3 % on average"]
     assert "over 1 input\n" in words(drawn([0.75], [1]))[0]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.explanation import REASONS, Explanation, percent
-from infopursuit.plots.steps import shown_steps
+from infopursuit.plots.style import shown_steps
 from infopursuit.report.markup import bars, foreign, histogram, text
 from infopursuit.report.pictures import MOST_PIXELS, asked_picture, grey, revealed_picture
 from infopursuit.report.summary import Summary, most_common, same_class

@@ -13,6 +13,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from benchmarks.flagged import flagged_shares
 
 from infopursuit import datasets, shipped
 from infopursuit.engine import Pursuit
@@ -20,7 +21,6 @@ from infopursuit.evaluation.experiment import Experiment
 from infopursuit.evaluation.recipes.image_sets import IMAGE_SETS, ImageTask, weights_file
 from infopursuit.evaluation.table import accuracy_interval, counted
 from infopursuit.plots import save
-from infopursuit.plots.flagged import flagged_shares
 from infopursuit.trace import Trace
 from infopursuit.trust.drawing import draw_values
 from infopursuit.trust.reference import INPUTS, MODEL, Reference
