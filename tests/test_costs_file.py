@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import infopursuit as ip
 from infopursuit import cli
-from infopursuit.fit_table import read_costs
+from infopursuit.tabular import read_costs
 
 CSV = """query,cost,requires,forbidden,group
 age,0,,,

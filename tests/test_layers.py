@@ -35,7 +35,7 @@ LAYERS = (
     {"evaluation"},
     {"overview", "hardening"},
     {"fitting", "deployment"},
-    {"fit_table"},
+    {"tabular"},
     {"linting"},
     {"report", "server"},
     {"jobs"},

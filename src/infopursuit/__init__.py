@@ -11,7 +11,6 @@ from infopursuit.deployment.drift import drift
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
-from infopursuit.fit_table import fit_table
 from infopursuit.linting.lint import lint
 from infopursuit.overview.asked import Asked, asked
 from infopursuit.overview.compare import compare_with_cart
@@ -20,6 +19,7 @@ from infopursuit.overview.tree import StrategyTree
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
 from infopursuit.storage import load, save
+from infopursuit.tabular import fit_table
 from infopursuit.terms import Terms
 from infopursuit.trace import Trace
 from infopursuit.types import DamagedModel, ImpossibleAnswer, Likely

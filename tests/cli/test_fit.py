@@ -10,9 +10,9 @@ import infopursuit as ip
 from infopursuit import cli
 from infopursuit.datasets import zoo
 from infopursuit.datasets.files import data_folder
-from infopursuit.fit_table import Trial, hold_out
 from infopursuit.fitting.labelled import label_table
 from infopursuit.jobs import explain_job
+from infopursuit.tabular import Trial, hold_out
 
 
 def animals(n=120, seed=0):

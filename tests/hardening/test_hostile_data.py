@@ -26,8 +26,8 @@ from infopursuit.datasets.files import read_arrays, read_bytes, read_lines
 from infopursuit.datasets.table_files import read_frame
 from infopursuit.evaluation.data_files import read_examples
 from infopursuit.explanation import Explanation
-from infopursuit.fit_table import read_costs
 from infopursuit.queries.wording import read_wording
+from infopursuit.tabular import read_costs
 
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -476,7 +476,7 @@ import sys
 from pathlib import Path
 from infopursuit.datasets.files import read_arrays
 from infopursuit.datasets.table_files import read_frame
-from infopursuit.fit_table import read_costs
+from infopursuit.tabular import read_costs
 from infopursuit.hardening.limits import forget_peak, limit_memory, resident
 import pandas, yaml
 limit_memory(2**28)

@@ -9,24 +9,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from infopursuit import tabular
 from infopursuit.cli.main import amount, share, whole
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.fit_table import (
-    ANSWER_ERROR,
-    MIN_GAIN,
-    CostsFile,
-    Facts,
-    Trial,
-    default_stopping,
-    fit_examples,
-    fit_facts,
-    hold_out,
-    read_costs,
-    read_facts,
-    try_examples,
-    try_facts,
-    with_wording,
-)  # fmt: skip
 from infopursuit.fitting.labelled import LabelledTable, label_table
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
@@ -62,14 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
     add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
     add("--epsilon", type=share, default=0.01, metavar="E", help="stop at a confidence of 1 - E (0.01)")
-    add("--min-gain", type=share, default=MIN_GAIN, metavar="NATS", help="stop when no query has a higher expected "
-        f"information gain ({MIN_GAIN})")  # fmt: skip
+    add("--min-gain", type=share, default=tabular.MIN_GAIN, metavar="NATS", help="stop when no query has a higher "
+        f"expected information gain ({tabular.MIN_GAIN})")  # fmt: skip
     add("--max-queries", type=whole, metavar="N", help="stop after N questions")
     add("--max-cost", type=amount, metavar="COST", help="never spend more on the questions about one input")
     add("--time-limit", type=amount, metavar="S", help="seconds for choosing a question (work is reduced to fit)")
     add("--patience", type=whole, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
-    add("--answer-error", type=share, default=ANSWER_ERROR, metavar="E", help="facts: probability that an answer is "
-        f"not as stated ({ANSWER_ERROR})")  # fmt: skip
+    add("--answer-error", type=share, default=tabular.ANSWER_ERROR, metavar="E", help="facts: probability that an "
+        f"answer is not as stated ({tabular.ANSWER_ERROR})")  # fmt: skip
     add("--held-out", type=_held_out, default=0.2, metavar="E", help="examples: share of test rows (0.2; 0: none)")
     add("--seed", type=whole, default=0, metavar="N", help="seed of the random generator (0)")
 
@@ -82,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.table.is_file():
         raise FileNotFoundError(f"{args.table} is not there; give a .csv, .tsv or .parquet file")
     wording = None if args.wording is None else read_wording(args.wording)
-    given = CostsFile(Terms()) if args.costs is None else read_costs(args.costs)
+    given = tabular.CostsFile(Terms()) if args.costs is None else tabular.read_costs(args.costs)
     rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep)
     _introduce(args, rows, terminal)
     settings = {"stopping": _stopping(args), "patience": args.patience, "random_state": args.seed}
@@ -90,16 +75,16 @@ def run(args: argparse.Namespace) -> int:
     if rows.facts:
         if args.model == "empirical":
             raise ValueError("--model empirical needs examples; a table of facts is its own model. Add --no-facts")
-        facts = read_facts(rows.X, rows.y, len(rows.classes), yes_no=args.queries == "yes-no")
-        clf = fit_facts(rows, facts, args.answer_error, wording, settings, given.groups)
+        facts = tabular.read_facts(rows.X, rows.y, len(rows.classes), yes_no=args.queries == "yes-no")
+        clf = tabular.fit_facts(rows, facts, args.answer_error, wording, settings, given.groups)
         _tell_facts(args, clf, facts, terminal)
     else:
         asked = None
         if given.terms or given.groups:  # costs name queries, so these are made before rows are held out
-            asked = with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
+            asked = tabular.with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
             given.terms.bind(asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
-        clf = fit_examples(rows, args.queries, args.model, wording, settings, given.groups)
+        clf = tabular.fit_examples(rows, args.queries, args.model, wording, settings, given.groups)
         terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {describe_model(clf)}.")
     for sentence in clf.pursuit_.bound.in_words():
         terminal.tell(sentence)
@@ -120,7 +105,7 @@ def describe_model(clf: InformationPursuitClassifier) -> str:
 
 
 def _stopping(args: argparse.Namespace) -> Rule:
-    rule = default_stopping(args.epsilon, args.min_gain)
+    rule = tabular.default_stopping(args.epsilon, args.min_gain)
     rule = rule if args.max_queries is None else rule | MaxQueries(args.max_queries)
     return rule if args.max_cost is None else rule | MaxCost(args.max_cost)
 
@@ -143,14 +128,16 @@ def _introduce(args: argparse.Namespace, rows: LabelledTable, terminal: Terminal
         terminal.tell(f"Taken as examples ({rows.why}). --facts takes a row as what is true of its label.")
 
 
-def _tell_facts(args: argparse.Namespace, clf: InformationPursuitClassifier, facts: Facts, terminal: Terminal) -> None:
+def _tell_facts(
+    args: argparse.Namespace, clf: InformationPursuitClassifier, facts: tabular.Facts, terminal: Terminal
+) -> None:
     terminal.head("Accuracy")
     terminal.tell(
         f"{len(facts.queries):,} questions. An answer is taken to be another one than the table states in "
         f"{100 * args.answer_error:g} % of the cases, so that one wrong answer rules nothing out (--answer-error)."
     )
-    as_stated = try_facts(clf.pursuit_, facts, args.seed)
-    wrong = try_facts(clf.pursuit_, facts, args.seed, error=WRONG)
+    as_stated = tabular.try_facts(clf.pursuit_, facts, args.seed)
+    wrong = tabular.try_facts(clf.pursuit_, facts, args.seed, error=WRONG)
     trials = {"answered as the table says": as_stated, f"with {100 * WRONG:g} % wrong answers": wrong}
     terminal.say(*_trial_table(trials))
     twins = facts.twins()
@@ -170,11 +157,11 @@ def _tell_held_out(
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a column that is constant in this part is not left out for good
-        held = hold_out(rows, args.held_out, args.seed)
+        held = tabular.hold_out(rows, args.held_out, args.seed)
         if held is None:
             return terminal.tell("There are too few different rows to hold any out, so that it was not tested.")
         terminal.head("Accuracy")
-        found = try_examples(rows, held, args.queries, args.model, settings, args.seed, asked)
+        found = tabular.try_examples(rows, held, args.queries, args.model, settings, args.seed, asked)
     different = min(len(set(held.groups[held.rows].tolist())), found.n_inputs)
     terminal.tell(
         f"Fitted on {int((~held.rows).sum()):,} rows, tested on {found.n_inputs:,} others, {different:,} of them "
@@ -183,7 +170,7 @@ def _tell_held_out(
     return terminal.say(*_trial_table({"on rows held out": found}))
 
 
-def _trial_table(trials: dict[str, Trial]) -> list[str]:
+def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
     """A line for each trial."""
     paid = any(trial.cost is not None for trial in trials.values())
     lines = [["", "accuracy", "questions", "at most", *(["cost"] if paid else [])]]
