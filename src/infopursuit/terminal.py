@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import TextIO, cast
 
 from rich.console import Console, RenderableType
 from rich.style import Style
@@ -46,7 +46,7 @@ class Terminal(Console):
         self.colour = has_colour(self.stream) if colour is None else colour
         width = min(width or shutil.get_terminal_size((80, 24)).columns, WIDEST)
         super().__init__(
-            file=_Encodable(self.stream), width=width, highlight=False, markup=False, emoji=False, soft_wrap=False,
+            file=cast(TextIO, _Encodable(self.stream)), width=width, highlight=False, markup=False, emoji=False, soft_wrap=False,
             force_terminal=self.colour, color_system="256" if self.colour else None, legacy_windows=False,
         )  # fmt: skip
 

@@ -1,7 +1,5 @@
 """The figure: which panels there are, what is drawn in them, and that nothing else is touched."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -169,29 +167,3 @@ def test_mistakes_are_named(digit):
         image_trace(image, explanation, max_steps=0)
     with pytest.raises(ValueError, match="not about an image"):
         image_trace(image, replace(explanation, shape=None))
-
-
-def test_pyplot_is_left_alone(digit, tmp_path):
-    """In a process of its own, since other tests may have imported pyplot."""
-    _, explanation = digit
-    (tmp_path / "explanation.json").write_text(explanation.to_json(), encoding="utf-8")
-    code = """
-import sys
-from pathlib import Path
-from infopursuit import Explanation
-from infopursuit.plots import image_trace
-
-assert "matplotlib" not in sys.modules
-folder = Path(sys.argv[1])
-explanation = Explanation.from_json((folder / "explanation.json").read_text(encoding="utf-8"))
-image_trace([[0] * 6] * 5, explanation).savefig(folder / "trace.png")
-assert "matplotlib.pyplot" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-W", "error", "-c", code, str(tmp_path)], check=True)
-    assert (tmp_path / "trace.png").exists()
-
-
-def test_without_matplotlib_the_error_says_what_to_install(digit, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install infopursuit\[plots\]"):
-        image_trace(*digit)
