@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO, cast
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
@@ -46,7 +46,7 @@ class Terminal(Console):
         self.colour = has_colour(self.stream) if colour is None else colour
         width = min(width or shutil.get_terminal_size((80, 24)).columns, WIDEST)
         super().__init__(
-            file=cast(TextIO, _Encodable(self.stream)), width=width, highlight=False, markup=False, emoji=False, soft_wrap=False,
+            file=cast(TextIO, _Encodable(self.stream)), width=width, highlight=False, markup=False, emoji=False,
             force_terminal=self.colour, color_system="256" if self.colour else None, legacy_windows=False,
         )  # fmt: skip
 
@@ -111,7 +111,9 @@ def beside(blocks: Iterable[Sequence[str]], *, gap: int = 3) -> list[str]:
     """
     grid = Table.grid(padding=(0, gap, 0, 0))
     grid.add_row(*(Text("\n").join(Text.from_ansi(line, no_wrap=True) for line in block) for block in blocks))
-    return _lines(grid)
+    stream = io.StringIO()
+    Console(file=stream, width=10_000, force_terminal=True, color_system="256", legacy_windows=False).print(grid)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
 def table(rows: Sequence[Sequence[str]], *, gap: int = 3) -> list[str]:
@@ -120,19 +122,13 @@ def table(rows: Sequence[Sequence[str]], *, gap: int = 3) -> list[str]:
     >>> table([["", "n"], ["a", "10"]], gap=1)
     ['   n', 'a 10']
     """
-    grid = Table.grid(padding=(0, gap, 0, 0))
-    for column in range(len(rows[0])):
-        grid.add_column(justify="left" if column == 0 else "right", no_wrap=True)
-    for row in rows:
-        grid.add_row(*map(Text.from_ansi, row))
-    return _lines(grid)
-
-
-def _lines(renderable: RenderableType) -> list[str]:
-    stream = io.StringIO()
-    console = Console(file=stream, width=10_000, force_terminal=True, color_system="256", legacy_windows=False)
-    console.print(renderable)
-    return [line.rstrip() for line in stream.getvalue().splitlines()]
+    widths = [max(map(seen_width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:  # padded by hand: rich strips the spaces at the end of a bar
+        spaces = [" " * (width - seen_width(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [row[0] + spaces[0], *(space + cell for space, cell in zip(spaces[1:], row[1:], strict=True))]
+        lines.append((" " * gap).join(cells).rstrip())
+    return lines
 
 
 def has_colour(stream: TextIO) -> bool:
