@@ -133,7 +133,8 @@ def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, said: t
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
-    rows, columns = trace.query_set.shape
+    patches: Any = trace.query_set
+    rows, columns = patches.shape
     first = min(positions, len(asked))
     maps = [*((_ordinal(k + 1), _seen_at(trace, asked[k])) for k in range(first)), ("at any time", _seen(trace))]
     if axes is None:
