@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import TracebackType
@@ -21,7 +22,7 @@ class Progress:
     ) -> None:
         self.what, self.total, self.done, self._before = what, max(total, 0), done, done
         self.stream = stream or sys.stderr
-        self.live = bool(getattr(self.stream, "isatty", lambda: False)())
+        self.live = os.environ.get("TERM") != "dumb" and bool(getattr(self.stream, "isatty", lambda: False)())
         self.show = self.live if show is None else show
         self._start = self._last = time.monotonic()
         self._line: Any = None

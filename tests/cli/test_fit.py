@@ -123,10 +123,10 @@ def test_nothing_is_held_out_where_nobody_wants_it_or_nothing_can_be_spared(tmp_
 @pytest.mark.parametrize(
     ("args", "named"),
     [
-        (["gone.csv", "--label", "kind", "--out", "m"], "gone.csv is not there"),
-        (["a.csv", "--label", "knd", "--out", "m"], "did you mean 'kind'"),
-        (["a.csv", "--label", "kind", "--out", "a.csv"], "is a file; give a folder"),
-        (["a.csv", "--label", "kind", "--out", "m", "--wording", "w.csv"], "wording names 'legz'"),
+        (["gone.csv", "--label", "kind", "--out", "m"], "gone.csv"),
+        (["a.csv", "--label", "knd", "--out", "m"], "label='knd'"),
+        (["a.csv", "--label", "kind", "--out", "a.csv"], "--out a.csv"),
+        (["a.csv", "--label", "kind", "--out", "m", "--wording", "w.csv"], "legz"),
         (["a.csv", "--label", "kind", "--out", "m", "--wording", "gone.yaml"], "gone.yaml"),
         (["a.csv", "--label", "kind", "--out", "m", "--epsilon", "2"], "--epsilon"),
         (["a.csv", "--label", "kind", "--out", "m", "--held-out", "0.9"], "--held-out"),

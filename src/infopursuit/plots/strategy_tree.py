@@ -47,9 +47,9 @@ IMAGE = 54.0
 
 
 def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
-    """Draw a strategy from left to right. A box says what is asked after the answer above it, and what is believed.
+    """Draw a strategy from left to right. A box has the query asked after the answer above it, and the posterior.
 
-    The bar at the bottom of a box is what is believed: a piece in its colour for each of up to six classes, else how
+    The bar at the bottom of a box is the posterior: a piece in its colour for each of up to six classes, else how
     far the leading one has come. A way is as wide as the share that takes it. Green boxes are stops; three dots say
     that it asks on. About images a box shows what has been seen of it, and a frame around what is looked at next.
 
@@ -166,7 +166,7 @@ def _letter(axes: Any, word: Word, at: tuple[float, float], scale: float) -> Non
 
 
 def _draw_bar(axes: Any, box: Box, at: tuple[float, float], colours: tuple[str, ...] | None) -> None:
-    """What is believed."""
+    """The posterior."""
     from matplotlib.patches import Rectangle
 
     wide = box.width - 2 * PAD
