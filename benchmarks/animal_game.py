@@ -10,8 +10,7 @@ import numpy as np
 
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.machine import write_result
-from infopursuit.shipped.animals import ERROR, AnimalTable, load_animals, read_animals
-from infopursuit.shipped.catalog import FOLDER
+from infopursuit.shipped import ERROR, AnimalTable, load_animals, read_animals
 
 SEEDS, FLIPPED = 20, 0.05
 """Games of each animal, and the share of the answers that are turned round in the second measurement."""
@@ -20,8 +19,8 @@ SEEDS, FLIPPED = 20, 0.05
 def play(pursuit: Pursuit, table: AnimalTable, n_seeds: int, flipped: float = 0.0) -> dict[str, Any]:
     """All animals, ``n_seeds`` games each: every *sometimes* is drawn as yes or no, and a share of all answers flipped.
 
-    >>> table = read_animals(FOLDER)
-    >>> play(load_animals(FOLDER), table, n_seeds=1)["games"] == len(table.animals)
+    >>> table = read_animals()
+    >>> play(load_animals(), table, n_seeds=1)["games"] == len(table.animals)
     True
     """
     right, lengths, confused, stopped = [], [], [], []
@@ -52,7 +51,7 @@ def play(pursuit: Pursuit, table: AnimalTable, n_seeds: int, flipped: float = 0.
 
 def bench_animals(*, folder: Path, say: Callable[[str], None], n_seeds: int = SEEDS) -> dict[str, Any]:
     """Play, tell, and write ``animals.json``."""
-    table, pursuit = read_animals(FOLDER), load_animals(FOLDER)
+    table, pursuit = read_animals(), load_animals()
     result: dict[str, Any] = {
         "animals": len(table.animals),
         "questions": len(table.names),

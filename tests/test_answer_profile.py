@@ -68,7 +68,7 @@ def test_other_shares_of_the_classes():
 
 
 def test_many_classes_are_counted_together(monkeypatch):
-    monkeypatch.setattr(answer_profile, "MOST_CELLS", 50)
+    monkeypatch.setattr(answer_profile, "MAX_CELLS", 50)
     clf, X, _ = fitted()  # 3 classes of 18 values
     assert not clf.profile_.by_class
     assert clf.profile_.values.shape == (1, 18)

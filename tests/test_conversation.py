@@ -1,5 +1,6 @@
 """What words mean, what each answer would mean, and sessions in files; without a terminal."""
 
+import io
 import itertools
 
 import numpy as np
@@ -7,9 +8,17 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import shipped
-from infopursuit.asking_text import posterior_lines, why_lines
-from infopursuit.conversation import Word, history_of, resume_session, save_session, understand
-from infopursuit.foresight import entropy, foresee, why
+from infopursuit.cli.ask import show_posterior, show_why
+from infopursuit.conversation import (
+    Word,
+    entropy,
+    history_of,
+    look_ahead,
+    resume_session,
+    save_session,
+    understand,
+    why,
+)
 from infopursuit.terminal import Terminal
 
 
@@ -54,7 +63,7 @@ def test_what_is_foreseen_comes_true(pursuit):
     """Probabilities of answers by enumeration, and the belief after an answer as the session has it."""
     session = pursuit.session([("b", "yes")])
     index = session.question.index
-    outcomes = {outcome.said: outcome for outcome in foresee(session.pursuit, session.state, index)}
+    outcomes = {outcome.said: outcome for outcome in look_ahead(session.pursuit, session.state, index)}
     _, _, probs = pursuit.model.tables()
     expected = session.posterior @ probs[:, 0, 2 * index + 1]
     np.testing.assert_allclose(outcomes["yes"].probability, expected, atol=1e-12)
@@ -78,12 +87,12 @@ def test_the_gain_is_what_the_outcomes_say(pursuit):
 def test_patterns_that_cannot_be_any_more_are_not_foreseen():
     session = shipped.load("digits").session()
     first = session.question.index
-    assert len(foresee(session.pursuit, session.state, first)) == 512
+    assert len(look_ahead(session.pursuit, session.state, first)) == 512
     session.answer([0] * 9)
     overlapping = next(q for q in (first - 1, first + 1) if 0 <= q < 36)
-    assert len(foresee(session.pursuit, session.state, overlapping)) == 8  # six of the nine pixels are known
+    assert len(look_ahead(session.pursuit, session.state, overlapping)) == 8  # six of the nine pixels are known
     assert sum(
-        outcome.probability for outcome in foresee(session.pursuit, session.state, overlapping)
+        outcome.probability for outcome in look_ahead(session.pursuit, session.state, overlapping)
     ) == pytest.approx(1)
 
 
@@ -121,13 +130,15 @@ def test_a_damaged_file_is_refused(pursuit, tmp_path, history):
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
-def test_lines_fit_the_terminal(width, capsys):
+def test_lines_fit_the_terminal(width):
     session = shipped.load("animals").session()
-    terminal = Terminal(width=width, colour=False)
+    out = io.StringIO()
+    terminal = Terminal(out, width=width, colour=False)
     for answer in itertools.islice(itertools.cycle(["yes", "no", "no"]), 8):
-        for line in (*posterior_lines(session, terminal), *why_lines(why(session), terminal)):
-            assert len(line) < width
+        show_posterior(session, terminal)
+        show_why(why(session), terminal)
         session.answer(answer)
+    assert max(len(line.rstrip()) for line in out.getvalue().splitlines()) < width
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ LAYERS = (
     {"trace"},
     {"engine"},
     {"session"},
-    {"selection", "conversation", "foresight", "answer_profile", "trust"},
+    {"selection", "conversation", "answer_profile"},
     {"estimator"},
     {"card"},
     {"storage"},
@@ -36,15 +36,15 @@ LAYERS = (
     {"evaluation"},
     {"overview"},
     {"fitting", "deployment"},
+    {"tabular"},
     {"linting"},
-    {"demo", "report", "server", "asking_text"},
+    {"report", "server"},
     {"jobs"},
-    {"ask"},
     {"cli"},
     {"__main__"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
-PROGRAMS = {"demo", "report", "server", "jobs", "cli", "__main__"}  # these may ask the package for its version
+PROGRAMS = {"report", "server", "jobs", "cli", "__main__"}  # these may ask the package for its version
 
 # What an extra needs may be imported at the top by modules that are themselves only imported inside functions.
 OF_AN_EXTRA = {
@@ -53,7 +53,7 @@ OF_AN_EXTRA = {
     "server/schemas.py": {"pydantic", "pydantic_core"},
 }
 
-CORE = {"numba", "numpy", "torch", "scipy", "sklearn", "safetensors"}
+CORE = {"numba", "numpy", "rich", "torch", "scipy", "sklearn", "safetensors"}
 OPTIONAL = (
     "cachetools",
     "captum",

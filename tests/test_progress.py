@@ -31,8 +31,7 @@ def test_it_is_silent_for_two_seconds_and_then_rewrites_one_line(clock):
         progress.advance()
         assert "asking" in stream.getvalue()
         assert "2 of 10, 16 s left" in stream.getvalue()
-    assert stream.getvalue().endswith("\r\x1b[K")  # nothing of it is left
-    assert "\n" not in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[1A\x1b[2K")  # nothing of it is left
 
 
 def test_what_was_done_before_does_not_make_this_run_faster(clock):
@@ -60,4 +59,4 @@ def test_a_total_that_nobody_knows_is_not_made_up(clock):
     progress = Progress("reading, rows", 0, stream=stream)
     clock[0] += 5
     progress.advance(20_000)
-    assert stream.getvalue() == "\r\x1b[Kreading, rows 20000"
+    assert stream.getvalue().endswith("reading, rows 20,000")

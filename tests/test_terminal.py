@@ -73,3 +73,8 @@ def test_blocks_of_different_height_stand_side_by_side():
 def test_tables_are_aligned():
     rows = table([["", "accuracy", "n"], ["a tree", "9 %", "12"], [paint("we", "good"), "100 %", "3"]])
     assert [seen_width(row) for row in rows] == [6 + 3 + 8 + 3 + 2] * 3
+
+
+def test_bars_in_a_table_begin_in_one_column():
+    rows = table([["", "share"], ["a", "██  "], ["b", "████"]])
+    assert [row.find("█") for row in rows[1:]] == [5, 5]

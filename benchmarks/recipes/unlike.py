@@ -12,6 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from benchmarks.flagged import flagged_shares
 
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
@@ -21,7 +22,6 @@ from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import accuracy_interval, counted
 from infopursuit.models.sampling import sample_values
 from infopursuit.novelty import INPUTS, MODEL, NoveltyReference
-from infopursuit.plots.flagged import flagged_shares
 from infopursuit.trace import Trace
 from infopursuit.types import FloatArray
 

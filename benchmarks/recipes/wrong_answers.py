@@ -21,8 +21,7 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import stops_at
 from infopursuit.evaluation.table import accuracy_interval
 from infopursuit.noise import AnswerNoise, NoisyAnnotator
-from infopursuit.shipped.animals import load_animals, read_animals
-from infopursuit.shipped.catalog import FOLDER
+from infopursuit.shipped import load_animals, read_animals
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import IntArray
 
@@ -111,7 +110,7 @@ def _one(table: Table, errors: Errors, experiment: Experiment) -> dict[str, Any]
 def _tasks(table: Table, seed: int) -> Iterator[tuple[Pursuit, Any, Any]]:
     """A pursuit, values of the atoms of inputs, and their labels: the animals once for each repeat, else every fold."""
     if table.name == "animals":
-        facts, pursuit = read_animals(FOLDER), load_animals(FOLDER)
+        facts, pursuit = read_animals(), load_animals()
         for repeat in range(table.repeats):
             drawn = np.random.default_rng([seed, repeat]).random(facts.cells.shape) < facts.cells
             yield pursuit, pursuit.queries.observe(drawn.astype(float)), np.array(facts.animals)

@@ -13,7 +13,7 @@ import numpy as np
 from infopursuit.models.sample import Sample
 from infopursuit.types import Atoms, FloatArray
 
-MOST_CELLS = 100_000
+MAX_CELLS = 100_000
 """Counts are kept for each class while they are no more than this many in all; beyond, for all classes together."""
 ROUNDING = 1e-6
 NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
@@ -44,7 +44,7 @@ class AnswerProfile:
     def of(cls, sample: Sample, n_rows: float) -> AnswerProfile:
         """From what a model learns from."""
         values = sample.value_weights()
-        if values.size > MOST_CELLS:
+        if values.size > MAX_CELLS:
             values = values.sum(axis=0, keepdims=True)
         return cls(sample.atoms, float(n_rows), sample.class_weights, values, _fingerprint(sample))
 

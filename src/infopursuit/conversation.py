@@ -1,4 +1,4 @@
-"""A conversation without its terminal: what a person's words mean, and a session that is kept in a file."""
+"""What front ends of a session share: what a person's words mean, why a question is asked, and sessions in files."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from infopursuit.engine import Pursuit
+import numpy as np
+from scipy.special import logsumexp
+
+from infopursuit.engine import Branches, Pursuit, State
 from infopursuit.files import write_atomically
 from infopursuit.noise import read_answer
 from infopursuit.queries.groups import NOT_KNOWN, Groups, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.session import Session
-from infopursuit.types import UNKNOWN, Answer, Likely, Said
+from infopursuit.types import UNKNOWN, Answer, FloatArray, Likely, Query, Said
 
-FORMAT = "infopursuit.session/1"
-WEIGHTS = "weights"
-"""Under this name stand the weights of an answer about several atoms that is not certain."""
-MOST_NAMES = 1000
-"""Answers whose names are gone through; a question with more is about several things, which have no names."""
-MOST_BYTES = 2**20
-"""A file of answers larger than this is refused before it is read."""
+MAX_NAMES = 1000
+"""Answers whose names are compared; a question with more reveals several variables, which have no names."""
+
+
+# ---- what is said ---------------------------------------------------------------------------------------------------
 
 
 class Word(Enum):
@@ -48,67 +51,27 @@ WORDS = {
 }
 LIT, DARK, HIDDEN = "1#x█", "0.-·", "?"
 """How the pixels of a patch may be written."""
-
-
-SURE = {"probably": 0.8, "likely": 0.8, "i think": 0.8, "maybe": 0.65, "perhaps": 0.65}
-"""How sure somebody is who says this before an answer."""
-SHARE = re.compile(r"(?P<answer>.*[^\s,]),?\s+(?P<percent>\d{1,3}(?:\.\d+)?)\s*%")
+PROBABILITIES = {"probably": 0.8, "likely": 0.8, "i think": 0.8, "maybe": 0.65, "perhaps": 0.65}
+"""The probability of an answer that follows such a word."""
+PERCENT = re.compile(r"(?P<answer>.*[^\s,]),?\s+(?P<percent>\d{1,3}(?:\.\d+)?)\s*%")
 
 
 def understand(text: str, queries: QuerySet, query: int) -> Word | Said:
     """A line that somebody wrote, as a word or as an answer; else an error that says what would do.
 
     An answer in full comes first, then the words, then the beginning of an answer: in a question whose answers are
-    "small" and "large", "s" is "stop" and "sm" is "small". "probably yes", "maybe no" and "yes 70 %" are answers that
-    are not certain.
+    "small" and "large", "s" is "stop" and "sm" is "small". "probably yes", "maybe no" and "yes 70 %" are soft answers.
     """
-    said = " ".join(text.strip().lower().replace("’", "'").split())
-    names = [" ".join(str(choice).lower().split()) for choice in queries.choices(query)[:MOST_NAMES]]
+    said = _normal(text)
+    names = [_normal(choice) for choice in queries.choices(query)[:MAX_NAMES]]
     if said not in names:
-        rest, sure = _how_sure(said)
-        if sure is not None:
-            meant = _plainly(rest, rest, queries, query)
+        rest, probability = _soft(said)
+        if probability is not None:
+            meant = _parse(rest, rest, queries, query)
             if isinstance(meant, Word) or meant is None:
                 raise ValueError(f"{text.strip()!r} does not say what is likely; say an answer too, such as {names[0]}")
-            return read_answer(queries, query, meant, sure)
-    return _plainly(said, text, queries, query)
-
-
-def _how_sure(said: str) -> tuple[str, float | None]:
-    """What was said without how sure somebody is of it, and that."""
-    for word, sure in SURE.items():
-        if said.startswith(f"{word} "):
-            return said.removeprefix(word).strip(), sure
-    share = SHARE.fullmatch(said)
-    return (said, None) if share is None else (share["answer"], float(share["percent"]) / 100)
-
-
-def _plainly(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer:
-    """What was said, taken as it is; ``text`` is how it was written."""
-    choices = queries.choices(query)
-    together = isinstance(queries, Groups) and bool(queries.things(query))
-    several = together or int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
-    if not several:
-        names = [" ".join(str(choice).lower().split()) for choice in choices]
-        if said in names:
-            return queries.to_answer(query, names.index(said))
-        if is_numbered(choices) and said.isascii() and said.isdigit() and 1 <= int(said) <= len(choices):
-            return queries.to_answer(query, int(said) - 1)
-    for word, ways in WORDS.items():
-        if said in ways:
-            return word
-    if several:
-        return _cells(said, queries, query)
-    starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
-    if len(starting) == 1:
-        return queries.to_answer(query, starting[0])
-    if said and not starting:
-        words = [word for word in Word if len(said) > 1 and word.value.startswith(said)]
-        if words:
-            return words[0]
-    shown = ", ".join(str(choice) for choice in list(choices)[:8]) + (", ..." if len(choices) > 8 else "")
-    what = "could mean several answers" if starting else "is no answer here" if said else "An empty line is no answer"
-    raise ValueError((f"{text.strip()!r} {what}" if said else what) + f"; say one of: {shown}; or help")
+            return read_answer(queries, query, meant, probability)
+    return _parse(said, text, queries, query)
 
 
 def is_numbered(choices: Sequence[str]) -> bool:
@@ -116,11 +79,57 @@ def is_numbered(choices: Sequence[str]) -> bool:
     return 2 < len(choices) <= 99 and not any(str(choice).strip().lstrip("-").isdigit() for choice in choices)
 
 
-def _cells(said: str, queries: QuerySet, query: int) -> Answer:
-    """The cells of a query about several atoms: of a patch as rows of pixels, of a panel thing by thing, else as one of
-    its joint choices."""
-    if isinstance(queries, Groups) and queries.things(query):
-        return _panel(said, queries.things(query), queries, query)
+def _normal(text: Any) -> str:
+    return " ".join(str(text).lower().replace("’", "'").split())
+
+
+def _soft(said: str) -> tuple[str, float | None]:
+    """What was said, and its probability where that was said too."""
+    for word, probability in PROBABILITIES.items():
+        if said.startswith(f"{word} "):
+            return said.removeprefix(word).strip(), probability
+    found = PERCENT.fullmatch(said)
+    return (said, None) if found is None else (found["answer"], float(found["percent"]) / 100)
+
+
+def _parse(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer:
+    """What was said, taken as certain; ``text`` is how it was written."""
+    choices = queries.choices(query)
+    things = queries.things(query) if isinstance(queries, Groups) else ()
+    several = (
+        bool(things) or int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
+    )
+    names = [] if several else [_normal(choice) for choice in choices]
+    at = _choice(said, names, numbered=is_numbered(choices))
+    if at is not None:
+        return queries.to_answer(query, at)
+    for word, ways in WORDS.items():
+        if said in ways:
+            return word
+    if several:
+        return _cells(said, queries, query, things)
+    starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
+    if len(starting) == 1:
+        return queries.to_answer(query, starting[0])
+    words = [word for word in Word if len(said) > 1 and word.value.startswith(said)]
+    if words and not starting:
+        return words[0]
+    shown = ", ".join(str(choice) for choice in list(choices)[:8]) + (", ..." if len(choices) > 8 else "")
+    what = "could mean several answers" if starting else "is no answer here" if said else "An empty line is no answer"
+    raise ValueError((f"{text.strip()!r} {what}" if said else what) + f"; say one of: {shown}; or help")
+
+
+def _choice(said: str, names: Sequence[str], *, numbered: bool) -> int | None:
+    """Which choice it is, by its name or its number."""
+    if said in names:
+        return names.index(said)
+    return int(said) - 1 if numbered and said.isascii() and said.isdigit() and 1 <= int(said) <= len(names) else None
+
+
+def _cells(said: str, queries: QuerySet, query: int, things: Sequence[Thing]) -> Answer:
+    """An answer about several variables: of a patch rows of pixels, of a panel thing by thing, else a joint choice."""
+    if things:
+        return _panel(said, things, queries, query)
     if not isinstance(queries, Patches):
         return queries.to_answer(query, said)
     high, wide = queries.size
@@ -136,19 +145,19 @@ def _cells(said: str, queries: QuerySet, query: int) -> Answer:
 
 
 def _panel(said: str, things: Sequence[Thing], queries: QuerySet, query: int) -> Answer:
-    """What a panel tells, thing by thing: "y n ?", with commas where answers have several words; or in full."""
+    """A panel thing by thing: "y n ?", with commas where answers have several words; or in full."""
     parts = [said] if len(things) == 1 else said.split(",") if "," in said else said.split()
-    parts = [part.strip() for part in parts]
     if len(parts) != len(things):
-        try:
+        with contextlib.suppress(ValueError):
             return queries.to_answer(query, said)
-        except ValueError:
-            raise ValueError(
-                f"{said!r} has {len(parts)} answers for {len(things)} things; give one for each, in order, with commas "
-                f"between them, and ? for not known; or help"
-            ) from None
+        raise ValueError(
+            f"{said!r} has {len(parts)} answers for {len(things)} things; give one for each, in order, with commas "
+            f"between them, and ? for not known; or help"
+        )
     try:
-        return queries.to_answer(query, [_one_of(part, thing) for part, thing in zip(parts, things, strict=True)])
+        return queries.to_answer(
+            query, [_thing(part.strip(), thing) for part, thing in zip(parts, things, strict=True)]
+        )
     except _Unclear:
         return queries.to_answer(query, said)
 
@@ -157,21 +166,14 @@ class _Unclear(ValueError):
     """A part of an answer that could be part of a longer one."""
 
 
-def _one_of(said: str, thing: Thing) -> str | None:
-    """A choice of one thing by name, number or as many letters as tell it from the others; None for not known."""
+def _thing(said: str, thing: Thing) -> str | None:
+    """A choice of one thing by name, number or first letters; None for not known."""
     if said in (*WORDS[Word.UNKNOWN], NOT_KNOWN):
         return None
-    names = [" ".join(choice.lower().split()) for choice in thing.choices]
-    if said in names:
-        return thing.choices[names.index(said)]
-    if (
-        is_numbered(thing.choices)
-        and not thing.bounds
-        and said.isascii()
-        and said.isdigit()
-        and 1 <= int(said) <= len(names)
-    ):
-        return thing.choices[int(said) - 1]
+    names = [_normal(choice) for choice in thing.choices]
+    at = _choice(said, names, numbered=is_numbered(thing.choices) and not thing.bounds)
+    if at is not None:
+        return thing.choices[at]
     with contextlib.suppress(ValueError):
         return thing.choices[thing.cell_of(float(said))]
     starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
@@ -180,15 +182,134 @@ def _one_of(said: str, thing: Thing) -> str | None:
     if ":" in said:
         raise _Unclear(said)
     what = "could mean several answers" if starting else "is no answer"
-    shown = ", ".join(thing.choices[:8])
-    raise ValueError(f"{said!r} {what} for {thing.name}; say one of: {shown}; or help")
+    raise ValueError(f"{said!r} {what} for {thing.name}; say one of: {', '.join(thing.choices[:8])}; or help")
+
+
+# ---- why it is asked ------------------------------------------------------------------------------------------------
+
+MAX_ANSWERS = 512
+"""Answers that are enumerated: all patterns of a 3 x 3 patch."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One possible answer: in words, its probability, and the posterior after it.
+
+    candidates: exp(entropy of that posterior). leaders: the most probable classes, with their posteriors.
+    """
+
+    said: str
+    probability: float
+    candidates: float
+    leaders: tuple[tuple[Any, float], ...]
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a question is asked.
+
+    gain, left, runner_up_gain: bits; its information gain, the entropy of the posterior, and the gain of the next best
+    question. outcomes: the answers, the most probable first. n_answers: how many are possible. costs: whether queries
+    have costs, so that gain per cost decides.
+    """
+
+    question: Query
+    gain: float
+    left: float
+    outcomes: tuple[Outcome, ...]
+    n_answers: int
+    runner_up: Query | None
+    runner_up_gain: float
+    exact: bool
+    costs: bool = False
+
+    @property
+    def halves(self) -> bool:
+        """Whether there are two answers, both about as probable."""
+        return self.n_answers == 2 and min(outcome.probability for outcome in self.outcomes) >= 0.35
+
+
+def why(session: Session, *, n_outcomes: int = 4, top: int = 3) -> Why | None:
+    """Why the question of a session is asked; None after the stop."""
+    question = session.question
+    if question is None:
+        return None
+    gains, second = session.gains, session.runner_up
+    outcomes = look_ahead(session.pursuit, session.state, question.index, top=top)
+    return Why(
+        question=question,
+        gain=_bits(gains[question.index]),
+        left=_bits(entropy(session.posterior)),
+        outcomes=tuple(outcomes[:n_outcomes]),
+        n_answers=len(outcomes),
+        runner_up=second,
+        runner_up_gain=float("nan") if second is None else _bits(gains[second.index]),
+        exact=bool(session.pursuit.chooser.exact),
+        costs=session.pursuit.costs is not None,
+    )
+
+
+def look_ahead(pursuit: Pursuit, state: State, query: int, *, top: int = 3) -> list[Outcome]:
+    """What each possible answer would mean, the most probable first; empty where there are more than `MAX_ANSWERS`.
+
+    p(answer | history) = p(history, answer) / p(history), both summed over the classes.
+    """
+    n_cells = [int(n) for n in pursuit.queries.n_cells[query]]
+    if np.prod(n_cells, dtype=float) > MAX_ANSWERS:
+        return []
+    cells = np.array(list(product(*map(range, n_cells))), dtype=np.int64)  # padding has one cell
+    cells[:, pursuit.queries.query_atoms[query] < 0] = -1
+    n = len(cells)
+    branches = Branches(np.zeros(n, dtype=np.int64), np.full(n, query), cells)
+    after = pursuit.absorb(state, branches, state.watch)
+    posterior: Any = pursuit.posterior
+    before_total = logsumexp(_numpy(posterior.log_joint(state.belief))[0])
+    total = logsumexp(_numpy(posterior.log_joint(after.belief)), axis=1)
+    probability = np.where(after.impossible, 0.0, np.exp(total - before_total))
+    probability = probability / probability.sum()
+    outcomes = []
+    wide = int((pursuit.queries.query_atoms[query] >= 0).sum())
+    for i in np.argsort(-probability, kind="stable"):
+        if probability[i] <= 0:
+            break
+        said = pursuit.queries.say_answer(query, tuple(int(c) for c in cells[i, :wide]))
+        believed = np.asarray(after.posterior[i])
+        candidates = float(np.exp(entropy(believed)))
+        outcomes.append(Outcome(said, float(probability[i]), candidates, leaders(pursuit, believed, top)))
+    return outcomes
+
+
+def leaders(pursuit: Pursuit, posterior: FloatArray, top: int) -> tuple[tuple[Any, float], ...]:
+    """The most probable classes with their posteriors; those below half a percent are left out."""
+    order = np.argsort(-posterior, kind="stable")[:top]
+    return tuple((pursuit.classes[c], float(posterior[c])) for c in order if posterior[c] >= 0.005)
+
+
+def entropy(p: FloatArray) -> float:
+    """The entropy of a distribution, nats."""
+    known = p[p > 0]
+    return max(0.0, float(-(known * np.log(known)).sum()))
+
+
+def _bits(nats: float) -> float:
+    return max(float(nats), 0.0) / float(np.log(2))
+
+
+def _numpy(array: Any) -> FloatArray:
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array, dtype=np.float64)
 
 
 # ---- kept in a file -------------------------------------------------------------------------------------------------
 
+FORMAT = "infopursuit.session/1"
+WEIGHTS = "weights"
+"""The key of the weights of a soft answer about several variables."""
+MAX_BYTES = 2**20
+"""A larger file is refused before it is read."""
+
 
 def fingerprint(pursuit: Pursuit) -> str:
-    """What tells models apart: their classes, their questions and their answers."""
+    """A checksum of the classes, the queries and their answers."""
     queries = pursuit.queries
     content = {
         "classes": [str(label) for label in pursuit.classes],
@@ -199,24 +320,24 @@ def fingerprint(pursuit: Pursuit) -> str:
 
 
 def history_of(session: Session) -> list[dict[str, Any]]:
-    """The answers so far as JSON data: the name of each query, and a choice, a list of cells, {choice: probability}
-    where it is not certain, or null for not known."""
+    """The history as JSON data: the name of each query, and a choice, a list of cells, {choice: probability} for a soft
+    answer, or null for not known."""
     queries = session.pursuit.queries
     return [{"query": queries.names[q], "answer": _written(queries, q, answer)} for q, answer in session.history]
 
 
 def save_session(session: Session, file: Path) -> None:
-    """Write the answers so far to a file; an old one stays until the new one is whole."""
+    """Write the history to a file, atomically."""
     data = {"format": FORMAT, "model": fingerprint(session.pursuit), "history": history_of(session)}
     write_atomically(file, (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode())
 
 
 def resume_session(pursuit: Pursuit, file: Path) -> Session:
-    """A session that goes on where `save_session` left it; refused where it belongs to another model."""
+    """A session that continues what `save_session` wrote; refused where it belongs to another model."""
     if file.exists() and not file.is_file():  # who opens a pipe waits for ever
         raise ValueError(f"{file} is no file but a folder, a pipe or a device; give a file that --save wrote")
-    if file.stat().st_size > MOST_BYTES:
-        raise ValueError(f"{file} has more than {MOST_BYTES} bytes; it is no saved session")
+    if file.stat().st_size > MAX_BYTES:
+        raise ValueError(f"{file} has more than {MAX_BYTES} bytes; it is no saved session")
     try:
         data = json.loads(file.read_bytes())
     except (ValueError, RecursionError):
@@ -224,7 +345,7 @@ def resume_session(pursuit: Pursuit, file: Path) -> Session:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{file} is no saved session of format {FORMAT!r}; give a file that --save wrote")
     if data.get("model") != fingerprint(pursuit):
-        raise ValueError(f"{file} belongs to another model: its classes or questions differ; name the one it is of")
+        raise ValueError(f"{file} belongs to another model: its classes or queries differ; name the one it is of")
     try:
         return pursuit.session([(step["query"], _read(step["answer"])) for step in data["history"]])
     except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -237,10 +358,8 @@ def _written(queries: QuerySet, query: int, answer: Said) -> Any:
     if isinstance(answer, Likely):
         if len(answer.weights) > 1:
             return {WEIGHTS: [list(cells) for cells in answer.weights]}
-        total = sum(answer.weights[0])
-        return {
-            choice: weight / total for choice, weight in zip(queries.choices(query), answer.weights[0], strict=True)
-        }
+        (weights,) = answer.weights
+        return {choice: weight / sum(weights) for choice, weight in zip(queries.choices(query), weights, strict=True)}
     return list(answer) if len(answer) > 1 else queries.choices(query)[answer[0]]
 
 

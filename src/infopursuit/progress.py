@@ -1,19 +1,20 @@
-"""A line of progress for anything that takes longer than two seconds, on terminals and in logs."""
+"""Progress of anything that takes longer than two seconds, on terminals and in logs."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO
 
 
 class Progress:
     """``with Progress("asking", 1000) as progress: progress.advance(10)``.
 
-    Silent for the first two seconds. On a terminal one line is rewritten; elsewhere a line is written every half
-    minute. ``total``: 0 where nobody knows it. ``show=False`` keeps it silent, ``show=None`` shows it on a terminal
-    only. ``done``: what an earlier run has done already.
+    Silent for the first two seconds. On a terminal a live line with a bar; elsewhere a line every half minute.
+    ``total``: 0 where it is unknown. ``show=False`` keeps it silent, ``show=None`` shows it on a terminal only.
+    ``done``: what an earlier run has done already; the time left is estimated from this run alone.
     """
 
     def __init__(
@@ -21,10 +22,10 @@ class Progress:
     ) -> None:
         self.what, self.total, self.done, self._before = what, max(total, 0), done, done
         self.stream = stream or sys.stderr
-        self.live = bool(getattr(self.stream, "isatty", lambda: False)())
+        self.live = os.environ.get("TERM") != "dumb" and bool(getattr(self.stream, "isatty", lambda: False)())
         self.show = self.live if show is None else show
         self._start = self._last = time.monotonic()
-        self._written = False
+        self._line: Any = None
 
     def __enter__(self) -> Progress:
         return self
@@ -32,28 +33,46 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._written and self.live:
-            self.stream.write("\r\x1b[K")
-            self.stream.flush()
+        if self._line is not None:
+            self._line.stop()
 
     def advance(self, n: int = 1) -> None:
-        """Say that n more are done."""
+        """Count n more as done."""
         self.done += n
         now = time.monotonic()
         if not self.show or now - self._start < 2 or now - self._last < (0.2 if self.live else 30):
             return
-        self._last, self._written = now, True
-        line = self._line(now)
-        self.stream.write(f"\r\x1b[K{line}" if self.live else line + "\n")
-        self.stream.flush()
+        self._last = now
+        if self.live:
+            self._draw(self._count(now))
+        else:
+            self.stream.write(f"{self.what} {self._count(now)}\n")
+            self.stream.flush()
 
-    def _line(self, now: float) -> str:
+    def _count(self, now: float) -> str:
         if not self.total:
-            return f"{self.what} {self.done}"
-        share = min(self.done / self.total, 1.0)
+            return f"{self.done:,}"
         each = (now - self._start) / max(self.done - self._before, 1)
-        left = f", {_clock(each * (self.total - self.done))} left" if self.done <= self.total else ""
-        return f"{self.what} {bar(share)} {self.done} of {self.total}{left}"
+        minutes, seconds = divmod(round(each * max(self.total - self.done, 0)), 60)
+        left = f"{minutes} min {seconds:02d} s" if minutes else f"{seconds} s"
+        return f"{self.done:,} of {self.total:,}" + (f", {left} left" if self.done <= self.total else "")
+
+    def _draw(self, count: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Line
+
+        if self._line is None:
+            columns = [TextColumn("{task.description}", markup=False), TextColumn("{task.fields[count]}")]
+            if self.total:
+                columns.insert(1, BarColumn(20))  # type: ignore[arg-type]
+            # refreshed by hand: no thread that a fork would lose
+            console = Console(file=self.stream, force_terminal=True)
+            self._line = Line(*columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False,
+                              redirect_stderr=False)  # fmt: skip
+            self._line.start()
+            self._line.add_task(self.what, total=self.total or None, count=count)
+        self._line.update(self._line.task_ids[0], completed=self.done, count=count, refresh=True)
 
 
 def bar(share: float, width: int = 20) -> str:
@@ -65,8 +84,3 @@ def bar(share: float, width: int = 20) -> str:
     eighths = round(max(0.0, min(share, 1.0)) * width * 8)
     full, rest = divmod(eighths, 8)
     return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -1,19 +1,24 @@
-"""What a terminal can show: how wide it is, whether it has colours and block characters; and text laid out for it."""
+"""Where commands write: a `rich` console that keeps to plain characters where the stream takes no others."""
 
 from __future__ import annotations
 
+import io
 import os
-import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import TextIO, cast
 
-STYLES = {"bold": "1", "faint": "2", "good": "32", "bad": "35", "now": "38;5;208", "fog": "38;5;240"}
-"""What a style means, as ANSI codes: names say what for, not which colour."""
+from rich.console import Console
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
 
-_CODES = re.compile(r"\x1b\[[0-9;]*m")
+STYLES = {"bold": "bold", "faint": "dim", "good": "green", "bad": "magenta", "now": "color(208)", "fog": "color(240)"}
+"""Names say what a style is for, not which colour it is."""
+WIDEST = 120
+
 _PLAIN = str.maketrans(
     {
         **dict.fromkeys("█▉▊▋▌▓", "#"),
@@ -29,47 +34,64 @@ _PLAIN = str.maketrans(
 )
 
 
-class Terminal:
-    """Where a command writes its lines.
+class Terminal(Console):
+    """A console with the styles of this package. A broken pipe raises `BrokenPipeError`.
 
-    Colours only where they are seen: on a terminal, and never when ``NO_COLOR`` is set. A stream that cannot write
-    block characters gets plain ones instead of an error. Every line is flushed, so that logs and pipes show it at once.
+    Colours only on a terminal, and never where ``NO_COLOR`` is set. A stream that cannot encode block characters gets
+    plain ones. Every line is flushed.
     """
 
     def __init__(self, stream: TextIO | None = None, *, width: int | None = None, colour: bool | None = None) -> None:
         self.stream = stream or sys.stdout
-        self.width = min(width or shutil.get_terminal_size((80, 24)).columns, 120)
         self.colour = has_colour(self.stream) if colour is None else colour
-        self.blocks = has_blocks(self.stream)
+        width = min(width or shutil.get_terminal_size((80, 24)).columns, WIDEST)
+        super().__init__(
+            file=cast(TextIO, _Encodable(self.stream)), width=width, highlight=False, markup=False, emoji=False,
+            force_terminal=self.colour, color_system="256" if self.colour else None, legacy_windows=False,
+        )  # fmt: skip
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
     def say(self, *lines: str) -> None:
         """Write some lines as they are."""
-        for text in lines or ("",):
-            self.stream.write((text if self.blocks else text.translate(_PLAIN)) + "\n")
-        self.stream.flush()
+        self.out(*(lines or ("",)), sep="\n")
 
     def tell(self, text: str, style: str | None = None) -> None:
         """Write a paragraph, wrapped to the width."""
         lines = textwrap.wrap(text, self.width - 1, break_on_hyphens=False)
-        self.say(*(line if style is None else self.paint(line, style) for line in lines))
+        self.say(*(self.paint(line, style) if style else line for line in lines))
 
     def head(self, text: str) -> None:
         """Write a heading after an empty line."""
-        rule = "─" * max(0, self.width - len(text) - 5)
-        self.say("", f"{self.paint('──', 'faint')} {self.paint(text, 'bold')} {self.paint(rule, 'faint')}")
+        self.say("", self.paint("── ", "faint") + self.paint(text, "bold")
+                 + self.paint(" " + "─" * max(0, self.width - len(text) - 5), "faint"))  # fmt: skip
 
     def paint(self, text: str, style: str) -> str:
         """Text in a style, as it is where there are no colours."""
         return paint(text, style) if self.colour else text
 
 
+class _Encodable:
+    """A stream that replaces block characters where it cannot encode them."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream, self.plain = stream, not has_blocks(stream)
+
+    def write(self, text: str) -> int:
+        return self.stream.write(text.translate(_PLAIN) if self.plain else text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
+
+
 def paint(text: str, style: str) -> str:
-    """Text in one of `STYLES`.
+    """Text in one of `STYLES`, with ANSI codes.
 
     >>> paint("yes", "good")
     '\\x1b[32myes\\x1b[0m'
     """
-    return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if text else text
+    return Style.parse(STYLES[style]).render(text)
 
 
 def seen_width(text: str) -> int:
@@ -78,7 +100,7 @@ def seen_width(text: str) -> int:
     >>> seen_width(paint("yes", "good"))
     3
     """
-    return len(_CODES.sub("", text))
+    return Text.from_ansi(text).cell_len
 
 
 def beside(blocks: Iterable[Sequence[str]], *, gap: int = 3) -> list[str]:
@@ -87,33 +109,26 @@ def beside(blocks: Iterable[Sequence[str]], *, gap: int = 3) -> list[str]:
     >>> beside([["a", "bb"], ["c"]], gap=1)
     ['a  c', 'bb']
     """
-    columns = [list(block) for block in blocks]
-    high = max((len(block) for block in columns), default=0)
-    lines = []
-    for row in range(high):
-        line = ""
-        at = 0
-        for block in columns:
-            cell = block[row] if row < len(block) else ""
-            line += " " * (at - seen_width(line)) + cell if cell else ""
-            at += max(seen_width(text) for text in block) + gap
-        lines.append(line)
-    return lines
+    grid = Table.grid(padding=(0, gap, 0, 0))
+    grid.add_row(*(Text("\n").join(Text.from_ansi(line, no_wrap=True) for line in block) for block in blocks))
+    stream = io.StringIO()
+    Console(file=stream, width=10_000, force_terminal=True, color_system="256", legacy_windows=False).print(grid)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
 def table(rows: Sequence[Sequence[str]], *, gap: int = 3) -> list[str]:
-    """A table: the first column to the left, numbers to the right, the first row is the head.
+    """A table: the first column to the left, the others to the right; the first row is the head.
 
     >>> table([["", "n"], ["a", "10"]], gap=1)
     ['   n', 'a 10']
     """
-    wide = [max(seen_width(row[c]) for row in rows) for c in range(len(rows[0]))]
-
-    def cell(text: str, c: int) -> str:
-        space = " " * (wide[c] - seen_width(text))
-        return text + space if c == 0 else space + text
-
-    return [(" " * gap).join(cell(text, c) for c, text in enumerate(row)).rstrip() for row in rows]
+    widths = [max(map(seen_width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:  # padded by hand: rich strips the spaces at the end of a bar
+        spaces = [" " * (width - seen_width(cell)) for cell, width in zip(row, widths, strict=True)]
+        cells = [row[0] + spaces[0], *(space + cell for space, cell in zip(spaces[1:], row[1:], strict=True))]
+        lines.append((" " * gap).join(cells).rstrip())
+    return lines
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -124,7 +139,7 @@ def has_colour(stream: TextIO) -> bool:
 
 
 def has_blocks(stream: TextIO) -> bool:
-    """Whether the stream can write what bars and pictures are made of."""
+    """Whether the stream can encode what bars and pictures are made of."""
     try:
         "█▌░·".encode(getattr(stream, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):

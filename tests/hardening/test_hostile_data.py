@@ -26,8 +26,8 @@ from infopursuit.datasets import tables
 from infopursuit.datasets.examples import read_examples
 from infopursuit.datasets.tables import read_arrays, read_frame
 from infopursuit.explanation import Explanation
-from infopursuit.fitting.terms_file import read_terms
 from infopursuit.queries.wording import read_wording
+from infopursuit.tabular import read_costs
 
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -323,8 +323,8 @@ READERS = {
     "t.npz": lambda path: read_arrays(path, ("x",)),
     "t.gz": read_bytes,
     "t.txt": lambda path: list(read_lines(path)),
-    "terms.yaml": read_terms,
-    "terms.json": read_terms,
+    "terms.yaml": read_costs,
+    "terms.json": read_costs,
     "wording.csv": read_wording,
 }
 
@@ -357,7 +357,7 @@ def test_the_command_line_says_it_in_one_line(tmp_path, capsys, pursuit):
             ["explain", str(tmp_path / name), "--model", str(tmp_path / "model"), "--out", str(tmp_path / "out")],
             ["evaluate", str(tmp_path / "model"), str(tmp_path / name)],
             ["lint", str(tmp_path / name), "--label", "a"],
-            ["drift", str(tmp_path / name), "--model", str(tmp_path / "model"), "--reference", str(tmp_path / name)],
+            ["monitor", str(tmp_path / name), "--model", str(tmp_path / "model"), "--reference", str(tmp_path / name)],
         ):
             assert main(command) == 2, command
             said = capsys.readouterr().err
@@ -396,7 +396,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{i + 1}: &a{i + 1} [*a{i}, *a{i}]\n" for 
     ],
 )
 def test_terms_that_are_none(name, content, said, written):
-    assert said in refused(read_terms, written(name, content))
+    assert said in refused(read_costs, written(name, content))
 
 
 @FEW
@@ -407,7 +407,7 @@ def test_terms_that_are_none(name, content, said, written):
 def test_any_signs_are_terms_or_wordings_or_refused(tmp_path, text, name):
     file = tmp_path / name
     file.write_text(text)
-    attempt(read_terms, file)
+    attempt(read_costs, file)
     if name != "t.json":
         attempt(read_wording, file)
 
@@ -475,7 +475,7 @@ def test_reading_hostile_files_stays_within_its_memory(tmp_path):
 import sys
 from pathlib import Path
 from infopursuit.datasets.tables import import_arrow, read_arrays, read_frame
-from infopursuit.fitting.terms_file import read_terms
+from infopursuit.tabular import read_costs
 from benchmarks.hardening.limits import forget_peak, limit_memory, resident
 import yaml
 import_arrow()
@@ -483,7 +483,7 @@ limit_memory(2**28)
 forget_peak()
 before = resident()[0]
 folder = Path(sys.argv[1])
-readers = {"a.npz": lambda p: read_arrays(p, ("x",)), "b.yaml": read_terms, "c.json": read_terms, "d.csv": read_frame}
+readers = {"a.npz": lambda p: read_arrays(p, ("x",)), "b.yaml": read_costs, "c.json": read_costs, "d.csv": read_frame}
 for name, read in readers.items():
     try:
         read(folder / name)

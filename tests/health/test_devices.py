@@ -7,7 +7,7 @@ from far import DEVICE, Far, WrongDevice, far_away, near
 from soundness import assert_same_bits
 
 import infopursuit as ip
-from infopursuit.foresight import why
+from infopursuit.conversation import why
 from infopursuit.models import Blur, EmpiricalModel, Flip, TableModel, UnionModel, latent_classes, vae
 from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
 from infopursuit.models.autoencoder import VAE, aggregate, log_evidence, soften

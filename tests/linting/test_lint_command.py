@@ -8,7 +8,7 @@ from planted import clean, plant
 
 import infopursuit as ip
 from infopursuit import cli
-from infopursuit.shipped.catalog import FOLDER
+from infopursuit.shipped import FOLDER
 
 
 def run(*args):

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 
 
 def test_a_model_that_comes_along(capsys):
-    assert cli.main(["strategy", "animals", "--depth", "2"]) == 0
+    assert cli.main(["inspect", "animals", "--depth", "2"]) == 0
     out = capsys.readouterr().out
     assert "The first 2 questions of the pursuit." in out
     assert "Is it a mammal?" in out
@@ -37,7 +37,7 @@ def test_a_model_that_comes_along(capsys):
 
 
 def test_with_data_it_tells_what_is_asked_about_which_class(folder, capsys):
-    args = ["strategy", str(folder / "model"), "--data", str(folder / "test.csv"), "--label", "species"]
+    args = ["inspect", str(folder / "model"), "--data", str(folder / "test.csv"), "--label", "species"]
     assert cli.main(args) == 0
     out = capsys.readouterr().out
     assert "which of them 100 inputs take" in out
@@ -45,7 +45,7 @@ def test_with_data_it_tells_what_is_asked_about_which_class(folder, capsys):
 
 
 def test_data_without_labels(folder, capsys):
-    args = ["strategy", str(folder / "model"), "--data", str(folder / "plain.csv"), "--inputs", "7"]
+    args = ["inspect", str(folder / "model"), "--data", str(folder / "plain.csv"), "--inputs", "7"]
     assert cli.main(args) == 0
     out = capsys.readouterr().out
     assert "which of them 7 inputs take" in out
@@ -57,7 +57,7 @@ def test_everything_is_written(folder, tmp_path, capsys):
     data = ["--data", str(folder / "test.csv"), "--label", "species", "--train", str(folder / "train.csv"), "--compare"]
     png, heat, file = tmp_path / "new" / "tree.png", tmp_path / "heat.svg", tmp_path / "all.json"
     args = [*data, "--png", str(png), "--heatmap", str(heat), "--json", str(file), "--branches", "3"]
-    assert cli.main(["strategy", str(folder / "model"), *args]) == 0
+    assert cli.main(["inspect", str(folder / "model"), *args]) == 0
     out = capsys.readouterr().out
     assert "CART of that length" in out
     assert out.count("written to") == 4
@@ -84,7 +84,7 @@ def test_everything_is_written(folder, tmp_path, capsys):
     ],
 )
 def test_mistakes_are_told_in_a_line(args, words, capsys):
-    assert cli.main(["strategy", *args]) == 2
+    assert cli.main(["inspect", *args]) == 2
     err = capsys.readouterr().err
     assert words in err
     assert "Traceback" not in err
@@ -92,5 +92,5 @@ def test_mistakes_are_told_in_a_line(args, words, capsys):
 
 def test_cart_needs_something_to_learn_from(folder, capsys):
     args = ["--data", str(folder / "test.csv"), "--label", "species", "--compare"]
-    assert cli.main(["strategy", str(folder / "model"), *args]) == 2
+    assert cli.main(["inspect", str(folder / "model"), *args]) == 2
     assert "give --train DATA" in capsys.readouterr().err

@@ -20,7 +20,7 @@ def found():
 
 
 def test_cells_are_the_shares(found):
-    axes = asked_by_class(found, most=5)
+    axes = asked_by_class(found, max_queries=5)
     cells = np.asarray(axes.images[0].get_array())
     np.testing.assert_allclose(cells[:, 0], found.share[:5])
     np.testing.assert_allclose(cells[:, 1:], found.by_class[:5, :4])  # nobody is in the fifth class
@@ -29,7 +29,7 @@ def test_cells_are_the_shares(found):
 
 
 def test_the_largest_classes_and_the_queries_asked_most(found):
-    axes = asked_by_class(found, most=3, classes=2)
+    axes = asked_by_class(found, max_queries=3, max_classes=2)
     largest = sorted(np.argsort(-found.class_sizes, kind="stable")[:2])
     texts = [text.get_text() for text in axes.texts]
     assert [name for name in texts if name.startswith("a class")] == [found.classes[c] for c in largest]
@@ -38,7 +38,7 @@ def test_the_largest_classes_and_the_queries_asked_most(found):
 
 @pytest.mark.parametrize("classes", [1, 12])
 def test_all_words_fit_the_figure(found, classes):
-    axes = asked_by_class(found, classes=classes)
+    axes = asked_by_class(found, max_classes=classes)
     axes.figure.draw_without_rendering()
     for text in [*axes.texts, *axes.figure.texts]:
         box = text.get_window_extent()
@@ -51,8 +51,8 @@ def test_axes_of_the_caller_and_mistakes(found):
     left, right = Figure().subplots(1, 2)
     assert asked_by_class(found, axes=right) is right
     assert not left.texts
-    with pytest.raises(ValueError, match="most=0 must be at least 1"):
-        asked_by_class(found, most=0)
+    with pytest.raises(ValueError, match="max_queries=0 must be at least 1"):
+        asked_by_class(found, max_queries=0)
     pursuit = ip.Pursuit(
         ip.models.TableModel([0.5, 0.5], None, [[0.5], [0.4]]), ip.queries.concepts(["fur"]), stopping=ip.MaxQueries(0)
     )

@@ -97,7 +97,7 @@ def test_of_many_classes_the_winners_and_the_true_one_have_a_colour():
         told(each.posteriors.tolist(), [s.said for s in each.steps], classes=[f"c{c}" for c in range(30)])
         for each in (one, other)
     )
-    figure = compare(one, other, truth="c7", classes=3)
+    figure = compare(one, other, truth="c7", max_classes=3)
     legend = said(figure)[2:]
     assert legend[-1] == "27 others"
     assert "true: c7" in legend
@@ -110,7 +110,7 @@ def test_of_many_classes_the_winners_and_the_true_one_have_a_colour():
 def test_rows_that_both_have_stay_level_in_long_runs():
     long = drawn_at_random(40, 3)
     changed = told(long.posteriors[:12].tolist(), [*(s.said for s in long.steps[:10]), "4"])
-    left, right = compare(long, changed, most=5).axes
+    left, right = compare(long, changed, max_steps=5).axes
     for axes in (left, right):
         asked = [text.get_text() for text in axes.texts if text.get_text().startswith("question ")]
         assert asked[:10] == [f"question {k}" for k in range(10)]

@@ -84,7 +84,7 @@ def test_positions_without_a_colour_of_their_own_are_later(animals):
 
 
 def test_only_so_many_bars(animals):
-    assert len(bars(first_queries(animals, most=2))) == 2
+    assert len(bars(first_queries(animals, max_queries=2))) == 2
 
 
 def test_the_headline_says_over_how_many_inputs(animals):
@@ -156,7 +156,7 @@ def test_a_pursuit_that_asks_nothing(animals):
 def test_mistakes_are_named(animals):
     with pytest.raises(ValueError, match="positions=0 must be at least 1"):
         first_queries(animals, positions=0)
-    with pytest.raises(ValueError, match="most=0 must be at least 1"):
-        first_queries(animals, most=0)
+    with pytest.raises(ValueError, match="max_queries=0 must be at least 1"):
+        first_queries(animals, max_queries=0)
     with pytest.raises(TypeError, match="axes is of type ndarray"):
         first_queries(animals, axes=Figure().subplots(1, 2))

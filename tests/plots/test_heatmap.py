@@ -15,8 +15,7 @@ from matplotlib.text import Annotation
 
 import infopursuit as ip
 from infopursuit.plots import heatmap
-from infopursuit.plots.steps import shown_steps
-from infopursuit.plots.style import FAINT, INK, NO, NOT_KNOWN, RIGHT, WRONG, YES
+from infopursuit.plots.style import FAINT, INK, NO, NOT_KNOWN, RIGHT, WRONG, YES, shown_steps
 
 
 def drawn(explanation, **options):
@@ -91,7 +90,7 @@ def test_the_cells_are_the_belief(small):
 
 
 def test_the_colours_lie_under_their_numbers(small):
-    figure = drawn(small, classes=1)
+    figure = drawn(small, max_classes=1)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())[::-1, :, :3]  # the lowest row first, as matplotlib counts
@@ -145,7 +144,7 @@ def test_the_predicted_and_the_true_class_stand_out(small):
 
 def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
     explanation = drawn_at_random(60, 4)
-    figure = drawn(explanation, most=7)
+    figure = drawn(explanation, max_steps=7)
     shown = shown_steps(explanation, 7)
     assert [row[0][0] for row in beside(figure)] == ["", *(str(k + 1) for k in shown)]
     assert [row[1][0] for row in beside(figure)][1:] == [f"question {k}" for k in shown]
@@ -153,35 +152,35 @@ def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
         figure.axes[0].images[0].get_array(), explanation.posteriors[[0, *(k + 1 for k in shown)]]
     )
     assert figure.texts[1].get_text().startswith("7 of 60 steps")
-    assert "steps" not in drawn(explanation, most=60).texts[1].get_text()
+    assert "steps" not in drawn(explanation, max_steps=60).texts[1].get_text()
 
 
 def test_of_many_classes_those_that_were_probable_at_some_step_are_shown_in_class_order():
     posteriors = [[0.2] * 5, [0.9, 0.025, 0.025, 0.03, 0.02], [0.01, 0.04, 0.05, 0.1, 0.8]]
     explanation = told(posteriors, ["no", "yes"])
-    figure = drawn(explanation, classes=3)
+    figure = drawn(explanation, max_classes=3)
     assert above(figure) == [
         ("a", INK.upper(), False), ("b", INK.upper(), False), ("e", RIGHT.upper(), True), ("2 others", FAINT, False)
     ]  # fmt: skip
     shown, others = (image.get_array() for image in figure.axes[0].images)
     np.testing.assert_array_equal(shown, np.array(posteriors)[:, [0, 1, 4]])
     np.testing.assert_allclose(others, np.array(posteriors)[:, [2, 3]].sum(axis=1, keepdims=True))
-    assert [text for text, *_ in above(drawn(explanation, classes=4))][-1] == "1 other"
-    assert len(drawn(explanation, classes=5).axes[0].images) == 1
+    assert [text for text, *_ in above(drawn(explanation, max_classes=4))][-1] == "1 other"
+    assert len(drawn(explanation, max_classes=5).axes[0].images) == 1
 
 
 def test_the_predicted_and_the_true_class_are_always_shown():
     posteriors = [[0.3, 0.3, 0.2, 0.2], [0.9, 0.1, 0.0, 0.0], [0.1, 0.8, 0.1, 0.0], [0.2, 0.2, 0.2, 0.4]]
     explanation = told(posteriors, ["no", "yes", "no"])
-    assert [text for text, *_ in above(drawn(explanation, classes=1))] == ["d", "3 others"]
-    assert [text for text, *_ in above(drawn(explanation, classes=2, truth="c"))] == ["true: c", "d", "2 others"]
-    assert [text for text, *_ in above(drawn(explanation, classes=1, truth="c"))] == ["true: c", "d", "2 others"]
+    assert [text for text, *_ in above(drawn(explanation, max_classes=1))] == ["d", "3 others"]
+    assert [text for text, *_ in above(drawn(explanation, max_classes=2, truth="c"))] == ["true: c", "d", "2 others"]
+    assert [text for text, *_ in above(drawn(explanation, max_classes=1, truth="c"))] == ["true: c", "d", "2 others"]
 
 
 def test_a_class_that_shares_a_column_can_lead():
     """Then none of the numbers that are shown is bold."""
     explanation = told([[0.3, 0.3, 0.4], [0.2, 0.5, 0.3]], ["no"])
-    bold = {at for at, text in numbers(drawn(explanation, classes=1)).items() if text.get_fontweight() == "bold"}
+    bold = {at for at, text in numbers(drawn(explanation, max_classes=1)).items() if text.get_fontweight() == "bold"}
     assert bold == {(1, 0)}
 
 
@@ -322,10 +321,10 @@ def test_cells_that_are_too_small_have_no_numbers(small):
 def test_mistakes_are_named(small):
     with pytest.raises(ValueError, match="truth='z' is none of the classes"):
         drawn(small, truth="z")
-    with pytest.raises(ValueError, match="most=0 must be at least 1"):
-        drawn(small, most=0)
-    with pytest.raises(ValueError, match="classes=0 must be at least 1"):
-        drawn(small, classes=0)
+    with pytest.raises(ValueError, match="max_steps=0 must be at least 1"):
+        drawn(small, max_steps=0)
+    with pytest.raises(ValueError, match="max_classes=0 must be at least 1"):
+        drawn(small, max_classes=0)
     with pytest.raises(TypeError, match="axes is of type ndarray; give one matplotlib axes"):
         drawn(small, axes=Figure().subplots(1, 2))
 

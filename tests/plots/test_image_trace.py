@@ -1,7 +1,5 @@
 """The figure: which panels there are, what is drawn in them, and that nothing else is touched."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +11,7 @@ from matplotlib.figure import Figure
 import infopursuit as ip
 from infopursuit.plots import image_trace
 from infopursuit.plots.images import BAD, BEFORE, GOOD, NOW, OTHERS
-from infopursuit.plots.steps import shown_steps
+from infopursuit.plots.style import shown_steps
 
 
 @pytest.fixture
@@ -105,7 +103,7 @@ def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
     assert shown[-1] == 29
     assert len(shown) == 4
     assert min(moved[shown[:-1]]) >= max(np.delete(moved, shown))
-    figure = image_trace(image, explanation, most=4)
+    figure = image_trace(image, explanation, max_steps=4)
     titles = [axis.get_title() for axis in panels(figure)[0]]
     assert titles == ["before", *(f"k = {k + 1}" for k in shown)]
     assert len(boxes(panels(figure)[0, -1])) == 30  # earlier patches too where their columns are left out
@@ -165,33 +163,7 @@ def test_mistakes_are_named(digit):
         image_trace(image[:, :5], explanation)
     with pytest.raises(ValueError, match="truth='z' is none of the classes"):
         image_trace(image, explanation, truth="z")
-    with pytest.raises(ValueError, match="most=0 must be at least 1"):
-        image_trace(image, explanation, most=0)
+    with pytest.raises(ValueError, match="max_steps=0 must be at least 1"):
+        image_trace(image, explanation, max_steps=0)
     with pytest.raises(ValueError, match="not about an image"):
         image_trace(image, replace(explanation, shape=None))
-
-
-def test_pyplot_is_left_alone(digit, tmp_path):
-    """In a process of its own, since other tests may have imported pyplot."""
-    _, explanation = digit
-    (tmp_path / "explanation.json").write_text(explanation.to_json(), encoding="utf-8")
-    code = """
-import sys
-from pathlib import Path
-from infopursuit import Explanation
-from infopursuit.plots import image_trace
-
-assert "matplotlib" not in sys.modules
-folder = Path(sys.argv[1])
-explanation = Explanation.from_json((folder / "explanation.json").read_text(encoding="utf-8"))
-image_trace([[0] * 6] * 5, explanation).savefig(folder / "trace.png")
-assert "matplotlib.pyplot" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-W", "error", "-c", code, str(tmp_path)], check=True)
-    assert (tmp_path / "trace.png").exists()
-
-
-def test_without_matplotlib_the_error_says_what_to_install(digit, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install infopursuit\[plots\]"):
-        image_trace(*digit)

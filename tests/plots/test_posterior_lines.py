@@ -9,8 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from infopursuit.plots import posterior
-from infopursuit.plots.steps import shown_steps
-from infopursuit.plots.style import COLOURS, FAINT, INK, NO, NOT_KNOWN, OTHERS, YES
+from infopursuit.plots.style import COLOURS, FAINT, INK, NO, NOT_KNOWN, OTHERS, YES, shown_steps
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def test_the_headline_tells_what_came_out(small):
 
 def test_of_many_classes_the_others_share_a_line():
     explanation = told([[0.2] * 5, [0.6, 0.2, 0.1, 0.06, 0.04], [0.01, 0.7, 0.2, 0.05, 0.04]], ["no", "yes"])
-    axes = posterior(explanation, classes=2)
+    axes = posterior(explanation, max_classes=2)
     shared, *lines = axes.get_lines()
     assert [line.get_ydata().tolist() for line in lines] == explanation.posteriors[:, :2].T.tolist()
     np.testing.assert_allclose(shared.get_ydata(), [0.6, 0.2, 0.29])
@@ -71,7 +70,7 @@ def test_of_many_classes_the_others_share_a_line():
 
 def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
     explanation = drawn_at_random(60, 3)
-    axes = posterior(explanation, most=6)
+    axes = posterior(explanation, max_steps=6)
     rows = [0, *(k + 1 for k in shown_steps(explanation, 6))]
     np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), explanation.posteriors[rows, 0])
     assert axes.figure.texts[1].get_text().startswith("6 of 60 steps")
@@ -105,7 +104,7 @@ def test_axes_of_the_caller(small):
 def test_mistakes_are_named(small):
     with pytest.raises(ValueError, match="truth='z' is none of the classes"):
         posterior(small, truth="z")
-    with pytest.raises(ValueError, match="classes=0 must be at least 1"):
-        posterior(small, classes=0)
+    with pytest.raises(ValueError, match="max_classes=0 must be at least 1"):
+        posterior(small, max_classes=0)
     with pytest.raises(TypeError, match="axes is of type int"):
         posterior(small, axes=3)

@@ -6,10 +6,9 @@ import pytest
 from benchmarks.animal_game import play
 from benchmarks.bench import main as bench_main
 from infopursuit import shipped
-from infopursuit.shipped.animals import ERROR, read_animals
-from infopursuit.shipped.catalog import FOLDER
+from infopursuit.shipped import ERROR, read_animals
 
-TABLE = read_animals(FOLDER)
+TABLE = read_animals()
 YES, NO, SOMETIMES = 1.0, 0.0, 0.5
 
 # what follows from a firm yes: (this, then this is yes) and (this, then this is no)

@@ -1,16 +1,15 @@
-"""The models that come along: found by name, small, quick, and right."""
+"""The shipped models: found by name, small, quick, and right."""
 
 import time
 
 import numpy as np
 import pytest
 import torch
+from benchmarks.shipped import make
 
-from benchmarks import make_shipped as make
 from infopursuit import datasets, shipped
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.shipped import mnist
-from infopursuit.shipped.catalog import FOLDER
+from infopursuit.shipped import FOLDER
 from infopursuit.storage import save
 from infopursuit.types import DamagedModel
 
@@ -28,7 +27,7 @@ def test_names_and_summaries():
     assert not shipped.is_shipped("cats")
     assert not shipped.is_shipped(None)
     for wrong in (shipped.load, shipped.summary):
-        with pytest.raises(ValueError, match=r"'cats' is no model that comes along; those are animals, digits, mnist"):
+        with pytest.raises(ValueError, match=r"'cats' is no shipped model; those are animals, digits, mnist"):
             wrong("cats")
 
 
@@ -78,11 +77,11 @@ def test_make_refuses_an_unknown_name(capsys):
 
 def test_mnist_knows_what_it_draws(digit_pursuit):
     """Its own pictures, black and white: the classes are where they should be."""
-    levels = mnist.read_pictures(FOLDER / "mnist")
+    levels = shipped.read_samples(FOLDER / "mnist")
     rows = np.arange(0, len(levels), 1000)
-    images = 255.0 * (levels[rows] >= mnist.SHADES / 2).reshape(-1, 28, 28)
+    images = 255.0 * (levels[rows] >= shipped.SHADES / 2).reshape(-1, 28, 28)
     trace = digit_pursuit.run(images)
-    assert (trace.predictions == rows // mnist.N_DRAWS).mean() > 0.9
+    assert (trace.predictions == rows // shipped.N_SAMPLES).mean() > 0.9
 
 
 @pytest.mark.data
@@ -117,11 +116,11 @@ def test_the_next_question_comes_quickly(digit_pursuit):
 
 
 def test_pictures_that_are_damaged_are_refused(tmp_path):
-    whole = (FOLDER / "mnist" / mnist.FILE).read_bytes()
+    whole = (FOLDER / "mnist" / shipped.SAMPLES).read_bytes()
     for content in (whole[:1000], b"", whole[:5000] + bytes(1000) + whole[6000:]):
-        (tmp_path / mnist.FILE).write_bytes(content)
+        (tmp_path / shipped.SAMPLES).write_bytes(content)
         with pytest.raises(DamagedModel, match="install infopursuit again"):
-            mnist.read_pictures(tmp_path)
-    mnist.save_pictures(np.zeros((10, 784)), tmp_path)
+            shipped.read_samples(tmp_path)
+    make.save_samples(np.zeros((10, 784)), tmp_path)
     with pytest.raises(DamagedModel, match="it holds 7840 pixels"):
-        mnist.read_pictures(tmp_path)
+        shipped.read_samples(tmp_path)

@@ -1,4 +1,4 @@
-"""``infopursuit card``: what a saved model is, what it learnt from, what it asks and how far to trust it."""
+"""``infopursuit inspect --card``: what a saved model is, what it learnt from, what it asks and how far to trust it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from infopursuit.card import write_card
 from infopursuit.files import write_atomically
-from infopursuit.shipped.catalog import is_shipped, load
+from infopursuit.shipped import is_shipped, load
 from infopursuit.storage import load_for_command
 from infopursuit.terminal import Terminal
 
 SUMMARY = "write the model card of a saved model, in Markdown"
-EXAMPLES = ("infopursuit card my-model", "infopursuit card my-model --out CARD.md")
+EXAMPLES = ("infopursuit inspect my-model --card", "infopursuit inspect my-model --card CARD.md")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``infopursuit drift``: do new inputs still look like those that a saved model has learnt from?"""
+"""``infopursuit monitor``: do new inputs still look like those that a saved model has learnt from?"""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from infopursuit.terminal import Terminal
 
 SUMMARY = "compare new data with training: answers, gaps, predictions"
 EXAMPLES = (
-    "infopursuit drift new.csv --model my-model --json drift.json",
-    "infopursuit drift new.csv --model my-model --reference held-out.csv",
+    "infopursuit monitor new.csv --model my-model --json drift.json",
+    "infopursuit monitor new.csv --model my-model --reference held-out.csv",
 )
 FOUND = 1
 """The exit code where drift was found, so that a script can act on it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``drift``."""
+    """The options of ``monitor``."""
     parser.description = (
         "Compare new data with training: answers, gaps, predictions.\n"
         "Exit code 0: no drift; 1: drift was found; 2: something was wrong."

@@ -14,12 +14,12 @@ from infopursuit import queries as query_builders
 from infopursuit.datasets.examples import is_dataset, read_examples
 from infopursuit.datasets.tables import read_frame
 from infopursuit.files import write_atomically
-from infopursuit.fitting.facts import read_facts
 from infopursuit.fitting.labelled import label_table
 from infopursuit.linting.finding import in_order
 from infopursuit.linting.lint import left_out_findings, lint
 from infopursuit.linting.lint_report import HEADS, LintReport
 from infopursuit.storage import load_pursuit
+from infopursuit.tabular import read_facts
 from infopursuit.terminal import Terminal
 
 SUMMARY = "find faults of queries and rows: leaks, useless queries, repeats"

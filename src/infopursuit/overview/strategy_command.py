@@ -1,4 +1,4 @@
-"""``infopursuit strategy``: what a model asks first, as a tree; which inputs go where; CART's tree beside it."""
+"""``infopursuit inspect``: what a model asks first, as a tree; which inputs go where; CART's tree beside it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from infopursuit import shipped, storage
 from infopursuit.datasets.examples import Examples, has_training_part, read_examples
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.evaluate_command import share
 from infopursuit.files import write_atomically
 from infopursuit.overview.asked import Asked, asked
 from infopursuit.overview.compare import Comparison, compare_with_cart
@@ -24,22 +23,24 @@ from infopursuit.terminal import Terminal
 
 SUMMARY = "see what a model asks first, as a tree; CART's tree beside it"
 EXAMPLES = (
-    "infopursuit strategy animals --depth 4 --png animals.png",
-    "infopursuit strategy my-model --data test.csv --label species",
-    "infopursuit strategy my-model --data test.csv --train train.csv --compare",
+    "infopursuit inspect animals --depth 4 --png animals.png",
+    "infopursuit inspect my-model --data test.csv --label species",
+    "infopursuit inspect my-model --data test.csv --train train.csv --compare",
 )
 DEPTH, LEAST, BRANCHES = 3, 0.01, 5
 DEEPEST = 30
+CARD = Path()
+"""--card without a file."""
 PICTURES = (".png", ".svg", ".pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of ``strategy``."""
+    """The options of ``inspect``."""
     add = parser.add_argument
     names = ", ".join(shipped.names())
     add("model", metavar="MODEL", help=f"one that comes along ({names}), or a folder with a saved model")
     add("--depth", type=_depth, default=DEPTH, metavar="N", help=f"questions to go down ({DEPTH})")
-    add("--least", type=share, default=LEAST, metavar="P", help=f"put rarer ways together ({LEAST:g})")
+    add("--least", type=_share, default=LEAST, metavar="P", help=f"put rarer ways together ({LEAST:g})")
     add("--branches", type=_branches, default=BRANCHES, metavar="N", help=f"below a question at most ({BRANCHES})")
     add("--data", metavar="DATA", help="inputs to send down the tree: a file, or the name of a data set")
     add("--label", metavar="COLUMN", help="the column of a table that holds the labels, if any")
@@ -49,11 +50,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--png", type=_picture, metavar="FILE", help="draw the tree; that of CART to FILE-cart")
     add("--heatmap", type=_picture, metavar="FILE", help="draw what is asked about which class; needs --data")
     add("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    add("--card", nargs="?", type=Path, const=CARD, metavar="FILE", help="show the model card instead, or write it")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, grow, tell, draw, write."""
     terminal = Terminal()
+    if args.card is not None:
+        from infopursuit.deployment import card_command
+
+        args.out = None if args.card is CARD else args.card
+        return card_command.run(args)
     for option, needs in (("compare", args.compare), ("heatmap", args.heatmap), ("train", args.train)):
         if needs and args.data is None:
             raise ValueError(f"--{option} needs inputs; give them with --data DATA")
@@ -166,3 +173,13 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
     return int(text)
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1, such as 0.001")
+    return value

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.conversation import entropy
 from infopursuit.explanation import percent
-from infopursuit.foresight import entropy
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import History
 

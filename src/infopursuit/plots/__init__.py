@@ -2,15 +2,15 @@
 
 | what to see | function |
 | --- | --- |
-| one image's pursuit: where it looked, what it saw, what it believed | `image_trace` |
-| one pursuit over any questions, as a table of beliefs | `heatmap` |
+| one image's pursuit: where it looked, what it saw, the posterior | `image_trace` |
+| one pursuit over any questions, as a table of posteriors | `heatmap` |
 | the same as lines that rise and fall | `posterior` |
 | two pursuits of one input, and where they part | `compare` |
 | which queries are asked first and how often | `first_queries` |
 | which queries are asked about which class | `asked_by_class` |
 | the first questions of a strategy as a tree | `strategy_tree` |
-| how often it is right against how much it asks | `trade_off` |
-| how often it is right when it says how sure it is | `calibration` |
+| accuracy against number of questions | `trade_off` |
+| accuracy against confidence: a reliability diagram | `calibration` |
 | one image's pursuit in a terminal | `text_trace` |
 
 Those of matplotlib take ``axes=`` to draw on, and make a new figure of the right size without. Those that need one axes
@@ -19,17 +19,14 @@ opens a window or touches pyplot. Colours are told apart with every kind of colo
 alone.
 """
 
-from infopursuit.plots.asked_by_class import asked_by_class
-from infopursuit.plots.calibration import calibration
 from infopursuit.plots.compare import compare
-from infopursuit.plots.curves import trade_off
+from infopursuit.plots.curves import calibration, trade_off
 from infopursuit.plots.first_queries import first_queries
-from infopursuit.plots.heatmap import heatmap
-from infopursuit.plots.images import image_trace
+from infopursuit.plots.heatmap import asked_by_class, heatmap
+from infopursuit.plots.images import image_trace, text_trace
 from infopursuit.plots.posterior import posterior
-from infopursuit.plots.saving import save
 from infopursuit.plots.strategy_tree import strategy_tree
-from infopursuit.plots.text import text_trace
+from infopursuit.plots.style import save
 
 __all__ = [
     "asked_by_class",

@@ -1,4 +1,4 @@
-"""Two explanations side by side: how far they go together, and where they part."""
+"""Two explanations side by side: the steps that they share, and the first that differs."""
 
 from __future__ import annotations
 
@@ -8,51 +8,53 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.explanation import Explanation, percent
-from infopursuit.plots.lettering import Word, count, find_class, outcome, short, write, write_above
-from infopursuit.plots.steps import shown_classes, shown_steps, step_widths, step_words, write_steps
 from infopursuit.plots.style import (
     COLOURS,
     FAINT,
     HEAD,
     INK,
+    MARGIN,
+    NO,
     NOTE,
     OTHERS,
     RIGHT,
+    ROW,
     SIZE,
     WRONG,
+    Word,
+    count,
+    find_class,
     need_matplotlib,
-)
-from infopursuit.types import FloatArray, IntArray
+    outcome,
+    short,
+    shown_classes,
+    shown_steps,
+    step_widths,
+    step_words,
+    write,
+    write_above,
+    write_steps,
+)  # fmt: skip
+from infopursuit.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PART = "#B34700"
-"""Of the line at which they part."""
-TOGETHER = "#E3EDF7"
-"""Behind the rows that are the same in both."""
-ROW, BARS, EDGE, BETWEEN = 0.27, 1.5, 0.15, 0.3
-"""Inches of a new figure: height of a row, width of the bars, margin, and space between the two."""
-LONGEST = 32
-"""Letters of a question."""
+PART, TOGETHER = NO, "#E3EDF7"
+"""Of the line at which they part, and behind the rows that are the same in both."""
+BARS, BETWEEN, LONGEST = 1.5, 0.3, 32
+"""Inches: width of the bars, and space between the two. Letters of a question."""
 
 
 def compare(
-    one: Explanation,
-    other: Explanation,
-    *,
-    axes: Any = None,
-    names: Sequence[str] = ("one", "the other"),
-    truth: Any = None,
-    most: int = 16,
-    classes: int = 5,
-) -> Figure:
+    one: Explanation, other: Explanation, *, axes: Any = None, names: Sequence[str] = ("one", "the other"),
+    truth: Any = None, max_steps: int = 16, max_classes: int = 5,
+) -> Figure:  # fmt: skip
     """Draw two explanations of one input side by side: two models, two stopping rules, or one answer changed.
 
-    A row is a question, its answer, and the belief after it as a bar in pieces, one for each class. Rows that are the
-    same in both have a pale background; a red line says where they part, which is at the first question or answer that
-    differs.
+    A row is a question, its answer, and the posterior after it as a stacked bar. Rows that are the same in both have a
+    pale background; a red line marks the first question or answer that differs.
 
     Parameters
     ----------
@@ -60,10 +62,9 @@ def compare(
     axes: (2,) axes to draw on, left and right; words go to the left of each and above. A new figure if None.
     names: what the two are called.
     truth: the true class, as in ``explanation.classes``.
-    most: of more steps than this, those up to the parting, the last and the most influential of each are shown.
-    classes: of more than this, up to 6, only those that were most probable at some step get a colour; others are grey.
-
-    Returns the figure; ``save(figure, "compare.png")`` writes it. No window is opened and pyplot is left alone.
+    max_steps: of more steps than this, the shared ones, the last and the most influential of each are shown.
+    max_classes: of more than this, up to 6, only those that were most probable at some step get a colour; others are
+        grey.
     """
     need_matplotlib()
     if set(one.classes) != set(other.classes):
@@ -73,34 +74,36 @@ def compare(
         )
     if len(names) != 2:
         raise ValueError(f"names={names!r} must be two names, one for each explanation")
-    true_class = find_class(one.classes, truth)
-    same = together(one, other)
-    shown = [_shown(each, same, most) for each in (one, other)]
-    order = [other.classes.index(name) for name in one.classes]
-    beliefs = [one.posteriors[[0, *(k + 1 for k in shown[0])]], other.posteriors[[0, *(k + 1 for k in shown[1])]]]
-    beliefs[1] = beliefs[1][:, order]
-    after = [belief[min(1, len(belief) - 1) :] for belief in beliefs]  # the prior alone gives no colour
-    coloured = _coloured(after, true_class, classes)
-    steps = [step_words(each, rows, LONGEST) for each, rows in zip((one, other), shown, strict=True)]
+    both, true_class, same = (one, other), find_class(one.classes, truth), together(one, other)
+    # all steps that both share, so that rows stay level, and of the rest the most influential
+    shown = [shown_steps(each, max_steps) for each in both]
+    shown = [rows if len(each) <= max_steps else sorted({*range(same), *rows})
+             for each, rows in zip(both, shown, strict=True)]  # fmt: skip
+    beliefs = [each.posteriors[[0, *(k + 1 for k in rows)]] for each, rows in zip(both, shown, strict=True)]
+    beliefs[1] = beliefs[1][:, [other.classes.index(name) for name in one.classes]]
+    coloured = _coloured(beliefs, true_class, max_classes)
+    steps = [step_words(each, rows, LONGEST) for each, rows in zip(both, shown, strict=True)]
     n_rows = max(len(side) for side in steps)
     legend = _legend(one.classes, coloured, beliefs, true_class)
-    own = axes is None
-    pair = _new_axes(steps, n_rows, _parting(one, other, same, names), legend) if own else _checked(axes)
-    for axis, each, belief, words, name in zip(pair, (one, other), beliefs, steps, names, strict=True):
+    pair = _new_axes(steps, n_rows, _parting(one, other, same, names), legend) if axes is None else _checked(axes)
+    for axis, each, belief, words, name in zip(pair, both, beliefs, steps, names, strict=True):
         left = -sum(step_widths(words)) + 0.5
         start = left / (72 * axis.bbox.width / axis.figure.dpi)  # the same as a share of the width of the axes
         axis.axhspan(0, same + 1, xmin=start, color=TOGETHER, linewidth=0, clip_on=False, zorder=0)
         _draw(axis, belief, coloured, n_rows)
         write_steps(axis, words)
-        found = find_class(each.classes, truth)
-        wrong = found is not None and each.prediction != each.classes[found]
-        said = Word(outcome(each, None), WRONG if wrong else RIGHT if found is not None else INK, True)
+        wrong = true_class is not None and each.prediction != one.classes[true_class]
+        said = Word(outcome(each, None), WRONG if wrong else RIGHT if true_class is not None else INK, True)
         write(axis, Word(short(name, 40), FAINT), (0, 1), (left, 21), "axes fraction", ha="left", va="baseline")
         write(axis, said, (0, 1), (left, 7), "axes fraction", ha="left", va="baseline")
         if same < max(len(one), len(other)):
             axis.plot([start, 1], [same + 1] * 2, color=PART, linewidth=1.4, clip_on=False, zorder=5)
-    if not own:
-        _write_legend(pair[0], legend)
+    if axes is not None:
+        from matplotlib.patches import Patch
+
+        handles = [Patch(color=colour, label=word.text) for colour, word in legend]
+        pair[0].legend(handles=handles, frameon=False, fontsize=NOTE, loc="upper left", bbox_to_anchor=(0, -0.02),
+                       ncols=len(handles))  # fmt: skip
     figure: Any = pair[0].figure
     drawn: Figure = figure
     return drawn
@@ -113,22 +116,15 @@ def together(one: Explanation, other: Explanation) -> int:
     return differ[0] if differ else min(len(one), len(other))
 
 
-def _shown(explanation: Explanation, same: int, most: int) -> list[int]:
-    """The steps to draw: all that both share, so that rows stay level, and of the rest the most influential."""
-    if len(explanation) <= most:
-        return shown_steps(explanation, most)
-    wanted = {*range(same), *shown_steps(explanation, most)}
-    return sorted(wanted)
-
-
 def _coloured(beliefs: list[FloatArray], true_class: int | None, n: int) -> list[int]:
     """The classes that get a colour: the most probable of both, and always those that win and the true one."""
-    most = min(n, len(COLOURS) - 1)
-    winners = {int(belief[-1].argmax()) for belief in beliefs} | ({true_class} - {None})
-    likely: IntArray = shown_classes(np.concatenate(beliefs), true_class, most)
-    rest = [c for c in np.argsort(-np.concatenate(beliefs).max(axis=0), kind="stable").tolist() if c in likely]
-    picked = [*(c for c in winners if c is not None), *(c for c in rest if c not in winners)]
-    return sorted(picked[: max(most, len(winners))])
+    after = [belief[min(1, len(belief) - 1) :] for belief in beliefs]  # the prior alone gives no colour
+    limit = min(n, len(COLOURS) - 1)
+    needed = {int(belief[-1].argmax()) for belief in after} | ({true_class} - {None})
+    likely = shown_classes(np.concatenate(after), true_class, limit)
+    rest = [c for c in np.argsort(-np.concatenate(after).max(axis=0), kind="stable").tolist() if c in likely]
+    picked = [*(c for c in needed if c is not None), *(c for c in rest if c not in needed)]
+    return sorted(picked[: max(limit, len(needed))])
 
 
 def _parting(one: Explanation, other: Explanation, same: int, names: Sequence[str]) -> tuple[Word, Word]:
@@ -136,12 +132,10 @@ def _parting(one: Explanation, other: Explanation, same: int, names: Sequence[st
     first, second = (short(name, 24) for name in names)
     both = f"The same for {count(same, 'question')}" if same else "They part at the first question"
     if same == len(one) == len(other):
-        head = "The same questions and answers"
-        note = "the beliefs may still differ"
+        head, note = "The same questions and answers", "the beliefs may still differ"
     elif same in (len(one), len(other)):
         ends, goes = (first, second) if same == len(one) else (second, first)
-        head = f"{both}; then {ends} stops" if same else f"{ends} asks nothing"
-        note = f"{goes} goes on"
+        head, note = f"{both}; then {ends} stops" if same else f"{ends} asks nothing", f"{goes} goes on"
     else:
         a, b = one.steps[same], other.steps[same]
         if a.name == b.name:
@@ -157,11 +151,11 @@ def _legend(
     classes: tuple[Any, ...], coloured: list[int], beliefs: list[FloatArray], true_class: int | None
 ) -> list[tuple[str, Word]]:
     """(colour, name) of each class that has a colour, and of the others."""
-    winners = {int(belief[-1].argmax()) for belief in beliefs}
-    found = []
-    for i, c in enumerate(coloured):
-        text = f"{'true: ' if c == true_class else ''}{short(classes[c], 22)}"
-        found.append((COLOURS[i], Word(text, INK, c in winners or c == true_class, NOTE)))
+    bold = {int(belief[-1].argmax()) for belief in beliefs} | {true_class}
+    found = [
+        (COLOURS[i], Word(f"{'true: ' if c == true_class else ''}{short(classes[c], 22)}", INK, c in bold, NOTE))
+        for i, c in enumerate(coloured)
+    ]
     others = len(classes) - len(coloured)
     return found + ([(OTHERS, Word(count(others, "other"), FAINT, False, NOTE))] if others else [])
 
@@ -175,72 +169,46 @@ def _checked(axes: Any) -> list[Axes]:
 
 
 def _new_axes(steps: list[Any], n_rows: int, said: tuple[Word, Word], legend: list[tuple[str, Word]]) -> list[Axes]:
-    """Two axes in a new figure that is as large as what goes into it, with the headline above and a legend below it."""
+    """Two axes in a new figure that is as large as what goes into it, with a headline and a legend above."""
     from matplotlib.figure import Figure
-
-    lefts = [sum(step_widths(words)) / 72 for words in steps]
-    wide = EDGE + lefts[0] + BARS + BETWEEN + lefts[1] + BARS + EDGE
-    words = tuple(word.folded(72 * (wide - 2 * EDGE) + 1) for word in said)
-    keys = _rows_of_keys(legend, 72 * (wide - 2 * EDGE))
-    head = 0.12 + sum(word.height for word in words)
-    top = head + 0.06 + 0.2 * len(keys) + 0.55
-    rows = n_rows * ROW
-    high = top + rows + EDGE
-    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
-    write_above(figure, words, EDGE, 0.12)
-    for line, row in enumerate(keys):
-        for colour, word, at in row:
-            x, y = EDGE + at / 72, high - head - 0.16 - 0.2 * line
-            _key(figure, colour, word, x / wide, y / high, 0.11 / wide, 0.11 / high, (x + 0.17) / wide)
-    starts = (EDGE + lefts[0], EDGE + lefts[0] + BARS + BETWEEN + lefts[1])
-    return [figure.add_axes((x / wide, EDGE / high, BARS / wide, rows / high)) for x in starts]
-
-
-def _rows_of_keys(legend: list[tuple[str, Word]], width: float) -> list[list[tuple[str, Word, float]]]:
-    """The legend in lines of at most so many points; each key with where it begins."""
-    lines: list[list[tuple[str, Word, float]]] = [[]]
-    at = 0.0
-    for colour, word in legend:
-        room = word.width + 28
-        if lines[-1] and at + room > width:
-            lines.append([])
-            at = 0.0
-        lines[-1].append((colour, word, at))
-        at += room
-    return lines
-
-
-def _key(figure: Figure, colour: str, word: Word, x: float, y: float, wide: float, high: float, text: float) -> None:
-    """A square in the colour of a class and its name, as shares of the figure."""
     from matplotlib.patches import Rectangle
 
-    figure.add_artist(Rectangle((x, y - high / 2), wide, high, color=colour, linewidth=0, transform=figure.transFigure))
-    figure.text(text, y, word.text, ha="left", va="center_baseline", **word.style)
-
-
-def _write_legend(axes: Axes, legend: list[tuple[str, Word]]) -> None:
-    """The same below axes of the caller."""
-    from matplotlib.patches import Patch
-
-    handles = [Patch(color=colour, label=word.text) for colour, word in legend]
-    axes.legend(
-        handles=handles, frameon=False, fontsize=NOTE, loc="upper left", bbox_to_anchor=(0, -0.02), ncols=len(handles)
-    )
+    lefts = [sum(step_widths(words)) / 72 for words in steps]
+    wide = MARGIN + lefts[0] + BARS + BETWEEN + lefts[1] + BARS + MARGIN
+    words = tuple(word.folded(72 * (wide - 2 * MARGIN) + 1) for word in said)
+    keys, x, line = [], MARGIN, 0  # colour, name, inches from the left, line
+    for colour, word in legend:
+        room = (word.width + 28) / 72
+        if x > MARGIN and x + room > wide - MARGIN:
+            x, line = MARGIN, line + 1
+        keys.append((colour, word, x, line))
+        x += room
+    head = 0.12 + sum(word.height for word in words)
+    rows = n_rows * ROW
+    high = head + 0.06 + 0.2 * (line + 1) + 0.55 + rows + MARGIN
+    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
+    write_above(figure, words, MARGIN, 0.12)
+    for colour, word, x, line in keys:
+        y = (high - head - 0.16 - 0.2 * line) / high
+        corner, square = (x / wide, y - 0.055 / high), (0.11 / wide, 0.11 / high)
+        figure.add_artist(Rectangle(corner, *square, color=colour, linewidth=0, transform=figure.transFigure))
+        figure.text((x + 0.17) / wide, y, word.text, ha="left", va="center_baseline", **word.style)
+    starts = (MARGIN + lefts[0], MARGIN + lefts[0] + BARS + BETWEEN + lefts[1])
+    return [figure.add_axes((x / wide, MARGIN / high, BARS / wide, rows / high)) for x in starts]
 
 
 def _draw(axes: Axes, belief: FloatArray, coloured: list[int], n_rows: int) -> None:
-    """A bar in pieces for each row."""
-    heights = np.arange(len(belief)) + 0.5
-    start = np.zeros(len(belief))
+    """A stacked bar for each row."""
+    heights, start = np.arange(len(belief)) + 0.5, np.zeros(len(belief))
     pieces = [*((belief[:, c], COLOURS[i]) for i, c in enumerate(coloured))]
     pieces.append((np.delete(belief, coloured, axis=1).sum(axis=1), OTHERS))
     for share, colour in pieces:
         axes.barh(heights, share, left=start, height=0.66, color=colour, edgecolor="white", linewidth=0.5, zorder=2)
         for height, left, part in zip(heights.tolist(), start.tolist(), share.tolist(), strict=True):
             if part >= 0.3:
-                middle: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": SIZE - 1.5, "zorder": 3}
-                ink = INK if colour in (OTHERS, "#56B4E9", "#E69F00", "#CC79A7") else "white"
-                axes.text(left + part / 2, height, percent(part).removesuffix(" %"), color=ink, **middle)
+                style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": SIZE - 1.5, "zorder": 3}
+                ink = INK if colour in (OTHERS, *COLOURS[3:6]) else "white"
+                axes.text(left + part / 2, height, percent(part).removesuffix(" %"), color=ink, **style)
         start = start + share
     axes.set_xlim(0, 1)
     axes.set_ylim(n_rows, 0)

@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.explanation import percent
-from infopursuit.plots.lettering import Word, count, short, write, write_above
 from infopursuit.plots.style import (
     FAINT,
     HEAD,
     INK,
     NOTE,
+    NOW,
+    ROW,
     SHADES,
+    UNSEEN,
+    Word,
+    at_least_one,
     check_axes,
+    count,
     need_matplotlib,
-)
+    new_axes,
+    short,
+    write,
+)  # fmt: skip
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -25,14 +33,11 @@ if TYPE_CHECKING:
 
 LATER = "#D3D7DD"
 """Asked after the positions that have a colour of their own."""
-NOW = "#D55E00"
-ROW, BARS, PANEL = 0.27, 3.6, 1.35
-"""Inches of a new figure: height of a row, width of the bars, width of a map."""
-GAP = 0.16
-"""Between two maps, as a share of one."""
+BARS, PANEL, GAP = 3.6, 1.35, 0.16
+"""Inches: width of the bars, and of a map; between two maps, as a share of one."""
 
 
-def first_queries(trace: Trace, *, axes: Any = None, positions: int = 4, most: int = 12) -> Axes:
+def first_queries(trace: Trace, *, axes: Any = None, positions: int = 4, max_queries: int = 12) -> Axes:
     """Draw which queries are asked first and how often.
 
     Over patches of images: a map for each of the first positions, and one for all. A pixel is the darker the more of
@@ -42,74 +47,55 @@ def first_queries(trace: Trace, *, axes: Any = None, positions: int = 4, most: i
 
     Parameters
     ----------
-    trace: over a batch of inputs; the more there are, the more it tells.
+    trace: over a batch of inputs.
     axes: one axes to draw on; words go to the left of it and above. A new figure if None.
     positions: how many of the first positions are told apart.
-    most: how many queries get a bar.
-
-    Returns the axes; ``save(axes, "first.png")`` writes it. No window is opened and pyplot is left alone.
+    max_queries: how many queries get a bar.
     """
     need_matplotlib()
     check_axes(axes)
-    for name, value in (("positions", positions), ("most", most)):
-        if value < 1:
-            raise ValueError(f"{name}={value} must be at least 1")
+    at_least_one(positions=positions, max_queries=max_queries)
     if not len(trace):
         raise ValueError("trace is over 0 inputs; give one over at least 1")
-    asked = _asked(trace)
-    shape = getattr(trace.query_set, "shape", None)
-    if shape is not None:
-        drawn = _draw_maps(axes, trace, asked, positions, shape)
-    else:
-        drawn = _draw_bars(axes, trace, asked, positions, most)
-    return drawn
-
-
-def _asked(trace: Trace) -> IntArray:
-    """(K, Q) how many inputs were asked each query at each position."""
-    counts = np.zeros((trace.queries.shape[1], len(trace.query_set)), dtype=np.int64)
+    # (K, Q) how many inputs were asked each query at each position
+    asked = np.zeros((trace.queries.shape[1], len(trace.query_set)), dtype=np.int64)
     for k, column in enumerate(trace.queries.T):
-        counts[k] = np.bincount(column[column != UNKNOWN], minlength=counts.shape[1])
-    return counts
-
-
-def _said(trace: Trace) -> tuple[Word, Word]:
-    """What it is about."""
+        asked[k] = np.bincount(column[column != UNKNOWN], minlength=asked.shape[1])
     mean = f"{trace.length.mean():.1f}".removesuffix(".0")
     about = f"{count(len(trace), 'input')}; {mean} questions each on average, out of {len(trace.query_set):,}"
-    return Word("Which questions are asked, and when", INK, True, HEAD), Word(about, FAINT, False, NOTE)
+    said = Word("Which questions are asked, and when", INK, True, HEAD), Word(about, FAINT, False, NOTE)
+    if getattr(trace.query_set, "shape", None) is None:
+        return _draw_bars(axes, trace, asked, positions, max_queries, said)
+    return _draw_maps(axes, trace, asked, positions, said)
 
 
 # ---- bars ------------------------------------------------------------------------------------------------------------
 
 
-def _draw_bars(axes: Any, trace: Trace, asked: IntArray, positions: int, most: int) -> Axes:
+def _draw_bars(
+    axes: Any, trace: Trace, asked: IntArray, positions: int, max_queries: int, said: tuple[Word, Word]
+) -> Axes:
     """A bar for each of the queries asked most, in pieces by position."""
     share = asked / len(trace)
     # queries asked equally often: the one asked earlier comes first
     early = (asked * np.arange(len(asked))[:, None]).sum(axis=0)
     order = np.lexsort((early, -asked.sum(axis=0)))
-    rows = [q for q in order.tolist() if asked[:, q].sum()][:most]
+    rows = [q for q in order.tolist() if asked[:, q].sum()][:max_queries]
     names = [Word(short(trace.query_set.names[q], 40)) for q in rows]
-    pieces = [*share[:positions], share[positions:].sum(axis=0)]
     if axes is None:
-        axes = _new_bars(names, _said(trace))
+        left = max((name.width for name in names), default=0.0) / 72 + 0.25
+        axes = new_axes((BARS, ROW * max(len(names), 1)), said, left=left, right=0.55, above=0.5)
     legend = _legend(len(share), positions)
     start: FloatArray = np.zeros(len(rows))
-    for piece, (colour, label) in zip(pieces, legend, strict=False):
-        axes.barh(
-            np.arange(len(rows)) + 0.5, piece[rows], left=start, height=0.72, color=colour, label=label,
-            edgecolor="white", linewidth=0.6,
-        )  # fmt: skip
+    for piece, (colour, label) in zip([*share[:positions], share[positions:].sum(axis=0)], legend, strict=False):
+        style = {"color": colour, "label": label, "edgecolor": "white", "linewidth": 0.6}
+        axes.barh(np.arange(len(rows)) + 0.5, piece[rows], left=start, height=0.72, **style)
         start = start + piece[rows]
     for row, (name, end) in enumerate(zip(names, start.tolist(), strict=True)):
         write(axes, name, (0, row + 0.5), (-6, 0), axes.get_yaxis_transform(), ha="right", va="center_baseline")
         number = Word(percent(end), FAINT, size=NOTE)
         write(axes, number, (end, row + 0.5), (4, 0), "data", ha="left", va="center_baseline")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(max(len(rows), 1), 0)
-    axes.set_yticks([])
-    axes.set_xticks([])
+    axes.set(xlim=(0, 1), ylim=(max(len(rows), 1), 0), xticks=[], yticks=[])
     for side in axes.spines.values():
         side.set_visible(False)
     if legend:
@@ -139,48 +125,39 @@ def _ordinal(k: int) -> str:
     return f"{k}{ending}"
 
 
-def _new_bars(names: list[Word], said: tuple[Word, Word]) -> Axes:
-    from matplotlib.figure import Figure
-
-    left = max((name.width for name in names), default=0.0) / 72 + 0.25
-    wide = left + BARS + 0.55
-    words = tuple(word.folded(72 * (wide - 0.3) + 1) for word in said)
-    top, rows = 0.12 + sum(word.height for word in words) + 0.5, ROW * max(len(names), 1)
-    high = top + rows + 0.15
-    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
-    write_above(figure, words, 0.15, 0.12)
-    return figure.add_axes((left / wide, 0.15 / high, BARS / wide, rows / high))
-
-
 # ---- maps ------------------------------------------------------------------------------------------------------------
 
 
-def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, shape: tuple[int, int]) -> Axes:
+def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, said: tuple[Word, Word]) -> Axes:
     """A map of the image for each of the first positions, and one of all that was looked at, side by side."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
+    patches: Any = trace.query_set
+    rows, columns = patches.shape
     first = min(positions, len(asked))
     maps = [*((_ordinal(k + 1), _seen_at(trace, asked[k])) for k in range(first)), ("at any time", _seen(trace))]
     if axes is None:
-        axes = _new_maps(len(maps), shape, _said(trace))
-    rows, columns = shape
+        size = PANEL * (len(maps) + (len(maps) - 1) * GAP), PANEL * rows / columns
+        axes = new_axes(size, said, foot=0.48, above=0.34, min_width=3.4)
     step = columns * (1 + GAP)
     shades = LinearSegmentedColormap.from_list("seen", SHADES)
     for place, (title, seen) in enumerate(maps):
         start = place * step
         extent = (start, start + columns, rows, 0.0)
-        axes.imshow(seen.reshape(shape), cmap=shades, vmin=0, vmax=1, extent=extent, interpolation="nearest")
-        axes.add_patch(Rectangle((start, 0), columns, rows, fill=False, edgecolor="#8F959E", linewidth=0.6))
+        axes.imshow(seen.reshape(rows, columns), cmap=shades, vmin=0, vmax=1, extent=extent, interpolation="nearest")
+        axes.add_patch(Rectangle((start, 0), columns, rows, fill=False, edgecolor=UNSEEN, linewidth=0.6))
         write(axes, Word(title, INK, True), (start, 0), (0, 5), "data", ha="left", va="baseline")
         if place < first:
-            best = int(asked[place].argmax())
+            n, best, others = asked[place].sum(), int(asked[place].argmax()), int((asked[place] > 0).sum()) - 1
             at = np.divmod([a for a in trace.query_set.query_atoms[best].tolist() if a != UNKNOWN], columns)
-            corner = (start + at[1].min(), at[0].min())
-            axes.add_patch(
-                Rectangle(corner, np.ptp(at[1]) + 1, np.ptp(at[0]) + 1, fill=False, edgecolor=NOW, linewidth=1.8)
-            )
-        for line, word in enumerate(_below(trace, asked, place, first)):
+            corner, size = (start + at[1].min(), at[0].min()), (np.ptp(at[1]) + 1, np.ptp(at[0]) + 1)
+            axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=NOW, linewidth=1.8))
+            below = f"in the frame: {percent(asked[place].max() / max(int(n), 1))}"
+            note = f"{others:,} other patch{'' if others == 1 else 'es'}" if others else "the same for all"
+        else:
+            below, note = f"{percent(float(seen.mean()))} of the image", "is looked at"
+        for line, word in enumerate((Word(below, size=NOTE), Word(note, FAINT, size=NOTE))):
             write(axes, word, (start, rows), (0, -12 - 11 * line), "data", ha="left", va="baseline")
     axes.set_xlim(0, (len(maps) - 1) * step + columns)
     axes.set_ylim(rows, 0)
@@ -191,7 +168,7 @@ def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, shape: 
 
 
 def _seen_at(trace: Trace, asked: IntArray) -> FloatArray:
-    """(A,) share of the inputs asked at one position whose query was about each atom."""
+    """(A,) share of the inputs asked at one position whose query was about each variable."""
     seen = np.zeros(len(trace.query_set.atoms))
     for q in np.flatnonzero(asked).tolist():
         atoms = trace.query_set.query_atoms[q]
@@ -200,34 +177,9 @@ def _seen_at(trace: Trace, asked: IntArray) -> FloatArray:
 
 
 def _seen(trace: Trace) -> FloatArray:
-    """(A,) share of the inputs that were asked about each atom at any time; a pixel under two patches counts once."""
+    """(A,) share of the inputs that were asked about each variable at any time; one under two patches counts once."""
     seen = np.zeros(len(trace.query_set.atoms))
     for queries in trace.queries:
         atoms = np.unique(trace.query_set.query_atoms[queries[queries != UNKNOWN]])
         seen[atoms[atoms != UNKNOWN]] += 1
     return np.asarray(seen / len(trace))
-
-
-def _below(trace: Trace, asked: IntArray, place: int, first: int) -> tuple[Word, ...]:
-    """How often the patch in the frame is asked, and how many others are asked instead."""
-    if place == first:
-        seen = percent(float(_seen(trace).mean()))
-        return Word(f"{seen} of the image", size=NOTE), Word("is looked at", FAINT, size=NOTE)
-    n, others = int(asked[place].sum()), int((asked[place] > 0).sum()) - 1
-    often = percent(asked[place].max() / max(n, 1))
-    rest = count(others, "other patch").replace("patchs", "patches") if others else "the same for all"
-    return Word(f"in the frame: {often}", size=NOTE), Word(rest, FAINT, size=NOTE)
-
-
-def _new_maps(n: int, shape: tuple[int, int], said: tuple[Word, Word]) -> Axes:
-    from matplotlib.figure import Figure
-
-    maps = PANEL * (n + (n - 1) * GAP)
-    tall = PANEL * shape[0] / shape[1]
-    wide = max(maps + 0.3, 3.4)
-    words = tuple(word.folded(72 * (wide - 0.3) + 1) for word in said)
-    top = 0.12 + sum(word.height for word in words) + 0.34
-    high = top + tall + 0.48
-    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
-    write_above(figure, words, 0.15, 0.12)
-    return figure.add_axes((0.15 / wide, 0.48 / high, maps / wide, tall / high))

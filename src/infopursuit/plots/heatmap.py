@@ -1,4 +1,4 @@
-"""The paper's picture of a pursuit over yes/no questions: what was asked and answered, and the belief after each."""
+"""Heatmaps: the posterior after each step, and how often queries are asked about each class."""
 
 from __future__ import annotations
 
@@ -7,102 +7,175 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.explanation import Explanation, percent
-from infopursuit.plots.lettering import Word, find_class, headline, short, write, write_above
-from infopursuit.plots.steps import StepWords, shown_classes, shown_steps, step_widths, step_words, write_steps
-from infopursuit.plots.style import FAINT, GREY_SHADES, INK, NOTE, RIGHT, SHADES, WRONG, check_axes, need_matplotlib
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.plots.style import (
+    FAINT,
+    GREY_SHADES,
+    HEAD,
+    INK,
+    MARGIN,
+    NOTE,
+    RIGHT,
+    ROW,
+    SHADES,
+    SLANT,
+    WRONG,
+    Word,
+    at_least_one,
+    check_axes,
+    count,
+    find_class,
+    headline,
+    need_matplotlib,
+    new_axes,
+    short,
+    shown_classes,
+    shown_steps,
+    step_widths,
+    step_words,
+    write,
+    write_steps,
+)  # fmt: skip
+from infopursuit.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ROW, COLUMN, COLUMNS = 0.27, 0.52, 2.4
-"""Inches of a new figure: height of a row, least width of a column, least width of all columns."""
-LEVEL = 6.4
-"""Inches that all columns may take so that the names above them lie level; else the names are slanted."""
+    from infopursuit.overview.asked import Asked
+
+COLUMN, COLUMNS, LEVEL = 0.52, 2.4, 6.4
+"""Inches: least width of a column and of all; width of all up to which their names lie level, else slanted."""
 WIDEST_HEAD = 6.5
 """Inches up to which a figure is made wider for its headline; a longer one is folded."""
-SLANT = 38
-"""Degrees."""
 READ = "numbers: belief after the answer in per cent, empty below 0.5"
 GAP = 0.2
 """Between the classes and the column of the others, in columns."""
 
 
 def heatmap(
-    explanation: Explanation, *, axes: Any = None, truth: Any = None, most: int = 20, classes: int = 10
+    explanation: Explanation, *, axes: Any = None, truth: Any = None, max_steps: int = 20, max_classes: int = 10
 ) -> Axes:
     """Draw one pursuit as a heatmap of class probabilities, a row for each step, as in the paper's "IP in action".
 
     A row reads from left to right: the question, green and bold after a yes, red after a no, grey where the answer was
-    not known, black after any other answer; the answer; what was believed after it. The first row is before any
-    question. The name of the class predicted in the end is bold and green; if ``truth`` is given and another one, the
-    prediction is purple and the true class green.
+    not known, black after any other answer; the answer; the posterior after it. The first row is before any question.
+    The name of the predicted class is bold and green; if ``truth`` is given and another one, the prediction is purple
+    and the true class green.
 
     Parameters
     ----------
     explanation: what `Trace` gives for one input. Made for yes/no questions, but any will do.
     axes: one axes to draw on; words go to the left of it and above. A new figure if None.
     truth: the true class, as in ``explanation.classes``.
-    most: of more steps than this only the last and the most influential are shown, by KL(after || before).
-    classes: of more classes than this only those that were most probable at some step get a column, always with the
-        predicted and the true one among them; the others share a last column.
-
-    Returns the axes; ``save(axes, "heatmap.png")`` writes it. No window is opened and pyplot is left alone.
+    max_steps: of more steps than this only the last and the most influential are shown, by KL(after || before).
+    max_classes: of more classes than this only those that were most probable at some step get a column, always with
+        the predicted and the true one among them; the others share a last column.
     """
     need_matplotlib()
     check_axes(axes)
     true_class = find_class(explanation.classes, truth)
-    shown = shown_steps(explanation, most)
+    shown = shown_steps(explanation, max_steps)
     belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
-    columns = shown_classes(belief, true_class, classes)
-    others = np.delete(belief, columns, axis=1)
-    steps, names = step_words(explanation, shown), _names(explanation, columns, true_class)
-    if axes is None:
-        said = headline(explanation, true_class, len(shown), READ)
-        axes = _new_axes(steps, names, others.shape[1] > 0, said)
-    centres = _draw_cells(axes, belief[:, columns], others)
-    write_steps(axes, steps)
-    _write_names(axes, names, centres)
-    drawn: Axes = axes
-    return drawn
-
-
-def _names(explanation: Explanation, columns: IntArray, true_class: int | None) -> list[Word]:
-    """What is written above each column."""
+    columns = shown_classes(belief, true_class, max_classes)
+    cells, others = belief[:, columns], np.delete(belief, columns, axis=1)
     winner = int(explanation.posteriors[-1].argmax())
     right = winner if true_class is None else true_class
     names = []
     for c in columns.tolist():
         text = f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 28)}"
         names.append(Word(text, RIGHT if c == right else WRONG if c == winner else INK, c in (right, winner)))
-    others = len(explanation.classes) - len(columns)
-    return names if not others else [*names, Word(f"{others} other{'' if others == 1 else 's'}", FAINT)]
+    names += [Word(count(others.shape[1], "other"), FAINT)] if others.shape[1] else []
+    steps = step_words(explanation, shown)
+    n = len(names) + GAP * bool(others.shape[1])
+    if axes is None:
+        said = headline(explanation, true_class, len(shown), READ)
+        left = MARGIN + sum(step_widths(steps)) / 72
+        room = min(said[0].width / 72, WIDEST_HEAD) + MARGIN - left
+        column, above, beyond = _column(names, max(COLUMN, max(room, COLUMNS) / n))
+        axes = new_axes((n * column, len(steps) * ROW), said, left=left, right=MARGIN + beyond, above=0.1 + above)
+    best = np.maximum(cells.max(axis=1), others.max(axis=1, initial=0.0))[:, None]
+    _limits(axes, n, len(steps))
+    _draw_cells(axes, cells, 0.0, SHADES, (cells == best) & ((cells == best).sum(axis=1, keepdims=True) == 1))
+    if others.shape[1]:
+        _draw_cells(axes, others.sum(axis=1, keepdims=True), n - 1, GREY_SHADES)
+    write_steps(axes, steps)
+    _write_names(axes, names, [*np.arange(len(columns)) + 0.5, *([n - 0.5] if others.shape[1] else [])])
+    drawn: Axes = axes
+    return drawn
 
 
-def _new_axes(steps: list[StepWords], names: list[Word], others: bool, said: tuple[Word, Word]) -> Axes:
-    """The axes of a new figure that is as large as what goes into it, with the headline above."""
-    from matplotlib.figure import Figure
+def asked_by_class(asked: Asked, *, axes: Any = None, max_queries: int = 15, max_classes: int = 12) -> Axes:
+    """Draw how often queries are asked about the inputs of each class: a row for each query, a column for each class.
 
-    widths = [name.width / 72 for name in names]  # from here on in inches
-    edge, left = 0.15, 0.15 + sum(step_widths(steps)) / 72
-    room = min(said[0].width / 72, WIDEST_HEAD) + edge - left
-    column = max(COLUMN, max(room, COLUMNS) / (len(names) + GAP * others))
-    level = max(column, max(widths) + 0.14)
-    if level * len(names) <= LEVEL:
-        column = level
-    above, beyond = 0.22, 0.0
-    if _slanted(names, 72 * column):
-        tilt = np.deg2rad(SLANT)
-        above += max(widths) * float(np.sin(tilt))
-        ends = [(i + 0.5) * column + width * float(np.cos(tilt)) for i, width in enumerate(widths)]
-        beyond = max(0.0, max(ends) - len(names) * column)
-    cells, rows = (len(names) + GAP * others) * column, len(steps) * ROW
-    wide = left + cells + beyond + edge
-    lines = tuple(word.folded(72 * (wide - 2 * edge) + 1) for word in said)
-    high = 2 * edge + sum(line.height for line in lines) + 0.1 + above + rows
-    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
-    write_above(figure, lines, edge, edge)
-    return figure.add_axes((left / wide, edge / high, cells / wide, rows / high))
+    Parameters
+    ----------
+    asked: what `infopursuit.asked` gives.
+    axes: one axes to draw on; words go to the left of it and above. A new figure if None.
+    max_queries: of more queries than this only those asked most get a row.
+    max_classes: of more classes than this only those with the most inputs get a column.
+    """
+    need_matplotlib()
+    check_axes(axes)
+    at_least_one(max_queries=max_queries, max_classes=max_classes)
+    if not len(asked):
+        raise ValueError("asked holds no query, nothing was asked about any input; there is nothing to draw")
+    shown = np.argsort(-asked.class_sizes, kind="stable")
+    shown = np.sort(shown[asked.class_sizes[shown] > 0][:max_classes])
+    cells = np.concatenate([asked.share[:max_queries, None], asked.by_class[:max_queries, shown]], axis=1)
+    rows = [Word(short(name, 44)) for name in asked.names[:max_queries]]
+    columns = [Word("all", INK, True), *(Word(short(asked.classes[c], 28)) for c in shown.tolist())]
+    if axes is None:
+        what, there = "true" if asked.by == "label" else "predicted", int((asked.class_sizes > 0).sum())
+        about = f"share of the inputs in per cent, by {what} class; {count(asked.n_inputs, 'input')}"
+        about += f"; the {len(rows)} queries asked most of {len(asked):,}" if len(rows) < len(asked) else ""
+        about += f"; the {len(shown)} largest classes of {there}" if len(shown) < there else ""
+        said = Word("What is asked about which class", INK, True, HEAD), Word(about, FAINT, False, NOTE)
+        left = max(word.width for word in rows) / 72 + 0.27
+        column, above, beyond = _column(columns, COLUMN)
+        size = (column * len(columns), ROW * len(rows))
+        axes = new_axes(size, said, left=left, right=MARGIN + beyond, above=0.1 + above, min_width=4.2)
+    _limits(axes, len(columns), len(rows))
+    _draw_cells(axes, cells, 0.0, SHADES)
+    axes.vlines([1], 0, len(rows), color="white", linewidth=5)
+    for row, name in enumerate(rows):
+        write(axes, name, (0, row + 0.5), (-6, 0), axes.get_yaxis_transform(), ha="right", va="center_baseline")
+    _write_names(axes, columns, np.arange(len(columns)) + 0.5)
+    drawn: Axes = axes
+    return drawn
+
+
+def _limits(axes: Any, n_columns: float, n_rows: int) -> None:
+    axes.set_xlim(0, n_columns)
+    axes.set_ylim(n_rows, 0)
+    axes.set_axis_off()
+
+
+def _draw_cells(axes: Any, cells: FloatArray, start: float, colours: tuple[str, ...], bold: Any = None) -> None:
+    """Shares as colours from column ``start`` on, with numbers in per cent where a cell has room for them."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    (n_rows, n_columns), limits = cells.shape, (axes.get_xlim(), axes.get_ylim())
+    shades = LinearSegmentedColormap.from_list("shares", colours)
+    extent = (start, start + n_columns, n_rows, 0.0)
+    axes.imshow(cells, cmap=shades, vmin=0, vmax=1, extent=extent, aspect="auto", interpolation="nearest")
+    axes.set(xlim=limits[0], ylim=limits[1])
+    axes.hlines(np.arange(1, n_rows), start, start + n_columns, color="white", linewidth=1.2)
+    axes.vlines(start + np.arange(n_columns + 1), 0, n_rows, color="white", linewidth=1.2)
+    wide, high = _cell_size(axes)
+    if wide < 2.6 * NOTE or high < 1.3 * NOTE:
+        return
+    for (row, column), p in np.ndenumerate(cells):
+        # the weights of red, green and blue in how bright a colour looks
+        colour = INK if np.dot(shades(p)[:3], (0.3, 0.59, 0.11)) > 0.6 else "white"
+        weight = "bold" if bold is not None and bold[row, column] else "normal"
+        number = percent(float(p)).removesuffix(" %")
+        style = {"fontsize": NOTE, "ha": "center", "va": "center_baseline", "color": colour, "fontweight": weight}
+        axes.text(start + column + 0.5, row + 0.5, "" if number == "0" else number, **style)
+
+
+def _cell_size(axes: Any) -> tuple[float, float]:
+    """Points that a cell is wide and high."""
+    points = 72 / axes.figure.dpi
+    return points * axes.bbox.width / axes.get_xlim()[1], points * axes.bbox.height / axes.get_ylim()[0]
 
 
 def _slanted(names: list[Word], column: float) -> bool:
@@ -110,53 +183,22 @@ def _slanted(names: list[Word], column: float) -> bool:
     return max(name.width for name in names) > column - 4
 
 
-def _draw_cells(axes: Axes, cells: FloatArray, others: FloatArray) -> list[float]:
-    """The belief, with numbers where a cell has room for them; returns the centres of the columns."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    n_rows, n_columns = cells.shape
-    blocks: list[tuple[FloatArray, float, tuple[str, ...]]] = [(cells, 0.0, SHADES)]
-    if others.shape[1]:
-        blocks.append((others.sum(axis=1, keepdims=True), n_columns + GAP, GREY_SHADES))
-    end = blocks[-1][1] + blocks[-1][0].shape[1]
-    wide, high = _cell_size(axes, end, n_rows)
-    best = np.maximum(cells.max(axis=1), others.max(axis=1, initial=0.0))
-    leading = {(r, c) for r, c in np.argwhere(cells == best[:, None]).tolist() if (cells[r] == best[r]).sum() == 1}
-    for block, start, colours in blocks:
-        stop = start + block.shape[1]
-        shades = LinearSegmentedColormap.from_list("belief", colours)
-        extent = (start, stop, n_rows, 0.0)
-        axes.imshow(block, cmap=shades, vmin=0, vmax=1, extent=extent, aspect="auto", interpolation="nearest")
-        axes.hlines(np.arange(1, n_rows), start, stop, color="white", linewidth=1.2)
-        axes.vlines(np.arange(start, stop + 1), 0, n_rows, color="white", linewidth=1.2)
-        if wide < 2.6 * NOTE or high < 1.3 * NOTE:
-            continue
-        for (row, column), p in np.ndenumerate(block):
-            at = (start + column + 0.5, row + 0.5)
-            number = percent(float(p)).removesuffix(" %")
-            style: dict[str, Any] = {"fontsize": NOTE, "ha": "center", "va": "center_baseline"}
-            style["fontweight"] = "bold" if (row, start + column) in leading else "normal"
-            # the weights of red, green and blue in how bright a colour looks
-            style["color"] = INK if np.dot(shades(p)[:3], (0.3, 0.59, 0.11)) > 0.6 else "white"
-            axes.text(*at, number if number != "0" else "", **style)
-    axes.set_xlim(0, end)
-    axes.set_ylim(n_rows, 0)
-    axes.set_axis_off()
-    return [start + i + 0.5 for block, start, _ in blocks for i in range(block.shape[1])]
+def _column(names: list[Word], least: float) -> tuple[float, float, float]:
+    """The width of a column, and what its slanted or level names need above and to the right of all; inches."""
+    widths = [name.width / 72 for name in names]
+    level = max(least, max(widths) + 0.14)
+    column = level if level * len(names) <= LEVEL else least
+    if not _slanted(names, 72 * column):
+        return column, 0.22, 0.0
+    tilt = np.deg2rad(SLANT)
+    ends = [(i + 0.5) * column + width * float(np.cos(tilt)) for i, width in enumerate(widths)]
+    return column, 0.22 + max(widths) * float(np.sin(tilt)), max(0.0, max(ends) - len(names) * column)
 
 
-def _cell_size(axes: Axes, n_columns: float, n_rows: float) -> tuple[float, float]:
-    """Points that a cell is wide and high."""
-    points = 72 / axes.figure.dpi
-    return points * axes.bbox.width / n_columns, points * axes.bbox.height / n_rows
-
-
-def _write_names(axes: Axes, names: list[Word], centres: list[float]) -> None:
-    """The names of the classes above their columns."""
-    column = _cell_size(axes, axes.get_xlim()[1], 1)[0]
-    if _slanted(names, column):
+def _write_names(axes: Any, names: list[Word], centres: Any) -> None:
+    """Names above their columns."""
+    how: dict[str, Any] = {"ha": "center", "va": "baseline"}
+    if _slanted(names, _cell_size(axes)[0]):
         how = {"rotation": SLANT, "rotation_mode": "anchor", "ha": "left", "va": "baseline"}
-    else:
-        how = {"ha": "center", "va": "baseline"}
     for name, centre in zip(names, centres, strict=True):
-        write(axes, name, (centre, 1), (0, 5), axes.get_xaxis_transform(), **how)
+        write(axes, name, (float(centre), 1), (0, 5), axes.get_xaxis_transform(), **how)

@@ -1,4 +1,4 @@
-"""The paper's picture of a pursuit over image patches: where it looked, what it saw, and what it believed."""
+"""A pursuit over image patches: where it looked, what it saw, and the posterior; as a figure and with characters."""
 
 from __future__ import annotations
 
@@ -7,31 +7,48 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.explanation import Explanation, ExplanationStep, percent
-from infopursuit.plots.lettering import find_class, headline, short, write_above
-from infopursuit.plots.steps import shown_classes, shown_steps
-from infopursuit.plots.style import EMPTY, FAINT, INK, OTHERS, UNSEEN, need_matplotlib
+from infopursuit.plots.style import (
+    COLOURS,
+    EMPTY,
+    FAINT,
+    INK,
+    NOW,
+    OTHERS,
+    UNSEEN,
+    find_class,
+    headline,
+    need_matplotlib,
+    short,
+    shown_classes,
+    shown_steps,
+    write_above,
+)  # fmt: skip
+from infopursuit.progress import bar
+from infopursuit.terminal import beside, paint
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette: told apart with every kind of colour vision, and the boxes differ in width and dash as well.
-NOW, BEFORE, GOOD, BAD = "#D55E00", "#3390D6", "#009E73", "#CC79A7"
+BEFORE, GOOD, BAD = "#3390D6", COLOURS[2], COLOURS[3]
 PANEL = 1.15
 """Inches that a panel of a new figure is wide and high."""
 READ = "thick box: asked about now, thin: before; grey: not looked at"
-MOST_CLASSES = 10
+MAX_CLASSES = 10
 """Of more classes than this only the most probable get a bar."""
+NARROWEST = 16
+"""Columns that the bars below a panel of characters need."""
 
 
-def image_trace(image: Any, explanation: Explanation, *, axes: Any = None, truth: Any = None, most: int = 8) -> Figure:
+def image_trace(
+    image: Any, explanation: Explanation, *, axes: Any = None, truth: Any = None, max_steps: int = 8
+) -> Figure:
     """Draw one image's pursuit, a column for each step, as in the paper's figure "IP in action".
 
     Top row: the image, the patch asked about now in a thick red box, earlier ones in thin blue boxes. Second row: what
-    has been revealed, the rest grey. Third row: the posterior; the class that is predicted in the end is green. If
-    ``truth`` is given and another one, the prediction is purple and the true class green. The first column is before
-    any question.
+    has been revealed, the rest grey. Third row: the posterior; the predicted class is green. If ``truth`` is given and
+    another one, the prediction is purple and the true class green. The first column is before any question.
 
     Parameters
     ----------
@@ -39,27 +56,23 @@ def image_trace(image: Any, explanation: Explanation, *, axes: Any = None, truth
     explanation: what `Trace` gives for that image.
     axes: (3, columns) axes to draw on, one column more than steps are shown, or more; a new figure if None.
     truth: the true class, as in ``explanation.classes``.
-    most: of more steps than this only the last and the most influential are shown, by KL(after || before).
-
-    Returns the figure; ``save(figure, "trace.png")`` writes it. No window is opened and pyplot is left alone.
+    max_steps: of more steps than this only the last and the most influential are shown, by KL(after || before).
     """
     need_matplotlib()
-    if explanation.shape is None:
-        raise ValueError("this explanation is not about an image; image_trace draws explanations over patch queries")
-    pixels = _pixels(image, explanation.shape)
+    pixels = _reshaped(image, explanation, "image_trace").astype(np.float64)
     true_class = find_class(explanation.classes, truth)
-    shown = shown_steps(explanation, most)
-    columns = [0, *(k + 1 for k in shown)]  # questions asked when the column's belief was held
-    bars = shown_classes(explanation.posteriors[columns], true_class, MOST_CLASSES)
+    shown = shown_steps(explanation, max_steps)
+    columns = [0, *(k + 1 for k in shown)]  # questions asked before the column's posterior
+    bars = shown_classes(explanation.posteriors[columns], true_class, MAX_CLASSES)
     names = [f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 24)}" for c in bars]
-    grid, figure, own = _grid(axes, len(columns), names)
+    grid, figure = _new_grid(len(columns), names) if axes is None else _given_grid(axes, len(columns))
     for place, asked in enumerate(columns):
         steps = explanation.steps[:asked]
         _draw_image(grid[0, place], pixels, steps)
         _draw_revealed(grid[1, place], explanation.revealed(asked), steps[-1:])
         _draw_posterior(grid[2, place], explanation, asked, bars, true_class, names if place == 0 else [""] * len(bars))
         grid[0, place].set_title("before" if asked == 0 else f"k = {asked}", fontsize=10, color=INK, pad=5)
-    if own:
+    if axes is None:
         for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
             axis.set_ylabel(words, fontsize=9, color=FAINT, rotation=0, ha="right", va="center", labelpad=6)
         left = min(axis.get_position().x0 for axis in figure.axes) * float(figure.get_size_inches()[0])
@@ -67,39 +80,42 @@ def image_trace(image: Any, explanation: Explanation, *, axes: Any = None, truth
     return figure
 
 
-def _pixels(image: Any, shape: tuple[int, int]) -> FloatArray:
-    """(rows, columns) grey values."""
-    array = np.asarray(image, dtype=np.float64)
-    if array.size != shape[0] * shape[1]:
-        raise ValueError(f"image has shape {array.shape}, but the explanation is about images of shape {shape}")
-    return array.reshape(shape)
+def _reshaped(image: Any, explanation: Explanation, function: str) -> Any:
+    """(rows, columns) of an image that fits the explanation."""
+    if explanation.shape is None:
+        raise ValueError(f"this explanation is not about an image; {function} draws explanations over patch queries")
+    array = np.asarray(image)
+    if array.size != explanation.shape[0] * explanation.shape[1]:
+        raise ValueError(f"image has shape {array.shape}, but the explanation is about shape {explanation.shape}")
+    return array.reshape(explanation.shape)
 
 
-def _grid(axes: Any, n_columns: int, names: list[str]) -> tuple[Any, Figure, bool]:
-    """(3, columns) axes: the ones given, cleared of what is not needed, or those of a new figure."""
-    if axes is not None:
-        grid = np.asarray(axes, dtype=object)
-        if grid.ndim != 2 or grid.shape[0] != 3 or grid.shape[1] < n_columns:
-            raise ValueError(f"axes has shape {grid.shape}; expected (3, {n_columns}), or more columns")
-        for axis in grid[:, n_columns:].ravel():
-            axis.set_axis_off()
-        return grid, grid[0, 0].figure, False
+def _given_grid(axes: Any, n_columns: int) -> tuple[Any, Figure]:
+    """(3, columns) axes of the caller, cleared of what is not needed."""
+    grid = np.asarray(axes, dtype=object)
+    if grid.ndim != 2 or grid.shape[0] != 3 or grid.shape[1] < n_columns:
+        raise ValueError(f"axes has shape {grid.shape}; expected (3, {n_columns}), or more columns")
+    for axis in grid[:, n_columns:].ravel():
+        axis.set_axis_off()
+    return grid, grid[0, 0].figure
+
+
+def _new_grid(n_columns: int, names: list[str]) -> tuple[Any, Figure]:
+    """(3, columns) axes of a new figure."""
     from matplotlib.figure import Figure
 
-    column, gap, right, top, foot = PANEL, 0.16, 0.15, 0.85, 0.45  # inches
+    gap, right, top, foot = 0.16, 0.15, 0.85, 0.45  # inches
     left = max(0.85, 0.2 + 0.08 * max(len(name) for name in names))
     low = max(0.16 * len(names), 0.5)
-    wide = left + max(n_columns, 4) * (column + gap) - gap + right
-    high = top + 2 * (column + gap) + low + foot
+    wide = left + max(n_columns, 4) * (PANEL + gap) - gap + right
+    high = top + 2 * (PANEL + gap) + low + foot
     figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
     grid = np.empty((3, n_columns), dtype=object)
-    for place in range(n_columns):
-        x = left + place * (column + gap)
-        for row, (y, tall) in enumerate(
-            ((foot + low + 2 * gap + column, column), (foot + low + gap, column), (foot, low))
-        ):
-            grid[row, place] = figure.add_axes((x / wide, y / high, column / wide, tall / high))
-    return grid, figure, True
+    bottoms = ((foot + low + 2 * gap + PANEL, PANEL), (foot + low + gap, PANEL), (foot, low))
+    for place, row in np.ndindex(n_columns, 3):
+        x, (y, tall) = left + place * (PANEL + gap), bottoms[row]
+        grid[row, place] = figure.add_axes((x / wide, y / high, PANEL / wide, tall / high))
+    return grid, figure
 
 
 def _draw_image(axis: Axes, pixels: FloatArray, steps: tuple[ExplanationStep, ...]) -> None:
@@ -114,7 +130,7 @@ def _draw_image(axis: Axes, pixels: FloatArray, steps: tuple[ExplanationStep, ..
 
 
 def _draw_revealed(axis: Axes, seen: Any, newest: tuple[ExplanationStep, ...]) -> None:
-    """The part of the image that the belief rests on; everything else in grey."""
+    """The part of the image that the posterior rests on; everything else in grey."""
     from matplotlib.colors import ListedColormap
 
     colours = ListedColormap([UNSEEN, "black", "white"])
@@ -131,13 +147,10 @@ def _box(axis: Axes, step: ExplanationStep, shape: tuple[int, ...], colour: str,
     rows, columns = np.divmod(np.array(step.atoms), shape[1])
     wide, high = np.ptp(columns) + 1, np.ptp(rows) + 1
     # a frame is drawn half inside: a thick one around a single small pixel would hide it
-    points = 72 * PANEL * min(wide, high) / max(shape)
-    width = min(width, 0.4 * points)
+    width = min(width, 0.4 * 72 * PANEL * min(wide, high) / max(shape))
+    style: dict[str, Any] = {"edgecolor": colour, "linewidth": width, "linestyle": "--" if step.answer is None else "-"}
     corner = (columns.min() - 0.5, rows.min() - 0.5)
-    frame = Rectangle(corner, wide, high, fill=False, edgecolor=colour, linewidth=width)
-    frame.set_linestyle("--" if step.answer is None else "-")
-    frame.set_clip_on(False)
-    axis.add_patch(frame)
+    axis.add_patch(Rectangle(corner, wide, high, fill=False, **style)).set_clip_on(False)
 
 
 def _bare(axis: Axes) -> None:
@@ -152,7 +165,7 @@ def _bare(axis: Axes) -> None:
 def _draw_posterior(
     axis: Axes, explanation: Explanation, asked: int, bars: IntArray, true_class: int | None, names: list[str]
 ) -> None:
-    """Bars of the belief after ``asked`` questions, and the class that leads with its probability below."""
+    """Bars of the posterior after ``asked`` questions, and the class that leads with its probability below."""
     posterior = explanation.posteriors[asked]
     winner = int(explanation.posteriors[-1].argmax())
     right = winner if true_class is None else true_class
@@ -172,3 +185,71 @@ def _draw_posterior(
     leader = int(posterior.argmax())
     words = "prior" if asked == 0 else f"{short(explanation.classes[leader], 11)}: {percent(float(posterior[leader]))}"
     axis.set_xlabel(words, fontsize=9, labelpad=4, color=FAINT if asked == 0 else INK)
+
+
+# ---- with characters: for terminals, logs and mail -------------------------------------------------------------------
+
+
+def text_trace(
+    explanation: Explanation, *, image: Any = None, width: int = 80, max_steps: int = 7, top: int = 3,
+    colour: bool = False,
+) -> str:  # fmt: skip
+    """One image's pursuit as text, a panel for each step: what has been revealed, and the posterior below it.
+
+    Lit pixels are full blocks and what was not looked at is fog. The patch asked about last is in colour; its dark
+    pixels are dots.
+
+    Parameters
+    ----------
+    image: (rows, columns) of 0 and 1, shown first where it is given.
+    width: columns of the terminal. Where there is no room for two panels side by side, only the last one is drawn.
+    max_steps: of more steps than this the last and the most influential ones are shown.
+    top: how many classes get a bar.
+    """
+    if explanation.shape is None:
+        raise ValueError("this explanation is not about an image; text_trace draws explanations over patch queries")
+    shown = shown_steps(explanation, max_steps)
+    each = max(2 * explanation.shape[1], NARROWEST)
+    fit = (width - 2 + 3) // (each + 3)
+    if fit < 2:
+        shown = shown[-1:]
+    panels = []
+    if image is not None:
+        whole = _reshaped(image, explanation, "text_trace")
+        if not np.isin(whole, (UNKNOWN, 0, 1)).all():
+            raise ValueError("image has grey pixels; give it in black and white, as queries.observe(image) does")
+        panels.append(["the image", *_pixels(whole, set(), colour)])
+    for asked in [k + 1 for k in shown] or [0]:
+        newest = {atom for step in explanation.steps[asked - 1 : asked] for atom in step.atoms}
+        title = f"question {asked}" if asked else "nothing asked"
+        pixels = _pixels(explanation.revealed(asked), newest, colour)
+        panels.append([title, *pixels, *_bars(explanation, asked, top, each, colour)])
+    lines: list[str] = []
+    for start in range(0, len(panels), max(fit, 1)):
+        some = [[f"{panel[0]:<{each}}", *panel[1:]] for panel in panels[start : start + max(fit, 1)]]
+        lines += [*([""] if lines else []), *beside(some)]
+    return "\n".join(lines)
+
+
+def _pixels(seen: Any, newest: set[int], colour: bool) -> list[str]:
+    """One line for each row of the image, two characters for each pixel."""
+    lines = [""] * len(seen)
+    for (r, c), value in np.ndenumerate(seen):
+        new = r * seen.shape[1] + c in newest
+        mark = {0: "··" if new else "  ", 1: "██"}.get(int(value), "░░")
+        lines[r] += paint(mark, "now" if new else "fog") if colour and (new or mark == "░░") else mark
+    return lines
+
+
+def _bars(explanation: Explanation, asked: int, top: int, wide: int, colour: bool) -> list[str]:
+    """The most probable classes after some questions with a bar each; the predicted class stands out."""
+    posterior: FloatArray = explanation.posteriors[asked]
+    winner = int(explanation.posteriors[-1].argmax())
+    lines = []
+    for c in np.argsort(-posterior, kind="stable")[:top].tolist():
+        if posterior[c] < 0.005:
+            break
+        name = str(explanation.classes[c])[: wide - 10]
+        line = f"{name} {bar(posterior[c], wide - len(name) - 8)} {percent(float(posterior[c])):>6}"
+        lines.append(paint(line, "bold") if colour and c == winner else line)
+    return lines

@@ -1,4 +1,4 @@
-"""The belief step by step, as lines: for any kind of query."""
+"""The posterior step by step, as lines: for any kind of query."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.explanation import Explanation, percent
-from infopursuit.plots.lettering import Word, find_class, headline, short, write, write_above
-from infopursuit.plots.steps import answer_colour, shown_classes, shown_steps
 from infopursuit.plots.style import (
     COLOURS,
     FAINT,
@@ -17,11 +15,22 @@ from infopursuit.plots.style import (
     NOTE,
     OTHERS,
     SIZE,
+    SLANT,
     YES,
+    Word,
+    answer_colour,
     check_axes,
+    count,
+    find_class,
+    headline,
     need_matplotlib,
+    new_axes,
     plain,
-)
+    short,
+    shown_classes,
+    shown_steps,
+    write,
+)  # fmt: skip
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -29,56 +38,55 @@ if TYPE_CHECKING:
 
 STEP, HIGH = 0.62, 2.6
 """Inches of a new figure: from one step to the next, and height of the lines."""
-SLANT = 38
-"""Degrees of the questions below."""
 APART = 0.066
 """Least distance between two names at the right end, as a share of the height."""
 READ = "each line is the belief in one class; below: what was asked, and the answer"
 
 
 def posterior(
-    explanation: Explanation, *, axes: Any = None, truth: Any = None, most: int = 12, classes: int = 5
+    explanation: Explanation, *, axes: Any = None, truth: Any = None, max_steps: int = 12, max_classes: int = 5
 ) -> Axes:
-    """Draw how the belief in each class rose and fell, a line for each class, from the prior to the end.
+    """Draw how the posterior of each class rose and fell, a line for each class, from the prior to the end.
 
     Below each step stand the question and its answer, green and bold after a yes, red after a no, grey where it was not
-    known. A line ends at the name of its class and the belief in it. If ``truth`` is given, its name says so.
+    known. A line ends at the name of its class and its posterior. If ``truth`` is given, its name says so.
 
     Parameters
     ----------
     explanation: what `Trace` gives for one input; any kind of query.
     axes: one axes to draw on; words go below it and to its right. A new figure if None.
     truth: the true class, as in ``explanation.classes``.
-    most: of more steps than this only the last and the most influential are shown, by KL(after || before).
-    classes: of more classes than this only those that were most probable at some step get a line, always with the
+    max_steps: of more steps than this only the last and the most influential are shown, by KL(after || before).
+    max_classes: of more classes than this only those that were most probable at some step get a line, always with the
         predicted and the true one among them; the others share a grey one.
-
-    Returns the axes; ``save(axes, "posterior.png")`` writes it. No window is opened and pyplot is left alone.
     """
     need_matplotlib()
     check_axes(axes)
     true_class = find_class(explanation.classes, truth)
-    shown = shown_steps(explanation, most)
+    shown = shown_steps(explanation, max_steps)
     belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
-    lines = shown_classes(belief[min(1, len(shown)) :], true_class, classes)  # the prior alone makes no line
-    asked = _asked(explanation, shown)
+    lines = shown_classes(belief[min(1, len(shown)) :], true_class, max_classes)  # the prior alone makes no line
+    asked = [Word("before", FAINT, size=NOTE)]
+    for k in shown:
+        step, colour = explanation.steps[k], answer_colour(explanation.steps[k])
+        asked.append(Word(f"{k + 1}. {short(step.name, 30)}: {short(step.said, 16)}", colour, colour == YES, NOTE))
     names = _names(explanation, lines, true_class)
     if axes is None:
-        axes = _new_axes(asked, names, headline(explanation, true_class, len(shown), READ))
+        tilt = np.deg2rad(SLANT)
+        # questions reach down and to the left of their step
+        reach = [word.width / 72 * float(np.cos(tilt)) - i * STEP for i, word in enumerate(asked)]
+        axes = new_axes(
+            (max(STEP * max(len(asked) - 1, 1), 2.6), HIGH), headline(explanation, true_class, len(shown), READ),
+            left=max(0.62, max(reach) + 0.2), right=max(name.width for name in names) / 72 + 0.3,
+            foot=max(word.width for word in asked) / 72 * float(np.sin(tilt)) + 0.28, above=0.12,
+        )  # fmt: skip
     _draw(axes, belief, lines)
-    _write_asked(axes, asked)
+    for at, word in enumerate(asked):  # slanted so that each has a line of its own
+        how = {"rotation": SLANT, "rotation_mode": "anchor", "ha": "right", "va": "center"}
+        write(axes, word, (at, 0), (2, -8), axes.get_xaxis_transform(), **how)
     _write_names(axes, names, belief, lines)
     drawn: Axes = axes
     return drawn
-
-
-def _asked(explanation: Explanation, shown: list[int]) -> list[Word]:
-    """What is written below each step."""
-    words = [Word("before", FAINT, size=NOTE)]
-    for k in shown:
-        step, colour = explanation.steps[k], answer_colour(explanation.steps[k])
-        words.append(Word(f"{k + 1}. {short(step.name, 30)}: {short(step.said, 16)}", colour, colour == YES, NOTE))
-    return words
 
 
 def _names(explanation: Explanation, lines: IntArray, true_class: int | None) -> list[Word]:
@@ -91,29 +99,8 @@ def _names(explanation: Explanation, lines: IntArray, true_class: int | None) ->
         names.append(Word(text, INK, c in (winner, true_class)))
     others = len(last) - len(lines)
     if others:
-        rest = percent(float(np.delete(last, lines).sum()))
-        names.append(Word(f"{others} other{'' if others == 1 else 's'}: {rest}", FAINT))
+        names.append(Word(f"{count(others, 'other')}: {percent(float(np.delete(last, lines).sum()))}", FAINT))
     return names
-
-
-def _new_axes(asked: list[Word], names: list[Word], said: tuple[Word, Word]) -> Axes:
-    """The axes of a new figure that is as large as what goes into it, with the headline above."""
-    from matplotlib.figure import Figure
-
-    tilt = np.deg2rad(SLANT)
-    # questions reach down and to the left of their step
-    reach = [word.width / 72 * float(np.cos(tilt)) - i * STEP for i, word in enumerate(asked)]
-    left = max(0.62, max(reach) + 0.2)
-    foot = max(word.width for word in asked) / 72 * float(np.sin(tilt)) + 0.28
-    right = max(name.width for name in names) / 72 + 0.3
-    lines = max(STEP * max(len(asked) - 1, 1), 2.6)
-    wide = left + lines + right
-    words = tuple(word.folded(72 * (wide - 0.3) + 1) for word in said)
-    top = 0.12 + sum(word.height for word in words) + 0.12
-    high = top + HIGH + foot
-    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
-    write_above(figure, words, 0.15, 0.12)
-    return figure.add_axes((left / wide, foot / high, lines / wide, HIGH / high))
 
 
 def _draw(axes: Axes, belief: FloatArray, lines: IntArray) -> None:
@@ -137,20 +124,13 @@ def _draw(axes: Axes, belief: FloatArray, lines: IntArray) -> None:
     axes.set_xticks(steps, [""] * len(belief))
 
 
-def _write_asked(axes: Axes, asked: list[Word]) -> None:
-    """Questions below their steps, slanted so that each has a line of its own."""
-    for at, word in enumerate(asked):
-        how = {"rotation": SLANT, "rotation_mode": "anchor", "ha": "right", "va": "center"}
-        write(axes, word, (at, 0), (2, -8), axes.get_xaxis_transform(), **how)
-
-
 def _write_names(axes: Axes, names: list[Word], belief: FloatArray, lines: IntArray) -> None:
     """Names of the classes where their lines end, moved apart where they would lie on each other."""
     ends = [*belief[-1, lines].tolist(), *([] if len(names) == len(lines) else [1 - belief[-1, lines].sum()])]
     colours = [*(COLOURS[i % len(COLOURS)] for i in range(len(lines))), OTHERS]
     last = max(len(belief) - 1, 1) + 0.15
     points = 72 * axes.bbox.height / axes.figure.dpi
-    for i, height in zip(range(len(names)), _apart(ends, max(APART, 1.25 * SIZE / points)), strict=True):
+    for i, height in enumerate(_apart(ends, max(APART, 1.25 * SIZE / points))):
         axes.annotate(
             "", (last, ends[i]), xytext=(12, (height - ends[i]) * points), textcoords="offset points",
             annotation_clip=False, arrowprops={"arrowstyle": "-", "color": colours[i], "linewidth": 1, "shrinkB": 0},

@@ -1,13 +1,13 @@
-"""A strategy as a tree from left to right: questions in boxes, answers above them, ways as wide as they are taken."""
+"""A strategy as a tree from left to right: questions in boxes, answers above them, branches as wide as their share."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.plots.lettering import Word, short, write_above
+from infopursuit.explanation import percent
 from infopursuit.plots.style import (
     COLOURS,
     EDGE,
@@ -15,33 +15,41 @@ from infopursuit.plots.style import (
     HEAD,
     INK,
     NOTE,
+    NOW,
     RIGHT,
     SHADES,
     SIZE,
+    UNSEEN,
+    Word,
     check_axes,
     need_matplotlib,
-)
-from infopursuit.plots.tree_boxes import BAR, GAP, LINE, PAD, Box, line_height, picture_size, place, tree_box
-from infopursuit.types import FloatArray, IntArray
+    new_axes,
+    short,
+)  # fmt: skip
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Likely
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from infopursuit.overview.tree import StrategyTree
+    from infopursuit.overview.tree import Branch, StrategyTree, TreeNode
 
 THICK = 9.0
-"""Points of the way that all take."""
-MOST_LEAVES = 200
-"""More than that nobody reads."""
-FEW = 6
-"""Classes up to which each has a colour."""
-STOPPED, NOW = "#EDF6F2", "#D55E00"
+"""Points of the branch that all take."""
+MAX_LEAVES, MAX_COLOURS = 200, 6
+"""Leaves that can be read; classes up to which each has a colour."""
+STOPPED = "#EDF6F2"
+WIDE, PAD, BETWEEN, APART, BAR = 136.0, 5.0, 40.0, 9.0, 4.0
+"""Lines of a box at the most, its border, between two columns, between two boxes, height of a bar."""
+LINE, GAP = 1.35, 6.0
+"""Height of a line in sizes of its letters; between two words, and between a picture and words."""
+IMAGE = 54.0
+"""The longer side of a picture."""
 
 
 def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
-    """Draw a strategy from left to right. A box says what is asked after the answer above it, and what is believed.
+    """Draw a strategy from left to right. A box has the query asked after the answer above it, and the posterior.
 
-    The bar at the bottom of a box is what is believed: a piece in its colour for each of up to six classes, else how
+    The bar at the bottom of a box is the posterior: a piece in its colour for each of up to six classes, else how
     far the leading one has come. A way is as wide as the share that takes it. Green boxes are stops; three dots say
     that it asks on. About images a box shows what has been seen of it, and a frame around what is looked at next.
 
@@ -49,20 +57,18 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
     ----------
     tree: what `infopursuit.strategy_tree` gives, or CART's tree of a comparison.
     axes: one axes to draw on, into which all is fitted, letters too. A new figure of the right size if None.
-
-    Returns the axes; ``save(axes, "strategy.png")`` writes it. No window is opened and pyplot is left alone.
     """
     need_matplotlib()
     check_axes(axes)
     n_leaves = len(tree.leaves())
-    if n_leaves > MOST_LEAVES:
+    if n_leaves > MAX_LEAVES:
         raise ValueError(
-            f"tree has {n_leaves} leaves, more than {MOST_LEAVES} that can be read; make it with a smaller depth or a "
+            f"tree has {n_leaves} leaves, more than {MAX_LEAVES} that can be read; make it with a smaller depth or a "
             f"larger least"
         )
-    root = tree_box(tree, tree.root)
-    wide, high = place(root)
-    colours = COLOURS[: len(tree.classes)] if len(tree.classes) <= FEW else None
+    root = _tree_box(tree, tree.root)
+    wide, high = _place(root)
+    colours = COLOURS[: len(tree.classes)] if len(tree.classes) <= MAX_COLOURS else None
     legend, above = _legend(tree, colours, wide)
     size = (wide, high + above)
     scale = 1.0
@@ -76,9 +82,6 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
     axes.set_axis_off()
     drawn: Axes = axes
     return drawn
-
-
-# ---- around the tree -----------------------------------------------------------------------------------------------
 
 
 def _legend(
@@ -98,22 +101,13 @@ def _legend(
 
 
 def _new_axes(tree: StrategyTree, size: tuple[float, float]) -> Axes:
-    from matplotlib.figure import Figure
-
     dots = "; … it asks on" if any(node.cut for node in tree.nodes()) else ""
     inputs = "" if tree.n_inputs is None else f"; the ways of {tree.n_inputs:,} inputs"
     said = (
         Word(f"The first questions of {tree.name}", INK, True, HEAD),
         Word(f"{tree.depth} deep{inputs}; shares {tree.share_of}{dots}", FAINT, False, NOTE),
     )
-    edge = 0.15
-    wide = max(size[0] / 72 + 2 * edge, 3.6)
-    lines = tuple(word.folded(72 * (wide - 2 * edge) + 1) for word in said)
-    top = edge + sum(word.height for word in lines) + 0.08
-    high = top + size[1] / 72 + edge
-    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
-    write_above(figure, lines, edge, edge)
-    axes = figure.add_axes((edge / wide, edge / high, size[0] / 72 / wide, size[1] / 72 / high))
+    axes = new_axes((size[0] / 72, size[1] / 72), said, above=0.08, min_width=3.6)
     axes.set_xlim(0, size[0])
     axes.set_ylim(size[1], 0)
     return axes
@@ -127,9 +121,6 @@ def _fit(axes: Any, size: tuple[float, float]) -> float:
     axes.set_xlim(0, wide / scale)
     axes.set_ylim(high / scale, 0)
     return float(scale)
-
-
-# ---- drawing ---------------------------------------------------------------------------------------------------------
 
 
 def _draw(axes: Any, box: Box, down: float, scale: float, colours: tuple[str, ...] | None) -> None:
@@ -158,9 +149,9 @@ def _draw(axes: Any, box: Box, down: float, scale: float, colours: tuple[str, ..
     for line in box.lines:
         left = x + PAD + box.aside
         for word in line:
-            _letter(axes, word, (left, at + (line_height(line) - LINE * word.size) * 0.7), scale)
+            _letter(axes, word, (left, at + (_line_height(line) - LINE * word.size) * 0.7), scale)
             left += word.width + GAP
-        at += line_height(line)
+        at += _line_height(line)
     if box.picture is not None:
         _draw_picture(axes, box.picture, (x + PAD, y + PAD + 1), scale)
     if box.posterior:
@@ -175,7 +166,7 @@ def _letter(axes: Any, word: Word, at: tuple[float, float], scale: float) -> Non
 
 
 def _draw_bar(axes: Any, box: Box, at: tuple[float, float], colours: tuple[str, ...] | None) -> None:
-    """What is believed."""
+    """The posterior."""
     from matplotlib.patches import Rectangle
 
     wide = box.width - 2 * PAD
@@ -193,7 +184,7 @@ def _draw_picture(axes: Any, picture: tuple[FloatArray, IntArray], at: tuple[flo
     from matplotlib.patches import Rectangle
 
     pixels, atoms = picture
-    wide, high = picture_size(pixels)
+    wide, high = _picture_size(pixels)
     shown = np.where(np.isnan(pixels), 1, np.where(pixels > 0, 2, 0))
     extent = (at[0], at[0] + wide, at[1] + high, at[1])
     colours = ListedColormap(["white", "#D9DDE2", INK])
@@ -201,10 +192,155 @@ def _draw_picture(axes: Any, picture: tuple[FloatArray, IntArray], at: tuple[flo
     axes.imshow(shown, cmap=colours, vmin=0, vmax=2, extent=extent, interpolation="nearest", zorder=3, aspect="auto")
     axes.set_xlim(limits[0])
     axes.set_ylim(limits[1])
-    axes.add_patch(Rectangle(at, wide, high, fill=False, edgecolor="#8F959E", linewidth=scale * 0.6, zorder=3))
+    axes.add_patch(Rectangle(at, wide, high, fill=False, edgecolor=UNSEEN, linewidth=scale * 0.6, zorder=3))
     if len(atoms):
         each = wide / pixels.shape[1]
         rows, columns = np.divmod(atoms, pixels.shape[1])
         corner = (at[0] + each * columns.min(), at[1] + each * rows.min())
         size = each * (np.ptp(columns) + 1), each * (np.ptp(rows) + 1)
         axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=NOW, linewidth=scale * 1.6, zorder=4))
+
+
+# ---- boxes: what stands in each, and where it lies, in points from the top left --------------------------------------
+
+
+@dataclass
+class Box:
+    """A node, or answers that are not followed: its lines, what is drawn below them, and where it lies (points)."""
+
+    lines: list[tuple[Word, ...]]
+    posterior: tuple[float, ...] = ()
+    picture: tuple[FloatArray, IntArray] | None = None
+    stopped: bool = False
+    framed: bool = True
+    share: float = 1.0
+    below: list[Box] = field(default_factory=list)
+    x: float = 0.0
+    y: float = 0.0
+
+    @property
+    def aside(self) -> float:
+        """Room that the picture takes, to the left of the words."""
+        return 0.0 if self.picture is None else _picture_size(self.picture[0])[0] + GAP
+
+    @property
+    def width(self) -> float:
+        """With its border."""
+        words = max((sum(w.width for w in line) + GAP * (len(line) - 1) for line in self.lines), default=0.0)
+        return self.aside + max(words, 40.0) + 2 * PAD
+
+    @property
+    def height(self) -> float:
+        """With its border."""
+        words = sum(_line_height(line) for line in self.lines)
+        inside = max(words, 0.0 if self.picture is None else _picture_size(self.picture[0])[1] + 2)
+        return inside + 2 * PAD + (BAR + 3 if self.posterior else 0.0)
+
+
+def _tree_box(tree: StrategyTree, node: TreeNode, branch: Branch | None = None) -> Box:
+    """The box of a node, with those of all below it; ``branch``: the answer that leads to it."""
+    picture = _seen(tree, node)
+    lines = [] if branch is None else [_answer(branch, picture is not None)]
+    if node.n_inputs is not None:
+        right = "" if not node.n_inputs or node.n_right is None else f", {percent(node.n_right / node.n_inputs)} right"
+        plural = "" if node.n_inputs == 1 else "s"
+        lines.append((Word(f"{node.n_inputs:,} input{plural}{right}", FAINT, size=NOTE),))
+    best = int(np.argmax(node.posterior))
+    if node.stopped:
+        name = Word(short(tree.classes[best], 40), RIGHT, True).folded(WIDE).text.split("\n")
+        lines += [(Word(line, RIGHT, True),) for line in name]
+        why = "" if node.stopped_because in ("confidence", "leaf") else f", {node.stopped_because.replace('_', ' ')}"
+        lines.append((Word(f"{percent(node.posterior[best])}{why}", FAINT, size=NOTE),))
+    else:
+        if picture is None:
+            asked = Word(short(tree.question(node), 110)).folded(WIDE).text.split("\n")
+            lines += [(Word(line, INK, bool(node.branches)),) for line in asked]
+        dots = " …" if node.cut else ""
+        belief = Word(f"{tree.believed(node)}{dots}", FAINT, size=NOTE).folded(WIDE).text.split("\n")
+        lines += [(Word(line, FAINT, size=NOTE),) for line in belief]
+    box = Box(lines, node.posterior, picture, node.stopped, True, node.probability)
+    for way in node.branches:
+        box.below.append(_unfollowed(way) if way.node is None else _tree_box(tree, way.node, way))
+    return box
+
+
+def _answer(branch: Branch, picture: bool) -> tuple[Word, ...]:
+    """The answer and how often it is given; a pattern of pixels is drawn instead."""
+    share = Word(_often(branch.probability), FAINT, size=NOTE)
+    return (share,) if picture else (Word(short(branch.said, 26), INK, True), share)
+
+
+def _unfollowed(branch: Branch) -> Box:
+    share = Word(_often(branch.probability), FAINT, size=NOTE)
+    lines: list[tuple[Word, ...]] = [(Word(short(branch.said, 26), FAINT), share)]
+    if branch.n_inputs is not None:
+        lines.append((Word(f"{branch.n_inputs:,} input{'' if branch.n_inputs == 1 else 's'}", FAINT, size=NOTE),))
+    return Box(lines, framed=False, share=branch.probability)
+
+
+def _often(p: float) -> str:
+    return "< 1 %" if 0 < p < 0.005 else percent(p)
+
+
+def _seen(tree: StrategyTree, node: TreeNode) -> tuple[FloatArray, IntArray] | None:
+    """What has been seen of an image, and the atoms that are asked about next; None where it is about something else,
+    or nothing says what was seen."""
+    shape = getattr(tree.query_set, "shape", None)
+    if shape is None or node.history is None:
+        return None
+    pixels = np.full(shape[0] * shape[1], np.nan)
+    for query, answer in node.history:
+        atoms = tree.query_set.query_atoms[query]
+        cells = answer.cells if isinstance(answer, Likely) else answer or ()
+        for atom, cell in zip(atoms[atoms != UNKNOWN].tolist(), cells, strict=False):
+            if cell != UNKNOWN:
+                pixels[atom] = cell
+    nothing = np.zeros(0, dtype=np.int64)
+    atoms = nothing if node.stopped else tree.query_set.query_atoms[node.query]
+    return pixels.reshape(shape), atoms[atoms != UNKNOWN]
+
+
+def _picture_size(picture: FloatArray) -> tuple[float, float]:
+    """Points that an image takes."""
+    rows, columns = picture.shape
+    each = IMAGE / max(rows, columns)
+    return columns * each, rows * each
+
+
+def _line_height(line: tuple[Word, ...]) -> float:
+    """Points of a line of words."""
+    return LINE * max(word.size for word in line)
+
+
+def _place(root: Box) -> tuple[float, float]:
+    """Give every box its place; returns how much room all take. Each box and all below it have a band of their own, so
+    that nothing lies on anything."""
+    columns: list[list[Box]] = []
+    level = [root]
+    while level:
+        columns.append(level)
+        level = [child for box in level for child in box.below]
+    x = 0.0
+    for boxes in columns:
+        for box in boxes:
+            box.x = x
+        x += max(box.width for box in boxes) + BETWEEN
+    high = _band(root)
+    _stack(root, 0.0, high)
+    return x - BETWEEN, high
+
+
+def _band(box: Box) -> float:
+    """How high a box and all below it are."""
+    below = sum(_band(child) for child in box.below) + APART * max(len(box.below) - 1, 0)
+    return max(box.height, below)
+
+
+def _stack(box: Box, top: float, high: float) -> None:
+    """Put a box into the middle of its band, and those below it one under the other."""
+    box.y = top + (high - box.height) / 2
+    bands = [_band(child) for child in box.below]
+    at = top + (high - sum(bands) - APART * max(len(bands) - 1, 0)) / 2
+    for child, band in zip(box.below, bands, strict=True):
+        _stack(child, at, band)
+        at += band + APART

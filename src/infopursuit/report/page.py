@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.explanation import REASONS, Explanation, ExplanationStep, percent
-from infopursuit.plots.steps import shown_steps
+from infopursuit.plots.style import shown_steps
 from infopursuit.report.summary import Summary, most_common, same_class
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN

@@ -1,10 +1,213 @@
-"""Models that come along, so that everything can be tried at once, without data and without the network.
+"""Shipped models: everything can be tried at once, without data and without the network.
 
 >>> from infopursuit import shipped
 >>> shipped.names()
 ('animals', 'digits', 'mnist')
+
+``animals``: ``animals.csv`` has a row for each animal and a column for each question; a cell is *yes*, *no* or
+*sometimes*. It was written by hand, from common knowledge. The model is naive Bayes: *sometimes* is a probability of
+one half, *yes* and *no* are wrong with probability `ERROR`. ``digits``: a saved classifier of scikit-learn's digits.
+``mnist``: samples of a VAE, decoded beforehand and stored in eight shades of grey, are the latent states of a finite
+model; they are blurred when they are read, since a decoder is overconfident about edges (`models.soften`). The last two
+are written by ``benchmarks/shipped/make.py``.
 """
 
-from infopursuit.shipped.catalog import fingerprint, is_shipped, load, names, open_model, summary
+from __future__ import annotations
+
+import csv
+import hashlib
+import lzma
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from infopursuit import queries, storage
+from infopursuit.engine import Pursuit
+from infopursuit.models.table import TableModel
+from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.types import DamagedModel, FloatArray
 
 __all__ = ["fingerprint", "is_shipped", "load", "names", "open_model", "summary"]
+
+FOLDER = Path(__file__).parent
+
+# animals
+TABLE, WORDING = "animals.csv", "animals-questions.csv"
+CELLS = {"yes": 1.0, "no": 0.0, "sometimes": 0.5}
+ERROR = 0.05
+"""Probability that an answer differs from what the table of animals states."""
+
+# mnist
+SAMPLES = "pictures.safetensors"
+SHAPE, N_CLASSES, N_SAMPLES, SHADES = (28, 28), 10, 3000, 8
+THRESHOLD = 127.5
+"""A pixel above it is lit; pixels go from 0 to 255."""
+
+
+# ---- catalogue ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A shipped model: one sentence, how it is read, and the files that define it."""
+
+    summary: str
+    read: Callable[[], Any]
+    files: tuple[str, ...]
+
+
+MODELS = {
+    "animals": Shipped(
+        "Think of an animal and answer yes or no: about a hundred animals, told apart by questions anybody can answer.",
+        lambda: load_animals(),
+        (TABLE, WORDING),
+    ),
+    "digits": Shipped(
+        "Handwritten digits of 8 x 8 pixels, told apart by asking what is in 3 x 3 patches of the image.",
+        lambda: storage.load(FOLDER / "digits"),
+        (f"digits/{storage.MANIFEST}",),
+    ),
+    "mnist": Shipped(
+        "Handwritten digits of 28 x 28 pixels, as a trained VAE draws them, told apart by asking about 3 x 3 patches.",
+        lambda: load_mnist(),
+        (f"mnist/{SAMPLES}",),
+    ),
+}
+
+
+def names() -> tuple[str, ...]:
+    """The names of the shipped models."""
+    return tuple(MODELS)
+
+
+def is_shipped(name: Any) -> bool:
+    """Whether there is a shipped model of this name."""
+    return isinstance(name, str) and name in MODELS
+
+
+def summary(name: str) -> str:
+    """What a shipped model is for, in one sentence."""
+    return _find(name).summary
+
+
+def fingerprint(name: str) -> str:
+    """The sha256 of the files that define a shipped model."""
+    return hashlib.sha256(b"".join((FOLDER / file).read_bytes() for file in _find(name).files)).hexdigest()
+
+
+def load(name: str) -> Any:
+    """A shipped model, read anew: a fitted classifier or a `Pursuit`, as `infopursuit.load` returns it."""
+    return _find(name).read()
+
+
+def open_model(name_or_path: Any) -> Any:
+    """A shipped model by its name, or a saved one by its folder.
+
+    A folder that has the name of a shipped model is meant by writing it as a path, such as ``./animals``.
+    """
+    if is_shipped(name_or_path):
+        return load(name_or_path)
+    folder = Path(name_or_path)
+    if not (folder / storage.MANIFEST).is_file():
+        wrong = "a folder without a saved model" if folder.is_dir() else "a file" if folder.exists() else "not there"
+        raise FileNotFoundError(
+            f"model {str(name_or_path)!r} is {wrong}; give the name of a shipped model ({', '.join(MODELS)}), or a "
+            f"folder that save() wrote"
+        )
+    return storage.load(folder)
+
+
+def _find(name: str) -> Shipped:
+    if name not in MODELS:
+        raise ValueError(f"name={name!r} is no shipped model; those are {', '.join(MODELS)}")
+    return MODELS[name]
+
+
+# ---- animals --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AnimalTable:
+    """cells (animals, questions): 1 for yes, 0 for no and 0.5 for sometimes."""
+
+    animals: tuple[str, ...]
+    names: tuple[str, ...]
+    sentences: tuple[str, ...]
+    cells: FloatArray
+
+    def probabilities(self, error: float = ERROR) -> FloatArray:
+        """(animals, questions) the probability of "yes"; yes and no are wrong with probability ``error``."""
+        return np.asarray(np.where(self.cells == 0.5, 0.5, np.where(self.cells == 1, 1 - error, error)))
+
+
+def read_animals(folder: Path = FOLDER) -> AnimalTable:
+    """The table and its wording, checked; an error names the file and the line."""
+    head, *rows = _rows(folder / TABLE)
+    names = tuple(head[1:])
+    for n, row in enumerate(rows, start=2):
+        if len(row) != len(head):
+            raise ValueError(f"{folder / TABLE}, line {n}: {len(row)} cells, but the first line has {len(head)}")
+        wrong = [cell for cell in row[1:] if cell not in CELLS]
+        if wrong:
+            raise ValueError(f"{folder / TABLE}, line {n}: {wrong[0]!r} is none of {', '.join(CELLS)}")
+    wording = dict(row for row in _rows(folder / WORDING)[1:] if len(row) == 2)
+    missing = [name for name in names if name not in wording]
+    if missing:
+        raise ValueError(f"{folder / WORDING} has no wording for {missing[0]!r}; add a line")
+    cells = np.array([[CELLS[cell] for cell in row[1:]] for row in rows])
+    return AnimalTable(tuple(row[0] for row in rows), names, tuple(wording[name] for name in names), cells)
+
+
+def load_animals(folder: Path = FOLDER) -> Pursuit:
+    """The pursuit of animals."""
+    table = read_animals(folder)
+    model = TableModel(np.full(len(table.animals), 1 / len(table.animals)), None, table.probabilities())
+    asked = queries.concepts(table.names, sentences=table.sentences)
+    return Pursuit(model, asked, stopping=Confidence(0.05) | MaxQueries(25), classes=table.animals)
+
+
+def _rows(file: Path) -> list[list[str]]:
+    with file.open(encoding="utf-8", newline="") as stream:
+        return list(csv.reader(stream))
+
+
+# ---- mnist ----------------------------------------------------------------------------------------------------------
+
+
+def read_samples(folder: Path = FOLDER / "mnist") -> npt.NDArray[np.uint8]:
+    """(states, pixels) shades from 0 to 7, sorted by class."""
+    import safetensors.numpy
+    from safetensors import SafetensorError
+
+    n_states, n_pixels = N_CLASSES * N_SAMPLES, SHAPE[0] * SHAPE[1]
+    try:
+        packed = safetensors.numpy.load((folder / SAMPLES).read_bytes())["pictures"].tobytes()
+        levels = lzma.LZMADecompressor().decompress(packed, max_length=n_states * n_pixels + 1)
+    except (KeyError, SafetensorError, lzma.LZMAError) as error:
+        raise DamagedModel(f"{folder / SAMPLES} is damaged: {error}; install infopursuit again") from None
+    if len(levels) != n_states * n_pixels:
+        raise DamagedModel(f"{folder / SAMPLES} is damaged: it holds {len(levels)} pixels; install infopursuit again")
+    return np.frombuffer(levels, dtype=np.uint8).reshape(n_states, n_pixels)
+
+
+def load_mnist(folder: Path = FOLDER / "mnist") -> Pursuit:
+    """The pursuit of 28 x 28 digits; pixels go from 0 to 255, those above 127.5 are lit."""
+    import torch
+
+    from infopursuit.models.smoothing import Blur
+    from infopursuit.posteriors.states import States
+
+    levels = read_samples(folder)
+    blur = Blur((0.7,), (0.02,), (0.02,), SHAPE)
+    lit = torch.empty(levels.shape, dtype=torch.float32)  # (states, pixels) the probability that each pixel is lit
+    for start in range(0, len(levels), N_SAMPLES):
+        some = torch.as_tensor(levels[start : start + N_SAMPLES].T.astype(np.float32))
+        lit[start : start + N_SAMPLES] = blur.lit(some.div_(SHADES - 1), 0).T
+    asked = queries.patches(SHAPE, size=3, threshold=THRESHOLD)
+    log_prior = torch.full((len(levels),), -float(np.log(len(levels))), dtype=torch.float64)
+    model = States(asked.atoms, log_prior, np.arange(N_CLASSES + 1) * N_SAMPLES, lit)
+    return Pursuit(model, asked, "bank", Confidence(0.01) | MaxQueries(14), n_states=1024, n_screened=64)

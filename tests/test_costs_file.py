@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import infopursuit as ip
 from infopursuit import cli
-from infopursuit.fitting.terms_file import read_terms
+from infopursuit.tabular import read_costs
 
 CSV = """query,cost,requires,forbidden,group
 age,0,,,
@@ -42,7 +42,7 @@ JSON = """{"age": 0, "pregnant": {"cost": 1, "requires": "sex = female"},
                                             ("t.json", JSON), ("bom.csv", "\ufeff" + CSV)])  # fmt: skip
 def test_three_kinds_of_files_say_the_same(tmp_path, name, text):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    found = read_terms(tmp_path / name)
+    found = read_costs(tmp_path / name)
     assert found.groups == {"blood panel": ["hb", "wbc"]}
     assert found.costs == ip.Costs({"age": 0, "pregnant": 1, "rash": 2.5, "blood panel": 7, "scan": 30})
     assert found.constraints == ip.Constraints(
@@ -58,7 +58,7 @@ def test_three_kinds_of_files_say_the_same(tmp_path, name, text):
 def test_a_group_has_the_cost_of_its_own_line_and_a_column_may_be_its_own_group(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("query,cost,requires,group\nhb,3,,lab\nlab,20,sex = female,\nbmi,1,,bmi\n")
-    found = read_terms(file)
+    found = read_costs(file)
     assert found.groups == {"lab": ["hb"], "bmi": ["bmi"]}
     assert found.costs == ip.Costs({"lab": 20, "bmi": 1})
     assert found.constraints == ip.Constraints({"lab": ("sex", "female")})
@@ -67,26 +67,26 @@ def test_a_group_has_the_cost_of_its_own_line_and_a_column_may_be_its_own_group(
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("t.csv", "query,price\na,1\n", "expected the columns query, cost"),
-        ("t.csv", "query,cost\na,much\n", "the cost of 'a' in .* is 'much'"),
-        ("t.csv", "query,cost\na,-1\n", "0 or more"),
-        ("t.csv", "query,cost\na,1\na,2\n", "a second time"),
-        ("t.csv", "query,cost\n,1\n", "names no query"),
-        ("t.csv", "query,forbidden\na,perhaps\n", "expected yes or no"),
-        ("t.csv", "query,requires\na,= yes\n", "write it as: sex = female"),
-        ("t.csv", "query,requires,group\na,b = yes,lab\n", "into a line of the group"),
-        ("t.yaml", "a: {prize: 3}\n", "has 'prize'"),
-        ("t.yaml", "a: [1\n", "is not YAML"),
-        ("t.json", "[1]", "holds no mapping"),
-        ("t.json", "{", "is not JSON"),
-        ("t.json", '{"a": {"cost": true}}', "0 or more"),
-        ("t.txt", "a", "give a .yaml or .csv or .json file"),
+        ("t.csv", "query,price\na,1\n", "price"),
+        ("t.csv", "query,cost\na,much\n", "cost of 'a' .*much"),
+        ("t.csv", "query,cost\na,-1\n", "cost of 'a'"),
+        ("t.csv", "query,cost\na,1\na,2\n", "'a'"),
+        ("t.csv", "query,cost\n,1\n", "line 2"),
+        ("t.csv", "query,forbidden\na,perhaps\n", "forbidden of 'a'"),
+        ("t.csv", "query,requires\na,= yes\n", "'a' in .* requires"),
+        ("t.csv", "query,requires,group\na,b = yes,lab\n", "'lab'"),
+        ("t.yaml", "a: {prize: 3}\n", "prize"),
+        ("t.yaml", "a: [1\n", "YAML"),
+        ("t.json", "[1]", "mapping"),
+        ("t.json", "{", "JSON"),
+        ("t.json", '{"a": {"cost": true}}', "cost of 'a'"),
+        ("t.txt", "a", "costs=.*json"),
     ],
 )
 def test_files_that_are_wrong(tmp_path, name, text, says):
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=says):
-        read_terms(tmp_path / name)
+        read_costs(tmp_path / name)
 
 
 # ---- fitted, saved, asked -------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def _model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("terms")
     patients().to_csv(folder / "patients.csv", index=False)
     (folder / "terms.csv").write_text(TERMS)
-    args = ["--label", "label", "--out", str(folder / "model"), "--terms", str(folder / "terms.csv")]
+    args = ["--label", "label", "--out", str(folder / "model"), "--costs", str(folder / "terms.csv")]
     args += ["--max-cost", "401.5"]
     assert cli.main(["fit", str(folder / "patients.csv"), *args, "--model", "table", "--epsilon", "0.001"]) == 0
     return folder / "model"
@@ -153,7 +153,7 @@ def test_asked_in_a_terminal(model, monkeypatch, capsys):
     code = cli.main(["ask", str(model)])
     said = capsys.readouterr().out
     assert code in (0, 3)
-    for words in ("Question 1, costs 1", "for what it costs", "that cost"):
+    for words in ("Question 1, costs 1", "information gain per cost", "that cost"):
         assert words in " ".join(said.split())
     assert max(map(len, said.splitlines())) <= 80
 
@@ -174,7 +174,7 @@ def test_a_panel_in_a_terminal(model, monkeypatch, capsys):
 def test_terms_that_do_not_fit_are_told_in_one_line(tmp_path, capsys):
     patients().to_csv(tmp_path / "patients.csv", index=False)
     (tmp_path / "terms.csv").write_text("query,cost\nsexx,1\n")
-    args = ["--label", "label", "--out", str(tmp_path / "m"), "--terms", str(tmp_path / "terms.csv")]
+    args = ["--label", "label", "--out", str(tmp_path / "m"), "--costs", str(tmp_path / "terms.csv")]
     assert cli.main(["fit", str(tmp_path / "patients.csv"), *args]) == 2
     error = capsys.readouterr().err
     assert "did you mean 'sex'" in error

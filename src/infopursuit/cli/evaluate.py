@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from infopursuit.cli.main import positive, share
 from infopursuit.datasets.examples import Examples, has_training_part, read_examples
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point
@@ -20,13 +21,10 @@ from infopursuit.stopping import stopping_in_words
 from infopursuit.storage import load_pursuit
 from infopursuit.terminal import Terminal
 
-SUMMARY = "evaluate a saved model: accuracy, lengths, calibration, baselines"
 EXAMPLES = (
     "infopursuit evaluate my-model test.csv --label species --train train.csv",
     "infopursuit evaluate my-model digits --out digits.json --curve digits.png",
 )
-NAME = "evaluation"
-"""Of the file of results where --out names a folder."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", type=Path, metavar="MODEL", help="folder of a saved model")
     add("data", metavar="DATA", help=".csv, .tsv, .parquet or .npz file, or the name of a data set")
     add("--label", metavar="COLUMN", help="the column of a table that holds the labels")
-    add("--train", metavar="DATA", help="what the model was fitted on; the baselines learn from it")
+    add("--train", metavar="DATA", help="training data, which the baselines learn from")
     add("--no-baselines", action="store_true", help="do not fit a decision tree and a black box")
-    add("--inputs", type=_positive, metavar="N", help="only the first N inputs")
-    add("--least-epsilon", type=share, metavar="E", help="let the curve go on to a confidence of 1 - E")
+    add("--inputs", type=positive, metavar="N", help="only the first N inputs")
+    add("--min-epsilon", type=share, metavar="E", help="extend the curve to a confidence of 1 - E")
     add("--out", type=Path, metavar="PATH", help="write the results as JSON: FILE.json, or a folder")
-    add("--curve", type=Path, metavar="PNG", help="draw accuracy against questions")
+    add("--curve", type=Path, metavar="PNG", help="draw accuracy against number of queries")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,24 +50,36 @@ def run(args: argparse.Namespace) -> int:
     pursuit = load_pursuit(args.model, f"evaluate it from Python: {call}")
     data = read_examples(args.data, pursuit, label=args.label).first(args.inputs)
     train = None if args.no_baselines else _training(args, pursuit)
-    _introduce(args.model, pursuit, data, train, terminal)
-    result = evaluate(
-        pursuit,
-        data.X,
-        data.y,
-        X_train=None if train is None else train.X,
-        y_train=None if train is None else train.y,
-        min_epsilon=args.least_epsilon,
+    queries = pursuit.queries
+    patience = f" (patience {pursuit.patience})" if pursuit.patience else ""
+    terminal.tell(
+        f"{args.model}: {len(pursuit.classes)} classes, {len(queries):,} queries ({queries.kind}), "
+        f"{pursuit.model.kind} model. It stops when {stopping_in_words(pursuit.stopping.to_spec())}{patience}."
     )
+    terminal.tell(f"Evaluated on {len(data.y):,} inputs: {data.source}.")
+    if train is not None:
+        terminal.tell(f"Baselines learn from {len(train.y):,} inputs: {train.source}.")
+    X_train, y_train = (None, None) if train is None else (train.X, train.y)
+    result = evaluate(pursuit, data.X, data.y, X_train=X_train, y_train=y_train, least_epsilon=args.min_epsilon)
     tell(result, terminal)
     if train is None and not args.no_baselines:
         terminal.say("", "--train DATA adds a decision tree and a black box on the same queries.")
-    _write(args, result, data, train, terminal)
+    written = []
+    if args.out is not None:
+        file = args.out if args.out.suffix == ".json" else args.out / "evaluation.json"
+        about = {"model": str(args.model), "data": data.source, "train": None if train is None else train.source}
+        written.append(write_result(file.parent, file.stem, _command(args), {**about, **asdict(result)}))
+    if args.curve is not None:
+        args.curve.parent.mkdir(parents=True, exist_ok=True)
+        draw(result).savefig(args.curve)
+        written.append(args.curve)
+    if written:
+        terminal.say("", *(f"written to {file}" for file in written))
     return 0
 
 
 def draw(result: Evaluation) -> Any:
-    """The trade-off of an evaluation as a figure: the pursuit's curve and the tree's, and where the pursuit stops."""
+    """Accuracy against number of queries as a figure: the pursuit's curve, the tree's, and where the pursuit stops."""
     curves: dict[str, Any] = {PURSUIT: result.curve}
     for found in result.baselines:
         if "by_depth" in found.details:
@@ -88,55 +98,10 @@ def _training(args: argparse.Namespace, pursuit: Pursuit) -> Examples | None:
     return read_examples(args.data, pursuit, part="train") if has_training_part(args.data) else None
 
 
-def _introduce(folder: Path, pursuit: Pursuit, data: Examples, train: Examples | None, terminal: Terminal) -> None:
-    queries = pursuit.queries
-    patience = f" (patience {pursuit.patience})" if pursuit.patience else ""
-    terminal.tell(
-        f"{folder}: {len(pursuit.classes)} classes, {len(queries):,} queries ({queries.kind}), {pursuit.model.kind} "
-        f"model. It stops when {stopping_in_words(pursuit.stopping.to_spec())}{patience}."
-    )
-    terminal.tell(f"Evaluated on {len(data.y):,} inputs: {data.source}.")
-    if train is not None:
-        terminal.tell(f"Baselines learn from {len(train.y):,} inputs: {train.source}.")
-
-
-def _write(
-    args: argparse.Namespace, result: Evaluation, data: Examples, train: Examples | None, terminal: Terminal
-) -> None:
-    written = []
-    if args.out is not None:
-        file = args.out if args.out.suffix == ".json" else args.out / f"{NAME}.json"
-        about = {"model": str(args.model), "data": data.source, "train": None if train is None else train.source}
-        written.append(write_result(file.parent, file.stem, _command(args), {**about, **asdict(result)}))
-    if args.curve is not None:
-        args.curve.parent.mkdir(parents=True, exist_ok=True)
-        draw(result).savefig(args.curve)
-        written.append(args.curve)
-    if written:
-        terminal.say("", *(f"written to {file}" for file in written))
-
-
 def _command(args: argparse.Namespace) -> str:
     """The command that does it again."""
     words = ["infopursuit", "evaluate", str(args.model), args.data]
-    for option in ("label", "train", "inputs", "least_epsilon"):
+    for option in ("label", "train", "inputs", "min_epsilon"):
         if getattr(args, option) is not None:
             words += [f"--{option.replace('_', '-')}", str(getattr(args, option))]
     return shlex.join([*words, *(["--no-baselines"] if args.no_baselines else [])])
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return int(text)
-
-
-def share(text: str) -> float:
-    """A number from 0 up to 1 on the command line."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1, such as 0.001")
-    return value

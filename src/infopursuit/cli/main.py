@@ -1,27 +1,20 @@
-"""The command line. Each command is one row of `COMMANDS`, and lives in a module of its own."""
+"""The program ``infopursuit``. A command is a row of `COMMANDS`; its module is imported when it is chosen."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-from infopursuit import __version__, ask, demo
-from infopursuit.deployment import card_command, drift_command
-from infopursuit.evaluation import evaluate_command
-from infopursuit.fitting import fit_command
-from infopursuit.jobs import explain_command, sweep_command
-from infopursuit.linting import lint_command
-from infopursuit.overview import strategy_command
-from infopursuit.server import command as serve
+from typing import Any
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)
-"""What a user can cause: said in one line, without a traceback."""
+"""Errors that a user can cause: one line, without a traceback."""
 
 FAILED, INTERRUPTED, CLOSED = 2, 130, 141
 """Exit codes: something was wrong; Ctrl-C (128 + SIGINT); nobody reads the output any more (128 + SIGPIPE)."""
@@ -29,59 +22,47 @@ FAILED, INTERRUPTED, CLOSED = 2, 130, 141
 
 @dataclass(frozen=True)
 class Command:
-    """A command: what it is for in a few words, how its options are declared, what it does (returns the exit code)."""
+    """A command. Its module has ``add_arguments(parser)``, ``run(args) -> exit code`` and perhaps ``EXAMPLES``."""
 
     name: str
     summary: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
-    examples: tuple[str, ...] = ()
+    module: str
+
+    def load(self) -> Any:
+        """Import the module."""
+        return importlib.import_module(self.module)
 
 
-COMMANDS: tuple[Command, ...] = (
-    # in the order of the help text
-    Command("demo", demo.SUMMARY, demo.add_arguments, demo.run, demo.EXAMPLES),
-    Command("ask", ask.SUMMARY, ask.add_arguments, ask.run, ask.EXAMPLES),
-    Command("fit", fit_command.SUMMARY, fit_command.add_arguments, fit_command.run, fit_command.EXAMPLES),
-    Command(
-        "explain", explain_command.SUMMARY, explain_command.add_arguments, explain_command.run, explain_command.EXAMPLES
-    ),
-    Command(
-        "evaluate",
-        evaluate_command.SUMMARY,
-        evaluate_command.add_arguments,
-        evaluate_command.run,
-        evaluate_command.EXAMPLES,
-    ),
-    Command("sweep", sweep_command.SUMMARY, sweep_command.add_arguments, sweep_command.run, sweep_command.EXAMPLES),
-    Command("drift", drift_command.SUMMARY, drift_command.add_arguments, drift_command.run, drift_command.EXAMPLES),
-    Command("card", card_command.SUMMARY, card_command.add_arguments, card_command.run, card_command.EXAMPLES),
-    Command(
-        "strategy",
-        strategy_command.SUMMARY,
-        strategy_command.add_arguments,
-        strategy_command.run,
-        strategy_command.EXAMPLES,
-    ),
-    Command("lint", lint_command.SUMMARY, lint_command.add_arguments, lint_command.run, lint_command.EXAMPLES),
-    Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),
+COMMANDS: tuple[Command, ...] = (  # in the order of the help text
+    Command("demo", "classify handwritten digits, with an explanation for each", "infopursuit.cli.demo"),
+    Command("fit", "fit a classifier to a table: csv or parquet in, model out", "infopursuit.cli.fit"),
+    Command("ask", "answer questions in the terminal and get a prediction", "infopursuit.cli.ask"),
+    Command("explain", "predict and explain many inputs, on one or many workers", "infopursuit.jobs.explain_command"),
+    Command("evaluate", "accuracy, queries, calibration and baselines of a model", "infopursuit.cli.evaluate"),
+    Command("serve", "serve models over HTTP, with a page to answer questions", "infopursuit.server.command"),
+    Command("lint", "check data and queries before anything is fitted", "infopursuit.linting.lint_command"),
+    Command("inspect", "show a strategy tree, query frequencies, model card", "infopursuit.overview.strategy_command"),
+    Command("monitor", "test new data for drift against the training data", "infopursuit.deployment.drift_command"),
+    Command("sweep", "evaluate many settings and compare them", "infopursuit.jobs.sweep_command"),
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; never raises what a user can cause."""
-    parser = build_parser()
+    argv = sys.argv[1:] if argv is None else list(argv)
+    chosen = next((word for word in argv if not word.startswith("-")), None)  # options before it take no values
+    command = next((command for command in COMMANDS if command.name == chosen), None)
     try:
+        parser = build_parser(command)
         args = parser.parse_args(argv)
     except SystemExit as end:  # --help, --version, or a mistake that argparse has told about
         return end.code if isinstance(end.code, int) else FAILED
-    if args.command is None:
+    if command is None:
         parser.print_help()
         return FAILED
-    command = next(command for command in COMMANDS if command.name == args.command)
     with logging_to_stderr(args.verbose):
         try:
-            code = command.run(args)
+            code: int = command.load().run(args)
             sys.stdout.flush()
             return code
         except KeyboardInterrupt:
@@ -94,12 +75,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.debug:
                 traceback.print_exc()
             else:
-                print(f"infopursuit {args.command}: error: {_one_line(error)}", file=sys.stderr)
+                print(f"infopursuit {command.name}: error: {_one_line(error)}", file=sys.stderr)
             return FAILED
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+def build_parser(chosen: Command | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands, with the options of the chosen one."""
+    from infopursuit import __version__
+
     parser = argparse.ArgumentParser(
         prog="infopursuit",
         description="A classifier that explains itself by asking: Information Pursuit.",
@@ -114,10 +97,12 @@ def build_parser() -> argparse.ArgumentParser:
             command.name,
             help=command.summary,
             description=f"{command.summary[0].upper()}{command.summary[1:]}.",
-            epilog=_examples(*command.examples) if command.examples else None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_arguments(child)
+        if command is chosen:
+            module = command.load()
+            child.epilog = _examples(*getattr(module, "EXAMPLES", ())) or None
+            module.add_arguments(child)
         # the same options after the command; left out there, those before it stay as they are
         _add_common(child, verbose=argparse.SUPPRESS, debug=argparse.SUPPRESS)
     return parser
@@ -125,7 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 @contextlib.contextmanager
 def logging_to_stderr(verbose: int) -> Iterator[None]:
-    """Show what the package logs: warnings, with -v what it does, with -vv everything; afterwards as before."""
+    """Show what the package logs: warnings, with -v information, with -vv everything; afterwards as before."""
     logger = logging.getLogger("infopursuit")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%H:%M:%S"))
@@ -139,13 +124,44 @@ def logging_to_stderr(verbose: int) -> Iterator[None]:
         logger.setLevel(before)
 
 
+# ---- types of options -----------------------------------------------------------------------------------------------
+
+
+def whole(text: str, least: int = 0) -> int:
+    """A whole number, 0 or more."""
+    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """A whole number, 1 or more."""
+    return whole(text, 1)
+
+
+def amount(text: str, below: float = float("inf")) -> float:
+    """A number of 0 or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < below:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more" + (", below 1" if below == 1 else ""))
+    return value
+
+
+def share(text: str) -> float:
+    """A number from 0 up to 1."""
+    return amount(text, 1.0)
+
+
 def _add_common(parser: argparse.ArgumentParser, *, verbose: object, debug: object) -> None:
     parser.add_argument("-v", "--verbose", action="count", default=verbose, help="log to stderr; -vv logs more")
     parser.add_argument("--debug", action="store_true", default=debug, help="show the traceback of an error")
 
 
 def _examples(*lines: str) -> str:
-    return "\n  ".join(["examples:", *lines])
+    return "\n  ".join(["examples:", *lines]) if lines else ""
 
 
 def _one_line(error: BaseException) -> str:

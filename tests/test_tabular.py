@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
-from infopursuit.fitting.facts import read_facts
+from infopursuit.tabular import read_facts
 
 ANIMALS = pd.DataFrame(
     {
@@ -103,7 +103,7 @@ def test_games_are_drawn_as_stated():
     assert (flies[owners == classes.index("owl")] == 1).all()
     assert flies[owners == classes.index("bat")].mean() == pytest.approx(0.9, abs=0.02)  # 4 standard errors
     assert flies[owners == classes.index("ant")].mean() == pytest.approx(0.5, abs=0.035)
-    wrong, _ = facts.draw(4000, seed=0, wrong=0.25)
+    wrong, _ = facts.draw(4000, seed=0, error=0.25)
     assert wrong[owners == classes.index("owl"), 1].mean() == pytest.approx(0.75, abs=0.03)
     assert set(wrong[owners == classes.index("owl"), 3]) == {0, 1, 2}
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -32,6 +33,22 @@ def test_help_shows_the_commands_and_examples():
 def test_version():
     done = run("--version")
     assert (done.returncode, done.stdout.strip()) == (0, f"infopursuit {infopursuit.__version__}")
+
+
+def test_the_help_needs_nothing_heavy():
+    """The module of a command is imported when it is chosen; the parser itself needs the standard library alone."""
+    script = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("alone", sys.argv[1])
+module = sys.modules["alone"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+print([command.name for command in module.COMMANDS])
+print(sorted({"numpy", "torch", "numba", "sklearn", "rich", "infopursuit"} & set(sys.modules)))
+"""
+    file = sys.modules["infopursuit.cli.main"].__file__
+    done = subprocess.run([sys.executable, "-c", script, file], capture_output=True, text=True, check=True)
+    names = ["demo", "fit", "ask", "explain", "evaluate", "serve", "lint", "inspect", "monitor", "sweep"]
+    assert done.stdout.splitlines() == [str(names), "[]"]
 
 
 def test_an_unknown_command_is_named_beside_the_known_ones():
@@ -64,8 +81,11 @@ def command(monkeypatch):
     """Makes ``infopursuit try`` do what a test wants."""
 
     def install(act):
-        made = cli.Command("try", "try something", lambda parser: None, act)
-        monkeypatch.setattr(cli, "COMMANDS", (*cli.COMMANDS, made))
+        module = types.ModuleType("infopursuit_try")
+        module.add_arguments, module.run = lambda parser: None, act
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        made = cli.Command("try", "try something", module.__name__)
+        monkeypatch.setattr(sys.modules["infopursuit.cli.main"], "COMMANDS", (*cli.COMMANDS, made))
 
     return install
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 import infopursuit
-from infopursuit import cli, demo
+from infopursuit import cli
+from infopursuit.cli import demo
 from infopursuit.datasets import digits
 
 PNG = b"\x89PNG"
@@ -34,7 +34,7 @@ def small(monkeypatch):
 def test_a_small_demo(small, tmp_path, capsys):
     assert cli.main(["demo", "--out", str(tmp_path / "deep" / "pictures"), "--examples", "3"]) == 0
     out = capsys.readouterr().out
-    for words in ("Information Pursuit", "Decision tree", "Support vector machine", "Example 3 of 3", "That is right."):
+    for words in ("Information Pursuit", "Decision tree", "Support vector machine", "Example 3 of 3", "Correct."):
         assert words in out
     assert "\x1b" not in out
     assert max(len(line) for line in out.splitlines() if str(tmp_path) not in line) <= 80
@@ -102,17 +102,6 @@ def test_examples_where_none_or_all_are_wrong(n):
     assert len(wrong) == (n > 1)
 
 
-def test_the_number_of_threads_is_put_back():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        with demo.one_thread():
-            assert torch.get_num_threads() == 1
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-
-
 def test_pixels_seen_by_a_tree_are_the_questions_on_its_paths():
     x = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 10)
     y = 2 * x[:, 0] + x[:, 0] * x[:, 1]  # one question where the first pixel is dark, two where it is lit
@@ -138,6 +127,6 @@ def test_the_demo_as_a_visitor_runs_it(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"Information Pursuit, 3 x 3 patches +9\d\.\d ±", done.stdout)
-    assert "That is right." in done.stdout
-    assert "That is wrong: it is" in done.stdout
+    assert "Correct." in done.stdout
+    assert "Wrong: it is" in done.stdout
     assert len(list((tmp_path / "infopursuit-demo").glob("*.png"))) == 2

@@ -1,19 +1,17 @@
-"""``infopursuit demo``: handwritten digits, told apart by asking about patches, and every answer explained."""
+"""``infopursuit demo``: handwritten digits, classified by asking about patches, and every prediction explained."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from infopursuit import __version__, queries
+from infopursuit.cli.main import whole
 from infopursuit.datasets import Dataset, digits
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation, percent
@@ -21,22 +19,21 @@ from infopursuit.models import latent_classes
 from infopursuit.plots import image_trace, text_trace
 from infopursuit.stopping import Confidence, InformationGain
 from infopursuit.terminal import Terminal, table
+from infopursuit.threads import one_thread
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, IntArray
 
-SUMMARY = "see it ask, answer and explain, on handwritten digits"
 EXAMPLES = ("infopursuit demo", "infopursuit demo --examples 10 --seed 3 --out pictures")
 FOLDER = "infopursuit-demo"
-
-WAYS = 16
-"""Latent states of each digit. A fixed number, since trying several would take most of the time."""
+N_LATENTS = 16
+"""Latent classes of each digit. A fixed number, since trying several would take most of the time."""
 THRESHOLDS = (4, 8, 12)
 """Candidates for the grey value above which a pixel counts as lit; pixels go from 0 to 16."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """How a classifier does on the test images: right: (B,) whether each answer is; questions and pixels: means."""
+    """A classifier on the test images: right: (B,) whether each prediction is; questions and pixels: means."""
 
     name: str
     right: Any
@@ -52,11 +49,11 @@ class Score:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
+    """The options of ``demo``."""
     add = parser.add_argument
-    add("--out", type=Path, default=Path(FOLDER), metavar="DIR", help=f"where pictures go (default: {FOLDER})")
-    add("--seed", type=_count, default=0, metavar="N", help="for all that is drawn (default: 0)")
-    add("--examples", type=_count, default=5, metavar="N", help="how many test images to explain (default: 5)")
+    add("--out", type=Path, default=Path(FOLDER), metavar="DIR", help=f"folder for pictures (default: {FOLDER})")
+    add("--seed", type=whole, default=0, metavar="N", help="seed of the random generator (default: 0)")
+    add("--examples", type=whole, default=5, metavar="N", help="how many test images to explain (default: 5)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,23 +63,42 @@ def run(args: argparse.Namespace) -> int:
     folder = _prepare(args.out, terminal) if args.examples else None
     with one_thread():
         data = digits()
-        _introduce(data, terminal)
+        rows, columns = data.x_train.shape[1:]
+        terminal.tell(
+            f"{len(data.x_train) + len(data.x_test):,} handwritten digits of {rows} x {columns} pixels, from "
+            f"scikit-learn: {len(data.x_train):,} to learn from, {len(data.x_test)} to test on. A question is: what is "
+            f"in this 3 x 3 patch? It asks for the patch with the highest expected information gain about the digit, "
+            f"sees the answer, asks the next, and stops at a confidence of 99 % or when no patch has any gain left."
+        )
         clf = learn(data, args.seed, terminal)
         trace = compare(clf, data, args.seed, terminal)
     chosen = choose_examples(trace, data.y_test, args.examples, args.seed)
     if len(chosen):
-        _how_to_read(terminal)
+        terminal.head("Explanations")
+        newest = "the newest patch is in colour" if terminal.colour else "dots are the dark pixels of the newest patch"
+        terminal.tell(
+            f"Some predictions, drawn at random: correct ones first, and the last one a mistake if there is any. █ is "
+            f"a lit pixel, ░ was not looked at, and {newest}. Below each picture is the posterior after the answer."
+        )
     for n, i in enumerate(chosen.tolist(), start=1):
         pixels = clf.queries_.observe(data.x_test[i])[0]
         tell_example(trace[i], pixels, int(data.y_test[i]), f"{n} of {len(chosen)}", terminal)
     if folder is not None:
         write_pictures(folder, data, trace, chosen, terminal)
-    _go_on(terminal)
+    terminal.head("Continue")
+    terminal.say(
+        "  import infopursuit as ip",
+        "  clf = ip.InformationPursuitClassifier().fit(X, y)  # images, texts or tables",
+        "  print(clf.explain(X_new)[0])                       # why, in words",
+        "",
+        "  infopursuit demo --seed 1                          # other digits",
+        "  infopursuit --help                                 # all commands",
+    )
     return 0
 
 
 def learn(data: Dataset, seed: int, terminal: Terminal) -> InformationPursuitClassifier:
-    """Fit the classifier; what counts as a lit pixel is settled on training images that are held out."""
+    """Fit the classifier; the threshold of a lit pixel is chosen on held-out training images."""
     from sklearn.model_selection import train_test_split
 
     terminal.head("Learning")
@@ -90,17 +106,17 @@ def learn(data: Dataset, seed: int, terminal: Terminal) -> InformationPursuitCla
     x_train, x_held, y_train, y_held = train_test_split(
         data.x_train, data.y_train, test_size=len(data.x_train) // 4, stratify=data.y_train, random_state=seed
     )
-    terminal.tell(f"Which pixels count as lit? Tried on {len(x_held)} training images that are held out:")
+    terminal.tell(f"Which pixels count as lit? Accuracy on {len(x_held)} held-out training images:")
     scores = []
     for threshold in THRESHOLDS:
         trace = build(data, threshold, seed).fit(x_train, y_train).explain(x_held)
         scores.append(float((trace.predictions == y_held).mean()))
         asked = f"{trace.length.mean():.1f} questions"
-        terminal.say(f"  grey value above {threshold:2d} of 16:  {100 * scores[-1]:.1f} % right after {asked}")
+        terminal.say(f"  grey value above {threshold:2d} of 16:  {100 * scores[-1]:.1f} % after {asked}")
     best = THRESHOLDS[int(np.argmax(scores))]
     clf = build(data, best, seed).fit(data.x_train, data.y_train)
     spent = time.monotonic() - start
-    terminal.tell(f"The best is above {best}. Learnt {WAYS} ways of writing each digit, in {spent:.0f} s.")
+    terminal.tell(f"The best is above {best}. Fitted {N_LATENTS} latent classes for each digit, in {spent:.0f} s.")
     return clf
 
 
@@ -108,8 +124,8 @@ def build(data: Dataset, threshold: float, seed: int) -> InformationPursuitClass
     """The classifier, not yet fitted."""
     return InformationPursuitClassifier(
         queries=queries.patches(data.x_train.shape[1:], size=3, threshold=threshold),
-        model=latent_classes(WAYS),
-        # when all pixels have been seen, more questions tell nothing
+        model=latent_classes(N_LATENTS),
+        # when all pixels have been seen, more questions have no gain
         stopping=Confidence(0.01) | InformationGain(1e-3),
         random_state=seed,
     )
@@ -117,24 +133,26 @@ def build(data: Dataset, threshold: float, seed: int) -> InformationPursuitClass
 
 def compare(clf: InformationPursuitClassifier, data: Dataset, seed: int, terminal: Terminal) -> Trace:
     """Test it beside a decision tree and a black box that see the same pixels; returns its trace."""
-    terminal.head(f"On {len(data.x_test)} digits that it has not seen")
+    terminal.head(f"Accuracy on {len(data.x_test)} test digits")
     start = time.monotonic()
     trace = clf.explain(data.x_test)
     right = trace.predictions == data.y_test
-    scores = [Score("Information Pursuit, 3 x 3 patches", right, float(trace.length.mean()), pixels_seen(trace))]
     x_train, x_test = clf.queries_.observe(data.x_train), clf.queries_.observe(data.x_test)
-    scores.append(score_tree(x_train, data.y_train, x_test, data.y_test, seed))
-    scores.append(score_black_box(x_train, data.y_train, x_test, data.y_test))
+    scores = [
+        Score("Information Pursuit, 3 x 3 patches", right, float(trace.length.mean()), pixels_seen(trace)),
+        score_tree(x_train, data.y_train, x_test, data.y_test, seed),
+        score_black_box(x_train, data.y_train, x_test, data.y_test),
+    ]
     terminal.say(*table([["", "accuracy", "questions", "pixels seen"], *(score.row() for score in scores)]))
     text = (
         "All three see the same black and white pixels; settings of the other two were chosen by cross-validation on "
         "training images."
     )
-    sure = trace.stopped_because == "confidence"
-    if sure.any():
+    confident = trace.stopped_because == "confidence"
+    if confident.any():
         text += (
-            f" Information Pursuit stopped because it was 99 % sure in {100 * sure.mean():.0f} % of the cases, and was "
-            f"right in {100 * right[sure].mean():.1f} % of those."
+            f" Information Pursuit stopped at a confidence of 99 % in {100 * confident.mean():.0f} % of the cases, and "
+            f"{100 * right[confident].mean():.1f} % of those are correct."
         )
     terminal.tell(f"{text} Tested in {time.monotonic() - start:.0f} s.")
     return trace
@@ -146,7 +164,7 @@ def pixels_seen(trace: Trace) -> float:
 
 
 def score_tree(x_train: Any, y_train: Any, x_test: Any, y_test: Any, seed: int) -> Score:
-    """A decision tree (CART) over single pixels, as deep as cross-validation says."""
+    """A decision tree (CART) over single pixels, its depth from cross-validation."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.tree import DecisionTreeClassifier
 
@@ -163,15 +181,13 @@ def score_black_box(x_train: Any, y_train: Any, x_test: Any, y_test: Any) -> Sco
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
 
-    settings = {"C": [1, 3, 10], "gamma": [0.02, 0.05, 0.1]}
-    machine = GridSearchCV(SVC(), settings).fit(x_train, y_train)
+    machine = GridSearchCV(SVC(), {"C": [1, 3, 10], "gamma": [0.02, 0.05, 0.1]}).fit(x_train, y_train)
     return Score("Support vector machine", machine.predict(x_test) == y_test, None, 1.0)
 
 
 def choose_examples(trace: Trace, truth: Any, n: int, seed: int) -> IntArray:
-    """Indices of n test images: right ones of as many different digits as possible, the last a mistake, if any."""
-    generator = np.random.default_rng(seed)
-    order = generator.permutation(len(truth))
+    """Indices of n test images: correct ones of as many different digits as possible, the last a mistake, if any."""
+    order = np.random.default_rng(seed).permutation(len(truth))
     right = trace.predictions[order] == truth[order]
     good, bad = order[right], order[~right]
     mistakes = bad[:1] if n > 1 else bad[:0]
@@ -182,22 +198,21 @@ def choose_examples(trace: Trace, truth: Any, n: int, seed: int) -> IntArray:
 
 
 def tell_example(explanation: Explanation, pixels: Any, truth: int, place: str, terminal: Terminal) -> None:
-    """One test image in the terminal: what was seen, step by step, what was believed, and the same in words."""
+    """One test image: the revealed pixels and the posterior, step by step, and the same in words."""
     right = explanation.prediction == truth
     terminal.head(f"Example {place}: {_a(truth)}" + ("" if right else ", and a mistake"))
     terminal.say(text_trace(explanation, image=pixels, width=terminal.width, colour=terminal.colour), "")
     terminal.say(explanation.to_text(most=7, width=terminal.width))
     if right:
-        terminal.tell("That is right.", style="good")
-        return
+        return terminal.tell("Correct.", style="good")
     belief = explanation.posteriors[:, explanation.classes.index(truth)]
     left = percent(belief[-1]) if belief[-1] >= 0.01 else "less than 1 %"
-    text = f"That is wrong: it is {_a(truth)}, which was given {left} in the end"
+    text = f"Wrong: it is {_a(truth)}, which has {left} in the end"
     best = int(belief.argmax())
     if percent(belief[best]) != percent(belief[-1]):
         when = "before the first question" if best == 0 else f"after question {best}"
-        text += f", but {percent(belief[best])} {when}"
-    terminal.tell(f"{text}.", style="bad")
+        text += f", but had {percent(belief[best])} {when}"
+    return terminal.tell(f"{text}.", style="bad")
 
 
 def write_pictures(folder: Path, data: Dataset, trace: Trace, chosen: IntArray, terminal: Terminal) -> None:
@@ -208,21 +223,10 @@ def write_pictures(folder: Path, data: Dataset, trace: Trace, chosen: IntArray, 
         name = f"example-{n}.png"
         image_trace(data.x_test[i], trace[i], truth=truth).savefig(folder / name)
         count = f"{trace.length[i]} question{'' if trace.length[i] == 1 else 's'}"
-        lines.append(f"{name}: {_a(truth)}, taken for {_a(prediction)} after {count}")
+        lines.append(f"{name}: {_a(truth)}, predicted as {_a(prediction)} after {count}")
     (folder / "index.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     terminal.head("Pictures")
     terminal.say(f"The same as figures, one for each example: {folder.resolve()}", *(f"  {line}" for line in lines))
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Small tables are slower on several threads, and far slower while others use the processor."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _prepare(folder: Path, terminal: Terminal) -> Path | None:
@@ -237,47 +241,5 @@ def _prepare(folder: Path, terminal: Terminal) -> Path | None:
     return folder
 
 
-def _introduce(data: Dataset, terminal: Terminal) -> None:
-    rows, columns = data.x_train.shape[1:]
-    terminal.tell(
-        f"{len(data.x_train) + len(data.x_test):,} handwritten digits of {rows} x {columns} pixels, as scikit-learn "
-        f"carries them: {len(data.x_train):,} to learn from, {len(data.x_test)} to test on. A question is: what is in "
-        f"this 3 x 3 patch? It asks for the patch that tells most about the digit, sees the answer, asks the next, and "
-        f"stops when it is 99 % sure or when no patch would tell it more."
-    )
-
-
-def _how_to_read(terminal: Terminal) -> None:
-    terminal.head("Explanations")
-    newest = "the newest patch is in colour" if terminal.colour else "dots are the dark pixels of the newest patch"
-    terminal.tell(
-        f"Some answers, drawn at random: right ones first, and the last one a mistake if it made any. █ is a lit "
-        f"pixel, ░ was not looked at, and {newest}. Below each picture is what it believes after the answer."
-    )
-
-
-def _go_on(terminal: Terminal) -> None:
-    terminal.head("Go on")
-    terminal.say(
-        "  import infopursuit as ip",
-        "  clf = ip.InformationPursuitClassifier().fit(X, y)  # images, texts or tables",
-        "  print(clf.explain(X_new)[0])                       # why, in words",
-        "",
-        "  infopursuit demo --seed 1                          # other digits",
-        "  infopursuit --help                                 # all commands",
-    )
-
-
 def _a(digit: int) -> str:
     return f"an {digit}" if digit == 8 else f"a {digit}"
-
-
-def _count(text: str) -> int:
-    """A whole number, 0 or more."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 0 or more")
-    return value

@@ -1,0 +1,91 @@
+<"""Make the shipped models: ``python -m benchmarks.shipped.make [NAME ...]``, from the root of the repository.
+>
+The animals need no making: their table is the model. The others are written into the package, and the same versions of
+the libraries give the same files. ``mnist`` needs the data set, in the folder that ``INFOPURSUIT_DATA`` names, to
+encode its training images; only samples of the VAE are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+import torch
+
+<from infopursuit import datasets, queries, shipped, storage
+>from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.files import write_atomically
+from infopursuit.models import aggregate, latent_classes, load_vae
+from infopursuit.posteriors.cloud import decode
+from infopursuit.stopping import Confidence, InformationGain
+
+N_LATENTS, LIT_ABOVE = 16, 8
+"""Digits of 8 x 8: latent states of each class, and the grey value above which a pixel is lit; `demo` tries several."""
+
+
+def make_digits(folder: Path) -> None:
+    """The 8 x 8 digits as in ``infopursuit demo``, learnt from the training images alone."""
+    data = datasets.digits()
+    classifier = InformationPursuitClassifier(
+        queries=queries.patches(data.x_train.shape[1:], size=3, threshold=LIT_ABOVE),
+        model=latent_classes(N_LATENTS),
+        stopping=Confidence(0.01) | InformationGain(1e-3),
+        random_state=0,
+    )
+    storage.save(classifier.fit(data.x_train, data.y_train), folder)
+
+
+def make_mnist(folder: Path) -> None:
+    """The 28 x 28 digits: samples of the trained VAE, its prior the aggregate posterior of the training images."""
+    data = datasets.mnist()
+<    asked = queries.patches(shipped.SHAPE, size=3, threshold=shipped.THRESHOLD)
+    model = aggregate(load_vae(_weights()), asked.observe(data.x_train).astype(np.int8), data.y_train)
+    labels = torch.arange(shipped.N_CLASSES).repeat_interleave(shipped.N_SAMPLES)
+>    latents = model.draw_prior(labels, torch.Generator().manual_seed(0))
+    save_samples(decode(model, latents, labels).numpy(), folder)
+
+
+def save_samples(lit: Any, folder: Path) -> None:
+    """Write decoded images, (states, pixels) between 0 and 1 and sorted by class."""
+    levels = np.rint(np.asarray(lit) * (shipped.SHADES - 1)).astype(np.uint8)
+    packed = np.frombuffer(lzma.compress(levels.tobytes(), preset=9), dtype=np.uint8)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / shipped.SAMPLES, safetensors.numpy.save({"pictures": packed}))
+
+
+def _weights() -> Path:
+    name, here = "mnist-vae.safetensors", Path(__file__).parents[1]
+    found = [*here.rglob(name), *(here.parent / "src").rglob(name)]
+    if not found:
+        raise FileNotFoundError(f"{name} is neither under {here} nor under src")
+    return found[0]
+
+
+MAKERS = {"digits": make_digits, "mnist": make_mnist}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Make some of them, or all."""
+<    parser = argparse.ArgumentParser(prog="python -m benchmarks.shipped.make", description="Make the shipped models.")
+>    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MAKERS)}; all where none is named")
+    parser.add_argument("--out", type=Path, default=shipped.FOLDER, metavar="DIR", help="default: the package")
+    args = parser.parse_args(argv)
+    unknown = [name for name in args.names if name not in MAKERS]
+    if unknown:
+        parser.error(f"{unknown[0]!r} is none of {', '.join(MAKERS)}")
+    torch.set_num_threads(1)  # sums over one thread have one order
+    for name in args.names or MAKERS:
+        MAKERS[name](args.out / name)
+        written = sum(file.stat().st_size for file in (args.out / name).iterdir())
+<        print(f"{args.out / name}: {written:,} bytes")
+>    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

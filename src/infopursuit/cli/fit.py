@@ -1,0 +1,221 @@
+"""``infopursuit fit``: from a table to a saved classifier, with a page in the terminal that says what came out."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from infopursuit import tabular
+from infopursuit.cli.main import amount, share, whole
+from infopursuit.costs import bind as bind_costs
+from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.fitting.labelled import LabelledTable, label_table
+from infopursuit.models.learning import Empirical, LatentClasses
+from infopursuit.queries.columns import columns
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.wording import read_wording
+from infopursuit.stopping import MaxCost, MaxQueries, Rule, stopping_in_words
+from infopursuit.terminal import Terminal, table
+
+EXAMPLES = (
+    "infopursuit fit animals.csv --label animal --out animals",
+    "infopursuit fit patients.parquet --label disease --out triage --wording de.yaml",
+    "infopursuit fit patients.csv --label disease --out triage --costs costs.csv \\",
+    "    --max-cost 50",
+)
+WRONG = 0.05
+"""The share of wrong answers in the second trial of a table of facts."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``fit``."""
+    add = parser.add_argument
+    add("table", type=Path, metavar="TABLE", help=".csv, .tsv or .parquet file")
+    add("--label", required=True, metavar="COLUMN", help="the column of the classes")
+    add("--out", required=True, type=Path, metavar="DIR", help="folder for the model")
+    add("--facts", action=argparse.BooleanOptionalAction, help="a row states what is true of its label (else: is one "
+        "example); if not given, facts where labels have fewer than three rows on average")  # fmt: skip
+    add("--wording", type=Path, metavar="FILE", help=".csv or .yaml with a sentence for each question")
+    add("--costs", type=Path, metavar="FILE", help=".csv, .yaml or .json: costs and prerequisites of queries, groups "
+        "that are asked together, queries that are never asked")  # fmt: skip
+    add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
+    add("--model", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
+    add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
+    add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
+    add("--epsilon", type=share, default=0.01, metavar="E", help="stop at a confidence of 1 - E (0.01)")
+    add("--min-gain", type=share, default=tabular.MIN_GAIN, metavar="NATS", help="stop when no query has a higher "
+        f"expected information gain ({tabular.MIN_GAIN})")  # fmt: skip
+    add("--max-queries", type=whole, metavar="N", help="stop after N questions")
+    add("--max-cost", type=amount, metavar="COST", help="never spend more on the questions about one input")
+    add("--time-limit", type=amount, metavar="S", help="seconds for choosing a question (work is reduced to fit)")
+    add("--patience", type=whole, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
+    add("--answer-error", type=share, default=tabular.ANSWER_ERROR, metavar="E", help="facts: probability that an "
+        f"answer is not as stated ({tabular.ANSWER_ERROR})")  # fmt: skip
+    add("--held-out", type=_held_out, default=0.2, metavar="E", help="examples: share of test rows (0.2; 0: none)")
+    add("--seed", type=whole, default=0, metavar="N", help="seed of the random generator (0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, fit, save, tell."""
+    terminal, start = Terminal(), time.monotonic()
+    if args.out.exists() and not args.out.is_dir():
+        raise ValueError(f"--out {args.out} is a file; give a folder")
+    if not args.table.is_file():
+        raise FileNotFoundError(f"{args.table} is not there; give a .csv, .tsv or .parquet file")
+    wording = None if args.wording is None else read_wording(args.wording)
+    given = tabular.CostsFile() if args.costs is None else tabular.read_costs(args.costs)
+    rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep)
+    _introduce(args, rows, terminal)
+    settings = {"stopping": _stopping(args), "patience": args.patience, "random_state": args.seed}
+    settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": args.time_limit}
+    if rows.facts:
+        if args.model == "empirical":
+            raise ValueError("--model empirical needs examples; a table of facts is its own model. Add --no-facts")
+        facts = tabular.read_facts(rows.X, rows.y, len(rows.classes), yes_no=args.queries == "yes-no")
+        clf = tabular.fit_facts(rows, facts, args.answer_error, wording, settings, given.groups)
+        _tell_facts(args, clf, facts, terminal)
+    else:
+        asked = None
+        if given.costs or given.constraints or given.groups:  # costs name queries, so these are made before rows are held out
+            asked = tabular.with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
+            bind_costs(given.costs, given.constraints, asked)  # what cannot be is told before anything long begins
+        _tell_held_out(args, rows, settings, terminal, asked)
+        clf = tabular.fit_examples(rows, args.queries, args.model, wording, settings, given.groups)
+        terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {describe_model(clf)}.")
+    for sentence in [line for bound in clf.pursuit_.bound_costs for line in bound.describe()]:
+        terminal.tell(sentence)
+    _first_questions(clf, terminal)
+    clf.save(args.out)
+    _next_commands(args, clf, time.monotonic() - start, terminal)
+    return 0
+
+
+def describe_model(clf: InformationPursuitClassifier) -> str:
+    """Which model was chosen, in words."""
+    chosen = clf.selection_[0].learner if clf.selection_ else None
+    if isinstance(chosen, Empirical) or clf.model_.kind == "empirical":
+        return "empirical: the rows themselves, smoothed; the folder will contain them"
+    if isinstance(chosen, LatentClasses):
+        return f"table with {chosen.n_latents} latent classes for each label"
+    return "table of answer frequencies for each label (naive Bayes)"
+
+
+def _stopping(args: argparse.Namespace) -> Rule:
+    rule = tabular.default_stopping(args.epsilon, args.min_gain)
+    rule = rule if args.max_queries is None else rule | MaxQueries(args.max_queries)
+    return rule if args.max_cost is None else rule | MaxCost(args.max_cost)
+
+
+def _introduce(args: argparse.Namespace, rows: LabelledTable, terminal: Terminal) -> None:
+    n_rows, n_labels = len(rows.y), len(rows.classes)
+    terminal.tell(
+        f"{args.table}: {n_rows:,} rows, {n_labels:,} labels ({args.label}), {rows.X.shape[1]} columns to ask about."
+    )
+    if rows.unlabelled:
+        terminal.tell(f"{rows.unlabelled:,} rows have no label and are left out.")
+    for name, why in list(rows.left_out.items())[:8]:
+        terminal.tell(f"Not asked about: {name} ({why}).", style="faint")
+    if len(rows.left_out) > 8:
+        terminal.tell(f"Nor about {len(rows.left_out) - 8} more columns like these.", style="faint")
+    if rows.facts:
+        terminal.tell(f"Taken as a table of facts ({rows.why}): a row states what is true of its label. --no-facts "
+                      f"takes rows as examples.")  # fmt: skip
+    else:
+        terminal.tell(f"Taken as examples ({rows.why}). --facts takes a row as what is true of its label.")
+
+
+def _tell_facts(
+    args: argparse.Namespace, clf: InformationPursuitClassifier, facts: tabular.Facts, terminal: Terminal
+) -> None:
+    terminal.head("Accuracy")
+    terminal.tell(
+        f"{len(facts.queries):,} questions. An answer is taken to be another one than the table states in "
+        f"{100 * args.answer_error:g} % of the cases, so that one wrong answer rules nothing out (--answer-error)."
+    )
+    as_stated = tabular.try_facts(clf.pursuit_, facts, args.seed)
+    wrong = tabular.try_facts(clf.pursuit_, facts, args.seed, error=WRONG)
+    trials = {"answered as the table says": as_stated, f"with {100 * WRONG:g} % wrong answers": wrong}
+    terminal.say(*_trial_table(trials))
+    twins = facts.twins()
+    if twins:
+        shown = "; ".join(" = ".join(str(clf.classes_[c]) for c in group[:3]) for group in twins[:3])
+        terminal.tell(
+            f"{sum(map(len, twins))} labels share all their facts with another, so that no question tells them apart: "
+            f"{shown}{' ...' if len(twins) > 3 else ''}. Predicting one of those counts as correct; the very label is "
+            f"predicted in {100 * as_stated.exact:.1f} %."
+        )
+
+
+def _tell_held_out(
+    args: argparse.Namespace, rows: LabelledTable, settings: dict[str, Any], terminal: Terminal, asked: QuerySet | None
+) -> None:
+    if not args.held_out:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a column that is constant in this part is not left out for good
+        held = tabular.hold_out(rows, args.held_out, args.seed)
+        if held is None:
+            return terminal.tell("There are too few different rows to hold any out, so that it was not tested.")
+        terminal.head("Accuracy")
+        found = tabular.try_examples(rows, held, args.queries, args.model, settings, args.seed, asked)
+    different = min(len(set(held.groups[held.rows].tolist())), found.n_inputs)
+    terminal.tell(
+        f"Fitted on {int((~held.rows).sum()):,} rows, tested on {found.n_inputs:,} others, {different:,} of them "
+        f"different. Identical rows are never on both sides."
+    )
+    return terminal.say(*_trial_table({"on rows held out": found}))
+
+
+def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
+    """A line for each trial."""
+    paid = any(trial.cost is not None for trial in trials.values())
+    lines = [["", "accuracy", "questions", "at most", *(["cost"] if paid else [])]]
+    for name, trial in trials.items():
+        error = f" ± {100 * trial.standard_error:.1f}" if trial.standard_error else ""
+        line = [name, f"{100 * trial.accuracy:.1f}{error} %", f"{trial.length:.1f}", f"{trial.max_length}"]
+        lines.append([*line, f"{trial.cost:.2f}"] if trial.cost is not None else line)
+    return table(lines)
+
+
+def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
+    """The first question, and what follows each answer to it."""
+    terminal.head("First questions")
+    session = clf.session()
+    if session.question is None:
+        return terminal.tell(f"None: it stops at once ({session.stopped_because}).")
+    choices = session.question.choices
+    terminal.say(f"  {session.question}")
+    for choice in list(choices)[:6]:
+        after = session.answer(choice)
+        terminal.say(f"    {choice}: {after.prediction if after.question is None else after.question}")
+        session.undo()
+    if len(choices) > 6:
+        terminal.say(f"    ... ({len(choices)} answers)")
+    return None
+
+
+def _next_commands(
+    args: argparse.Namespace, clf: InformationPursuitClassifier, spent: float, terminal: Terminal
+) -> None:
+    patience = f" (patience {args.patience})" if args.patience else ""
+    folder, data, label = (shlex.quote(str(x)) for x in (args.out, args.table, args.label))
+    terminal.say("")
+    rule = stopping_in_words(clf.pursuit_.stopping.to_spec())
+    terminal.tell(f"It stops when {rule}{patience}. Written to {args.out} in {spent:.0f} s. Continue with:")
+    terminal.say(
+        f"  infopursuit ask {folder}",
+        f"  infopursuit serve {folder}",
+        f"  infopursuit explain {data} --model {folder} --label {label} \\",
+        "      --html explained.html",
+    )
+    terminal.tell("It was fitted on these rows: they show its explanations, not its accuracy.", style="faint")
+
+
+def _held_out(text: str) -> float:
+    if share(text) > 0.5:
+        raise argparse.ArgumentTypeError(f"{text!r} leaves too little to learn from; give 0.5 or less")
+    return share(text)

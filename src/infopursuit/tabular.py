@@ -1,0 +1,492 @@
+"""`fit_table`: from a table with a column of labels to a classifier that asks about its other columns.
+
+A row is one example of many, or it states *facts*: what the answers are for a label, or how often. A share of wrong
+answers is then assumed, so that one wrong answer does not rule a label out.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from infopursuit import queries as query_builders
+from infopursuit.datasets.folds import fold_numbers, group_numbers
+from infopursuit.engine import Pursuit
+from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.fitting.labelled import LabelledTable, label_table
+from infopursuit.models.table import TableModel
+from infopursuit.queries.columns import Columns
+from infopursuit.queries.fields import Field, YesNoField, as_shares, choose_field
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.tables import Column, read_table
+from infopursuit.queries.wording import CSV, YAML, Wording, compose, entries, read_text, read_wording, reword, scalar
+from infopursuit.stopping import Confidence, InformationGain, Rule
+from infopursuit.terms import Terms
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+logger = logging.getLogger(__name__)
+
+ANSWER_ERROR = 0.02
+"""Default probability that an answer differs from what a table of facts states."""
+MIN_GAIN = 1e-3
+"""Nats. Below this expected information gain more questions only tire people."""
+
+
+def default_stopping(epsilon: float = 0.01, min_gain: float = MIN_GAIN) -> Rule:
+    """Confident enough, or no query with enough expected information gain."""
+    return Confidence(epsilon) | InformationGain(min_gain)
+
+
+def fit_table(
+    table: Any,
+    label: str,
+    *,
+    facts: bool | None = None,
+    wording: Any = None,
+    queries: Literal["columns", "yes-no"] = "columns",
+    model: str = "auto",
+    answer_error: float = ANSWER_ERROR,
+    stopping: Rule | None = None,
+    patience: int = 0,
+    seed: int = 0,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    verbose: bool | None = None,
+    costs: Any = None,
+    seconds: float | None = None,
+) -> InformationPursuitClassifier:
+    """A classifier that asks about the columns of a table; ``clf.feature_names_in_`` are those that it asks about.
+
+    Parameters
+    ----------
+    table: a .csv, .tsv or .parquet file, or a pandas, polars or pyarrow table.
+    label: the column of the classes.
+    facts: True: a row states what is true of its label, with "sometimes" or a share such as 0.7 allowed in yes/no
+        columns. False: a row is one example of many. None: facts where labels have fewer than three rows on average.
+    wording: a .csv or .yaml file, or {query or column: sentence}: how questions are asked, in any language.
+    queries: "columns", or "yes-no", which asks about each category by itself.
+    model: "auto", "table" or "empirical", as for `InformationPursuitClassifier`; facts are always a table.
+    answer_error: facts only: the probability that an answer differs from what the table states.
+    stopping, patience, seed: as for `Pursuit`; None stops at 99 % confidence or where no gain exceeds 0.001 nats.
+    drop, keep: columns to leave out, and columns not to be left out although they look like names or row numbers.
+    costs: costs and constraints of the queries: `Terms`, or a .csv, .yaml or .json file (`read_costs`), which may also
+        say what is asked together.
+    seconds: how long choosing a query may take, as for `Pursuit`.
+
+    >>> import pandas as pd
+    >>> import infopursuit as ip
+    >>> animals = pd.DataFrame({"animal": ["cat", "owl", "carp"], "fur": [1, 0, 0], "flies": ["no", "yes", "no"]})
+    >>> clf = ip.fit_table(animals, label="animal", wording={"fur": "Does it have fur?"})
+    >>> print(clf.session().question)
+    Does it have fur?
+    """
+    labelled = label_table(table, label, facts=facts, drop=drop, keep=keep)
+    logger.info("taken as a table of %s: %s", "facts" if labelled.facts else "examples", labelled.why)
+    for name, why in labelled.left_out.items():
+        logger.info("%s is not asked about: %s", name, why)
+    given = read_costs(costs) if isinstance(costs, (str, Path)) else CostsFile(costs)
+    settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose}
+    settings["stopping"] = default_stopping() if stopping is None else stopping
+    settings |= {"terms": given.terms, "seconds": seconds}
+    if labelled.facts:
+        stated = read_facts(labelled.X, labelled.y, len(labelled.classes), yes_no=queries == "yes-no")
+        return fit_facts(labelled, stated, answer_error, wording, settings, given.groups)
+    return fit_examples(labelled, queries, model, wording, settings, given.groups)
+
+
+def fit_facts(
+    table: LabelledTable, facts: Facts, answer_error: float, wording: Any, settings: Mapping[str, Any],
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> InformationPursuitClassifier:  # fmt: skip
+    """A classifier from facts: nothing is learnt, the table is the model."""
+    asked = with_wording(facts.queries, wording, groups)
+    clf = InformationPursuitClassifier(asked, facts.model(answer_error), **settings)
+    with warnings.catch_warnings():  # a table of facts has as many labels as rows; numbers among them are names
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        return clf.fit(table.X, table.labels)
+
+
+def fit_examples(
+    table: LabelledTable, queries: str, model: str, wording: Any, settings: Mapping[str, Any],
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> InformationPursuitClassifier:  # fmt: skip
+    """A classifier from examples, its model chosen on held-out rows."""
+    asked = with_wording(query_builders.columns(table.X, yes_no=queries == "yes-no"), wording, groups)
+    return InformationPursuitClassifier(asked, model, **settings).fit(table.X, table.labels)
+
+
+def with_wording(queries: QuerySet, wording: Any, groups: Mapping[str, Sequence[str]] | None = None) -> QuerySet:
+    """The queries in the words of a file or a mapping; the members of a group become one query."""
+    given: Mapping[str, Wording | str] = read_wording(wording) if isinstance(wording, (str, Path)) else wording or {}
+    groups = groups or {}
+    queries = reword(queries, {key: words for key, words in given.items() if key not in groups})
+    if not groups:
+        return queries
+    together: QuerySet = query_builders.panels(queries, groups)
+    return reword(together, {key: words for key, words in given.items() if key in groups})
+
+
+# ---- facts ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is stated about each label.
+
+    queries: a question for each column. stated: (C, L) the share of each answer, NaN where the table has no cell.
+    """
+
+    queries: Columns
+    stated: FloatArray
+
+    def model(self, error: float = ANSWER_ERROR) -> TableModel:
+        """Naive Bayes with these shares and a uniform prior.
+
+        An answer differs from what is stated with probability ``error``, each other answer alike: P(v) = (1 - e) p_v +
+        e (1 - p_v) / (V - 1). Where nothing is stated about a label, p is the mean over the other labels.
+        """
+        if not 0 < error < 0.5:
+            raise ValueError(f"answer_error={error}; give a probability above 0 and below 0.5, such as {ANSWER_ERROR}")
+        atoms = self.queries.atoms
+        sizes = np.array(atoms.sizes)[atoms.slot_atom]  # (L,) values of the variable that a slot belongs to
+        missing = np.isnan(self.stated)
+        known = np.maximum((~missing).sum(axis=0), 1)
+        shares = np.where(missing, np.where(missing, 0.0, self.stated).sum(axis=0) / known, self.stated)
+        n_classes = len(shares)
+        probs = np.zeros((n_classes, len(atoms), max(atoms.sizes)))
+        probs[:, atoms.slots >= 0] = (1 - error) * shares + error * (1 - shares) / (sizes - 1)
+        return TableModel(np.full(n_classes, 1 / n_classes), None, probs, sizes=atoms.sizes)
+
+    def twins(self) -> list[list[int]]:
+        """Groups of labels with the same facts, which no question can tell apart."""
+        groups: dict[bytes, list[int]] = {}
+        for c, row in enumerate(np.where(np.isnan(self.stated), -1.0, self.stated).round(9)):
+            groups.setdefault(row.tobytes(), []).append(c)
+        return [group for group in groups.values() if len(group) > 1]
+
+    def draw(self, repeats: int, seed: int, error: float = 0.0) -> tuple[IntArray, IntArray]:
+        """(C * repeats, A) answers sampled from the stated shares, and (C * repeats,) whose they are.
+
+        What is not stated is unknown. A share ``error`` of the known answers is replaced by another one.
+        """
+        rng = np.random.default_rng(seed)
+        atoms, n_classes = self.queries.atoms, len(self.stated)
+        owners = np.repeat(np.arange(n_classes), repeats)
+        values = np.empty((len(owners), len(atoms)), dtype=np.int64)
+        for a, size in enumerate(atoms.sizes):
+            shares = self.stated[owners, atoms.offsets[a] : atoms.offsets[a + 1]]  # (B, V)
+            drawn = (rng.random((len(owners), 1)) >= np.cumsum(np.nan_to_num(shares), axis=1)[:, :-1]).sum(axis=1)
+            other = (drawn + rng.integers(1, size, len(owners))) % size
+            drawn = np.where(rng.random(len(owners)) < error, other, drawn)
+            values[:, a] = np.where(np.isnan(shares[:, 0]), UNKNOWN, drawn)
+        return values, owners
+
+
+def read_facts(X: Any, y: IntArray, n_classes: int, *, bins: int = 10, yes_no: bool = False) -> Facts:
+    """The facts of a table whose rows state what is true of labels y (B,).
+
+    A cell of a yes/no column is yes, no, true, false, 0 or 1, "sometimes" (one half), or the share of yes, such as 0.7.
+    Other columns hold categories or numbers. An empty cell is unknown. Of several rows for a label the mean is taken.
+    """
+    table = read_table(X)
+    fields: list[Field] = []
+    blocks = []
+    for position in range(len(table.names)):
+        column = table.column(position)
+        yes = as_shares(column)
+        if yes is not None:
+            fields.append(YesNoField(column.name))
+            shares = np.stack([1 - yes, yes], axis=1)
+        else:
+            _refuse_sometimes(column)
+            found = choose_field(column, np.ones(table.n_rows), bins=bins, yes_no=yes_no, max_categories=n_classes + 1)
+            if found is None:
+                raise ValueError(f"column {column.name!r} has fewer than two different known values; leave it out")
+            values = found.encode(column)
+            fields.append(found)
+            shares = np.where(values[:, None] == UNKNOWN, np.nan, values[:, None] == np.arange(found.size))
+        blocks.append(_mean(shares, y, n_classes))
+    return Facts(Columns(table.names, fields, named=table.named), np.concatenate(blocks, axis=1))
+
+
+def _mean(shares: FloatArray, y: IntArray, n_classes: int) -> FloatArray:
+    """(C, V) the mean over the rows of each label that state anything, NaN where none does."""
+    known = ~np.isnan(shares[:, 0])
+    counts = np.bincount(y[known], minlength=n_classes)[:, None]
+    total = np.stack([np.bincount(y[known], weights=w, minlength=n_classes) for w in shares[known].T], axis=1)
+    return np.asarray(total / np.where(counts > 0, counts, np.nan))
+
+
+def _refuse_sometimes(column: Column) -> None:
+    """ "sometimes" beside words that are neither yes nor no would silently become a category."""
+    codes, labels = column.text() if column.kind == "text" else ([], [])
+    odd = [label for label in labels if label.strip().lower() == "sometimes"]
+    if odd:
+        single = (Column("", "text", None, np.zeros(1, dtype=np.int64), (label,)) for label in labels)
+        others = [label for label, cell in zip(labels, single, strict=True) if as_shares(cell) is None]
+        row = int(np.flatnonzero(np.asarray(codes) == labels.index(others[0]))[0])
+        raise ValueError(
+            f"column {column.name!r} has {odd[0]!r} beside {others[0]!r} (row {row}); a column with "
+            f"'sometimes' holds yes, no, sometimes, or a share from 0 to 1"
+        )
+
+
+# ---- how well it works ----------------------------------------------------------------------------------------------
+
+MAX_INPUTS = 2_000
+"""Held-out rows, or simulated games, that are tried at most."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The outcome of a trial: accuracy with its standard error, number of questions, and cost where there are costs.
+
+    exact: the share of inputs whose very label was predicted, not one with the same facts.
+    """
+
+    n_inputs: int
+    accuracy: float
+    standard_error: float
+    exact: float
+    length: float
+    max_length: int
+    cost: float | None = None
+
+    @classmethod
+    def of(cls, right: Any, length: Any, *, groups: Any = None, exact: Any = None, cost: Any = None) -> Trial:
+        """groups: (B,) identical inputs count once for the standard error."""
+        right = np.asarray(right, dtype=np.float64)
+        groups = np.arange(len(right)) if groups is None else np.unique(groups, return_inverse=True)[1]
+        off = np.bincount(groups, weights=right - right.mean())
+        error = float(np.sqrt((off**2).sum()) / len(right))
+        named = float(right.mean() if exact is None else np.mean(exact))
+        paid = None if cost is None else float(np.mean(cost))
+        return cls(len(right), float(right.mean()), error, named, float(np.mean(length)), int(np.max(length)), paid)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """rows: (B,) which rows are held out. groups: (B,) the same number for identical rows."""
+
+    rows: Any
+    groups: IntArray
+
+
+def hold_out(table: LabelledTable, share: float, seed: int) -> HeldOut | None:
+    """Hold out a share of every label's rows; identical rows stay on one side, and no label is left without rows.
+
+    None where there is nothing to spare.
+    """
+    n_folds = round(1 / share)
+    groups = group_numbers(map(bytes, query_builders.columns(table.X).observe(table.X).astype(np.int32)))
+    if len(set(groups.tolist())) < n_folds:
+        return None
+    held = fold_numbers(table.y, groups, n=n_folds, seed=seed) == 0
+    held &= (np.bincount(table.y[~held], minlength=len(table.classes)) > 0)[table.y]
+    return HeldOut(held, groups) if held.any() else None
+
+
+def try_examples(
+    table: LabelledTable, held: HeldOut, queries: str, model: Any, settings: Mapping[str, Any], seed: int,
+    asked: QuerySet | None = None,
+) -> Trial:  # fmt: skip
+    """Fit on the other rows, thresholds included, and ask about those that are held out.
+
+    asked: queries that exist already, where costs name them; their thresholds are those of all rows.
+    """
+    builder = query_builders.columns(yes_no=queries == "yes-no") if asked is None else asked
+    clf = InformationPursuitClassifier(builder, model, **settings).fit(table.X[~held.rows], table.labels[~held.rows])
+    rows = np.flatnonzero(held.rows)
+    if len(rows) > MAX_INPUTS:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_INPUTS, replace=False))
+    trace = clf.explain(table.X.iloc[rows])
+    cost = None if trace.query_costs is None else trace.cost
+    return Trial.of(trace.predictions == table.labels[rows], trace.length, groups=held.groups[rows], cost=cost)
+
+
+def try_facts(pursuit: Pursuit, facts: Facts, seed: int, *, error: float = 0.0) -> Trial:
+    """Every label, answered as the table states it, several times where shares are drawn or answers are wrong.
+
+    Labels with the same facts count as found when one of them is predicted.
+    """
+    n_classes = len(facts.stated)
+    drawn = error > 0 or bool(((facts.stated > 0) & (facts.stated < 1)).any())
+    values, owners = facts.draw(max(1, min(20, MAX_INPUTS // n_classes)) if drawn else 1, seed, error)
+    if len(owners) > MAX_INPUTS:
+        rows = np.random.default_rng(seed).choice(len(owners), MAX_INPUTS, replace=False)
+        values, owners = values[rows], owners[rows]
+    trace = pursuit.run_values(values)
+    group = np.arange(n_classes)
+    for twins in facts.twins():
+        group[twins] = twins[0]
+    found = trace.posterior.argmax(axis=1)
+    cost = None if trace.query_costs is None else trace.cost
+    return Trial.of(group[found] == group[owners], trace.length, groups=owners, exact=found == owners, cost=cost)
+
+
+# ---- costs and constraints in a file --------------------------------------------------------------------------------
+
+KEY = ("query", "key", "column", "name")
+FIELDS = ("cost", "requires", "forbidden", "group")
+YES, NO = ("yes", "true", "x", "1"), ("", "no", "false", "0")
+
+
+@dataclass(frozen=True)
+class CostsFile:
+    """What a file says: costs and constraints, and which queries are asked together."""
+
+    terms: Terms
+    groups: dict[str, list[str]] = field(default_factory=dict)
+
+
+def read_costs(path: Any) -> CostsFile:
+    """The costs and constraints that a CSV, YAML or JSON file gives.
+
+    A key is a query, a column for all queries about it, or a group. CSV: a head line
+    ``query,cost,requires,forbidden,group`` of which all but the first and one more may be left out. YAML and JSON:
+    ``query: 5`` for its cost, or ``query:`` with ``cost:``, ``requires:``, ``forbidden:`` and ``group:`` below it. What
+    is required reads ``sex = female``; ``ultrasound`` alone: once it was asked; ``a = yes & b = round | oval``: both,
+    and of several answers one. A group's cost is that of its own line, else the sum of its members'. A column that
+    is its own group is asked as one: what it is, not whether it is above one threshold and then another.
+    """
+    file = Path(path).expanduser()
+    text, kind = read_text(file, (*YAML, *CSV, ".json"), "costs"), file.suffix.lower()
+    read = _csv_rows if kind in CSV else _yaml_rows if kind in YAML else _json_rows
+    rows: dict[str, dict[str, Any]] = {}
+    for key, fields, where in read(text, file):
+        strange = [name for name in fields if name.lower() not in (*FIELDS, *KEY)]
+        if not key:
+            raise ValueError(f"{where} names no query")
+        if key in rows:
+            raise ValueError(f"{where} has {key!r:.80} a second time; leave one of the two out")
+        if strange:
+            raise ValueError(f"{where} has {strange[0]!r:.80}; expected {', '.join(FIELDS)}")
+        rows[key] = {name.lower(): value for name, value in fields.items()}
+    return _costs_of(rows, file)
+
+
+def _costs_of(rows: Mapping[str, Mapping[str, Any]], file: Path) -> CostsFile:
+    groups: dict[str, list[str]] = {}
+    costs: dict[str, float] = {}
+    requires: dict[str, list[Any]] = {}
+    forbidden: list[str] = []
+    for key, row in rows.items():
+        where = f"{key!r:.80} in {file}"
+        cost = _cost(row.get("cost"), where)
+        needed, never = _requires(row.get("requires"), where), _forbidden(row.get("forbidden"), where)
+        group = str(row.get("group", "") or "").strip()
+        if group:
+            groups.setdefault(group, []).append(key)
+        if group and group != key:
+            if needed or never:
+                raise ValueError(
+                    f"{where} is asked with its group {group!r} only; write what it requires, or that it is "
+                    f"forbidden, into a line of the group"
+                )
+            if cost is not None and _cost(rows.get(group, {}).get("cost"), where) is None:
+                costs[group] = costs.get(group, 0.0) + cost
+            continue
+        if cost is not None:
+            costs[key] = cost
+        if needed:
+            requires[key] = needed
+        if never:
+            forbidden.append(key)
+    return CostsFile(Terms(costs or None, requires, forbidden), groups)
+
+
+def _cost(value: Any, where: str) -> float | None:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        cost = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        cost = float("nan")
+    if not 0 <= cost < float("inf"):
+        raise ValueError(f"the cost of {where} is {value!r:.80}; expected a number of 0 or more")
+    return cost
+
+
+def _forbidden(value: Any, where: str) -> bool:
+    said = str(value if value is not None else "").strip().lower()
+    if said not in (*YES, *NO):
+        raise ValueError(f"forbidden of {where} is {value!r:.80}; expected yes or no")
+    return said in YES
+
+
+def _requires(value: Any, where: str) -> list[Any]:
+    """``a = yes & b = round | oval`` as prerequisites; a list of such texts, or {a: yes}."""
+    if value is None:
+        return []
+    if isinstance(value, Mapping):
+        return [(str(other), choices) for other, choices in value.items()]
+    found: list[Any] = []
+    for text in value if isinstance(value, list) else [value]:
+        if not isinstance(text, str):
+            raise ValueError(f"{where} requires {text!r:.80}; write it as: sex = female")
+        for part in filter(str.strip, text.split("&")):
+            other, equals, choices = part.rpartition("=")
+            several = [choice.strip() for choice in choices.split("|") if choice.strip()]
+            if equals and not (other.strip() and several):
+                raise ValueError(f"{where} requires {part.strip()!r:.80}; write it as: sex = female")
+            found.append((other.strip(), several) if equals else part.strip())
+    return found
+
+
+Row = tuple[str, dict[str, Any], str]
+"""A key, its fields, and where they stand."""
+
+
+def _csv_rows(text: str, file: Path) -> list[Row]:
+    first = text.split("\n", 1)[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max("\t,;", key=first.count), strict=True)
+    try:
+        head = [name.strip().lower() for name in next(reader, [])]
+        key_at = next((head.index(name) for name in KEY if name in head), None)
+        strange = [name for i, name in enumerate(head) if i != key_at and name not in FIELDS]
+        if key_at is None or strange or len(head) < 2:
+            begin = first.strip()
+            raise ValueError(f"{file} begins with {begin!r:.80}; expected the columns query, {', '.join(FIELDS)}")
+        return [
+            (row[key_at].strip() if key_at < len(row) else "",
+             {name: row[i].strip() for i, name in enumerate(head) if i < len(row)},
+             f"line {reader.line_num} of {file}")
+            for row in reader if any(cell.strip() for cell in row)
+        ]  # fmt: skip
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num} of {file} is not CSV: {error}") from None
+
+
+def _yaml_rows(text: str, file: Path) -> list[Row]:
+    def plain(node: Any, where: str) -> Any:
+        """A YAML node as lists, mappings and texts: "no" stays a word."""
+        if node.id == "sequence":
+            return [plain(each, where) for each in node.value]
+        if node.id == "mapping":
+            return {scalar(key, where): plain(value, where) for key, value in node.value}
+        return scalar(node, where)
+
+    return [
+        (key, {"cost": node.value} if node.id == "scalar" else {n: plain(v, p) for n, v, p in entries(node, file)}, at)
+        for key, node, at in entries(compose(text, file), file)
+    ]
+
+
+def _json_rows(text: str, file: Path) -> list[Row]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file} is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{file} holds no mapping; write it as: {{query: {{cost: 5}}}}")
+    return [(str(key), value if isinstance(value, dict) else {"cost": value}, f"{key!r:.80} of {file}")
+            for key, value in data.items()]  # fmt: skip
