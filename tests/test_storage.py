@@ -17,7 +17,7 @@ import safetensors.torch
 import torch
 
 import infopursuit as ip
-from infopursuit import model_files, storage
+from infopursuit import model_files, serialization
 from infopursuit.models import Blur, Flip, empirical, latent_classes, naive_bayes
 
 TESTS = Path(__file__).parent

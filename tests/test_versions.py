@@ -14,7 +14,7 @@ from infopursuit.cli import main
 from infopursuit.model_files import own_checksum
 from infopursuit.models import TableModel
 from infopursuit.types import DamagedModel
-from infopursuit.versions import differences, made_with
+from infopursuit.versions import differences, provenance
 
 OLD = Path(__file__).parent / "data" / "model_v1"
 
@@ -30,15 +30,15 @@ def saved(tmp_path):
 def altered(folder, made):
     """The same folder, made with something else."""
     manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["made_with"] = made
+    manifest["provenance"] = made
     manifest["sha256"] = own_checksum(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def test_versions_machine_seed_and_rows_are_in_the_folder(saved):
     clf, folder = saved
-    made = json.loads((folder / "manifest.json").read_text())["made_with"]
-    assert made == clf.made_with_ == ip.load(folder).made_with_
+    made = json.loads((folder / "manifest.json").read_text())["provenance"]
+    assert made == clf.provenance_ == ip.load(folder).provenance_
     names = {"infopursuit", "python", "numpy", "torch", "scikit-learn", "scipy", "numba", "safetensors"}
     assert names | {"platform", "machine", "seed", "rows"} == set(made)
     assert (made["torch"], made["numpy"], made["machine"]) == (torch.__version__, np.__version__, platform.machine())
@@ -47,8 +47,8 @@ def test_versions_machine_seed_and_rows_are_in_the_folder(saved):
 
 def test_a_pursuit_has_them_too(tmp_path):
     model = TableModel([0.5, 0.5], None, [[0.9], [0.1]])
-    ip.storage.save(ip.Pursuit(model, ip.queries.concepts(["a"]), seed=3), tmp_path)
-    assert json.loads((tmp_path / "manifest.json").read_text())["made_with"] == made_with(3)
+    ip.serialization.save(ip.Pursuit(model, ip.queries.concepts(["a"]), seed=3), tmp_path)
+    assert json.loads((tmp_path / "manifest.json").read_text())["provenance"] == provenance(3)
     assert isinstance(ip.load(tmp_path), ip.Pursuit)
 
 
@@ -75,14 +75,14 @@ def test_another_version_is_said_and_read_all_the_same(saved, caplog):
     with caplog.at_level(logging.INFO, logger="infopursuit"):
         ip.load(folder)
     assert not caplog.text
-    altered(folder, {**clf.made_with_, "numpy": "1.0", "machine": "abacus"})
+    altered(folder, {**clf.provenance_, "numpy": "1.0", "machine": "abacus"})
     with caplog.at_level(logging.INFO, logger="infopursuit"):
         loaded = ip.load(folder)
     assert f"was made with numpy 1.0, now {np.__version__}; machine abacus, now" in caplog.text
     assert all(record.levelno == logging.INFO for record in caplog.records)
-    assert loaded.made_with_["machine"] == "abacus"
+    assert loaded.provenance_["machine"] == "abacus"
     loaded.save(folder)  # what it was made with stays, whoever writes it again
-    assert ip.load(folder).made_with_["machine"] == "abacus"
+    assert ip.load(folder).provenance_["machine"] == "abacus"
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ def test_another_version_is_said_and_read_all_the_same(saved, caplog):
 def test_folders_from_before_are_read(folder):
     """They say who wrote them, which stands for what they were made with."""
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert "made_with" not in manifest
-    assert ip.load(folder).made_with_ == manifest["written_by"]
+    assert "provenance" not in manifest
+    assert ip.load(folder).provenance_ == manifest["written_by"]
 
 
 @pytest.mark.parametrize("made", [7, ["numpy"], {"numpy": {}}, {"numpy": "1\n2"}, {"a" * 201: "1"}, {"rows": True}])
 def test_nonsense_is_refused(saved, made):
     _, folder = saved
     altered(folder, made)
-    with pytest.raises(DamagedModel, match="made_with is not a mapping"):
+    with pytest.raises(DamagedModel, match="provenance is not a mapping"):
         ip.load(folder)
 
 
@@ -109,5 +109,5 @@ def test_a_trained_network_says_how_many_threads(tmp_path):
         architecture=ip.models.MLPArchitecture((4,)), latent_dim=1, training=ip.models.Training(epochs=1)
     )
     clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abc")), model=learner).fit(X, np.arange(12) % 2)
-    assert clf.made_with_["threads"] == torch.get_num_threads()
-    assert differences(clf.made_with_) == []
+    assert clf.provenance_["threads"] == torch.get_num_threads()
+    assert differences(clf.provenance_) == []

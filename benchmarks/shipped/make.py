@@ -18,7 +18,7 @@ import numpy as np
 import safetensors.numpy
 import torch
 
-<from infopursuit import datasets, queries, shipped, storage
+<from infopursuit import datasets, queries, shipped, serialization
 >from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
 from infopursuit.models import aggregate, latent_classes, load_vae
@@ -38,7 +38,7 @@ def make_digits(folder: Path) -> None:
         stopping=Confidence(0.01) | InformationGain(1e-3),
         random_state=0,
     )
-    storage.save(classifier.fit(data.x_train, data.y_train), folder)
+    serialization.save(classifier.fit(data.x_train, data.y_train), folder)
 
 
 def make_mnist(folder: Path) -> None:

@@ -36,7 +36,7 @@ def write_card(thing: Any) -> str:
     if isinstance(thing, Pursuit):
         pursuit, profile, calibration, made = thing, None, None, None
     elif isinstance(thing, InformationPursuitClassifier) and hasattr(thing, "pursuit_"):
-        pursuit, made = thing.pursuit_, getattr(thing, "made_with_", None)
+        pursuit, made = thing.pursuit_, getattr(thing, "provenance_", None)
         profile, calibration = getattr(thing, "profile_", None), _mapping(getattr(thing, "calibration_", None))
     else:
         raise TypeError(f"cannot describe a {type(thing).__name__}; expected a fitted classifier or a Pursuit")

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from infopursuit import queries as query_builders
-from infopursuit.datasets.folds import fold_numbers, group_numbers
+from infopursuit.datasets.dataset import fold_numbers, group_numbers
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.fitting.labelled import LabelledTable, label_table

@@ -1,4 +1,4 @@
-"""What a model was made with: versions, machine, seed and rows, kept with it for whoever wants to make it again."""
+"""Provenance: the versions, machine, seed and number of rows that a model was made with, saved with it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def made_with(seed: int | None = None, n_rows: int | None = None, n_threads: int | None = None) -> dict[str, str | int]:
+def provenance(seed: int | None = None, n_rows: int | None = None, n_threads: int | None = None) -> dict[str, str | int]:
     """Versions, platform and machine, now; with the seed and the rows that something is fitted with, and the threads
     where they matter, as for the weights of a network.
 
@@ -43,14 +43,14 @@ def made_with(seed: int | None = None, n_rows: int | None = None, n_threads: int
     return found
 
 
-def check_made_with(entry: Any) -> dict[str, str | int]:
+def check_provenance(entry: Any) -> dict[str, str | int]:
     """What a folder says it was made with, refused where it is not a list of words and whole numbers."""
     plain = isinstance(entry, Mapping) and len(entry) <= MOST_ENTRIES
     if not plain or not all(
         isinstance(name, str) and len(name) <= LONGEST and (type(value) is int or _is_word(value))
         for name, value in entry.items()
     ):
-        raise DamagedModel("made_with is not a mapping from names to short texts and whole numbers")
+        raise DamagedModel("provenance is not a mapping from names to short texts and whole numbers")
     return dict(entry)
 
 
@@ -60,12 +60,12 @@ def differences(entry: Mapping[str, Any]) -> list[str]:
     >>> differences({**versions(), "numpy": "1.0"})[0].startswith("numpy 1.0, now ")
     True
     """
-    now = made_with()
+    now = provenance()
     names = [name for name in now if name in entry and entry[name] != now[name]]
     return [f"{name} {entry[name]}, now {now[name]}" for name in names]
 
 
-def say_differences(path: Any, entry: Mapping[str, Any]) -> None:
+def log_differences(path: Any, entry: Mapping[str, Any]) -> None:
     """Tell whoever listens that a model comes from elsewhere; it is read all the same."""
     found = differences(entry)
     if found:

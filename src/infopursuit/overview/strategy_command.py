@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from infopursuit import shipped, storage
+from infopursuit import shipped, serialization
 from infopursuit.datasets.examples import Examples, has_training_part, read_examples
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
@@ -136,7 +136,7 @@ def _write(
 def _open(name: str) -> Pursuit:
     """The pursuit of a model that comes along, or of a saved one."""
     if not shipped.is_shipped(name) and (Path(name) / storage.MANIFEST).is_file():
-        return storage.load_pursuit(name, f"see it from Python: ip.strategy_tree(ip.load({name!r}, functions=...))")
+        return serialization.load_pursuit(name, f"see it from Python: ip.strategy_tree(ip.load({name!r}, functions=...))")
     model = shipped.open_model(name)
     pursuit: Pursuit = model.pursuit_ if isinstance(model, InformationPursuitClassifier) else model
     return pursuit

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit import queries, storage
+from infopursuit import queries, serialization
 from infopursuit.engine import Pursuit
 from infopursuit.models.table import TableModel
 from infopursuit.stopping import Confidence, MaxQueries
@@ -68,7 +68,7 @@ MODELS = {
     ),
     "digits": Shipped(
         "Handwritten digits of 8 x 8 pixels, told apart by asking what is in 3 x 3 patches of the image.",
-        lambda: storage.load(FOLDER / "digits"),
+        lambda: serialization.load(FOLDER / "digits"),
         (f"digits/{storage.MANIFEST}",),
     ),
     "mnist": Shipped(
@@ -118,7 +118,7 @@ def open_model(name_or_path: Any) -> Any:
             f"model {str(name_or_path)!r} is {wrong}; give the name of a shipped model ({', '.join(MODELS)}), or a "
             f"folder that save() wrote"
         )
-    return storage.load(folder)
+    return serialization.load(folder)
 
 
 def _find(name: str) -> Shipped:

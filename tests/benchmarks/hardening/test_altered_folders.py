@@ -17,7 +17,7 @@ from benchmarks.hardening.limits import MAX_MEMORY
 from benchmarks.hardening.models import MODELS, write_models
 from benchmarks.hardening.trial import ANOTHER, REFUSED, SAME, WRONG
 from benchmarks.hardening.watched import Child
-from infopursuit import model_files, storage
+from infopursuit import model_files, serialization
 
 CLASSES = ["os.system", "builtins.eval", "infopursuit.models.vae.VAE", "__import__('os').abort()"]
 PLACES = [("model", "kind"), ("queries", "kind"), ("pursuit", "stopping", "rule"), ("classes", "kind")]
