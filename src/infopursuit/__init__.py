@@ -7,16 +7,16 @@
 
 from infopursuit import answerers, jobs, models, posteriors, queries
 from infopursuit.answerers.reliability import Reliability
-from infopursuit.deployment.drift import drift
+from infopursuit.monitoring.drift import drift
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.fit_table import fit_table
-from infopursuit.linting.lint import lint
-from infopursuit.overview.asked import Asked, asked
-from infopursuit.overview.compare import compare_with_cart
-from infopursuit.overview.grow import strategy_tree
-from infopursuit.overview.tree import StrategyTree
+from infopursuit.data_checks import lint
+from infopursuit.inspection.asked import Asked, asked
+from infopursuit.inspection.compare import compare_with_cart
+from infopursuit.inspection.grow import strategy_tree
+from infopursuit.inspection.tree import StrategyTree
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
 from infopursuit.storage import load, save

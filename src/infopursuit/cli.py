@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from infopursuit import __version__, ask, demo
-from infopursuit.deployment import card_command, drift_command
+from infopursuit.monitoring import card_command, drift_command
 from infopursuit.evaluation import bench_command, evaluate_command
 from infopursuit.evaluation import commands as measure
 from infopursuit.fitting import fit_command
 from infopursuit.jobs import explain_command, sweep_command
-from infopursuit.linting import lint_command
-from infopursuit.overview import strategy_command
+from infopursuit.data_checks import command as lint_command
+from infopursuit.inspection import strategy_command
 from infopursuit.server import command as serve
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)

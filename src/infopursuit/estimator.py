@@ -38,7 +38,7 @@ from infopursuit.types import FloatArray
 from infopursuit.versions import made_with
 
 if TYPE_CHECKING:
-    from infopursuit.deployment.report import DriftReport
+    from infopursuit.monitoring.report import DriftReport
 
 MOST_CLASSES = 5_000
 FINITE = (FiniteModel, NaiveBayes, LatentClasses, Empirical)
@@ -312,14 +312,14 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         ``reference``: inputs like those of training that were held out, or their trace; see `infopursuit.drift`.
         """
-        from infopursuit.deployment.drift import drift
+        from infopursuit.monitoring.drift import drift
 
         check_is_fitted(self)
         return drift(self, X, reference=reference, level=level)
 
     def card(self) -> str:
         """What it is, what it learnt from, what it asks, how far to trust it: a model card in Markdown."""
-        from infopursuit.card import write_card
+        from infopursuit.model_card import write_card
 
         check_is_fitted(self)
         return write_card(self)

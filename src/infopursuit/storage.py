@@ -21,7 +21,7 @@ from infopursuit import model_files
 from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.answerers.reliability import Reliability
-from infopursuit.card import training_data, write_card
+from infopursuit.model_card import training_data, write_card
 from infopursuit.engine import Pursuit, check_count
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically

@@ -14,7 +14,7 @@ from infopursuit.types import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from infopursuit.overview.asked import Asked
+    from infopursuit.inspection.asked import Asked
 
 ROW, COLUMN = 0.27, 0.5
 """Inches of a new figure: height of a row, least width of a column."""

@@ -27,7 +27,7 @@ from infopursuit.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from infopursuit.overview.tree import StrategyTree
+    from infopursuit.inspection.tree import StrategyTree
 
 THICK = 9.0
 """Points of the way that all take."""

@@ -13,7 +13,7 @@ from infopursuit.plots.style import FAINT, INK, NOTE, RIGHT
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Likely
 
 if TYPE_CHECKING:
-    from infopursuit.overview.tree import Branch, StrategyTree, TreeNode
+    from infopursuit.inspection.tree import Branch, StrategyTree, TreeNode
 
 WIDE, PAD, BETWEEN, APART, BAR = 136.0, 5.0, 40.0, 9.0, 4.0
 """Lines of a box at the most, its border, between two columns, between two boxes, height of a bar."""
