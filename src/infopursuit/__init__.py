@@ -7,16 +7,19 @@
 
 from infopursuit import answerers, jobs, models, posteriors, queries
 from infopursuit.answerers.reliability import Reliability
-from infopursuit.monitoring.drift import drift
+from infopursuit.data_checks import lint
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
 from infopursuit.fitting.fit_table import fit_table
-from infopursuit.data_checks import lint
-from infopursuit.inspection.asked import Asked, asked
-from infopursuit.inspection.compare import compare_with_cart
-from infopursuit.inspection.grow import strategy_tree
-from infopursuit.inspection.tree import StrategyTree
+from infopursuit.inspection import (
+    QueryFrequencies,
+    StrategyTree,
+    compare_with_cart,
+    query_frequencies,
+    strategy_tree,
+)
+from infopursuit.monitoring.drift import drift
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
 from infopursuit.storage import load, save
@@ -27,7 +30,6 @@ from infopursuit.types import DamagedModel, ImpossibleAnswer, Likely
 __version__ = "0.1.0"
 
 __all__ = [
-    "Asked",
     "Confidence",
     "DamagedModel",
     "Explanation",
@@ -38,13 +40,13 @@ __all__ = [
     "MaxCost",
     "MaxQueries",
     "Pursuit",
+    "QueryFrequencies",
     "Reliability",
     "Session",
     "StrategyTree",
     "Terms",
     "Trace",
     "answerers",
-    "asked",
     "compare_with_cart",
     "drift",
     "fit_table",
@@ -54,6 +56,7 @@ __all__ = [
     "models",
     "posteriors",
     "queries",
+    "query_frequencies",
     "save",
     "strategy_tree",
 ]

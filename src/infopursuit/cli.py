@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from infopursuit import __version__, ask, demo
-from infopursuit.monitoring import card_command, drift_command
+from infopursuit.data_checks import command as lint_command
 from infopursuit.evaluation import bench_command, evaluate_command
 from infopursuit.evaluation import commands as measure
 from infopursuit.fitting import fit_command
+from infopursuit.inspection import command as inspect_command
 from infopursuit.jobs import explain_command, sweep_command
-from infopursuit.data_checks import command as lint_command
-from infopursuit.inspection import strategy_command
+from infopursuit.monitoring import command as monitor_command
 from infopursuit.server import command as serve
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)
@@ -55,14 +55,11 @@ COMMANDS: tuple[Command, ...] = (
         evaluate_command.EXAMPLES,
     ),
     Command("sweep", sweep_command.SUMMARY, sweep_command.add_arguments, sweep_command.run, sweep_command.EXAMPLES),
-    Command("drift", drift_command.SUMMARY, drift_command.add_arguments, drift_command.run, drift_command.EXAMPLES),
-    Command("card", card_command.SUMMARY, card_command.add_arguments, card_command.run, card_command.EXAMPLES),
     Command(
-        "strategy",
-        strategy_command.SUMMARY,
-        strategy_command.add_arguments,
-        strategy_command.run,
-        strategy_command.EXAMPLES,
+        "monitor", monitor_command.SUMMARY, monitor_command.add_arguments, monitor_command.run, monitor_command.EXAMPLES
+    ),
+    Command(
+        "inspect", inspect_command.SUMMARY, inspect_command.add_arguments, inspect_command.run, inspect_command.EXAMPLES
     ),
     Command("lint", lint_command.SUMMARY, lint_command.add_arguments, lint_command.run, lint_command.EXAMPLES),
     Command("serve", serve.SUMMARY, serve.add_arguments, serve.run, serve.EXAMPLES),

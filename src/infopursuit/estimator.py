@@ -38,7 +38,7 @@ from infopursuit.types import FloatArray
 from infopursuit.versions import made_with
 
 if TYPE_CHECKING:
-    from infopursuit.monitoring.report import DriftReport
+    from infopursuit.monitoring.drift import DriftReport
 
 MOST_CLASSES = 5_000
 FINITE = (FiniteModel, NaiveBayes, LatentClasses, Empirical)
@@ -308,21 +308,21 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         return self._pursuit_with(class_prior).session(history)
 
     def drift(self, X: Any, *, reference: Any = None, level: float = 0.01) -> DriftReport:
-        """Whether the answers of new inputs, and what is predicted for them, still look as they did in training.
+        """Compare the answers of new inputs, and the predictions from them, with training; see `infopursuit.drift`.
 
-        ``reference``: inputs like those of training that were held out, or their trace; see `infopursuit.drift`.
+        reference: held-out inputs like those of training, or their trace.
         """
         from infopursuit.monitoring.drift import drift
 
         check_is_fitted(self)
         return drift(self, X, reference=reference, level=level)
 
-    def card(self) -> str:
-        """What it is, what it learnt from, what it asks, how far to trust it: a model card in Markdown."""
-        from infopursuit.model_card import write_card
+    def model_card(self) -> str:
+        """A model card in Markdown: what the model is, its training data, its queries, its limits."""
+        from infopursuit.model_card import write_model_card
 
         check_is_fitted(self)
-        return write_card(self)
+        return write_model_card(self)
 
     def save(self, path: Any) -> None:
         """Write the fitted classifier to a folder; `infopursuit.load` reads it."""

@@ -1,7 +1,6 @@
-"""A model card, written from the fitted object: what it is, what it learnt from, what it asks, how far to trust it.
+"""Model cards in Markdown, under the headings of Mitchell et al., *Model Cards for Model Reporting* (2019).
 
-The headings are those of Mitchell et al., *Model Cards for Model Reporting* (2019). What only the owner can know is
-left open, under words that say so.
+What only the owner can know is left open and marked so.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.storing import contains_training_data
-from infopursuit.models.vae import VAE
 from infopursuit.posteriors import ExactPosterior, FiniteBank
 from infopursuit.queries.atom_words import AtomWords
 from infopursuit.queries.queryset import QuerySet
@@ -26,29 +24,49 @@ from infopursuit.stopping import stopping_in_words
 from infopursuit.versions import in_words, versions
 
 OWNER = "To be filled in by the owner"
-MOST_CLASSES, MOST_EXAMPLES, MOST_GAPS = 20, 4, 5
-LONGEST, LONGEST_MADE = 100, 1000
-"""Characters of a name or a sentence, and of all that a model was made with."""
+MAX_CLASSES, MAX_EXAMPLES, MAX_GAPS = 20, 4, 5
+FIGURES = {
+    "threshold": ("Threshold", "of the posterior at which it stops", "{:.6g}"),
+    "n_inputs": ("Inputs", "used for calibration", "{:,.0f}"),
+    "stopped": ("Stopped", "before the budget, as a share", "{:.4g}"),
+    "accuracy": ("Accuracy", "of these", "{:.4g}"),
+    "accuracy_bound": ("Lower bound", "of that accuracy, with that probability", "{:.4g}"),
+    "length": ("Questions", "on average", "{:.2f}"),
+    "length_before": ("Questions", "on average before, stopping at the target", "{:.2f}"),
+    "length_after": ("Questions", "on average after", "{:.2f}"),
+    "expected_error_before": ("Expected calibration error", "before", "{:.4f}"),
+    "expected_error_after": ("Expected calibration error", "after", "{:.4f}"),
+}
+"""Figures of a calibration: name, explanation, format."""
 
 
-def write_card(thing: Any) -> str:
+def write_model_card(thing: Any) -> str:
     """The card of a fitted classifier or of a pursuit, in Markdown."""
     if isinstance(thing, Pursuit):
-        pursuit, profile, calibration, made = thing, None, None, None
+        pursuit, profile, calibration, provenance = thing, None, None, None
     elif isinstance(thing, InformationPursuitClassifier) and hasattr(thing, "pursuit_"):
-        pursuit, made = thing.pursuit_, getattr(thing, "made_with_", None)
+        pursuit, provenance = thing.pursuit_, getattr(thing, "made_with_", None)
         profile, calibration = getattr(thing, "profile_", None), _mapping(getattr(thing, "calibration_", None))
     else:
-        raise TypeError(f"cannot describe a {type(thing).__name__}; expected a fitted classifier or a Pursuit")
-    answers = f"It answers with one of {len(pursuit.classes)} classes, whatever it is asked about: {_shown(pursuit)}."
+        raise TypeError(f"thing is {type(thing).__name__}; expected a fitted classifier or a Pursuit")
+    names = ", ".join(plain(c) for c in pursuit.classes[:MAX_CLASSES])
+    more = f" and {len(pursuit.classes) - MAX_CLASSES:,} more" if len(pursuit.classes) > MAX_CLASSES else ""
+    uncalibrated = [] if calibration else ["It is **not calibrated**: its confidence was not compared with outcomes."]
     sections = {
-        "Model Details": _details(pursuit, made),
-        "Intended Use": [*_owner("what it is for, who is to use it, and what it must not be used for"), answers],
+        "Model Details": _details(pursuit, provenance),
+        "Intended Use": [
+            *_owner("what it is for, who is to use it, and what it must not be used for"),
+            f"It predicts one of {len(pursuit.classes)} classes, whatever the input: {names}{more}.",
+        ],
         "Factors": [
             *_owner("groups of people, instruments and circumstances for which it may work better or worse"),
-            *_gaps(pursuit, profile),
+            *_missing(pursuit, profile),
         ],
-        "Metrics": _metrics(calibration),
+        "Metrics": [
+            "With every prediction come the posterior of all classes and every question with its answer. The posterior "
+            "is the model's, and as good as the model.",
+            *uncalibrated,
+        ],
         "Evaluation Data": [
             *_owner("what it was evaluated on, and how that was chosen"),
             "`infopursuit evaluate MODEL DATA` measures accuracy, lengths and calibration on labelled data.",
@@ -59,35 +77,47 @@ def write_card(thing: Any) -> str:
             *_owner("figures of the evaluation, also for each of the factors above"),
         ],
         "Ethical Considerations": [
-            *_sharing(pursuit),
+            f"**It contains its training data**: {training_data(pursuit)}. Share it only with those who may see them."
+            if contains_training_data(pursuit.model)
+            else "It holds model parameters, not the training examples.",
             "",
-            *_owner("who may be harmed by a wrong answer, and what is done about it"),
+            *_owner("who may be harmed by a wrong prediction, and what is done about it"),
         ],
-        "Caveats and Recommendations": _caveats(pursuit, profile, calibration),
+        "Caveats and Recommendations": [
+            "- Only these classes are known to it. An input of another kind gets one of them, possibly with a high "
+            "posterior.",
+            "- An answer that training never had, such as a new category, counts as missing.",
+            "- The posterior is that of the model, which takes atoms to be independent given the class and its latent "
+            "state.",
+            *(f"- {sentence}" for sentence in uncalibrated),
+            "- Where it is used, classes may have other shares than the prior above; `class_prior=` sets them.",
+            "- A profile of the training answers is saved with it: `infopursuit monitor` detects drift."
+            if profile is not None
+            else "- No profile of the training answers is saved with it: `infopursuit monitor` needs a reference.",
+            f"- Further: {OWNER}.",
+        ],
     }
     parts = [f"## {head}\n\n" + "\n".join(lines).strip() for head, lines in sections.items()]
-    title = f"# Model card: {len(pursuit.classes)} classes told apart by asking"
+    title = f"# Model card: Information Pursuit classifier of {len(pursuit.classes)} classes"
     return "\n\n".join([title, *parts]) + "\n"
 
 
-# ---- sections -------------------------------------------------------------------------------------------------------
-
-
-def _details(pursuit: Pursuit, made: Mapping[str, Any] | None) -> list[str]:
+def _details(pursuit: Pursuit, provenance: Mapping[str, Any] | None) -> list[str]:
     patience = f", with a patience of {pursuit.patience}" if pursuit.patience else ""
     written = ", ".join(f"{name} {number}" for name, number in versions().items())
     return [
-        "An Information Pursuit classifier: it asks the question that is expected to tell most about the class, hears "
-        "the answer, asks the next, and stops by a rule. The answers that it asked for are the whole of its evidence.",
+        "An Information Pursuit classifier: it asks the question with the largest expected information gain about the "
+        "class, updates its posterior with the answer, asks the next, and stops by a rule. The answers that it asked "
+        "for are all of its evidence.",
         "",
-        f"- **Model**: {_model(pursuit)}",
+        f"- **Model**: {_model(pursuit.model)}",
         f"- **Posterior**: {_posterior(pursuit)}",
-        f"- **Choice of the next question**: {_gains(pursuit)}",
+        f"- **Choice of the next question**: {_gains(pursuit.chooser)}",
         f"- **Stops** when {stopping_in_words(pursuit.stopping.to_spec())}{patience}: `{pursuit.stopping}`",
-        *(f"- **Terms**: {sentence}" for sentence in pursuit.bound.in_words()),
-        *_reliability(pursuit),
-        f"- **Seed** of what is drawn: {pursuit.seed}",
-        *([] if made is None else [f"- **Made with**: {plain(in_words(made), LONGEST_MADE)}"]),
+        *(f"- **Costs and constraints**: {sentence}" for sentence in pursuit.bound.in_words()),
+        *_noise(pursuit.reliability),
+        f"- **Seed**: {pursuit.seed}",
+        *([] if provenance is None else [f"- **Provenance**: {plain(in_words(provenance), 1000)}"]),
         f"- **Written by**: {written}",
         f"- **Name, version, date, licence, contact**: {OWNER}",
         "",
@@ -97,180 +127,8 @@ def _details(pursuit: Pursuit, made: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
-def _reliability(pursuit: Pursuit) -> list[str]:
-    """How far answers are relied on, where they are not taken as they are."""
-    reliability = pursuit.reliability
-    if reliability is None:
-        return []
-    usual = f"right with a probability of {reliability.right:g}" if np.ndim(reliability.right) == 0 else "a given table"
-    own = f"; {len(reliability.queries)} queries have tables of their own" if reliability.queries else ""
-    again = f"; a query may be asked {reliability.again} times" if reliability.again > 1 else ""
-    return [f"- **Answers are weighed**, not taken as they are: {usual}{own}{again}"]
-
-
-def _questions(queries: QuerySet) -> list[str]:
-    wide = (queries.query_atoms >= 0).sum(axis=1)
-    single = wide == 1
-    kinds = []
-    yes_no, several = int((single & (queries.n_answers == 2)).sum()), single & (queries.n_answers > 2)
-    if yes_no:
-        kinds.append(f"{yes_no:,} with two answers")
-    if several.any():
-        least, most = queries.n_answers[several].min(), queries.n_answers[several].max()
-        kinds.append(f"{int(several.sum()):,} with {least if least == most else f'{least} to {most}'} answers")
-    if not single.all():
-        kinds.append(f"{int((~single).sum()):,} that reveal up to {wide.max()} atoms at once")
-    places = np.unique(np.linspace(0, len(queries) - 1, MOST_EXAMPLES).round().astype(int)).tolist()
-    own = f" {len(queries.worded)} are in words of somebody's own." if queries.worded else ""
-    return [
-        f"{len(queries):,} ({queries.kind}) about {len(queries.atoms):,} atoms: {', '.join(kinds)}.{own} Any of them "
-        f"may stay unanswered. For example:",
-        "",
-        *(f"- {plain(queries.sentences[q])} ({_answers(queries, q)})" for q in places),
-    ]
-
-
-def _answers(queries: QuerySet, query: int) -> str:
-    n = int(queries.n_answers[query])
-    if n > 6:
-        return f"{n:,} answers"
-    return " / ".join(plain(queries.choices(query)[i]) for i in range(n))
-
-
-def _metrics(calibration: Mapping[str, Any] | None) -> list[str]:
-    lines = [
-        "With every prediction come the posterior of all classes, and every question with its answer. The posterior is "
-        "the model's: it is as good as the model."
-    ]
-    if not calibration:
-        lines.append("It is **not calibrated**: whether a stated 99 % is right 99 times in 100 was not checked.")
-    return lines
-
-
-def _training(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
-    lines = []
-    if profile is None:
-        lines.append("Not recorded with this model. " + OWNER + ": what it learnt from.")
-    else:
-        whole = float(profile.n_rows).is_integer()
-        rows = f"{profile.n_rows:,.0f}" if whole else f"{profile.n_rows:,.1f} (of equal weight, as informative)"
-        lines += [
-            f"- **Rows**: {rows}",
-            f"- **Fingerprint** of answers and labels: `{profile.fingerprint}`",
-            f"- **Source, collection, consent**: {OWNER}",
-        ]
-    lines += ["", *_classes(pursuit, profile)]
-    return lines
-
-
-def _classes(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
-    prior = np.asarray(pursuit.model.class_prior)
-    order = np.sort(np.argsort(-prior, kind="stable")[:MOST_CLASSES])
-    more = f" The {MOST_CLASSES} most frequent:" if len(prior) > MOST_CLASSES else ""
-    if profile is None:
-        head, rows = (
-            ["| class | prior of the model |", "| --- | ---: |"],
-            [f"| {plain(pursuit.classes[c])} | {100 * prior[c]:.2f} % |" for c in order],
-        )
-        return [f"Classes ({len(prior):,}).{more}", "", *head, *rows]
-    weights = profile.class_weights
-    head = ["| class | rows | share | prior of the model |", "| --- | ---: | ---: | ---: |"]
-    rows = [
-        f"| {plain(pursuit.classes[c])} | {weights[c]:,.10g} | {100 * weights[c] / weights.sum():.2f} % "
-        f"| {100 * prior[c]:.2f} % |"
-        for c in order
-    ]
-    return [f"Classes ({len(prior):,}).{more}", "", *head, *rows]
-
-
-def _gaps(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
-    """Which answers were missing in training."""
-    if profile is None:
-        return []
-    one, several = (words := AtomWords(profile.atoms, pursuit.queries)).nouns
-    share = profile.missing.sum(axis=0) / profile.class_weights.sum()
-    gappy = np.argsort(-share, kind="stable")[: int((share > 0).sum())]
-    if not len(gappy):
-        return [f"No answer was missing in training ({len(share):,} {one if len(share) == 1 else several})."]
-    shown = ", ".join(f"{plain(words.name(int(a)))} ({100 * share[a]:.1f} %)" for a in gappy[:MOST_GAPS])
-    more = f", and {len(gappy) - MOST_GAPS:,} more" if len(gappy) > MOST_GAPS else ""
-    return [f"Missing in training for some rows: {shown}{more}; {len(gappy):,} of {len(share):,} {several}."]
-
-
-def calibration_section(found: Mapping[str, Any]) -> list[str]:
-    """What was found when the stopping rule was calibrated; what is not told is left out.
-
-    >>> calibration_section({"n_inputs": 500, "length": 7.25})[2:4]
-    ['- **Inputs** that it was calibrated on: 500', '- **Questions** on average: 7.25']
-    """
-    number = {key: float(value) for key, value in found.items() if isinstance(value, (int, float, np.number))}
-    lines = ["### Calibration", ""]
-    if "target" in number:
-        sure = f", with a probability of {100 * (1 - number['delta']):g} %" if "delta" in number else ""
-        lines.append(
-            f"- **Target**: predictions that are stopped are right in {100 * number['target']:g} % or more{sure}"
-        )
-    if "epsilon" in number:
-        number["threshold"] = 1 - number["epsilon"]
-    told = {
-        "threshold": ("Threshold", "of the posterior at which it stops", "{:.6g}"),
-        "n_inputs": ("Inputs", "that it was calibrated on", "{:,.0f}"),
-        "stopped": ("Stopped", "before the budget, as a share", "{:.4g}"),
-        "accuracy": ("Right", "among those, as a share", "{:.4g}"),
-        "accuracy_bound": ("Right", "among those at the least, with that probability", "{:.4g}"),
-        "length": ("Questions", "on average", "{:.2f}"),
-        "length_before": ("Questions", "on average before, stopping at the target", "{:.2f}"),
-        "length_after": ("Questions", "on average after", "{:.2f}"),
-        "expected_error_before": ("Expected calibration error", "before", "{:.4f}"),
-        "expected_error_after": ("Expected calibration error", "after", "{:.4f}"),
-    }
-    for key, (name, what, form) in told.items():
-        if key in number:
-            lines.append(f"- **{name}** {what}: {form.format(number[key])}")
-    for rule in found.get("sets") or ():
-        lines.append(f"- **Prediction sets** hold the right class in {100 * rule.coverage:g} % of all cases")
-    return [*lines, ""] if len(lines) > 2 else [*lines, "- present, but it tells no figures", ""]
-
-
-def _sharing(pursuit: Pursuit) -> list[str]:
-    if contains_training_data(pursuit.model):
-        return [
-            f"**It contains its training data**: {training_data(pursuit)}. Share it only with those who may see the "
-            f"data."
-        ]
-    held = "the weights of networks" if isinstance(pursuit.model, VAE) else "probability tables"
-    return [f"It holds {held}, not the training examples."]
-
-
-def _caveats(pursuit: Pursuit, profile: AnswerProfile | None, calibration: Mapping[str, Any] | None) -> list[str]:
-    exact = isinstance(pursuit.posterior, ExactPosterior)
-    return [
-        "- Only these classes are known to it. An input of another kind is given one of them, possibly with a high "
-        "posterior.",
-        "- An answer that training never had, such as a new category, counts as not known. A wrong answer is believed "
-        "as far as the model has seen such answers in that class.",
-        "- The posterior is "
-        + ("exactly the model's" if exact else "computed from draws or nearly exactly")
-        + ", and the model is not the world: atoms are taken to be independent given the class and its latent state.",
-        *([] if calibration else ["- Not calibrated: compare its confidence with outcomes before relying on it."]),
-        "- Where it is used, classes may be more or less frequent than the prior above says; `class_prior=` takes "
-        "other shares.",
-        (
-            "- A profile of the training answers is kept with it: `infopursuit drift NEW --model MODEL` tells whether "
-            "answers have changed since."
-            if profile is not None
-            else "- No profile of the training answers is kept with it; drift can be told against a reference only."
-        ),
-        f"- Further: {OWNER}.",
-    ]
-
-
-# ---- words ----------------------------------------------------------------------------------------------------------
-
-
-def _model(pursuit: Pursuit) -> str:
-    model = pursuit.model
-    if isinstance(model, VAE):
+def _model(model: Any) -> str:
+    if hasattr(model, "latent_dim"):
         body = getattr(model, "base", model).body
         return f"{model.kind}, {body.kind} body, {model.latent_dim} latent dimensions, {len(model.atoms):,} atoms"
     return f"{model.kind}, {model.n_states:,} latent states of {len(model.atoms):,} atoms"
@@ -279,32 +137,111 @@ def _model(pursuit: Pursuit) -> str:
 def _posterior(pursuit: Pursuit) -> str:
     if isinstance(pursuit.posterior, ExactPosterior):
         return "exact"
-    if isinstance(pursuit.posterior, FiniteBank):
-        return f"nearly exact: states of next to no weight are let go (`{pursuit.posterior_settings}`)"
-    return f"estimated from draws, with standard errors (`{pursuit.posterior_settings}`)"
+    pruned = isinstance(pursuit.posterior, FiniteBank)
+    how = "pruned enumeration" if pruned else "sampled, with standard errors"
+    return f"{how} (`{pursuit.posterior_settings}`)"
 
 
-def _gains(pursuit: Pursuit) -> str:
-    chooser = pursuit.chooser
+def _gains(chooser: Any) -> str:
     if chooser.exact:
-        return "exact: the gain of every question is computed on all states"
+        return "exact information gain of every question"
     if getattr(chooser, "on_all_draws", False):
-        return "estimated on all draws, for every question"
+        return "information gain of every question, estimated on all particles"
     return (
-        f"estimated on up to {chooser.n_states:,} states or draws; questions about several atoms are screened to "
-        f"{chooser.n_screened:,}; standard errors are in the trace"
+        f"information gain estimated on up to {chooser.n_states:,} states or particles, with standard errors; "
+        f"{chooser.n_screened:,} questions about several atoms are screened in"
     )
 
 
+def _noise(noise: Any) -> list[str]:
+    """How far answers are trusted, where they are noisy."""
+    if noise is None:
+        return []
+    usual = f"right with probability {noise.right:g}" if np.ndim(noise.right) == 0 else "a confusion matrix"
+    own = f"; {len(noise.queries)} queries have confusion matrices of their own" if noise.queries else ""
+    again = f"; a query may be asked {noise.again} times" if noise.again > 1 else ""
+    return [f"- **Answer noise**: {usual}{own}{again}"]
+
+
+def _questions(queries: QuerySet) -> list[str]:
+    widths, sizes = (queries.query_atoms >= 0).sum(axis=1), queries.n_answers
+    two, several = int(((widths == 1) & (sizes == 2)).sum()), sizes[(widths == 1) & (sizes > 2)]
+    kinds = [f"{two:,} with two answers"] if two else []
+    if len(several):
+        span = f"{several.min()}" if several.min() == several.max() else f"{several.min()} to {several.max()}"
+        kinds.append(f"{len(several):,} with {span} answers")
+    if (widths > 1).any():
+        kinds.append(f"{int((widths > 1).sum()):,} that reveal up to {widths.max()} atoms at once")
+    own = f" {len(queries.worded)} are in words of the owner." if queries.worded else ""
+    atoms = f"{len(queries):,} ({queries.kind}) about {len(queries.atoms):,} atoms"
+    lines = [f"{atoms}: {', '.join(kinds)}.{own} Any may stay unanswered. For example:", ""]
+    for q in np.unique(np.linspace(0, len(queries) - 1, MAX_EXAMPLES).round().astype(int)).tolist():
+        answers = " / ".join(map(plain, queries.choices(q))) if sizes[q] <= 6 else f"{sizes[q]:,} answers"
+        lines.append(f"- {plain(queries.sentences[q])} ({answers})")
+    return lines
+
+
+def _training(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
+    prior = np.asarray(pursuit.model.class_prior)
+    lines, columns = [f"Not recorded with this model. {OWNER}: what it was trained on."], ["class", "prior"]
+    cells = [[plain(c), f"{100 * p:.2f} %"] for c, p in zip(pursuit.classes, prior, strict=True)]
+    if profile is not None:
+        whole = float(profile.n_rows).is_integer()
+        n_rows = f"{profile.n_rows:,.0f}" if whole else f"{profile.n_rows:,.1f} (effective sample size)"
+        lines = [f"- **Rows**: {n_rows}", f"- **Fingerprint** of answers and labels: `{profile.fingerprint}`"]
+        lines.append(f"- **Source, collection, consent**: {OWNER}")
+        columns, weights = ["class", "rows", "share", "prior"], profile.class_weights
+        for row, weight in zip(cells, weights, strict=True):
+            row[1:1] = [f"{weight:,.10g}", f"{100 * weight / weights.sum():.2f} %"]
+    shown = np.sort(np.argsort(-prior, kind="stable")[:MAX_CLASSES])
+    more = f" The {MAX_CLASSES} most frequent:" if len(prior) > MAX_CLASSES else ""
+    rows = [columns, ["---", *["---:"] * (len(columns) - 1)], *(cells[c] for c in shown)]
+    return [*lines, "", f"Classes ({len(prior):,}).{more}", "", *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def _missing(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
+    if profile is None:
+        return []
+    words = AtomWords(profile.atoms, pursuit.queries)
+    share = profile.missing.sum(axis=0) / profile.class_weights.sum()
+    n, of = int((share > 0).sum()), f"{len(share):,} {words.nouns[len(share) != 1]}"
+    if not n:
+        return [f"No answer was missing in training ({of})."]
+    worst = np.argsort(-share, kind="stable")[: min(n, MAX_GAPS)]
+    names = ", ".join(f"{plain(words.name(int(a)))} ({100 * share[a]:.1f} %)" for a in worst)
+    more = f", and {n - MAX_GAPS:,} more" if n > MAX_GAPS else ""
+    return [f"Missing in some rows of training: {names}{more}; {n:,} of {of}."]
+
+
+def calibration_section(found: Mapping[str, Any]) -> list[str]:
+    """The figures of a calibration.
+
+    >>> calibration_section({"n_inputs": 500, "length": 7.25})[2:4]
+    ['- **Inputs** used for calibration: 500', '- **Questions** on average: 7.25']
+    """
+    number = {key: float(value) for key, value in found.items() if isinstance(value, (int, float, np.number))}
+    if "epsilon" in number:
+        number["threshold"] = 1 - number["epsilon"]
+    lines = []
+    if "target" in number:
+        sure = f", with a probability of {100 * (1 - number['delta']):g} %" if "delta" in number else ""
+        lines.append(f"- **Target**: stopped predictions are right in {100 * number['target']:g} % or more{sure}")
+    for key, (name, what, form) in FIGURES.items():
+        lines += [f"- **{name}** {what}: {form.format(number[key])}"] if key in number else []
+    for rule in found.get("sets") or ():
+        lines.append(f"- **Prediction sets** hold the right class in {100 * rule.coverage:g} % of all cases")
+    return ["### Calibration", "", *(lines or ["- present, but without figures"]), ""]
+
+
 def training_data(pursuit: Pursuit) -> str:
-    """In which way a model holds its training data, if it does."""
-    if isinstance(pursuit.model, VAE):
-        return "the latents of the training examples, from which they can be drawn again"
+    """In which form a model holds its training data, if it does."""
+    if hasattr(pursuit.model, "latent_dim"):
+        return "the latents of the training examples, from which they can be reconstructed"
     return "the training examples themselves: an empirical model is its training data"
 
 
-def plain(text: Any, longest: int = LONGEST) -> str:
-    """Words of a model in Markdown that does not take them for marks, on one line.
+def plain(text: Any, longest: int = 100) -> str:
+    """Text on one line, with the marks of Markdown escaped.
 
     >>> plain("a_b | *c*")
     'a\\\\_b \\\\| \\\\*c\\\\*'
@@ -313,18 +250,12 @@ def plain(text: Any, longest: int = LONGEST) -> str:
     return re.sub(r"([\\`*_<>\[\]|#])", r"\\\1", short)
 
 
-def _shown(pursuit: Pursuit) -> str:
-    names = [plain(c) for c in pursuit.classes[:MOST_CLASSES]]
-    left = len(pursuit.classes) - MOST_CLASSES
-    return ", ".join(names) + (f" and {left:,} more" if left > 0 else "")
-
-
 def _owner(what: str) -> list[str]:
     return [f"*{OWNER}*: {what}.", ""]
 
 
 def _mapping(found: Any) -> Mapping[str, Any] | None:
-    """A calibration as a mapping, whatever kind of object it is; None where there is none."""
+    """A calibration as a mapping, whatever kind of object it is."""
     if found is None or isinstance(found, Mapping):
         return found
     if dataclasses.is_dataclass(found) and not isinstance(found, type):

@@ -21,10 +21,10 @@ from infopursuit import model_files
 from infopursuit import queries as query_builders
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.answerers.reliability import Reliability
-from infopursuit.model_card import training_data, write_card
 from infopursuit.engine import Pursuit, check_count
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically
+from infopursuit.model_card import training_data, write_model_card
 from infopursuit.model_files import FORMAT, VERSION, damaged, own_checksum, read_manifest, read_tensors
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.storing import model_from_parts, model_to_parts
@@ -93,7 +93,7 @@ def save(thing: InformationPursuitClassifier | Pursuit, path: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     sweep_leftovers(folder)
     write_atomically(folder / manifest["tensors"]["file"], payload)
-    write_atomically(folder / CARD, write_card(thing).encode())
+    write_atomically(folder / CARD, write_model_card(thing).encode())
     write_atomically(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain).encode())
     for old in folder.glob("tensors-*.safetensors"):
         if old.name != manifest["tensors"]["file"]:

@@ -357,7 +357,7 @@ def test_the_command_line_says_it_in_one_line(tmp_path, capsys, pursuit):
             ["explain", str(tmp_path / name), "--model", str(tmp_path / "model"), "--out", str(tmp_path / "out")],
             ["evaluate", str(tmp_path / "model"), str(tmp_path / name)],
             ["lint", str(tmp_path / name), "--label", "a"],
-            ["drift", str(tmp_path / name), "--model", str(tmp_path / "model"), "--reference", str(tmp_path / name)],
+            ["monitor", str(tmp_path / name), "--model", str(tmp_path / "model"), "--reference", str(tmp_path / name)],
         ):
             assert main(command) == 2, command
             said = capsys.readouterr().err

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.card import OWNER, calibration_section, plain, write_card
+from infopursuit.model_card import OWNER, calibration_section, plain, write_model_card
 from test_storage import NAMES, marks, pictures, table, texts
 
 HEADINGS = [
@@ -58,7 +58,7 @@ def section(card, head):
 
 
 def test_the_headings_are_those_of_the_paper(thing):
-    card = thing[1].card()
+    card = thing[1].model_card()
     assert re.findall(r"^## (.*)$", card, re.MULTILINE) == HEADINGS
     for head in HEADINGS:
         assert section(card, head).strip()
@@ -69,7 +69,7 @@ def test_the_headings_are_those_of_the_paper(thing):
 
 def test_rows_classes_and_shares_are_those_of_the_data(thing):
     _, clf, _, y = thing
-    training = section(clf.card(), "Training Data")
+    training = section(clf.model_card(), "Training Data")
     assert f"**Rows**: {len(y)}" in training
     assert clf.profile_.fingerprint in training
     rows = re.findall(r"^\| (\S+) \| ([\d,]+) \| ([\d.]+) % \| ([\d.]+) % \|$", training, re.MULTILINE)
@@ -82,7 +82,7 @@ def test_rows_classes_and_shares_are_those_of_the_data(thing):
 
 def test_questions_are_counted_and_shown_in_words(thing):
     _, clf, _, _ = thing
-    queries, details = clf.queries_, section(clf.card(), "Model Details")
+    queries, details = clf.queries_, section(clf.model_card(), "Model Details")
     assert f"{len(queries):,} ({queries.kind}) about {len(queries.atoms)} atoms" in details
     shown = re.findall(r"^- (.*) \(.*\)$", details.split("### Questions")[1], re.MULTILINE)
     assert shown[0] == plain(queries.sentences[0])
@@ -94,7 +94,7 @@ def test_questions_are_counted_and_shown_in_words(thing):
 
 def test_gaps_of_training_are_told(thing):
     kind, clf, X, _ = thing
-    factors = section(clf.card(), "Factors")
+    factors = section(clf.model_card(), "Factors")
     values = clf.queries_.observe(X)
     share = (values == -1).mean(axis=0)
     if not share.any():
@@ -110,12 +110,16 @@ def test_gaps_of_training_are_told(thing):
 
 def test_the_model_the_posterior_and_the_rule(thing):
     kind, clf, _, _ = thing
-    details = section(clf.card(), "Model Details")
+    details = section(clf.model_card(), "Model Details")
     states = getattr(clf.model_, "n_states", None)
     expected = {
-        "table": (f"table, {states} latent states of 4 atoms", "**Posterior**: exact", "exact: the gain"),
-        "empirical": (f"empirical, {states} latent states of 9 atoms", "**Posterior**: exact", "exact: the gain"),
-        "vae": ("vae, mlp body, 2 latent dimensions, 9 atoms", "estimated from draws", "SMC(n_draws=30"),
+        "table": (f"table, {states} latent states of 4 atoms", "**Posterior**: exact", "exact information gain"),
+        "empirical": (
+            f"empirical, {states} latent states of 9 atoms",
+            "**Posterior**: exact",
+            "exact information gain",
+        ),
+        "vae": ("vae, mlp body, 2 latent dimensions, 9 atoms", "sampled", "SMC(n_draws=30"),
         "words": (f"table, {states} latent states", "**Posterior**: exact"),
         "patches": (f"table, {states} latent states of 30 atoms", "**Posterior**: exact"),
     }[kind]
@@ -129,7 +133,7 @@ def test_the_model_the_posterior_and_the_rule(thing):
 
 def test_who_may_have_the_training_data(thing):
     kind, clf, _, _ = thing
-    ethics = section(clf.card(), "Ethical Considerations")
+    ethics = section(clf.model_card(), "Ethical Considerations")
     if kind == "empirical":
         assert "contains its training data" in ethics
     else:
@@ -140,7 +144,7 @@ def test_who_may_have_the_training_data(thing):
 def test_the_card_comes_back_with_the_model(thing, tmp_path):
     clf = thing[1]
     clf.save(tmp_path)
-    assert (tmp_path / "CARD.md").read_text() == clf.card() == ip.load(tmp_path).card()
+    assert (tmp_path / "CARD.md").read_text() == clf.model_card() == ip.load(tmp_path).model_card()
 
 
 # ---- calibration and drift ------------------------------------------------------------------------------------------
@@ -175,11 +179,11 @@ class Loose:
 
 def test_a_calibration_is_told_where_there_is_one():
     clf, _, _ = fit("words")
-    assert "not calibrated" in section(clf.card(), "Metrics")
-    assert "Not calibrated" in section(clf.card(), "Caveats and Recommendations")
-    assert "### Calibration" not in clf.card()
+    assert "not calibrated" in section(clf.model_card(), "Metrics")
+    assert "not calibrated" in section(clf.model_card(), "Caveats and Recommendations")
+    assert "### Calibration" not in clf.model_card()
     clf.calibration_ = FIGURES
-    card = clf.card()
+    card = clf.model_card()
     told = section(card, "Quantitative Analyses")
     for fact in ("right in 97 % or more, with a probability of 95 %", "0.98125", "1,234", "0.9075", "7.25"):
         assert fact in told
@@ -188,22 +192,22 @@ def test_a_calibration_is_told_where_there_is_one():
     assert "not calibrated" not in card.lower()
     for other in (Figures(), Loose()):
         clf.calibration_ = other
-        assert "right in 97 % or more, with a probability of 95 %" in clf.card()
-        assert "1,234" in clf.card()
-        assert "Threshold" not in clf.card()
+        assert "right in 97 % or more, with a probability of 95 %" in clf.model_card()
+        assert "1,234" in clf.model_card()
+        assert "Threshold" not in clf.model_card()
 
 
 def test_a_calibration_without_figures_says_so():
-    assert "tells no figures" in calibration_section({"rule": "other"})[2]
+    assert "without figures" in calibration_section({"rule": "other"})[2]
 
 
 def test_whether_drift_can_be_told():
     clf, _, _ = fit("words")
-    assert "A profile of the training answers is kept" in clf.card()
-    alone = write_card(clf.pursuit_)
+    assert "A profile of the training answers is saved" in clf.model_card()
+    alone = write_model_card(clf.pursuit_)
     assert "No profile of the training answers" in alone
     assert "Not recorded with this model" in section(alone, "Training Data")
-    assert "prior of the model" in alone
+    assert "| class | prior |" in alone
 
 
 # ---- words ----------------------------------------------------------------------------------------------------------
@@ -213,7 +217,7 @@ def test_names_are_no_marks():
     y = np.array(["a|b", "*c*_d\n## Not a heading"] * 20)
     X = np.array([[0.0], [1.0]] * 20)
     clf = Classifier(ip.queries.concepts(["has | [x](y)"]), ip.models.naive_bayes(1.0)).fit(X, y)
-    card = clf.card()
+    card = clf.model_card()
     assert re.findall(r"^## (.*)$", card, re.MULTILINE) == HEADINGS
     assert r"| a\|b | 20 | 50.00 % |" in card
     assert r"| \*c\*\_d \#\# Not a heading | 20 |" in card
@@ -224,26 +228,26 @@ def test_many_classes_are_cut():
     y = np.repeat(np.arange(30), np.arange(1, 31))
     X = (np.random.default_rng(0).random((len(y), 6)) < 0.5).astype(float)
     clf = Classifier(ip.queries.concepts(list("abcdef")), ip.models.naive_bayes(1.0)).fit(X, y)
-    training = section(clf.card(), "Training Data")
+    training = section(clf.model_card(), "Training Data")
     assert "Classes (30). The 20 most frequent:" in training
     assert re.findall(r"^\| (\d+) \|", training, re.MULTILINE) == [str(c) for c in range(10, 30)]
-    assert "and 10 more." in section(clf.card(), "Intended Use")
+    assert "and 10 more." in section(clf.model_card(), "Intended Use")
 
 
 def test_weights_are_told():
     X, y = marks()
     weights = np.where(y == 0, 2.5, 1.0)
     clf = Classifier(ip.queries.concepts(NAMES), ip.models.naive_bayes(1.0)).fit(X, y, sample_weight=weights)
-    training = section(clf.card(), "Training Data")
-    assert f"**Rows**: {clf.profile_.n_rows:,.1f} (of equal weight, as informative)" in training
+    training = section(clf.model_card(), "Training Data")
+    assert f"**Rows**: {clf.profile_.n_rows:,.1f} (effective sample size)" in training
     assert f"| 0 | {2.5 * (y == 0).sum():g} |" in training
 
 
 def test_what_has_no_card():
-    with pytest.raises(TypeError, match="cannot describe a dict; expected a fitted classifier or a Pursuit"):
-        write_card({})
+    with pytest.raises(TypeError, match="thing is dict"):
+        write_model_card({})
     with pytest.raises(Exception, match="not fitted"):
-        Classifier().card()
+        Classifier().model_card()
 
 
 def test_the_card_of_a_calibrated_classifier_has_its_figures(tmp_path):
@@ -253,11 +257,11 @@ def test_the_card_of_a_calibrated_classifier_has_its_figures(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     clf = ip.InformationPursuitClassifier(model=ip.models.naive_bayes()).fit(X[::2], y[::2])
     clf.calibrate(X[1::2], y[1::2], target=0.8)
-    found, card = clf.calibration_, clf.card()
+    found, card = clf.calibration_, clf.model_card()
     assert "right in 80 % or more, with a probability of 95 %" in card
     for value in (f"{1 - found.epsilon:.6g}", f"{found.stopped:.4g}", f"{found.accuracy_bound:.4g}", "in 95 % of all"):
         assert value in card
     assert f"**Questions** on average after: {found.length_after:.2f}" in card
     assert "not calibrated" not in card
     clf.save(tmp_path / "model")
-    assert ip.load(tmp_path / "model").card() == card
+    assert ip.load(tmp_path / "model").model_card() == card

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.overview import answers as answers_module
-from infopursuit.overview.grow import strategy_tree
+from infopursuit.inspection import grow, strategy_tree
 from infopursuit.theory import pursuit_tree
 from worlds import KINDS, random_rules, world_of
 
-ALL = {"least": 0.0, "most_branches": 10_000}
+ALL = {"min_share": 0.0, "max_branches": 10_000}
 SEEDS = range(5)
 
 
@@ -99,7 +98,7 @@ def wide_pursuit(shape=(4, 4), size=4, seed=0):
 def test_the_most_probable_of_very_many_answers_are_found():
     """65,536 patterns; those shown are the most probable of all, by the product over pixels."""
     pursuit = wide_pursuit()
-    tree = strategy_tree(pursuit, 1, least=0.001, most_branches=6)
+    tree = strategy_tree(pursuit, 1, min_share=0.001, max_branches=6)
     probs = pursuit.model.probs.numpy()[1::2].T  # (2, 16)
     bits = (np.arange(2**16)[:, None] >> np.arange(15, -1, -1)) & 1
     p = 0.5 * sum(np.where(bits, row, 1 - row).prod(axis=1) for row in probs)
@@ -122,12 +121,12 @@ def test_pixels_that_were_seen_leave_fewer_answers():
 
 def test_few_rows_at_a_time_are_the_same(monkeypatch):
     pursuit = wide_pursuit((3, 3), 3, seed=1)
-    whole = strategy_tree(pursuit, 1, least=0.002, most_branches=50)
+    whole = strategy_tree(pursuit, 1, min_share=0.002, max_branches=50)
     small = ip.Pursuit(pursuit.model, pursuit.queries, stopping=ip.MaxQueries(2), classes=["a", "b"], budget=200)
     assert small.budget // small.posterior.row_bytes < 5
-    assert strategy_tree(small, 1, least=0.002, most_branches=50).root.branches == whole.root.branches
-    monkeypatch.setattr(answers_module, "KEPT", 3)
-    few = strategy_tree(pursuit, 1, least=0.002, most_branches=50)
+    assert strategy_tree(small, 1, min_share=0.002, max_branches=50).root.branches == whole.root.branches
+    monkeypatch.setattr(grow, "BEAM", 3)
+    few = strategy_tree(pursuit, 1, min_share=0.002, max_branches=50)
     assert len(few.root.branches) == 4  # a limit that drops answers is seen
     assert sum(branch.probability for branch in few.root.branches) == pytest.approx(1)
 
@@ -137,13 +136,13 @@ def test_rare_ways_are_put_together():
     pursuit = ip.Pursuit(
         model, ip.queries.concepts(["wings", "red"]), stopping=ip.MaxQueries(2), classes=["crow", "cat"]
     )
-    tree = strategy_tree(pursuit, 2, least=0.01)
+    tree = strategy_tree(pursuit, 2, min_share=0.01)
     red = {branch.said: branch for branch in tree.root.branches}
     assert set(red) == {"no", "yes"}
     rare = red["no"].node.branches[-1]
     assert (rare.said, rare.node, rare.n_answers) == ("no", None, 1)
     assert rare.probability == pytest.approx(0.5 * (0.5 * 0.005 + 0.6 * 0.001))
-    with_inputs = strategy_tree(pursuit, 2, X=[[0, 0], [1, 1]], least=0.01)
+    with_inputs = strategy_tree(pursuit, 2, X=[[0, 0], [1, 1]], min_share=0.01)
     assert with_inputs.root.branches[0].node.branches[0].node.n_inputs == 1
 
 
@@ -177,7 +176,7 @@ def test_text_is_eighty_columns_wide_and_tells_every_node():
 def test_json_has_all_of_it():
     tree = strategy_tree(wide_pursuit((2, 3), 2, seed=4), 2, X=np.zeros((3, 2, 3)), y=["a", "a", "b"])
     data = json.loads(tree.to_json())
-    assert data["format"] == "infopursuit.strategy/1"
+    assert data["format"] == "infopursuit.strategy/2"
     assert data["n_inputs"] == 3
     nodes, waiting = 0, [data["tree"]]
     while waiting:
@@ -219,20 +218,20 @@ def test_mistakes_are_named():
     pursuit = wide_pursuit((2, 2), 2)
     with pytest.raises(TypeError, match="strategy is str"):
         strategy_tree("animals")
-    with pytest.raises(ValueError, match="depth=-1 must be a whole number"):
+    with pytest.raises(ValueError, match="depth=-1"):
         strategy_tree(pursuit, -1)
-    with pytest.raises(ValueError, match=r"least=1\.5 must be a share"):
-        strategy_tree(pursuit, least=1.5)
-    with pytest.raises(ValueError, match="most_branches=1 must be at least 2"):
-        strategy_tree(pursuit, most_branches=1)
-    with pytest.raises(ValueError, match="y is given without X"):
+    with pytest.raises(ValueError, match=r"min_share=1\.5"):
+        strategy_tree(pursuit, min_share=1.5)
+    with pytest.raises(ValueError, match="max_branches=1"):
+        strategy_tree(pursuit, max_branches=1)
+    with pytest.raises(ValueError, match=r"y has shape .* in X"):
         strategy_tree(pursuit, y=["a"])
-    with pytest.raises(ValueError, match="give one label for each"):
+    with pytest.raises(ValueError, match=r"y has shape \(1,\)"):
         strategy_tree(pursuit, X=np.zeros((2, 2, 2)), y=["a"])
 
 
 def test_a_tree_that_nobody_could_read_is_refused():
     model = ip.models.TableModel([0.5, 0.5], None, np.random.default_rng(0).uniform(0.3, 0.7, size=(2, 14)))
     pursuit = ip.Pursuit(model, ip.queries.concepts([f"q{i}" for i in range(14)]), stopping=ip.Confidence(0))
-    with pytest.raises(ValueError, match="more than 5,000 nodes; go down less far, or raise least"):
-        strategy_tree(pursuit, 14, least=0)
+    with pytest.raises(ValueError, match="depth=14 with min_share=0"):
+        strategy_tree(pursuit, 14, min_share=0)

@@ -8,7 +8,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.answer_profile import AnswerProfile
-from infopursuit.deployment.report import ANSWERS, CLASS, MISSING
+from infopursuit.monitoring.drift import ANSWERS, CLASS, MISSING
 
 Classifier = ip.InformationPursuitClassifier
 
@@ -70,7 +70,8 @@ def test_the_level_is_that_of_the_whole_verdict(n_now):
         return np.where(rng.random(values.shape) < 0.05, -1, values)
 
     alarms = [
-        ip.drift(AnswerProfile.of_values(atoms, draw(200)), draw(n_now), level=0.05, least=0).found for _ in range(400)
+        ip.drift(AnswerProfile.of_values(atoms, draw(200)), draw(n_now), level=0.05, min_distance=0).found
+        for _ in range(400)
     ]
     assert np.mean(alarms) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
 
@@ -80,7 +81,7 @@ def test_training_itself_is_no_drift(clf):
     report = clf.drift(X)
     assert not report.found
     assert max(change.distance for change in report.changes if change.kind in (ANSWERS, MISSING)) == 0
-    assert report.verdict.startswith("No drift: none of 12 comparisons of 300 inputs with training is more than chance")
+    assert report.verdict.startswith("No drift: none of 12 comparisons of 300 inputs with training is significant")
 
 
 # ---- what was planted -----------------------------------------------------------------------------------------------
@@ -94,7 +95,7 @@ def test_a_column_that_shifted_is_named(clf):
     threshold = float(change.example.removeprefix("shoe > ").removesuffix(": yes"))
     assert change.now == pytest.approx((X["shoe"] + 3 > threshold).mean())
     assert change.before == pytest.approx((people(300, 0)[0]["shoe"] > threshold).mean())
-    assert report.verdict == "Drift: 1 of 5 columns is answered otherwise (shoe)."
+    assert report.verdict == "Drift: answers to 1 of 5 columns have changed (shoe)."
     assert report.unexplained is None
 
 
@@ -109,8 +110,8 @@ def test_a_column_that_is_newly_missing_is_named(clf):
     report = clf.drift(X.assign(shoe=X["shoe"].where(np.arange(150) % 5 > 0)))
     assert [(change.kind, change.name) for change in report.drifted()] == [(MISSING, "shoe")]
     assert (report.drifted()[0].before, report.drifted()[0].now) == (0.0, 0.2)
-    assert "1 column is more often not known (shoe)" in report.verdict
-    assert "also an answer that training never had" in str(report)
+    assert "1 column is missing more often (shoe)" in report.verdict
+    assert "An answer that training never had counts as missing" in str(report)
     whole = clf.drift(X.assign(cough=X["cough"].fillna(0.0)))
     assert whole.changes[8].name == "cough"
     assert whole.changes[8].now == 0
@@ -131,10 +132,10 @@ def test_classes_that_became_frequent_are_named_and_explain_the_answers(clf):
     assert found["ill"].now == pytest.approx(clf.predict_proba(X)[:, 0].mean())
     assert {"age", "fever"} <= {change.name for change in report.drifted(ANSWERS)}
     assert report.unexplained == ()
-    assert "the shift of the classes may be all of it" in str(report).replace("\n", " ")
+    assert "none would differ if" in str(report).replace("\n", " ")
     both = clf.drift(X.assign(shoe=X["shoe"] + 4))
     assert both.unexplained == ("shoe",)
-    assert "would still differ (shoe)" in str(both).replace("\n", " ")
+    assert "1 would still differ (shoe)" in str(both).replace("\n", " ")
 
 
 def test_shares_that_were_announced_are_no_drift():
@@ -152,8 +153,8 @@ def test_a_change_too_small_to_matter_is_not_counted():
     values = np.tile([[0, 1], [1, 0]], (50_000, 1))
     values[:1_600, 0] = 1
     assert not ip.drift(profile, values).found
-    assert "No drift worth the name: of 4 comparisons 1 is more than chance" in ip.drift(profile, values).verdict
-    assert ip.drift(profile, values, least=0.005).drifted()[0].name == "atom 0"
+    assert "No relevant drift: of 4 comparisons 1 is significant" in ip.drift(profile, values).verdict
+    assert ip.drift(profile, values, min_distance=0.005).drifted()[0].name == "atom 0"
 
 
 # ---- other queries, other models ------------------------------------------------------------------------------------
@@ -168,7 +169,7 @@ def test_pixels_and_words_are_named():
     new = images.copy()
     new[:, 0, 3] = 1
     report = pictures.drift(new)
-    assert report.verdict == "Drift: 1 of 16 pixels is answered otherwise (row 1, column 4)."
+    assert report.verdict == "Drift: answers to 1 of 16 pixels have changed (row 1, column 4)."
     assert report.drifted()[0].example == "row 1, column 4: lit"
     texts = ["film actor", "law senate", "film trailer", "senate votes"] * 20
     clf = Classifier(ip.queries.words(min_count=1), "table").fit(texts, [0, 1] * 40)
@@ -191,10 +192,10 @@ def test_every_kind_of_model_has_a_profile():
 def test_only_some_inputs_are_pursued(clf):
     X, _ = people(150, 1)
     assert clf.drift(X).n_pursued == 150
-    report = ip.drift(clf, X, most_pursued=40)
+    report = ip.drift(clf, X, max_pursued=40)
     assert report.n_pursued == 40
     assert "150 new inputs, 40 of them pursued," in str(report).replace("\n", " ")
-    none = ip.drift(clf, X, most_pursued=0)
+    none = ip.drift(clf, X, max_pursued=0)
     assert {change.kind for change in none.changes} == {ANSWERS, MISSING}
 
 
@@ -212,7 +213,7 @@ def test_the_page_fits_and_the_json_says_the_same(clf):
     assert repr(report) == f"<DriftReport: {len(report.drifted())} of 12 comparisons have drifted>"
     quiet = clf.drift(people(20, 1)[0])
     assert "With so few inputs only a large change would show." in quiet.verdict
-    assert "Nearest to a drift" in str(quiet)
+    assert "Smallest p-values" in str(quiet)
     assert max(map(len, str(quiet).splitlines())) <= 80
 
 
@@ -227,9 +228,9 @@ def test_a_profile_alone_takes_values(clf):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"level": 0}, "level=0; expected a number between 0 and 1"),
-        ({"least": 1}, "least=1; expected a distance"),
-        ({"most_pursued": -1}, "most_pursued=-1; expected a whole number"),
+        ({"level": 0}, "level=0"),
+        ({"min_distance": 1}, "min_distance=1"),
+        ({"max_pursued": -1}, "max_pursued=-1"),
     ],
 )
 def test_settings_that_cannot_be(clf, options, message):
@@ -239,15 +240,15 @@ def test_settings_that_cannot_be(clf, options, message):
 
 def test_what_cannot_be_compared_is_refused(clf):
     X, _ = people(10, 1)
-    with pytest.raises(ValueError, match="X has no rows; give at least one input"):
+    with pytest.raises(ValueError, match="X has no rows"):
         ip.drift(clf, X.iloc[:0])
-    with pytest.raises(ValueError, match=r"no profile of its training answers.*give reference="):
+    with pytest.raises(ValueError, match="give reference="):
         ip.drift(clf.pursuit_, X)
-    with pytest.raises(TypeError, match="model is dict; expected a fitted classifier"):
+    with pytest.raises(TypeError, match="model is dict"):
         ip.drift({}, X)
-    with pytest.raises(ValueError, match="a profile alone cannot"):
+    with pytest.raises(ValueError, match="reference needs a model"):
         ip.drift(clf.profile_, clf.queries_.observe(X), reference=X)
-    with pytest.raises(ValueError, match="has no column 'age'"):
+    with pytest.raises(ValueError, match="'age'"):
         clf.drift(X.drop(columns="age"))
     with pytest.raises(Exception, match="not fitted"):
         Classifier().drift(X)

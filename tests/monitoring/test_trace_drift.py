@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.deployment.report import CLASS, FIRST, LENGTH, STOP
-from infopursuit.deployment.trace_drift import compare_traces, first_answers
+from infopursuit.monitoring.drift import CLASS, FIRST, LENGTH, STOP, compare_traces, first_answers
 
 NAMES = ["wings", "red", "loud", "large", "fast"]
 PROBS = np.array([[0.95, 0.6, 0.4, 0.7, 0.8], [0.05, 0.4, 0.6, 0.3, 0.2]])
@@ -36,10 +35,10 @@ def test_what_is_compared_is_what_the_traces_hold(pursuit):
     for label in (0, 1):
         assert changes[CLASS, str(label)].now == pytest.approx((now.predictions == label).mean())
         assert changes[CLASS, str(label)].before == pytest.approx((before.predictions == label).mean())
-    length = changes[LENGTH, "how much it asks"]
+    length = changes[LENGTH, "number of questions"]
     limit = int(length.example.split()[2])
     assert length.now == pytest.approx((now.length > limit).mean())
-    assert (STOP, "why it stops") in changes
+    assert (STOP, "stop reason") in changes
 
 
 def test_a_reference_of_the_same_kind_is_no_drift(pursuit):
@@ -54,11 +53,11 @@ def test_what_changed_is_told(pursuit):
     reference = pursuit.run(birds(300, 2))
     shifted = ip.drift(pursuit, pursuit.run(birds(200, 3, share=0.8)), reference=reference)
     assert {FIRST, CLASS} <= {change.kind for change in shifted.drifted()}
-    assert "the first question is answered otherwise" in shifted.verdict
+    assert "first question" in shifted.verdict
     gaps = ip.drift(pursuit, pursuit.run(birds(200, 4, lost=0.5)), reference=reference)
     assert {FIRST, LENGTH, STOP} <= {change.kind for change in gaps.drifted()}
     assert gaps.drifted(FIRST)[0].example == "wings: not known"
-    assert "it stops for other reasons; it asks more" in gaps.verdict
+    assert "stop reasons have changed; it asks more" in gaps.verdict
     assert "it has asked as many questions" in str(gaps)
     assert max(map(len, str(gaps).splitlines())) <= 80
 
@@ -71,7 +70,7 @@ def test_with_inputs_as_reference_a_pursuit_needs_no_profile(pursuit):
     other = ip.drift(pursuit, birds(200, 1, share=0.9), reference=birds(300, 2))
     assert {change.name for change in other.drifted("answers")} >= {"wings"}
     assert other.n_before == 300
-    few = ip.drift(pursuit, birds(200, 1), reference=birds(300, 2), most_pursued=0)
+    few = ip.drift(pursuit, birds(200, 1), reference=birds(300, 2), max_pursued=0)
     assert len(few.changes) == 10
 
 
@@ -109,7 +108,7 @@ def test_nothing_asked_is_nothing_to_compare():
 
 def test_a_trace_of_something_else_is_refused(pursuit):
     trace = pursuit.run(birds(10, 0))
-    with pytest.raises(ValueError, match="X is a trace, but reference is none"):
+    with pytest.raises(ValueError, match="reference must be a trace"):
         ip.drift(pursuit, trace)
     other = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, PROBS[:, :2]), ip.queries.concepts(NAMES[:2]))
     with pytest.raises(ValueError, match="reference is a trace of other queries or classes"):
@@ -117,5 +116,5 @@ def test_a_trace_of_something_else_is_refused(pursuit):
     with pytest.raises(ValueError, match="reference is a trace of 0 inputs"):
         ip.drift(pursuit, trace, reference=pursuit.run(np.zeros((0, 5))))
     turned = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, PROBS[:, ::-1]), ip.queries.concepts(NAMES))
-    with pytest.raises(ValueError, match="begins with another question"):
+    with pytest.raises(ValueError, match="reference begins with another question"):
         ip.drift(pursuit, trace, reference=turned.run(birds(10, 0)))

@@ -6,7 +6,7 @@ import re
 import warnings
 from typing import Any
 
-from infopursuit.data_checks.report import Finding, LintReport, in_order, listed
+from infopursuit.data_checks.report import Finding, LintReport, in_order, listed, percent, quoted
 from infopursuit.progress import Progress
 
 __all__ = ["Finding", "LintReport", "lint"]
@@ -62,9 +62,7 @@ def lint(
         table = table.without([name for finding in identifiers for name in finding.numbers["columns"]])
         raw = table.raw_rows(X)
         faults, duplicates = find_row_faults(table, raw, seed=seed)
-        measured: dict[str, Any] = {
-            "rows": {"distinct": duplicates.distinct, "in_training": duplicates.in_training}
-        }
+        measured: dict[str, Any] = {"rows": {"distinct": duplicates.distinct, "in_training": duplicates.in_training}}
         shown.advance()
         constant, never = find_constant(table)
         missing, suspects = find_missing(table)
@@ -74,7 +72,9 @@ def lint(
         if len(table.codes) < table.n_rows:
             notes.append(f"Answers were counted in {len(table.codes):,} of {table.n_rows:,} rows, sampled at random.")
         if table.states_facts or any(f.kind == "class-level rows" and f.severity != "warning" for f in faults):
-            notes.append("Leakage, uninformative queries and sufficiency need rows that vary within a label: not checked.")
+            notes.append(
+                "Leakage, uninformative queries and sufficiency need rows that vary within a label: not checked."
+            )
             shown.advance(3)
         else:
             grouped = duplicates.unexpected
@@ -91,15 +91,13 @@ def lint(
             measured |= {"leaks": best, "uninformative": alone, "sufficiency": sufficiency}
             if "accuracy" in best and skill(best["accuracy"], best["most_frequent"]) >= 0.1:
                 notes.append(
-                    f"The best single feature is {listed([best['best_feature']])}: right in {100 * best['accuracy']:.1f}"
-                    f" % of the rows; {best['pairs_compared']:,} pairs were compared."
+                    f"The best single feature, {quoted(best['best_feature'])}, is right in {percent(best['accuracy'])} "
+                    f"of the rows; {best['pairs_compared']:,} pairs were compared."
                 )
             notes.append(sufficiency_text(sufficiency))
             if split is not None and grouped:
                 notes.append("Equal rows were counted once for leaks and uninformative queries, and held out together.")
-    return LintReport(
-        in_order(found), table.n_rows, len(query_set), len(table.classes), tuple(notes), measured, source
-    )
+    return LintReport(in_order(found), table.n_rows, len(query_set), len(table.classes), tuple(notes), measured, source)
 
 
 def _fit(builder: Any, X: Any, y: Any) -> tuple[Any, list[Finding]]:

@@ -118,9 +118,7 @@ def fit_and_predict(matrix: Any, y: IntArray, split: Split, *, seed: int = 0) ->
     return np.concatenate(found)
 
 
-def is_right(
-    table: AnswerTable, split: Split | None, features: Sequence[int] | None = None, *, seed: int = 0
-) -> Any:
+def is_right(table: AnswerTable, split: Split | None, features: Sequence[int] | None = None, *, seed: int = 0) -> Any:
     """(T,) whether a baseline on the answers about some features classifies each test row correctly; None unsplit."""
     if split is None:
         return None

@@ -151,7 +151,9 @@ def _leak(table: AnswerTable, kind: Any, leaks: Sequence[Leak], confusion: Any, 
     easy = others is not None and skill(others, first.usual) >= EASY
     if kind == "pair leak":
         more = f" (and {count(len(leaks) - 1, 'more pair')})" if len(leaks) > 1 else ""
-        sentence = f"{names[0]} together{more} leak the label; alone, the better is right in {percent(first.best_alone)}"
+        sentence = (
+            f"{names[0]} together{more} leak the label; alone, the better is right in {percent(first.best_alone)}"
+        )
     elif len(leaks) == 1:
         sentence = f"{names[0]} alone leaks the label"
     else:

@@ -1,4 +1,4 @@
-"""Faults of the rows: duplicates, conflicting labels, facts about classes in place of rows, identifiers, missingness."""
+"""Faults of the rows: duplicates, conflicting labels, class-level rows, identifiers, missing answers."""
 
 from __future__ import annotations
 
@@ -261,8 +261,11 @@ def _conflicting_labels(table: AnswerTable, ids: IntArray, narrow: bool) -> list
     if bound == 1 or (involved < min(0.01 * n, 10) and not table.states_facts):
         return []
     raw_bound, same, _ = best_possible(ids, table.y)
-    origin = "" if table.queries.kind == "concepts" else f" Of these, {same:,} rows are equal in the data itself;" + (
-        " finer queries could tell apart the others." if same < involved else " finer queries would not help."
+    origin = (
+        ""
+        if table.queries.kind == "concepts"
+        else f" Of these, {same:,} rows are equal in the data itself;"
+        + (" finer queries could tell apart the others." if same < involved else " finer queries would not help.")
     )
     sentence = (
         f"{involved:,} of {n:,} rows have the same answers as a row with another label ({count(kinds, 'pattern')} of "
@@ -318,7 +321,9 @@ def _informative_missingness(table: AnswerTable, features: list[int], missing: I
     """missing: (C,) of the feature with the largest difference."""
     sizes = table.class_counts
     shares = missing[large] / sizes[large]
-    (high, most), (low, least) = ((float(shares[i]), str(table.classes[large[i]])) for i in (shares.argmax(), shares.argmin()))
+    (high, most), (low, least) = (
+        (float(shares[i]), str(table.classes[large[i]])) for i in (shares.argmax(), shares.argmin())
+    )
     accuracy = leave_one_out_accuracy(np.stack([missing, sizes - missing]).astype(np.float64))
     usual = float(sizes.max() / sizes.sum())
     sentence = (

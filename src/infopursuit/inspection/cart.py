@@ -1,14 +1,19 @@
-"""CART on the answers to the same queries, cut to the size of a pursuit, and told as a tree like that of a pursuit."""
+"""CART on the answers to the same queries, cut to the size of a pursuit, as a strategy tree, and compared with it."""
 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+import json
+import textwrap
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import entropy
 from sklearn.tree import DecisionTreeClassifier
 
+from infopursuit.engine import Pursuit
+from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.baselines.rows import check_training_rows
 from infopursuit.evaluation.baselines.trees import (
     answer_matrix,
@@ -17,20 +22,27 @@ from infopursuit.evaluation.baselines.trees import (
     node_paths,
     questions_by_node,
 )
+from infopursuit.evaluation.table import Difference, Row, counted, paired
+from infopursuit.explanation import percent
+from infopursuit.inspection.grow import as_pursuit, strategy_tree
 from infopursuit.inspection.tree import Branch, StrategyTree, TreeNode
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.terminal import beside, table
 from infopursuit.types import UNKNOWN, IntArray
 
-LEAF = "leaf"
-"""Why CART's tree stops."""
+FORMAT = "infopursuit.cart_comparison/1"
+POSITIONS = 5
+"""First questions that are compared one by one."""
+GAP, MIN_WIDTH = 4, 70
+"""Columns between two trees, and of each for both to stand side by side."""
 
 
 @dataclass(frozen=True)
 class Cart:
-    """A tree of scikit-learn on the answers to all queries, of which some nodes are split.
+    """A tree of scikit-learn on the answers to all queries.
 
-    questions: (nodes,) how many questions that show something new have been asked on the way to each node. split:
-    (nodes,) whether the tree goes on there. rule: how it was decided which nodes are split, in words.
+    questions: (nodes,) questions that reveal something new, asked on the way to each node. split: (nodes,) whether the
+    tree goes on there. rule: how that was decided, in words.
     """
 
     query_set: QuerySet
@@ -40,38 +52,35 @@ class Cart:
     split: Any
     rule: str
 
-    def ends(self, values: Any) -> IntArray:
-        """(B,) the node in which each input ends, for atom values (B, A)."""
-        paths = self.paths(values)
-        return np.asarray(paths[:, -1])
-
     def paths(self, values: Any) -> IntArray:
-        """(B, K + 1) where each input is after 0, 1, ... splits; it stays where it has come to an end."""
+        """(B, K + 1) the node of each input after 0, 1, ... splits; it stays at its end."""
         paths = node_paths(self.estimator, answer_matrix(self.query_set, values))
         end = np.argmin(self.split[paths], axis=1)  # the first that is not split; a leaf never is
         return np.asarray(np.take_along_axis(paths, np.minimum(np.arange(paths.shape[1]), end[:, None]), axis=1))
+
+    def ends(self, values: Any) -> IntArray:
+        """(B,) the node in which each input ends, for atom values (B, A)."""
+        return np.asarray(self.paths(values)[:, -1])
 
     def predict(self, ends: IntArray) -> Any:
         """(B,) labels of inputs that end in these nodes."""
         return self.classes[self.estimator.tree_.value[ends, 0].argmax(axis=1)]
 
     def asked(self, paths: IntArray) -> IntArray:
-        """(B, K) the queries that each input is asked, in order, -1 after the last; a split that shows nothing new asks
-        nothing."""
-        owner, tree = feature_queries(self.query_set), self.estimator.tree_
-        queries = np.where(tree.feature[paths[:, :-1]] >= 0, owner[np.maximum(tree.feature[paths[:, :-1]], 0)], UNKNOWN)
+        """(B, K) the queries that each input is asked, -1 after the last; splits that reveal nothing are skipped."""
+        features = self.estimator.tree_.feature[paths[:, :-1]]
         new = np.diff(self.questions[paths], axis=1) > 0  # (B, K)
-        order = np.argsort(~new, axis=1, kind="stable")
-        return np.asarray(np.take_along_axis(np.where(new, queries, UNKNOWN), order, axis=1))
+        queries = np.where(new, feature_queries(self.query_set)[np.maximum(features, 0)], UNKNOWN)
+        return np.asarray(np.take_along_axis(queries, np.argsort(~new, axis=1, kind="stable"), axis=1))
 
     @property
     def n_leaves(self) -> int:
-        """How many ends it has."""
+        """The number of leaves."""
         return int(self.split.sum()) + 1
 
 
 def validated_cart(query_set: QuerySet, values: Any, labels: Any, *, seed: int = 0) -> Cart:
-    """The tree whose depth is best on rows that were held out."""
+    """The tree whose depth is best on held-out training rows."""
     tree = fit_tree(query_set, values, labels, seed=seed)
     split = tree.estimator.tree_.children_left >= 0
     rule = f"cut to depth {tree.depth}, best on held-out rows"
@@ -81,28 +90,14 @@ def validated_cart(query_set: QuerySet, values: Any, labels: Any, *, seed: int =
 def cart_of_length(
     query_set: QuerySet, values: Any, labels: Any, asked_of: Any, length: float, *, seed: int = 0
 ) -> Cart:
-    """The tree that asks as many questions on average of the inputs ``asked_of`` (B, A) as ``length`` says.
+    """The tree whose mean number of questions on the inputs ``asked_of`` (B, A) is as near as possible to ``length``.
 
-    It is grown best first, as scikit-learn does with ``max_leaf_nodes``: the node whose split lowers the impurity most
-    is split next, until the mean number of questions comes as near to ``length`` as it can. Only the inputs' answers
-    are looked at, not their labels.
+    It is grown best first, as scikit-learn does with ``max_leaf_nodes``. Labels of these inputs play no part.
     """
     values, classes, targets = check_training_rows(query_set, values, labels)
     estimator = DecisionTreeClassifier(random_state=seed).fit(answer_matrix(query_set, values), targets)
-    questions = questions_by_node(estimator, feature_queries(query_set), query_set)
-    paths = node_paths(estimator, answer_matrix(query_set, asked_of))
-    comes = np.zeros(estimator.tree_.node_count)
-    for k in range(paths.shape[1]):
-        new = paths[:, k] != paths[:, k - 1] if k else np.ones(len(paths), dtype=bool)
-        comes += np.bincount(paths[new, k], minlength=len(comes))
-    split = _best_first(estimator.tree_, comes / len(paths), questions, length)
-    grown_out = bool(split.sum() + 1 == estimator.get_n_leaves())
-    rule = "grown out, it cannot ask more" if grown_out else "cut to as many questions as the pursuit"
-    return Cart(query_set, classes, estimator, questions, split, rule)
-
-
-def _best_first(tree: Any, comes: Any, questions: IntArray, length: float) -> Any:
-    """(nodes,) which nodes to split. comes: (nodes,) the share of the inputs that come to each node."""
+    tree, questions = estimator.tree_, questions_by_node(estimator, feature_queries(query_set), query_set)
+    share = np.asarray(estimator.decision_path(answer_matrix(query_set, asked_of)).mean(axis=0)).ravel()  # (nodes,)
     left, right = tree.children_left, tree.children_right
     mass = tree.weighted_n_node_samples * tree.impurity
     split = np.zeros(tree.node_count, dtype=bool)
@@ -112,36 +107,67 @@ def _best_first(tree: Any, comes: Any, questions: IntArray, length: float) -> An
         if left[node] < 0:
             continue
         children = (int(left[node]), int(right[node]))
-        longer = mean + sum(comes[child] * (questions[child] - questions[node]) for child in children)
+        longer = mean + sum(share[child] * (questions[child] - questions[node]) for child in children)
         if longer > length and longer - length > length - mean:
             break
         split[node], mean = True, longer
         for child in children:
             if left[child] >= 0:
-                lower = mass[child] - mass[left[child]] - mass[right[child]]
-                heapq.heappush(waiting, (-float(lower), child))
-    return split
-
-
-# ---- the same form as the tree of a pursuit -------------------------------------------------------------------------
+                heapq.heappush(waiting, (float(mass[left[child]] + mass[right[child]] - mass[child]), child))
+    complete = split.sum() + 1 == estimator.get_n_leaves()
+    rule = "grown out, it cannot ask more" if complete else "cut to as many questions as the pursuit"
+    return Cart(query_set, classes, estimator, questions, split, rule)
 
 
 def cart_tree(
-    cart: Cart, classes: Any, depth: int = 3, *, values: Any = None, labels: Any = None, least: float = 0.01
+    cart: Cart, classes: Any, depth: int = 3, *, values: Any = None, labels: Any = None, min_share: float = 0.01
 ) -> StrategyTree:
-    """The first splits of a tree as a `StrategyTree`, with the inputs that come by and how many would be right there.
+    """The first splits as a `StrategyTree`; probabilities are shares of the training rows.
 
-    classes: those of the pursuit, in its order. Shares are those of the training rows.
+    classes: those of the pursuit, in its order. values, labels: inputs to send down the tree.
     """
+    classes, labels = np.asarray(classes), None if labels is None else np.asarray(labels)
     paths = None if values is None else cart.paths(values)
+    tree, owner = cart.estimator.tree_, feature_queries(cart.query_set)
+    shares = tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]
+    # (nodes, C) in the order of the pursuit; a class that CART has not seen has no share
+    posteriors = (
+        tree.value[:, 0] @ (np.asarray(cart.classes)[:, None] == classes) / tree.value[:, 0].sum(axis=1)[:, None]
+    )
+
+    def grow(place: int, path: tuple[tuple[int, str], ...], rows: IntArray | None) -> TreeNode:
+        goes_on, branches = bool(cart.split[place]), []
+        query, gain = int(owner[tree.feature[place]]) if goes_on else UNKNOWN, 0.0
+        children = [int(tree.children_left[place]), int(tree.children_right[place])]
+        if goes_on:
+            below = sum(shares[child] * entropy(posteriors[child]) for child in children) / shares[place]
+            gain = max(0.0, float(entropy(posteriors[place]) - below))
+        for side, child in enumerate(children) if goes_on and len(path) < depth else ():
+            mine = rows if rows is None or paths is None else rows[(paths[rows] == child).any(axis=1)]
+            said, n = _side(cart, place, query, side)
+            rare = shares[child] < min_share and (mine is None or paths is None or len(mine) < min_share * len(paths))
+            node = None if rare else grow(child, (*path, (query, said)), mine)
+            branches.append(Branch(said, n, float(shares[child]), node, None if mine is None else len(mine)))
+        best = classes[int(posteriors[place].argmax())]
+        return TreeNode(
+            path=path,
+            history=None,
+            probability=float(shares[place]),
+            posterior=tuple(posteriors[place].tolist()),
+            query=query,
+            gain=gain,
+            stopped_because="" if goes_on else "leaf",
+            branches=tuple(branches),
+            n_inputs=None if rows is None else len(rows),
+            n_right=None if rows is None or labels is None else int((labels[rows] == best).sum()),
+        )
+
     return StrategyTree(
         name=f"CART ({cart.rule})",
-        root=_Telling(
-            cart, np.asarray(classes), depth, paths, None if labels is None else np.asarray(labels), least
-        ).node(0, (), None if paths is None else np.arange(len(paths))),
-        classes=tuple(np.asarray(classes).tolist()),
+        root=grow(0, (), None if paths is None else np.arange(len(paths))),
+        classes=tuple(classes.tolist()),
         depth=depth,
-        least=least,
+        min_share=min_share,
         exact_gains=True,
         n_inputs=None if paths is None else len(paths),
         query_set=cart.query_set,
@@ -149,86 +175,161 @@ def cart_tree(
     )
 
 
+def _side(cart: Cart, place: int, query: int, side: int) -> tuple[str, int]:
+    """The answers that go to one side of a split, in words, and how many they are."""
+    queries, tree = cart.query_set, cart.estimator.tree_
+    n = int(queries.n_answers[query])
+    if n == 2:
+        return str(queries.choices(query)[side]), 1
+    sizes = queries.n_cells[query][queries.query_atoms[query] >= 0]
+    if len(sizes) > 1:  # patterns are numbered, and cut at a number
+        last = int(np.floor(tree.threshold[place]))
+        pattern = queries.say_answer(query, tuple(int(c) for c in np.unravel_index(last, sizes)))
+        return (f"up to {pattern}", last + 1) if side == 0 else (f"after {pattern}", n - last - 1)
+    answer = int(tree.feature[place]) - int(np.flatnonzero(feature_queries(queries) == query)[0])
+    name = str(queries.choices(query)[answer])
+    return (f"not {name}", n - 1) if side == 0 else (name, 1)
+
+
+# ---- comparison -----------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
-class _Telling:
-    """What is needed to tell a node."""
+class Agreement:
+    """Of ``n_inputs`` inputs of whom both ask a k-th question, how many are asked the same query, and how many about
+    the same topic (a column, at whatever threshold)."""
 
-    cart: Cart
-    classes: Any
-    depth: int
-    paths: IntArray | None
-    labels: Any
-    least: float
+    position: int
+    n_inputs: int
+    same_query: int
+    same_topic: int
 
-    @property
-    def n_inputs(self) -> int:
-        """How many inputs are sent down the tree."""
-        return 0 if self.paths is None else len(self.paths)
 
-    def node(self, place: int, path: tuple[tuple[int, str], ...], rows: IntArray | None) -> TreeNode:
-        """A node and all below it, down to the depth."""
-        cart, tree = self.cart, self.cart.estimator.tree_
-        posterior = np.zeros(len(self.classes))
-        value = tree.value[place, 0]
-        for c, p in zip(cart.classes, value / value.sum(), strict=True):
-            posterior[self.classes == c] = p
-        best = self.classes[int(posterior.argmax())]
-        query = int(feature_queries(cart.query_set)[tree.feature[place]]) if cart.split[place] else UNKNOWN
-        branches: tuple[Branch, ...] = ()
-        if cart.split[place] and len(path) < self.depth:
-            branches = tuple(self._branch(place, path, query, side, rows) for side in (0, 1))
-        return TreeNode(
-            path=path,
-            history=None,
-            probability=float(tree.weighted_n_node_samples[place] / tree.weighted_n_node_samples[0]),
-            posterior=tuple(posterior.tolist()),
-            query=query,
-            gain=self._gain(place) if cart.split[place] else 0.0,
-            stopped_because="" if cart.split[place] else LEAF,
-            branches=branches,
-            n_inputs=None if rows is None else len(rows),
-            n_right=None if rows is None or self.labels is None else int((self.labels[rows] == best).sum()),
+@dataclass(frozen=True)
+class Comparison:
+    """A pursuit and two trees of CART on the same test inputs.
+
+    rows: the pursuit, CART of the same mean length, CART of validated depth. n_paths: different paths of the test
+    inputs in each; n_leaves: of each tree. differences: in accuracy, of the pursuit and each tree. agreement: with the
+    first tree, question by question; shared: of the questions that the pursuit asks of an input, the share that the
+    first tree asks too. pursuit_tree, cart_tree: the first questions of both.
+    """
+
+    rows: tuple[Row, ...]
+    n_paths: tuple[int, ...]
+    n_leaves: tuple[int | None, ...]
+    differences: tuple[Difference, ...]
+    agreement: tuple[Agreement, ...]
+    shared: float
+    pursuit_tree: StrategyTree
+    cart_tree: StrategyTree
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, *, width: int = 80) -> str:
+        """The figures, and both trees, side by side where there is room."""
+        rows = [["", "accuracy", "95 % interval", "questions", "paths"]]
+        for row, paths in zip(self.rows, self.n_paths, strict=True):
+            interval = f"{100 * (row.low or 0):.1f} to {100 * (row.high or 0):.1f} %"
+            rows.append([row.name, f"{100 * row.accuracy:.1f} %", interval, f"{row.length:.2f}", f"{paths:,}"])
+        differences = "; ".join(
+            f"{d.what}: {100 * d.mean:+.1f} points ({100 * d.low:+.1f} to {100 * d.high:+.1f})"
+            for d in self.differences
         )
+        same = [["the two ask", "inputs", "the same question", "about the same"]]
+        for a in self.agreement:
+            shares = [percent(n / max(a.n_inputs, 1)) for n in (a.same_query, a.same_topic)]
+            same.append([f"as question {a.position}", f"{a.n_inputs:,}", *shares])
+        shared = f"Of the questions that the pursuit asks, {self.rows[1].name} asks {percent(self.shared)} too."
+        lines = [*table(rows, gap=2), "", *textwrap.wrap(f"Difference in accuracy: {differences}.", width), ""]
+        lines += [*table(same, gap=2), "", *textwrap.wrap(shared, width), ""]
+        half = (width - GAP) // 2
+        if half >= MIN_WIDTH:
+            blocks = [tree.to_text(width=half).splitlines() for tree in (self.pursuit_tree, self.cart_tree)]
+            low = max(block.index("") for block in blocks)  # both trees begin at the same line
+            lines += beside([[""] * (low - block.index("")) + block for block in blocks], gap=GAP)
+        else:
+            lines += [self.pursuit_tree.to_text(width=width), "", self.cart_tree.to_text(width=width)]
+        return "\n".join(lines)
 
-    def _branch(
-        self, place: int, path: tuple[tuple[int, str], ...], query: int, side: int, rows: IntArray | None
-    ) -> Branch:
-        tree = self.cart.estimator.tree_
-        child = int((tree.children_left, tree.children_right)[side][place])
-        mine = rows
-        if rows is not None and self.paths is not None:
-            mine = rows[(self.paths[rows] == child).any(axis=1)]
-        said, n = self._said(place, query, side)
-        share = float(tree.weighted_n_node_samples[child] / tree.weighted_n_node_samples[0])
-        rare = share < self.least and (mine is None or len(mine) < self.least * self.n_inputs)
-        node = None if rare else self.node(child, (*path, (query, said)), mine)
-        return Branch(said, n, share, node, None if mine is None else len(mine))
+    def to_json(self) -> str:
+        """Everything as JSON."""
+        data = {
+            "format": FORMAT,
+            "rows": [
+                {**asdict(row), "n_paths": paths, "n_leaves": leaves}
+                for row, paths, leaves in zip(self.rows, self.n_paths, self.n_leaves, strict=True)
+            ],
+            "differences": [asdict(each) for each in self.differences],
+            "agreement": [asdict(each) for each in self.agreement],
+            "shared": self.shared,
+            "pursuit_tree": json.loads(self.pursuit_tree.to_json()),
+            "cart_tree": json.loads(self.cart_tree.to_json()),
+        }
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
-    def _said(self, place: int, query: int, side: int) -> tuple[str, int]:
-        """The answers that go to one side, in words, and how many they are."""
-        queries, tree = self.cart.query_set, self.cart.estimator.tree_
-        n = int(queries.n_answers[query])
-        feature, owner = int(tree.feature[place]), feature_queries(queries)
-        if n == 2:
-            return str(queries.choices(query)[side]), 1
-        limits = queries.n_cells[query][queries.query_atoms[query] >= 0]
-        if len(limits) > 1:  # answers in the order of their numbers: those up to one, and those after it
-            last = int(np.floor(tree.threshold[place]))
-            pattern = queries.say_answer(query, tuple(int(c) for c in np.unravel_index(last, limits)))
-            return (f"up to {pattern}", last + 1) if side == 0 else (f"after {pattern}", n - last - 1)
-        answer = feature - int(np.flatnonzero(owner == query)[0])
-        name = str(queries.choices(query)[answer])
-        return (f"not {name}", n - 1) if side == 0 else (name, 1)
 
-    def _gain(self, place: int) -> float:
-        """Nats that the split tells about the class of its training rows."""
-        tree = self.cart.estimator.tree_
-        left, right = int(tree.children_left[place]), int(tree.children_right[place])
-        weight = tree.weighted_n_node_samples
+def compare_with_cart(
+    strategy: Pursuit | InformationPursuitClassifier,
+    X_train: Any,
+    y_train: Any,
+    X_test: Any,
+    y_test: Any,
+    *,
+    depth: int = 3,
+    min_share: float = 0.01,
+    max_branches: int = 5,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Comparison:
+    """Compare a pursuit with CART on the answers to the same queries.
 
-        def left_open(node: int) -> float:
-            p = tree.value[node, 0] / tree.value[node, 0].sum()
-            return float(-(p[p > 0] * np.log(p[p > 0])).sum())
+    CART is fitted on the training inputs and cut in two ways: so that it asks the test inputs as many questions on
+    average as the pursuit does (labels play no part), and to the depth that is best on held-out training rows.
 
-        below = (weight[left] * left_open(left) + weight[right] * left_open(right)) / weight[place]
-        return max(0.0, left_open(place) - float(below))
+    depth, min_share, max_branches: of the trees that are shown, as in `strategy_tree`. seed: of CART.
+    """
+    pursuit = as_pursuit(strategy)
+    queries = pursuit.queries
+    train, values, labels = queries.observe(X_train), queries.observe(X_test), np.asarray(y_test)
+    if labels.shape != (len(values),) or not len(values):
+        raise ValueError(f"y_test has shape {labels.shape}, but X_test has {len(values)} inputs; give a label for each")
+    trace = pursuit.run_values(values, progress=progress)
+    shorter = cart_of_length(queries, train, y_train, values, float(trace.length.mean()), seed=seed)
+    best = validated_cart(queries, train, y_train, seed=seed)
+    right = trace.predictions == labels
+    rows = [counted("the pursuit", right, length=trace.length)]
+    n_paths, differences = [len({trace.history(i) for i in range(len(trace))})], []
+    for name, cart in (("CART of that length", shorter), ("CART of validated depth", best)):
+        ends = cart.ends(values)
+        found = cart.predict(ends) == labels
+        rows.append(counted(name, found, length=cart.questions[ends], note=cart.rule))
+        n_paths.append(len(np.unique(ends)))
+        differences.append(paired(f"the pursuit - {name}", right, found))
+    ours, theirs = trace.queries, shorter.asked(shorter.paths(values))
+    asked = ours != UNKNOWN
+    shared = (asked & (ours[:, :, None] == theirs[:, None, :]).any(axis=2)).sum() / max(int(asked.sum()), 1)
+    limits: dict[str, Any] = {"min_share": min_share, "max_branches": max_branches, "progress": progress}
+    return Comparison(
+        rows=tuple(rows),
+        n_paths=tuple(n_paths),
+        n_leaves=(None, shorter.n_leaves, best.n_leaves),
+        differences=tuple(differences),
+        agreement=_agreement(queries, ours, theirs),
+        shared=float(shared),
+        pursuit_tree=strategy_tree(pursuit, depth, X=X_test, y=y_test, **limits),
+        cart_tree=cart_tree(shorter, pursuit.classes, depth, values=values, labels=labels, min_share=min_share),
+    )
+
+
+def _agreement(queries: QuerySet, ours: IntArray, theirs: IntArray) -> tuple[Agreement, ...]:
+    """Question by question, how many inputs are asked the same."""
+    topics = np.unique([topic for topic, _ in queries.topics], return_inverse=True)[1]
+    found = []
+    for k in range(min(ours.shape[1], theirs.shape[1], POSITIONS)):
+        both = (ours[:, k] != UNKNOWN) & (theirs[:, k] != UNKNOWN)
+        a, b = ours[both, k], theirs[both, k]
+        if both.any():
+            found.append(Agreement(k + 1, len(a), int((a == b).sum()), int((topics[a] == topics[b]).sum())))
+    return tuple(found)

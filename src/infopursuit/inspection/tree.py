@@ -1,38 +1,38 @@
-"""A strategy as a tree, down to a depth: what is asked after which answers, how often one comes there, and what is
-believed there. Made by `strategy_tree`; CART's tree is told in the same form."""
+"""The first questions of a strategy as a tree; made by `strategy_tree` for a pursuit, by `cart_tree` for CART."""
 
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.stats import entropy
 
 from infopursuit.explanation import percent
-from infopursuit.foresight import entropy
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import History
 
-FORMAT = "infopursuit.strategy/1"
+FORMAT = "infopursuit.strategy/2"
 LEADS = 0.2
-"""A posterior from which on a class is named as one that leads; below, it is told how many are left."""
-
+"""A posterior from which a class is named as the leading one; below, the effective number of classes is shown."""
 BRIEF = ("columns", "patches")
 """Kinds of queries whose names say as much as their sentences."""
+WIDE = 76
+"""Columns from which on there is room for long class names."""
 
 
 @dataclass(frozen=True)
 class TreeNode:
-    """What a strategy does after one history.
+    """The strategy after one history.
 
-    path: the queries on the way, each with the answer in words. history: the same in cells; None in CART's tree, where
-    a branch may stand for many answers. probability: of coming here, under the model (in CART's tree the share of its
-    training rows). posterior: (C,) what is believed here. query: what is asked next, -1 where it has stopped. gain:
-    nats that it is expected to tell. stopped_because: the reason, "" where it goes on. branches: one for each answer
-    that is shown; none at the stop, and none where the tree is cut off. n_inputs: how many of the inputs given come
-    here. n_right: how many of these would be right with what is believed here; None where nobody gave any.
+    path: the queries asked, each with the answer in words. history: the same in cells; None in CART's tree, where a
+    branch may stand for many answers. probability: of coming here, under the model (CART: share of its training rows).
+    posterior: (C,). query: asked next, -1 where it has stopped. gain: its expected information gain in nats.
+    stopped_because: "" where it goes on. branches: none where it stops or the tree is cut off. n_inputs: how many of
+    the inputs given come here; n_right: for how many the most probable class here is right.
     """
 
     path: tuple[tuple[int, str], ...]
@@ -53,16 +53,15 @@ class TreeNode:
 
     @property
     def cut(self) -> bool:
-        """Whether it asks on, and the tree does not show it."""
+        """Whether it asks on below what the tree shows."""
         return not self.stopped and not self.branches
 
 
 @dataclass(frozen=True)
 class Branch:
-    """One answer and what follows, or several answers together that the tree does not follow.
+    """One answer and the node after it, or several answers (n_answers) that are not followed, whose node is None.
 
-    said: the answer in words; of several, how many there are. n_answers: how many it stands for. probability and
-    n_inputs: as those of a node, of coming this way. node: None where it is not followed.
+    said: the answer in words. probability, n_inputs: of taking this branch, as for a node.
     """
 
     said: str
@@ -74,20 +73,17 @@ class Branch:
 
 @dataclass(frozen=True)
 class StrategyTree:
-    """The first questions of a strategy as a tree. ``print(tree)`` tells it; `infopursuit.plots.strategy_tree` draws
-    it.
+    """The first ``depth`` questions of a strategy; ``print`` shows it, `infopursuit.plots.strategy_tree` draws it.
 
-    name: whose strategy it is. depth: how many questions it goes down. least: branches with a smaller share of all are
-    put together. exact_gains: whether the questions are those with the largest gain, or estimated to be. n_inputs: how
-    many inputs were sent down the tree, None where none were; n_right says nothing where they had no labels.
-    share_of: what probabilities are shares of, in words.
+    min_share: branches with a smaller share are merged. exact_gains: whether gains are exact or estimated. n_inputs:
+    inputs sent down the tree, None where none were given. share_of: what probabilities are shares of, in words.
     """
 
     name: str
     root: TreeNode
     classes: tuple[Any, ...]
     depth: int
-    least: float
+    min_share: float
     exact_gains: bool
     n_inputs: int | None
     query_set: QuerySet = field(repr=False)
@@ -97,11 +93,10 @@ class StrategyTree:
         return self.to_text()
 
     def __repr__(self) -> str:
-        n = sum(1 for _ in self.nodes())
-        return f"<StrategyTree of {self.name}: {n} nodes, {self.depth} questions deep>"
+        return f"<StrategyTree of {self.name}: {sum(1 for _ in self.nodes())} nodes, {self.depth} questions deep>"
 
     def nodes(self) -> Iterator[TreeNode]:
-        """All nodes, the root first, parents before their children, in the order of their branches."""
+        """All nodes, parents before their children, in the order of their branches."""
         waiting = [self.root]
         while waiting:
             node = waiting.pop()
@@ -112,59 +107,54 @@ class StrategyTree:
         """The nodes where it stops, and those where the tree is cut off."""
         return [node for node in self.nodes() if not node.branches]
 
-    def to_text(self, *, width: int = 80) -> str:
-        """The tree in lines of at most so many columns."""
-        from infopursuit.inspection.tree_text import tree_lines
-
-        return "\n".join(tree_lines(self, width))
-
-    def rules(self) -> list[str]:
-        """Each leaf as a sentence: if these are the answers, then this is believed; the most probable first."""
-        leaves = sorted(self.leaves(), key=lambda node: -node.probability)
-        return [self._rule(node) for node in leaves]
-
-    def to_json(self) -> str:
-        """Everything as JSON."""
-        data = {
-            "format": FORMAT,
-            "name": self.name,
-            "classes": list(self.classes),
-            "depth": self.depth,
-            "least": self.least,
-            "exact_gains": self.exact_gains,
-            "n_inputs": self.n_inputs,
-            "tree": self._spec(self.root),
-        }
-        return json.dumps(data, ensure_ascii=False, allow_nan=False)
-
     def question(self, node: TreeNode) -> str:
-        """What is asked at a node, in words; of columns and patches the name, which is shorter than the sentence."""
+        """The question at a node; for columns and patches the shorter name."""
         queries = self.query_set
         brief = queries.kind in BRIEF and node.query not in queries.worded
         return f"{queries.names[node.query]}?" if brief else queries.sentences[node.query]
 
     def believed(self, node: TreeNode) -> str:
-        """What is believed at a node in a few words: the class that leads, or how many are left."""
-        return believed(self.classes, node.posterior)
+        """The posterior at a node in words: the leading class, or the effective number of classes."""
+        p = np.asarray(node.posterior)
+        best = int(p.argmax())
+        if p[best] < LEADS:
+            return f"about {np.exp(entropy(p)):.0f} left"
+        return f"{self.classes[best]} ({percent(float(p[best]))})"
 
-    def _rule(self, node: TreeNode) -> str:
-        words = [_told(self.query_set, query, said) for query, said in node.path]
-        begin = f"If {', and '.join(words)}: " if words else "In any case: "
-        end = self.believed(node) if node.stopped else f"{self.believed(node)}, and it asks on"
-        taken = f"{often(node.probability)} come here"
-        if node.n_inputs is not None and self.n_inputs:
-            taken += f", {node.n_inputs:,} of {self.n_inputs:,} inputs"
-        return f"{begin}{end}; {taken}."
+    def rules(self) -> list[str]:
+        """Each leaf as an if-then sentence, the most probable first."""
+        rules = []
+        for node in sorted(self.leaves(), key=lambda node: -node.probability):
+            said = ", and ".join(
+                f"{self.query_set.sentences[q]} {answer}" if q in self.query_set.worded
+                else f"{self.query_set.names[q]}: {answer}" for q, answer in node.path
+            )  # fmt: skip
+            then = f"{self.believed(node)}{'' if node.stopped else ', and it asks on'}; {often(node.probability)}"
+            inputs = f", {node.n_inputs:,} of {self.n_inputs:,} inputs" if node.n_inputs is not None else ""
+            rules.append(f"{f'If {said}' if said else 'In any case'}: {then} come here{inputs}.")
+        return rules
+
+    # ---- JSON -------------------------------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """Everything as JSON."""
+        kept = ("name", "classes", "depth", "min_share", "exact_gains", "n_inputs")
+        data = {"format": FORMAT, **{key: getattr(self, key) for key in kept}, "tree": self._spec(self.root)}
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     def _spec(self, node: TreeNode) -> dict[str, Any]:
-        asks = not node.stopped
+        asks, queries = not node.stopped, self.query_set
+        history = [
+            {"query": queries.names[query], "answer": None if answer is None else queries.say_answer(query, answer)}
+            for query, answer in node.history or ()
+        ]
         return {
-            "history": None if node.history is None else _history_spec(self.query_set, node.history),
+            "history": None if node.history is None else history,
             "probability": node.probability,
             "posterior": list(node.posterior),
             "prediction": self.classes[int(np.argmax(node.posterior))],
-            "query": self.query_set.names[node.query] if asks else None,
-            "sentence": self.query_set.sentences[node.query] if asks else None,
+            "query": queries.names[node.query] if asks else None,
+            "sentence": queries.sentences[node.query] if asks else None,
             "gain": node.gain if asks else None,
             "stopped_because": node.stopped_because or None,
             "n_inputs": node.n_inputs,
@@ -181,22 +171,67 @@ class StrategyTree:
             ],
         }
 
+    # ---- text -------------------------------------------------------------------------------------------------------
 
-def believed(classes: tuple[Any, ...], posterior: Any) -> str:
-    """The class that leads with its posterior, or how many are left where none leads.
+    def to_text(self, *, width: int = 80) -> str:
+        """The tree in lines of at most ``width`` columns: questions to the left, numbers to the right."""
+        head = ["share", *self._inputs("inputs", "right"), "belief"]
+        lines = [("", "", "", head), *self._lines(self.root, "", "", "", 22 if width >= WIDE else 13)]
+        wide = [max(map(len, column)) for column in zip(*(cells for *_, cells in lines), strict=True)]
+        room = max(20, width - sum(wide) - 2 * len(wide))
+        folded = [_fold(words, first, rest, room) for first, rest, words, _ in lines]
+        room = max(len(line) for part in folded for line in part)
+        out = [*textwrap.wrap(self._title(), width), ""]
+        for part, (*_, cells) in zip(folded, lines, strict=True):
+            numbers = [cell.rjust(n) for cell, n in zip(cells[:-1], wide[:-1], strict=True)]
+            out += ["  ".join([part[0].ljust(room), *numbers, cells[-1]]).rstrip(), *part[1:]]
+        notes = ["…: it asks on."] if any(node.cut for node in self.nodes()) else []
+        notes += [] if self.exact_gains else ["Information gains are estimated on a part of the states and queries."]
+        return "\n".join([*out, "", *textwrap.wrap(" ".join(notes), width)] if notes else out)
 
-    >>> believed(("cat", "cod"), (0.9, 0.1)), believed(tuple(range(20)), [0.05] * 20)
-    ('cat (90 %)', 'about 20 left')
-    """
-    p = np.asarray(posterior, dtype=np.float64)
-    best = int(p.argmax())
-    if p[best] < LEADS:
-        return f"about {np.exp(entropy(p)):.0f} left"
-    return f"{classes[best]} ({percent(float(p[best]))})"
+    def _title(self) -> str:
+        n = self.depth
+        begin = f"The first {n} questions" if n > 1 else "The first question" if n else "Before the first question"
+        inputs = ""
+        if self.n_inputs is not None:
+            inputs = f", and which of them {self.n_inputs:,} input{'' if self.n_inputs == 1 else 's'} take"
+        return f"{begin} of {self.name}{inputs}."
+
+    def _inputs(self, n_inputs: str, right: str) -> list[str]:
+        """The columns that are there only where inputs, and labels, are given."""
+        return [] if self.n_inputs is None else [n_inputs] if self.root.n_right is None else [n_inputs, right]
+
+    def _lines(
+        self, node: TreeNode, first: str, rest: str, said: str, room: int
+    ) -> list[tuple[str, str, str, list[str]]]:
+        """For a node and all below it: the indent of its first line and of the others, its words, its numbers."""
+        if node.stopped:
+            why = (
+                "" if node.stopped_because in ("confidence", "leaf") else f" ({node.stopped_because.replace('_', ' ')})"
+            )
+            words = f"stop: {self.classes[int(np.argmax(node.posterior))]}{why}"
+            belief = percent(max(node.posterior))
+        else:
+            words, belief = f"{self.question(node)}{' …' if node.cut else ''}", self.believed(node)
+            name, _, number = belief.rpartition(" (")
+            if len(belief) > room and name:
+                belief = f"{name[: max(room - len(number) - 3, 1)]}… ({number}"
+        right = percent(node.n_right / node.n_inputs) if node.n_inputs and node.n_right is not None else ""
+        cells = [often(node.probability), *self._inputs(_number(node.n_inputs), right), belief]
+        found = [(first, rest, f"{said} → {words}" if said else words, cells)]
+        for place, branch in enumerate(node.branches, 1):
+            last = place == len(node.branches)
+            begin, go_on = rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")
+            if branch.node is not None:
+                found += self._lines(branch.node, begin, go_on, branch.said, room)
+            else:
+                cells = [often(branch.probability), *self._inputs(_number(branch.n_inputs), ""), ""]
+                found.append((begin, go_on, branch.said, cells))
+        return found
 
 
 def often(p: float) -> str:
-    """A share as a reader wants it: one that is there is never called 0 %.
+    """A share; one that is not zero is never shown as 0 %.
 
     >>> often(0.25), often(0.001), often(0)
     ('25 %', '< 1 %', '0 %')
@@ -204,13 +239,10 @@ def often(p: float) -> str:
     return "< 1 %" if 0 < p < 0.005 else percent(p)
 
 
-def _told(queries: QuerySet, query: int, said: str) -> str:
-    """A query and an answer in words as one phrase, as `QuerySet.say` has it."""
-    return f"{queries.sentences[query]} {said}" if query in queries.worded else f"{queries.names[query]}: {said}"
+def _number(n: int | None) -> str:
+    return "" if n is None else f"{n:,}"
 
 
-def _history_spec(queries: QuerySet, history: History) -> list[dict[str, Any]]:
-    return [
-        {"query": queries.names[query], "answer": None if answer is None else queries.say_answer(query, answer)}
-        for query, answer in history
-    ]
+def _fold(words: str, first: str, rest: str, room: int) -> list[str]:
+    indents = {"initial_indent": first, "subsequent_indent": f"{rest}   "}
+    return textwrap.wrap(words, max(room, len(first) + 12), break_on_hyphens=False, **indents) or [first]

@@ -1,1 +1,1 @@
-"""Checks of a model that is in use: has what it is told drifted, and what is it that is in use."""
+"""Monitoring of a model in use: drift of its answers and predictions."""

@@ -14,7 +14,7 @@ from infopursuit.types import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from infopursuit.inspection.asked import Asked
+    from infopursuit.inspection import QueryFrequencies
 
 ROW, COLUMN = 0.27, 0.5
 """Inches of a new figure: height of a row, least width of a column."""
@@ -24,12 +24,12 @@ SLANT = 38
 """Degrees."""
 
 
-def asked_by_class(asked: Asked, *, axes: Any = None, most: int = 15, classes: int = 12) -> Axes:
+def asked_by_class(asked: QueryFrequencies, *, axes: Any = None, most: int = 15, classes: int = 12) -> Axes:
     """Draw how often queries are asked about the inputs of each class: a row for each query, a column for each class.
 
     Parameters
     ----------
-    asked: what `infopursuit.asked` gives.
+    asked: what `infopursuit.query_frequencies` gives.
     axes: one axes to draw on; words go to the left of it and above. A new figure if None.
     most: of more queries than this only those asked most get a row.
     classes: of more classes than this only those with the most inputs get a column.
@@ -56,7 +56,7 @@ def asked_by_class(asked: Asked, *, axes: Any = None, most: int = 15, classes: i
     return drawn
 
 
-def _said(asked: Asked, n_classes: int, n_rows: int) -> tuple[Word, Word]:
+def _said(asked: QueryFrequencies, n_classes: int, n_rows: int) -> tuple[Word, Word]:
     what = "true class" if asked.by == "label" else "predicted class"
     there = int((asked.class_sizes > 0).sum())
     about = f"share of the inputs in per cent, by {what}; {count(asked.n_inputs, 'input')}"

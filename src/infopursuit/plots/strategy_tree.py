@@ -58,7 +58,7 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
     if n_leaves > MOST_LEAVES:
         raise ValueError(
             f"tree has {n_leaves} leaves, more than {MOST_LEAVES} that can be read; make it with a smaller depth or a "
-            f"larger least"
+            f"larger min_share"
         )
     root = tree_box(tree, tree.root)
     wide, high = place(root)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.overview.asked import EARLY, asked
+from infopursuit.inspection.query_frequencies import EARLY, query_frequencies
 from worlds import KINDS, world_of
 
 
@@ -18,7 +18,7 @@ def trace(request):
 
 def test_counted_one_by_one(trace):
     labels = np.random.default_rng(0).choice(trace.classes, size=len(trace))
-    found = asked(trace, labels)
+    found = query_frequencies(trace, labels)
     asked_of = [[q for q in row if q >= 0] for row in trace.queries.tolist()]
     assert set(found.queries.tolist()) == {q for mine in asked_of for q in mine}
     for i, q in enumerate(found.queries.tolist()):
@@ -36,7 +36,7 @@ def test_counted_one_by_one(trace):
 
 
 def test_without_labels_by_prediction(trace):
-    found = asked(trace)
+    found = query_frequencies(trace)
     assert found.by == "prediction"
     assert found.class_sizes.tolist() == [(trace.predictions == c).sum() for c in trace.classes]
 
@@ -55,7 +55,7 @@ def animals():
 
 
 def test_text_and_json(animals):
-    found = asked(animals)
+    found = query_frequencies(animals)
     text = found.to_text()
     assert max(map(len, text.splitlines())) <= 80
     assert "4 inputs" in text
@@ -63,11 +63,11 @@ def test_text_and_json(animals):
     data = json.loads(found.to_json())
     assert [row["name"] for row in data["queries"]] == list(found.names)
     assert data["queries"][1]["by_class"]["cat"] == 0
-    assert found.to_text(most=1).splitlines()[-1].startswith("1 more is asked of")
+    assert found.to_text(max_rows=1).splitlines()[-1].startswith("1 more is asked of")
 
 
 def test_classes_without_inputs_have_no_share(animals):
-    data = json.loads(asked(animals, ["cat", "cod", "cod", "cat"]).to_json())
+    data = json.loads(query_frequencies(animals, ["cat", "cod", "cod", "cat"]).to_json())
     assert data["queries"][0]["by_class"]["an eagle owl of the north"] is None
     assert data["class_sizes"]["an eagle owl of the north"] == 0
 
@@ -76,14 +76,14 @@ def test_a_pursuit_that_asks_nothing():
     pursuit = ip.Pursuit(
         ip.models.TableModel([0.5, 0.5], None, [[0.5], [0.4]]), ip.queries.concepts(["fur"]), stopping=ip.MaxQueries(0)
     )
-    found = asked(pursuit.run([[1], [0]]))
+    found = query_frequencies(pursuit.run([[1], [0]]))
     assert len(found) == 0
     assert str(found) == "2 inputs, 0.0 questions each on average; 0 of 1 queries are asked."
     assert json.loads(found.to_json())["queries"] == []
 
 
 def test_mistakes_are_named(animals):
-    with pytest.raises(ValueError, match=r"y has shape \(2,\), but the trace has 4 inputs"):
-        asked(animals, ["cat", "cod"])
-    with pytest.raises(ValueError, match="y has 'dog', which is no class"):
-        asked(animals, ["cat", "cod", "dog", "cat"])
+    with pytest.raises(ValueError, match=r"y has shape \(2,\)"):
+        query_frequencies(animals, ["cat", "cod"])
+    with pytest.raises(ValueError, match="y has 'dog'"):
+        query_frequencies(animals, ["cat", "cod", "dog", "cat"])
