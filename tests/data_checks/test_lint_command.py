@@ -30,7 +30,7 @@ def test_a_table_with_a_leak(tmp_path, capsys):
     for words in (
         "300 rows, 3 labels",
         "1 serious",
-        '"billing" alone leaks the label',
+        'each alone: "billing"',
         "written to",
         'identify the rows are not asked about: "patient"',
         'empty or constant are not asked about: "site"',
@@ -48,7 +48,7 @@ def test_a_saved_model_is_looked_at_with_its_own_queries(tmp_path, capsys):
     ip.InformationPursuitClassifier(model="table").fit(X[["fever", "rash"]], y).save(tmp_path / "model")
     assert run(table, "--label", "illness", "--model", tmp_path / "model") == 1  # two queries lose much of the rest
     text = " ".join(capsys.readouterr().out.split())
-    assert "the model after all answers" in text
+    assert "model on answers" in text
     assert "may have been trained on these rows" in text
     assert "Insufficient queries" in text
 

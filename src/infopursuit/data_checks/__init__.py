@@ -6,7 +6,7 @@ import re
 import warnings
 from typing import Any
 
-from infopursuit.data_checks.report import Finding, LintReport, in_order, listed, percent, quoted
+from infopursuit.data_checks.report import Finding, LintReport, in_order, percent, quoted
 from infopursuit.progress import Progress
 
 __all__ = ["Finding", "LintReport", "lint"]
@@ -59,7 +59,7 @@ def lint(
         table = read_answers(query_set, X, y, groups, seed=seed)
         shown.advance()
         identifiers = find_identifiers(table, X)
-        table = table.without([name for finding in identifiers for name in finding.numbers["columns"]])
+        table = table.without([name for finding in identifiers for name in finding.numbers["features"]])
         raw = table.raw_rows(X)
         faults, duplicates = find_row_faults(table, raw, seed=seed)
         measured: dict[str, Any] = {"rows": {"distinct": duplicates.distinct, "in_training": duplicates.in_training}}
@@ -117,9 +117,4 @@ def excluded_findings(reasons: dict[str, str]) -> list[Finding]:
 
 
 def _not_asked(kind: Any, names: list[str]) -> list[Finding]:
-    if not names:
-        return []
-    why = "identify the rows" if kind == "identifier" else "are empty or constant"
-    sentence = f"Columns that {why} are not asked about: {listed(names)}."
-    remedy = "Remove them, or check whether they were read correctly; fit leaves them out too."
-    return [Finding(kind, "note", sentence, remedy, tuple(names), {"columns": names})]
+    return [Finding.of(kind, "note", names, {"columns": names})] if names else []

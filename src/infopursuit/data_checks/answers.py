@@ -11,7 +11,6 @@ import numpy as np
 from scipy.special import xlogy
 from sklearn.utils import _safe_indexing
 
-from infopursuit.data_checks.report import count
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import read_table
@@ -101,10 +100,6 @@ class AnswerTable:
             return self
         return replace(self, features=tuple(self.features[f] for f in kept), codes=self.codes[:, kept])
 
-    def many(self, number: int) -> str:
-        """A number of features in words."""
-        return count(number, "column") if self.queries.kind == "columns" else count(number, "query", "queries")
-
     def names(self, features: Sequence[int]) -> tuple[str, ...]:
         """Names of features."""
         return tuple(self.features[f].name for f in features)
@@ -191,11 +186,7 @@ def column_places(queries: Columns, names: tuple[str, ...]) -> dict[str, int]:
 
 
 def row_ids(matrix: Any) -> IntArray:
-    """(N,) equal numbers for equal rows.
-
-    >>> row_ids(np.array([[1, 2], [0, 2], [1, 2]])).tolist()
-    [0, 1, 0]
-    """
+    """(N,) equal numbers for equal rows."""
     seen: dict[bytes, int] = {}
     return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in np.ascontiguousarray(matrix)], dtype=np.int64)
 
@@ -256,11 +247,7 @@ def joint(a: Any, b: Any) -> FloatArray:
 
 
 def entropy(counts: Any) -> float:
-    """Entropy of the shares of some counts, in nats.
-
-    >>> round(entropy([1, 1]), 3)
-    0.693
-    """
+    """Entropy of the shares of some counts, in nats."""
     counts = np.asarray(counts, dtype=np.float64)
     total = counts.sum()
     return float(np.log(total) - xlogy(counts, counts).sum() / total) if total else 0.0
@@ -279,9 +266,6 @@ def leave_one_out_accuracy(table: FloatArray) -> float:
     """Accuracy of naming the most frequent class among the other rows with the same answer.
 
     table: (V, C). A row whose answer occurs once gets the most frequent class of all.
-
-    >>> leave_one_out_accuracy(np.array([[5.0, 0.0], [0.0, 5.0]])), leave_one_out_accuracy(np.eye(4))
-    (1.0, 0.0)
     """
     total = table.sum()
     if not total:
@@ -294,11 +278,7 @@ def leave_one_out_accuracy(table: FloatArray) -> float:
 
 
 def skill(accuracy: float, usual: float) -> float:
-    """The share of the errors of always naming the most frequent class that is avoided.
-
-    >>> skill(0.9, 0.5)
-    0.8
-    """
+    """The share of the errors of always naming the most frequent class that is avoided."""
     return 1 - (1 - accuracy) / max(1 - usual, 1e-12)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.data_checks.answers import AnswerTable, take
-from infopursuit.data_checks.report import Finding, percent
+from infopursuit.data_checks.report import Finding, Severity, percent
 from infopursuit.datasets.folds import fold_numbers
 from infopursuit.engine import Pursuit
 from infopursuit.queries.concepts import Concepts
@@ -60,9 +60,6 @@ class Gap:
         # where no row differs, five in n may still differ elsewhere: (1 - 5 / n)**n is about 1 %
         half = max(2.58 * float(difference.std()) / n**0.5, 5 / n)
         return cls(mean, mean - half, mean + half)
-
-    def __str__(self) -> str:
-        return f"{100 * self.mean:+.1f} points, 99 % interval {100 * self.low:+.1f} to {100 * self.high:+.1f}"
 
     def to_data(self) -> dict[str, float]:
         """The numbers of a finding."""
@@ -234,7 +231,9 @@ def find_insufficient(
         gap = Gap.of(on_inputs, on_answers)
         measured |= {"baseline_on_inputs": _accuracy(on_inputs), "query_gap": [gap.mean, gap.low, gap.high]}
         if gap.low > MIN_GAP:
-            found.append(_insufficient_queries(gap, on_inputs, on_answers))
+            numbers = {"on_inputs": float(on_inputs.mean()), "on_answers": float(on_answers.mean()), **gap.to_data()}
+            severity: Severity = "serious" if gap.low > LARGE_GAP else "warning"
+            found.append(Finding.of("insufficient queries", severity, (), numbers))
     right, seen = _model_right(table, X, split, model, seed)
     if right is not None:
         same = on_answers[: len(right)]
@@ -246,7 +245,8 @@ def find_insufficient(
             "model_saw_test_rows": seen,
         }
         if gap.low > MIN_GAP:
-            found.append(_insufficient_model(gap, same, right))
+            numbers = {"on_answers": float(same.mean()), "model": float(right.mean()), **gap.to_data()}
+            found.append(Finding.of("insufficient model", "warning", (), numbers))
     return found, measured
 
 
@@ -254,15 +254,13 @@ def sufficiency_text(measured: dict[str, Any]) -> str:
     """All accuracies in a sentence."""
     if not measured:
         return "No baselines were fitted: too few rows could be held out."
-    parts = [f"the most frequent label {percent(measured['most_frequent'])}"]
-    for key, words in (("model_on_answers", "the model after all answers"), ("baseline_on_answers", "a baseline on all "
-                       "answers"), ("baseline_on_inputs", "a baseline on the inputs")):  # fmt: skip
+    parts = []
+    for key in ("baseline_on_inputs", "baseline_on_answers", "model_on_answers"):
         if key in measured:
-            parts.insert(0, "{} {:.1f} ± {:.1f} %".format(words, *(100 * p for p in measured[key])))
-    if measured.get("model_rows", measured["test_rows"]) < measured["test_rows"]:
-        parts[-2] += f" (of {measured['model_rows']:,})"
+            parts.append("{} {:.1f} ± {:.1f} %".format(key.replace("_", " "), *(100 * p for p in measured[key])))
     if measured.get("model_saw_test_rows"):
-        parts[-2] += " (it may have been trained on these rows)"
+        parts[-1] += " (it may have been trained on these rows)"
+    parts.append(f"most frequent label {percent(measured['most_frequent'])}")
     return f"Accuracy on {measured['test_rows']:,} held-out rows: {', '.join(parts)}."
 
 
@@ -290,30 +288,3 @@ def _model_right(table: AnswerTable, X: Any, split: Split, model: Any, seed: int
             given = clf.fit(take(X, table.rows[train]), table.classes[table.y[train]]).pursuit_
     posterior = map_using_q(given, table.values[test])
     return given.classes[posterior.argmax(axis=1)] == table.classes[table.y[test]][: len(posterior)], seen
-
-
-def _insufficient_queries(gap: Gap, on_inputs: Any, on_answers: Any) -> Finding:
-    return Finding(
-        "insufficient queries",
-        "serious" if gap.low > LARGE_GAP else "warning",
-        f"The queries lose information about the label: on {len(on_inputs):,} held-out rows a baseline on the inputs "
-        f"is right in {percent(on_inputs.mean())}, one on the answers to all queries in {percent(on_answers.mean())} "
-        f"({gap}).",
-        "No model can make up for that. Add queries: more thresholds (bins=), smaller or more patches, more words.",
-        (),
-        {"on_inputs": float(on_inputs.mean()), "on_answers": float(on_answers.mean()), **gap.to_data()},
-    )
-
-
-def _insufficient_model(gap: Gap, on_answers: Any, right: Any) -> Finding:
-    return Finding(
-        "insufficient model",
-        "warning",
-        f"The model does not use all information in the answers: after all answers its most probable label is right "
-        f"in {percent(right.mean())} of {len(right):,} held-out rows, a baseline on the same answers in "
-        f"{percent(on_answers.mean())} ({gap}).",
-        "Other queries will not help; a better model will: latent classes (model='table'), the training rows "
-        "themselves (model='empirical'), or for images model='vae'.",
-        (),
-        {"on_answers": float(on_answers.mean()), "model": float(right.mean()), **gap.to_data()},
-    )

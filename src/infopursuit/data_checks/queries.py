@@ -21,7 +21,7 @@ from infopursuit.data_checks.answers import (
     skill,
 )
 from infopursuit.data_checks.baselines import Gap, Split, answer_matrix, fit_and_predict, is_right
-from infopursuit.data_checks.report import Finding, count, listed, percent, quoted
+from infopursuit.data_checks.report import Finding, listed, quoted
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 LEAK = 0.95
@@ -43,6 +43,10 @@ SHUFFLES, PARTNERS = 20, 3
 """Permutations of the labels; features beside which an uninformative one is tested carefully."""
 NEAR, SLACK = 0.85, 0.15
 """Normalised mutual information of nearly redundant features; how much lower it may be where answers were merged."""
+EASY_LABEL = (
+    "The other features tell the label nearly as well, so it may simply be easy. Make sure that nothing here was "
+    "recorded after the label was known."
+)
 
 
 # ---- label leakage --------------------------------------------------------------------------------------------------
@@ -82,9 +86,9 @@ def find_leaks(
         others = confusion_matrix(table.y[split.test], predicted, labels=range(len(table.classes)))
     found = []
     for some in [single] if len(single) > SEVERAL else [[leak] for leak in single]:
-        found.append(_leak(table, "leak", some, others, rest))
+        found.append(_leak(table, some, others))
     if pairs:
-        found.append(_leak(table, "pair leak", pairs, others, rest))
+        found.append(_leak(table, pairs, others))
     if marks:
         found.append(_class_leak(table, marks, others))
     n_compared = len(compared.features)
@@ -144,78 +148,45 @@ def _class_scores(confusion: Any, sizes: Any) -> FloatArray:
     return np.asarray(np.minimum(hit / np.maximum(confusion.sum(axis=0), 1), hit / np.maximum(sizes, 1)))
 
 
-def _leak(table: AnswerTable, kind: Any, leaks: Sequence[Leak], confusion: Any, rest: Sequence[int]) -> Finding:
+def _leak(table: AnswerTable, leaks: Sequence[Leak], confusion: Any) -> Finding:
     """One finding about some single features, or about some pairs."""
-    first, names = leaks[0], [listed(table.names(leak.features)) for leak in leaks]
+    first, names = leaks[0], _names(table, [leak.features for leak in leaks])
+    single = len(first.features) == 1
     others = None if confusion is None else float(np.trace(confusion) / confusion.sum())
     easy = others is not None and skill(others, first.usual) >= EASY
-    if kind == "pair leak":
-        more = f" (and {count(len(leaks) - 1, 'more pair')})" if len(leaks) > 1 else ""
-        sentence = (
-            f"{names[0]} together{more} leak the label; alone, the better is right in {percent(first.best_alone)}"
-        )
-    elif len(leaks) == 1:
-        sentence = f"{names[0]} alone leaks the label"
-    else:
-        easy = easy or len(leaks) > len(table.features) / 2
-        sentence = (
-            f"{table.many(len(leaks))} of {len(table.features):,} leak the label, each alone: "
-            f"{listed(table.names([leak.features[0] for leak in leaks]))}"
-        )
-    sentence += f": right in {percent(first.accuracy)} of {first.rows:,} rows; the most frequent label is right in "
-    sentence += percent(first.usual)
-    if others is not None:
-        sentence += f", a baseline on the {table.many(len(rest))} left in {percent(others)} of held-out rows"
-    remedy = (
-        "The other features tell the label nearly as well, so it may simply be easy. Make sure that nothing here was "
-        "recorded after the label was known."
-        if easy
-        else "Find out when this is recorded. Leave out what is known only after the label, or because of it; until "
-        "then no accuracy on this table means anything."
-    )
-    about = table.query_names(sorted({f for leak in leaks for f in leak.features}))
+    easy = easy or (single and len(leaks) > max(len(table.features) / 2, SEVERAL))
     numbers = {
-        "accuracy": [leak.accuracy for leak in leaks],
-        "best_alone": [leak.best_alone for leak in leaks],
-        "features": [list(table.names(leak.features)) for leak in leaks],
+        **({"features": [name for pair in names for name in pair]} if single else {"pairs": names}),
+        "accuracy": first.accuracy,
+        "best_alone": first.best_alone,
         "most_frequent": first.usual,
         "rows": first.rows,
         "others": others,
     }
-    return Finding(kind, "warning" if easy else "serious", f"{sentence}.", remedy, about, numbers)
+    about = table.query_names(sorted({f for leak in leaks for f in leak.features}))
+    return Finding.of(
+        "leak" if single else "pair leak", "warning" if easy else "serious", about, numbers, EASY_LABEL if easy else ""
+    )
 
 
 def _class_leak(table: AnswerTable, marks: dict[int, list[int]], confusion: Any) -> Finding:
     """confusion: (C, C) of a baseline on all other features; where it does nearly as well, the answer is harmless."""
     scores = np.zeros(len(table.classes)) if confusion is None else _class_scores(confusion, confusion.sum(axis=1))
     ordered = sorted(marks, key=lambda c: scores[c])
-    worst, name = ordered[0], {c: quoted(table.classes[c], 40) for c in ordered}
-    parts = [
-        f"{name[c]} ({count(int(table.class_counts[c]), 'row')}) by {listed(table.names(marks[c]), 2)}"
-        for c in ordered[:4]
-    ]
-    if len(ordered) > 4:
-        parts.append(f"and {count(len(ordered) - 4, 'more class', 'more classes')}")
-    sentence = (
-        f"{len(marks):,} of {len(table.classes):,} classes {'is' if len(marks) == 1 else 'are'} marked by an answer "
-        f"that (nearly) all of its rows have, and (nearly) no other row: {'; '.join(parts)}."
-    )
-    if confusion is not None:
-        sentence += (
-            f" Without it a baseline finds {name[worst]} with {percent(float(scores[worst]))} (the lesser of precision "
-            f"and recall on held-out rows)."
-        )
-    return Finding(
-        "class leak",
-        "warning" if confusion is not None and scores[worst] < NEARLY else "note",
-        sentence,
-        "Right where the answer defines the class. If it was recorded after the label was known, leave it out.",
-        table.query_names(list(dict.fromkeys(f for c in ordered for f in marks[c]))),
-        {
-            "classes": {str(table.classes[c]): list(table.names(marks[c])) for c in ordered},
-            "without": None if confusion is None else {str(table.classes[c]): float(scores[c]) for c in ordered},
-        },
-    )
+    name = {c: quoted(table.classes[c], 40) for c in ordered}
+    hardest = ordered[0]
+    numbers = {
+        "n_marked": len(marks),
+        "n_classes": len(table.classes),
+        "marks": "; ".join(f"{name[c]} by {listed(table.names(marks[c]), 2)}" for c in ordered[:4])
+        + ("; ..." if len(ordered) > 4 else ""),
+        "classes": {str(table.classes[c]): list(table.names(marks[c])) for c in ordered},
+        "hardest": name[hardest],
+        "score": None if confusion is None else float(scores[hardest]),
+    }
+    about = table.query_names(list(dict.fromkeys(f for c in ordered for f in marks[c])))
+    harmless = confusion is None or scores[hardest] >= NEARLY
+    return Finding.of("class leak", "note" if harmless else "warning", about, numbers)
 
 
 # ---- constant and uninformative features ----------------------------------------------------------------------------
@@ -225,14 +196,8 @@ def find_constant(table: AnswerTable) -> tuple[list[int], list[Finding]]:
     """Features with one known answer only, or none."""
     known = [table.codes[table.known(f), f] for f in range(len(table.features))]
     constant = [f for f, some in enumerate(known) if not len(some) or some.min() == some.max()]
-    n = len(table.codes)
-    sentence = (
-        f"{table.many(len(constant))} {'has' if len(constant) == 1 else 'have'} the same answer in all of the {n:,} "
-        f"rows where it is known: {listed(table.names(constant)) if constant else ''}."
-    )
-    remedy = "Leave such queries out, or check whether the data was read correctly."
-    finding = Finding("constant", "warning", sentence, remedy, table.query_names(constant), {"rows": n})
-    return constant, [finding] if constant else []
+    numbers = {"rows": len(table.codes), "features": table.names(constant)}
+    return constant, [Finding.of("constant", "warning", table.query_names(constant), numbers)] if constant else []
 
 
 def find_uninformative(
@@ -267,21 +232,9 @@ def find_uninformative(
         if len(kept) < len(candidates):
             right = is_right(table, split, kept, seed=seed)
         gap = Gap.of(right, is_right(table, split, others, seed=seed))
-    n, needed = len(table.codes), gap is not None and gap.low > 0.005
-    sentence = (
-        f"{table.many(len(useless))} of {len(table.features):,} {'tell' if len(useless) > 1 else 'tells'} no more "
-        f"about the label than chance in {n:,} rows, alone or beside any other: {listed(table.names(useless))}."
-    )
-    if gap is not None:
-        verdict = "gains accuracy" if needed else "gains no accuracy beyond noise"
-        sentence += f" With all of them a baseline {verdict} ({gap})."
-    remedy = (
-        "Keep them: they are needed together."
-        if needed
-        else "Seldom worth asking: leave it out where answers are costly. With more rows it may prove useful."
-    )
-    numbers = {"rows": n, "share": len(useless) / len(table.features), **(gap.to_data() if gap else {})}
-    return [Finding("uninformative", "note", sentence, remedy, table.query_names(useless), numbers)], measured
+    numbers = {"rows": len(table.codes), "features": table.names(useless), **(gap.to_data() if gap else {})}
+    remedy = "Keep them: they are needed together." if gap and gap.low > 0.005 else ""
+    return [Finding.of("uninformative", "note", table.query_names(useless), numbers, remedy)], measured
 
 
 def independence_pvalues(table: AnswerTable, features: Sequence[int], seed: int) -> FloatArray:
@@ -358,31 +311,18 @@ def find_redundant(table: AnswerTable, constant: Collection[int] = ()) -> list[F
     n, found = len(table.codes), []
     if copies:
         extra = sum(len(group) - 1 for group in copies)
-        sentence = (
-            f"{table.many(extra)} can be left out without loss: the answers are those of another one, or its negation, "
-            f"in all {n:,} rows. {_shown(table, copies, ' = ')}."
-        )
-        remedy = "Keep one of each group: a model that takes answers to be independent counts copies twice."
         numbers: dict[str, Any] = {"rows": n, "superfluous": extra, "clusters": _names(table, copies)}
-        about = table.query_names([f for group in copies for f in group])
-        found.append(Finding("redundant", "warning", sentence, remedy, about, numbers))
-    if functions:
-        shown = [f"{quoted(a, 40)} from {quoted(b, 40)}" for a, b in _names(table, functions[:4])]
-        more = f"; and {len(functions) - 4:,} more" if len(functions) > 4 else ""
-        sentence = f"In all {n:,} rows an answer follows from a more detailed one: {'; '.join(shown)}{more}."
-        remedy = "The more detailed one alone tells as much. Keep the other only where it is easier to answer."
-        about = table.query_names(list(dict.fromkeys(f for pair in functions for f in pair)))
-        numbers = {"rows": n, "pairs": _names(table, functions)}
-        found.append(Finding("redundant", "note", sentence, remedy, about, numbers))
-    if near:
-        members = [f for group in near for f in group]
-        sentence = (
-            f"{table.many(len(members))} in {count(len(near), 'group')} tell nearly the same: the first of a group "
-            f"predicts each other one in {percent(agreement)} or more of the rows. {_shown(table, near, ' ~ ')}."
+        found.append(
+            Finding.of("redundant", "warning", table.query_names([f for group in copies for f in group]), numbers)
         )
-        remedy = "A second one of a group tells little, and makes a model of independent answers overconfident."
+    if functions:
+        about = table.query_names(list(dict.fromkeys(f for pair in functions for f in pair)))
+        found.append(Finding.of("redundant", "note", about, {"rows": n, "pairs": _names(table, functions)}))
+    if near:
         numbers = {"agreement": agreement, "clusters": _names(table, near)}
-        found.append(Finding("nearly redundant", "note", sentence, remedy, table.query_names(members), numbers))
+        found.append(
+            Finding.of("nearly redundant", "note", table.query_names([f for group in near for f in group]), numbers)
+        )
     return found
 
 
@@ -426,12 +366,3 @@ def _renumbered(column: Any) -> IntArray:
 
 def _names(table: AnswerTable, groups: Sequence[Sequence[int]]) -> list[list[str]]:
     return [list(table.names(group)) for group in groups]
-
-
-def _shown(table: AnswerTable, groups: Sequence[Sequence[int]], sign: str) -> str:
-    """The largest groups in words."""
-    shown = []
-    for names in _names(table, sorted(groups, key=len, reverse=True)[:4]):
-        more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-        shown.append(sign.join(quoted(name, 40) for name in names[:3]) + more)
-    return "; ".join(shown) + (f"; and {len(groups) - 4:,} more groups" if len(groups) > 4 else "")

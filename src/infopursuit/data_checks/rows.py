@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import chi2_contingency
 
-from infopursuit.data_checks.answers import AnswerTable, column_places, leave_one_out_accuracy, row_ids, skill
-from infopursuit.data_checks.report import Finding, count, listed, percent, quoted
+from infopursuit.data_checks.answers import AnswerTable, column_places, leave_one_out_accuracy, row_ids
+from infopursuit.data_checks.report import Finding, Severity, quoted
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.fields import as_shares
 from infopursuit.queries.tables import Column, read_table
@@ -45,18 +45,9 @@ def find_identifiers(table: AnswerTable, X: Any) -> list[Finding]:
             known = table.codes[table.known(f), f]
             if len(known) >= MIN_NAMES and len(np.unique(known)) >= 0.9 * len(known):
                 found[feature.name] = table.query_names((f,))
-    if not found:
-        return []
-    sentence = (
-        f"{listed(list(found))} {'differs' if len(found) == 1 else 'differ'} from row to row, as a name or a row "
-        f"number does: {table.n_rows:,} rows, and (nearly) as many values."
-    )
-    remedy = (
-        "Leave it out (--drop on the command line): on new rows it tells nothing, and where rows are sorted by label "
-        "it leaks the label."
-    )
-    about = tuple(query for queries in found.values() for query in queries)
-    return [Finding("identifier", "serious", sentence, remedy, about, {"columns": list(found), "rows": table.n_rows})]
+    about = [query for queries in found.values() for query in queries]
+    numbers = {"features": list(found), "rows": table.n_rows}
+    return [Finding.of("identifier", "serious", about, numbers)] if found else []
 
 
 def is_identifier(column: Column) -> bool:
@@ -112,7 +103,7 @@ def find_row_faults(table: AnswerTable, matrix: Any, *, seed: int = 0) -> tuple[
     ids = row_ids(matrix)
     found = _class_level(table, duplicates)
     if not found and duplicates.unexpected:
-        found = [_duplicate_rows(table, ids, duplicates)]
+        found = [Finding.of("duplicate rows", "serious" if duplicates.copied else "warning", (), asdict(duplicates))]
     return found + _conflicting_labels(table, ids, duplicates.narrow), duplicates
 
 
@@ -159,39 +150,6 @@ def in_training(ids: IntArray, y: IntArray) -> float:
     return float((sizes * (1 - apart[sizes - 1])).sum() / n)
 
 
-def _duplicate_rows(table: AnswerTable, ids: IntArray, found: Duplicates) -> Finding:
-    n_classes = len(table.classes)
-    kinds = np.bincount(np.unique(ids * n_classes + table.y) % n_classes, minlength=n_classes)
-    low, high = int(kinds.min()), int(kinds.max())
-    meaning = (
-        "mostly measures how well rows are looked up, and says little about new rows"
-        if found.in_training >= 0.3
-        else "is too high"
-    )
-    return Finding(
-        "duplicate rows",
-        "serious" if found.copied else "warning",
-        f"Only {found.distinct:,} of {found.rows:,} rows are distinct, {low if low == high else f'{low} to {high}'} in "
-        f"each class, and {found.once:,} occur once; if cells varied independently within a class, about "
-        f"{round(found.expected):,} would be distinct and {round(found.expected_once):,} occur once. A random split "
-        f"into 80 % and 20 % has {percent(found.in_training)} of its test rows, label included, in training too: an "
-        f"accuracy measured on it {meaning}.",
-        "Remove duplicates before splitting, or keep equal rows together (groups=). If they are different cases that "
-        "happen to be alike, say so beside the accuracy.",
-        (),
-        {
-            "rows": found.rows,
-            "distinct": found.distinct,
-            "once": found.once,
-            "expected_distinct": found.expected,
-            "expected_once": found.expected_once,
-            "in_training": found.in_training,
-            "min_in_a_class": low,
-            "max_in_a_class": high,
-        },
-    )
-
-
 def _class_level(table: AnswerTable, duplicates: Duplicates) -> list[Finding]:
     """Whether all rows of (nearly) every class are the same."""
     n, n_classes = len(table.y), len(table.classes)
@@ -200,39 +158,23 @@ def _class_level(table: AnswerTable, duplicates: Duplicates) -> list[Finding]:
     kinds = np.bincount(seen % n_classes, minlength=n_classes)  # (C,) distinct patterns of each class
     repeated = sizes > 1
     if not repeated.any():
-        sentence = (
-            f"Each of the {n:,} labels has one row: the table states facts about labels. No rows can be held out, no "
-            f"accuracy can be measured, and what needs several rows of a label was not checked."
-        )
         remedy = "Fine for a game or an identification key. Test it with answers of people, some of them wrong."
-        return [Finding("class-level rows", "note", sentence, remedy, (), {"rows": n, "classes": n})]
+        return [Finding.of("class-level rows", "note", (), {"labels": n}, remedy)]
     alike = repeated & (kinds == 1)
     share, facts = sizes[alike].sum() / sizes[repeated].sum(), table.states_facts
     large = bool((alike & (sizes >= MIN_OF_CLASS)).any())
     if duplicates.narrow or share < (0.9 if facts else 0.3) or not (large or facts):
         return []
-    n_alike, n_patterns = int(alike.sum()), len(np.unique(table.patterns))
-    which = "every class has" if n_alike == n_classes else f"{n_alike:,} of {n_classes:,} classes have"
-    return [
-        Finding(
-            "class-level rows",
-            "serious" if share >= 0.9 and not facts else "warning",
-            f"The rows are facts about classes, not observations: {which} the same answers in each of its rows "
-            f"({n:,} rows, {count(n_patterns, 'pattern')} of answers). A random split has "
-            f"{percent(duplicates.in_training)} of its test rows in training too, and an accuracy measured on it is "
-            f"that of a lookup.",
-            "Use answers that were given about each single row. Or declare the table as facts (fit --facts) and test "
-            "with answers that are sometimes wrong. Do not report an accuracy on held-out rows.",
-            (),
-            {
-                "rows": n,
-                "classes": n_classes,
-                "classes_without_variation": n_alike,
-                "patterns": n_patterns,
-                "in_training": duplicates.in_training,
-            },
-        )
-    ]
+    n_alike = int(alike.sum())
+    numbers = {
+        "rows": n,
+        "classes": n_classes,
+        "classes_without_variation": n_alike,
+        "which": "every class has" if n_alike == n_classes else f"{n_alike:,} of {n_classes:,} classes have",
+        "patterns": len(np.unique(table.patterns)),
+        "in_training": duplicates.in_training,
+    }
+    return [Finding.of("class-level rows", "serious" if share >= 0.9 and not facts else "warning", (), numbers)]
 
 
 # ---- conflicting labels ---------------------------------------------------------------------------------------------
@@ -261,20 +203,9 @@ def _conflicting_labels(table: AnswerTable, ids: IntArray, narrow: bool) -> list
     if bound == 1 or (involved < min(0.01 * n, 10) and not table.states_facts):
         return []
     raw_bound, same, _ = best_possible(ids, table.y)
-    origin = (
-        ""
-        if table.queries.kind == "concepts"
-        else f" Of these, {same:,} rows are equal in the data itself;"
-        + (" finer queries could tell apart the others." if same < involved else " finer queries would not help.")
-    )
-    sentence = (
-        f"{involved:,} of {n:,} rows have the same answers as a row with another label ({count(kinds, 'pattern')} of "
-        f"answers). No classifier on these queries can be right in more than {percent(bound)} of the rows.{origin}"
-    )
-    remedy = "Add queries that tell these rows apart, correct wrong labels, or report the bound beside the accuracy."
-    numbers = {"rows": n, "conflicting": involved, "patterns": kinds, "bound": bound, "same_rows": same}
-    severity = "warning" if raw_bound < 0.95 and not narrow else "note"
-    return [Finding("conflicting labels", severity, sentence, remedy, (), numbers)]
+    numbers = {"rows": n, "conflicting": involved, "patterns": kinds, "bound": bound}
+    numbers |= {} if table.queries.kind == "concepts" else {"same_rows": same}
+    return [Finding.of("conflicting labels", "warning" if raw_bound < 0.95 and not narrow else "note", (), numbers)]
 
 
 # ---- missing answers ------------------------------------------------------------------------------------------------
@@ -290,13 +221,8 @@ def find_missing(table: AnswerTable) -> tuple[list[Finding], list[int]]:
     found = []
     mostly = [int(f) for f in np.argsort(-share, kind="stable") if share[f] >= MOSTLY]
     if mostly:
-        sentence = (
-            f"{table.many(len(mostly))} {'has' if len(mostly) == 1 else 'have'} no answer in at least "
-            f"{percent(float(share[mostly].min()))} of {n:,} rows: {listed(table.names(mostly))}."
-        )
-        remedy = "What is learnt here rests on few rows. Leave it out, or find out why answers are missing."
-        numbers = {"rows": n, "missing": share[mostly].tolist()}
-        found.append(Finding("mostly missing", "warning", sentence, remedy, table.query_names(mostly), numbers))
+        numbers = {"rows": n, "missing": float(share[mostly].min()), "features": table.names(mostly)}
+        found.append(Finding.of("mostly missing", "warning", table.query_names(mostly), numbers))
     large = np.flatnonzero(sizes >= MIN_MISSING_OF_CLASS)
     if len(large) < 2:
         return found, []
@@ -321,33 +247,16 @@ def _informative_missingness(table: AnswerTable, features: list[int], missing: I
     """missing: (C,) of the feature with the largest difference."""
     sizes = table.class_counts
     shares = missing[large] / sizes[large]
-    (high, most), (low, least) = (
-        (float(shares[i]), str(table.classes[large[i]])) for i in (shares.argmax(), shares.argmin())
-    )
-    accuracy = leave_one_out_accuracy(np.stack([missing, sizes - missing]).astype(np.float64))
-    usual = float(sizes.max() / sizes.sum())
-    sentence = (
-        f"Whether {quoted(table.features[features[0]].name)} is known depends on the label: it is missing in "
-        f"{percent(high)} of the rows of {quoted(most)} and in {percent(low)} of those of {quoted(least)}."
-    )
-    if skill(accuracy, usual) > 0.05:
-        sentence += (
-            f" Missingness alone predicts the label in {percent(accuracy)} of the rows; the most frequent label is "
-            f"right in {percent(usual)}."
-        )
-    if len(features) > 1:
-        sentence += f" The same holds, less, for {listed(table.names(features[1:]))}."
-    return Finding(
-        "informative missingness",
-        "serious" if high - low >= LARGE_DIFFERENCE else "warning",
-        sentence,
-        "Tests that are ordered because of a suspicion leak it. A classifier that sees gaps will use them; here a gap "
-        "counts as not asked. Fill in the answers, or leave the query out.",
-        table.query_names(features),
-        {
-            "most_missing": {"class": most, "share": high},
-            "least_missing": {"class": least, "share": low},
-            "accuracy": accuracy,
-            "most_frequent": usual,
-        },
-    )
+    high, low = int(shares.argmax()), int(shares.argmin())
+    numbers = {
+        "feature": quoted(table.features[features[0]].name),
+        "most": quoted(table.classes[large[high]]),
+        "high": float(shares[high]),
+        "least": quoted(table.classes[large[low]]),
+        "low": float(shares[low]),
+        "accuracy": leave_one_out_accuracy(np.stack([missing, sizes - missing]).astype(np.float64)),
+        "most_frequent": float(sizes.max() / sizes.sum()),
+        "others": table.names(features[1:]) or None,
+    }
+    severity: Severity = "serious" if shares[high] - shares[low] >= LARGE_DIFFERENCE else "warning"
+    return Finding.of("informative missingness", severity, table.query_names(features), numbers)
