@@ -1,11 +1,7 @@
-"""Model cards in Markdown, under the headings of Mitchell et al., *Model Cards for Model Reporting* (2019).
-
-What only the owner can know is left open and marked so.
-"""
+"""Model cards in Markdown, under the headings of Mitchell et al., *Model Cards for Model Reporting* (2019)."""
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import textwrap
 from collections.abc import Mapping
@@ -55,40 +51,34 @@ def write_model_card(thing: Any) -> str:
     sections = {
         "Model Details": _details(pursuit, provenance),
         "Intended Use": [
-            *_owner("what it is for, who is to use it, and what it must not be used for"),
+            f"*{OWNER}*: what it is for, who is to use it, and what it must not be used for.\n",
             f"It predicts one of {len(pursuit.classes)} classes, whatever the input: {names}{more}.",
         ],
         "Factors": [
-            *_owner("groups of people, instruments and circumstances for which it may work better or worse"),
+            f"*{OWNER}*: groups of people, instruments and circumstances for which it may work better or worse.\n",
             *_missing(pursuit, profile),
         ],
         "Metrics": [
-            "With every prediction come the posterior of all classes and every question with its answer. The posterior "
-            "is the model's, and as good as the model.",
+            "With every prediction come the posterior of all classes and every question with its answer.",
             *uncalibrated,
         ],
-        "Evaluation Data": [
-            *_owner("what it was evaluated on, and how that was chosen"),
-            "`infopursuit evaluate MODEL DATA` measures accuracy, lengths and calibration on labelled data.",
-        ],
+        "Evaluation Data": [f"*{OWNER}*: what it was evaluated on, and how that was chosen."],
         "Training Data": _training(pursuit, profile),
         "Quantitative Analyses": [
             *(calibration_section(calibration) if calibration else []),
-            *_owner("figures of the evaluation, also for each of the factors above"),
+            f"*{OWNER}*: figures of the evaluation, also for each of the factors above.",
         ],
         "Ethical Considerations": [
             f"**It contains its training data**: {training_data(pursuit)}. Share it only with those who may see them."
             if contains_training_data(pursuit.model)
             else "It holds model parameters, not the training examples.",
             "",
-            *_owner("who may be harmed by a wrong prediction, and what is done about it"),
+            f"*{OWNER}*: who may be harmed by a wrong prediction, and what is done about it.",
         ],
         "Caveats and Recommendations": [
-            "- Only these classes are known to it. An input of another kind gets one of them, possibly with a high "
-            "posterior.",
+            "- An input of another class gets one of these classes, possibly with a high posterior.",
             "- An answer that training never had, such as a new category, counts as missing.",
-            "- The posterior is that of the model, which takes atoms to be independent given the class and its latent "
-            "state.",
+            "- The model takes atoms to be independent given the class and its latent state.",
             *(f"- {sentence}" for sentence in uncalibrated),
             "- Where it is used, classes may have other shares than the prior above; `class_prior=` sets them.",
             "- A profile of the training answers is saved with it: `infopursuit monitor` detects drift."
@@ -106,10 +96,8 @@ def _details(pursuit: Pursuit, provenance: Mapping[str, Any] | None) -> list[str
     patience = f", with a patience of {pursuit.patience}" if pursuit.patience else ""
     written = ", ".join(f"{name} {number}" for name, number in versions().items())
     return [
-        "An Information Pursuit classifier: it asks the question with the largest expected information gain about the "
-        "class, updates its posterior with the answer, asks the next, and stops by a rule. The answers that it asked "
-        "for are all of its evidence.",
-        "",
+        "An Information Pursuit classifier asks the question with the largest expected information gain about the "
+        "class, until a rule says stop. The answers that it asked for are all of its evidence.\n",
         f"- **Model**: {_model(pursuit.model)}",
         f"- **Posterior**: {_posterior(pursuit)}",
         f"- **Choice of the next question**: {_gains(pursuit.chooser)}",
@@ -120,9 +108,7 @@ def _details(pursuit: Pursuit, provenance: Mapping[str, Any] | None) -> list[str
         *([] if provenance is None else [f"- **Provenance**: {plain(in_words(provenance), 1000)}"]),
         f"- **Written by**: {written}",
         f"- **Name, version, date, licence, contact**: {OWNER}",
-        "",
-        "### Questions",
-        "",
+        "\n### Questions\n",
         *_questions(pursuit.queries),
     ]
 
@@ -137,8 +123,7 @@ def _model(model: Any) -> str:
 def _posterior(pursuit: Pursuit) -> str:
     if isinstance(pursuit.posterior, ExactPosterior):
         return "exact"
-    pruned = isinstance(pursuit.posterior, FiniteBank)
-    how = "pruned enumeration" if pruned else "sampled, with standard errors"
+    how = "pruned enumeration" if isinstance(pursuit.posterior, FiniteBank) else "sampled, with standard errors"
     return f"{how} (`{pursuit.posterior_settings}`)"
 
 
@@ -154,7 +139,6 @@ def _gains(chooser: Any) -> str:
 
 
 def _noise(noise: Any) -> list[str]:
-    """How far answers are trusted, where they are noisy."""
     if noise is None:
         return []
     usual = f"right with probability {noise.right:g}" if np.ndim(noise.right) == 0 else "a confusion matrix"
@@ -214,11 +198,7 @@ def _missing(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
 
 
 def calibration_section(found: Mapping[str, Any]) -> list[str]:
-    """The figures of a calibration.
-
-    >>> calibration_section({"n_inputs": 500, "length": 7.25})[2:4]
-    ['- **Inputs** used for calibration: 500', '- **Questions** on average: 7.25']
-    """
+    """The figures of a calibration, as a list of Markdown lines."""
     number = {key: float(value) for key, value in found.items() if isinstance(value, (int, float, np.number))}
     if "epsilon" in number:
         number["threshold"] = 1 - number["epsilon"]
@@ -241,23 +221,10 @@ def training_data(pursuit: Pursuit) -> str:
 
 
 def plain(text: Any, longest: int = 100) -> str:
-    """Text on one line, with the marks of Markdown escaped.
-
-    >>> plain("a_b | *c*")
-    'a\\\\_b \\\\| \\\\*c\\\\*'
-    """
+    """Text on one line, with the marks of Markdown escaped."""
     short = textwrap.shorten(str(text), longest, placeholder=" ...")
     return re.sub(r"([\\`*_<>\[\]|#])", r"\\\1", short)
 
 
-def _owner(what: str) -> list[str]:
-    return [f"*{OWNER}*: {what}.", ""]
-
-
 def _mapping(found: Any) -> Mapping[str, Any] | None:
-    """A calibration as a mapping, whatever kind of object it is."""
-    if found is None or isinstance(found, Mapping):
-        return found
-    if dataclasses.is_dataclass(found) and not isinstance(found, type):
-        return {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    return dict(vars(found))
+    return found if found is None or isinstance(found, Mapping) else dict(vars(found))

@@ -353,7 +353,7 @@ def compare_pairs(table: AnswerTable, features: Sequence[int], *, by_class: bool
 
 def pair_counts(
     codes: Any, labels: IntArray, n_classes: int, cells: int, most: int = 4_000_000
-) -> Iterator[tuple[list[int], IntArray]]:
+) -> Iterator[tuple[list[int], Any]]:
     """Counts (f, cells, S, cells, C) of the answers (B, S) to pairs of features, by class, for some first features at
     a time, whose indices come with them."""
     n = codes.shape[1]

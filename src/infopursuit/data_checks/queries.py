@@ -24,23 +24,17 @@ from infopursuit.data_checks.baselines import Gap, Split, answer_matrix, fit_and
 from infopursuit.data_checks.report import Finding, listed, quoted
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
-LEAK = 0.95
-"""A feature with this skill (see `skill`) leaks the label."""
-PAIR_SKILL = 0.8
-"""A pair leaks only where neither feature alone has this skill."""
-EASY = 0.85
-"""Where all other features together have this skill, the label is easy, or others are copies of the leak."""
+LEAK, PAIR_SKILL, EASY = 0.95, 0.8, 0.85
+"""The skill of features that leak the label; that neither feature of a leaking pair has alone; and that all other
+features together have where the label is easy."""
 MARK, NEARLY = 0.99, 0.9
 """Precision and recall from which an answer leaks a class, and from which all others do nearly as well."""
-SEVERAL = 3
-"""More leaks than this are one finding."""
+SEVERAL, MAX_PAIRS = 3, 50
+"""More leaks than this are one finding; pairs that are looked at again on all rows."""
 MIN_KNOWN, MIN_ROWS, MIN_OF_CLASS = 0.1, 30, 8
-MAX_PAIRS = 50
-"""Pairs that are looked at again on all rows."""
-ALPHA, FDR = 1e-3, 0.05
-"""The level of the test for leaks, and the false discovery rate of the test for informative features."""
-SHUFFLES, PARTNERS = 20, 3
-"""Permutations of the labels; features beside which an uninformative one is tested carefully."""
+ALPHA, FDR, SHUFFLES, PARTNERS = 1e-3, 0.05, 20, 3
+"""The level of the test for leaks; the false discovery rate of the test for informative features, the permutations of
+labels for it, and the features beside which an uninformative one is tested again."""
 NEAR, SLACK = 0.85, 0.15
 """Normalised mutual information of nearly redundant features; how much lower it may be where answers were merged."""
 EASY_LABEL = (

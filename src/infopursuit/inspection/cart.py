@@ -14,14 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.evaluation.baselines import trees
 from infopursuit.evaluation.baselines.rows import check_training_rows
-from infopursuit.evaluation.baselines.trees import (
-    answer_matrix,
-    feature_queries,
-    fit_tree,
-    node_paths,
-    questions_by_node,
-)
 from infopursuit.evaluation.table import Difference, Row, counted, paired
 from infopursuit.explanation import percent
 from infopursuit.inspection.grow import as_pursuit, strategy_tree
@@ -31,10 +25,8 @@ from infopursuit.terminal import beside, table
 from infopursuit.types import UNKNOWN, IntArray
 
 FORMAT = "infopursuit.cart_comparison/1"
-POSITIONS = 5
-"""First questions that are compared one by one."""
-GAP, MIN_WIDTH = 4, 70
-"""Columns between two trees, and of each for both to stand side by side."""
+POSITIONS, GAP, MIN_WIDTH = 5, 4, 70
+"""First questions that are compared; columns between two trees, and of each for both to stand side by side."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class Cart:
 
     def paths(self, values: Any) -> IntArray:
         """(B, K + 1) the node of each input after 0, 1, ... splits; it stays at its end."""
-        paths = node_paths(self.estimator, answer_matrix(self.query_set, values))
+        paths = trees.node_paths(self.estimator, trees.answer_matrix(self.query_set, values))
         end = np.argmin(self.split[paths], axis=1)  # the first that is not split; a leaf never is
         return np.asarray(np.take_along_axis(paths, np.minimum(np.arange(paths.shape[1]), end[:, None]), axis=1))
 
@@ -70,7 +62,7 @@ class Cart:
         """(B, K) the queries that each input is asked, -1 after the last; splits that reveal nothing are skipped."""
         features = self.estimator.tree_.feature[paths[:, :-1]]
         new = np.diff(self.questions[paths], axis=1) > 0  # (B, K)
-        queries = np.where(new, feature_queries(self.query_set)[np.maximum(features, 0)], UNKNOWN)
+        queries = np.where(new, trees.feature_queries(self.query_set)[np.maximum(features, 0)], UNKNOWN)
         return np.asarray(np.take_along_axis(queries, np.argsort(~new, axis=1, kind="stable"), axis=1))
 
     @property
@@ -81,9 +73,8 @@ class Cart:
 
 def validated_cart(query_set: QuerySet, values: Any, labels: Any, *, seed: int = 0) -> Cart:
     """The tree whose depth is best on held-out training rows."""
-    tree = fit_tree(query_set, values, labels, seed=seed)
-    split = tree.estimator.tree_.children_left >= 0
-    rule = f"cut to depth {tree.depth}, best on held-out rows"
+    tree = trees.fit_tree(query_set, values, labels, seed=seed)
+    split, rule = tree.estimator.tree_.children_left >= 0, f"cut to depth {tree.depth}, best on held-out rows"
     return Cart(query_set, tree.classes, tree.estimator, tree.questions, split, rule)
 
 
@@ -95,9 +86,11 @@ def cart_of_length(
     It is grown best first, as scikit-learn does with ``max_leaf_nodes``. Labels of these inputs play no part.
     """
     values, classes, targets = check_training_rows(query_set, values, labels)
-    estimator = DecisionTreeClassifier(random_state=seed).fit(answer_matrix(query_set, values), targets)
-    tree, questions = estimator.tree_, questions_by_node(estimator, feature_queries(query_set), query_set)
-    share = np.asarray(estimator.decision_path(answer_matrix(query_set, asked_of)).mean(axis=0)).ravel()  # (nodes,)
+    estimator = DecisionTreeClassifier(random_state=seed).fit(trees.answer_matrix(query_set, values), targets)
+    tree, questions = estimator.tree_, trees.questions_by_node(estimator, trees.feature_queries(query_set), query_set)
+    share = np.asarray(
+        estimator.decision_path(trees.answer_matrix(query_set, asked_of)).mean(axis=0)
+    ).ravel()  # (nodes,)
     left, right = tree.children_left, tree.children_right
     mass = tree.weighted_n_node_samples * tree.impurity
     split = np.zeros(tree.node_count, dtype=bool)
@@ -128,7 +121,7 @@ def cart_tree(
     """
     classes, labels = np.asarray(classes), None if labels is None else np.asarray(labels)
     paths = None if values is None else cart.paths(values)
-    tree, owner = cart.estimator.tree_, feature_queries(cart.query_set)
+    tree, owner = cart.estimator.tree_, trees.feature_queries(cart.query_set)
     shares = tree.weighted_n_node_samples / tree.weighted_n_node_samples[0]
     # (nodes, C) in the order of the pursuit; a class that CART has not seen has no share
     posteriors = (
@@ -186,7 +179,7 @@ def _side(cart: Cart, place: int, query: int, side: int) -> tuple[str, int]:
         last = int(np.floor(tree.threshold[place]))
         pattern = queries.say_answer(query, tuple(int(c) for c in np.unravel_index(last, sizes)))
         return (f"up to {pattern}", last + 1) if side == 0 else (f"after {pattern}", n - last - 1)
-    answer = int(tree.feature[place]) - int(np.flatnonzero(feature_queries(queries) == query)[0])
+    answer = int(tree.feature[place]) - int(np.flatnonzero(trees.feature_queries(queries) == query)[0])
     name = str(queries.choices(query)[answer])
     return (f"not {name}", n - 1) if side == 0 else (name, 1)
 
@@ -196,8 +189,7 @@ def _side(cart: Cart, place: int, query: int, side: int) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of ``n_inputs`` inputs of whom both ask a k-th question, how many are asked the same query, and how many about
-    the same topic (a column, at whatever threshold)."""
+    """Of ``n_inputs`` inputs with a k-th question in both, how many get the same query, or one on the same topic."""
 
     position: int
     n_inputs: int
@@ -233,16 +225,18 @@ class Comparison:
         for row, paths in zip(self.rows, self.n_paths, strict=True):
             interval = f"{100 * (row.low or 0):.1f} to {100 * (row.high or 0):.1f} %"
             rows.append([row.name, f"{100 * row.accuracy:.1f} %", interval, f"{row.length:.2f}", f"{paths:,}"])
-        differences = "; ".join(
-            f"{d.what}: {100 * d.mean:+.1f} points ({100 * d.low:+.1f} to {100 * d.high:+.1f})"
-            for d in self.differences
-        )
+        told = [f"{d.what}: {100 * d.mean:+.1f} ({100 * d.low:+.1f} to {100 * d.high:+.1f})" for d in self.differences]
         same = [["the two ask", "inputs", "the same question", "about the same"]]
         for a in self.agreement:
             shares = [percent(n / max(a.n_inputs, 1)) for n in (a.same_query, a.same_topic)]
             same.append([f"as question {a.position}", f"{a.n_inputs:,}", *shares])
         shared = f"Of the questions that the pursuit asks, {self.rows[1].name} asks {percent(self.shared)} too."
-        lines = [*table(rows, gap=2), "", *textwrap.wrap(f"Difference in accuracy: {differences}.", width), ""]
+        lines = [
+            *table(rows, gap=2),
+            "",
+            *textwrap.wrap(f"Difference in accuracy, in points: {'; '.join(told)}.", width),
+            "",
+        ]
         lines += [*table(same, gap=2), "", *textwrap.wrap(shared, width), ""]
         half = (width - GAP) // 2
         if half >= MIN_WIDTH:
@@ -255,12 +249,10 @@ class Comparison:
 
     def to_json(self) -> str:
         """Everything as JSON."""
+        sizes = zip(self.rows, self.n_paths, self.n_leaves, strict=True)
         data = {
             "format": FORMAT,
-            "rows": [
-                {**asdict(row), "n_paths": paths, "n_leaves": leaves}
-                for row, paths, leaves in zip(self.rows, self.n_paths, self.n_leaves, strict=True)
-            ],
+            "rows": [{**asdict(row), "n_paths": paths, "n_leaves": leaves} for row, paths, leaves in sizes],
             "differences": [asdict(each) for each in self.differences],
             "agreement": [asdict(each) for each in self.agreement],
             "shared": self.shared,

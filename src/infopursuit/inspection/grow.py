@@ -14,11 +14,8 @@ from infopursuit.inspection.tree import Branch, StrategyTree, TreeNode
 from infopursuit.progress import Progress
 from infopursuit.types import UNKNOWN, Answer, FloatArray, History, IntArray
 
-MAX_NODES = 5_000
-NAMED = 3
-"""Merged answers that are named; more are counted."""
-BEAM = 512
-"""Beginnings of answers that are followed: all patterns of a 3 x 3 patch."""
+MAX_NODES, NAMED, BEAM = 5_000, 3, 512
+"""Nodes of a tree; merged answers that are named; beginnings of answers that are followed."""
 NOTHING = 1e-12
 """A probability that rounding may leave where there is none."""
 
@@ -41,8 +38,7 @@ def strategy_tree(
     ----------
     strategy: a pursuit, or a fitted classifier.
     depth: how many questions it goes down.
-    X: inputs that are sent down the tree. Answers that occur in them and not under the model get branches too.
-    y: their labels, to count how many would be right at each node.
+    X, y: inputs that are sent down the tree, and their labels. Answers that are impossible get branches too.
     min_share: branches that a smaller share takes, under the model and of the inputs given, are merged.
     max_branches: below one question; of more answers the less probable (with inputs: the rarer) are merged.
     progress: as in `Pursuit.run`.
@@ -209,8 +205,7 @@ class _Grower:
         """The draft after an answer."""
         wide = int((self.pursuit.queries.query_atoms[query] >= 0).sum())
         answer: Answer = None if all(cell == UNKNOWN for cell in cells) else cells[:wide]
-        if draft.rows is not None and rows is None:
-            rows = np.zeros(0, dtype=np.int64)
+        rows = draft.rows[:0] if draft.rows is not None and rows is None else rows
         path = (*draft.path, (query, self.pursuit.queries.say_answer(query, answer)))
         return _Draft(path, (*draft.history, (query, answer)), draft.probability * probability, rows)
 
@@ -221,9 +216,6 @@ class _Grower:
             if len(left) == n <= NAMED:
                 return " or ".join(self.pursuit.queries.say_answer(query, (cell,)) for cell in left)
         return f"{n:,} other answer{'' if n == 1 else 's'}"
-
-
-# ---- probable answers -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

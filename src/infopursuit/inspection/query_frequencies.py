@@ -14,12 +14,8 @@ from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 FORMAT = "infopursuit.query_frequencies/1"
-EARLY = 3
-"""Questions that count as early."""
-MIN_WIDTH = 22
-"""Columns of query names."""
-MIN_SPREAD = 0.1
-"""Difference between the shares of two classes from which the classes are named."""
+EARLY, MIN_WIDTH, MIN_SPREAD = 3, 22, 0.1
+"""Early questions; columns of query names; difference between the shares of two classes that are named."""
 
 
 @dataclass(frozen=True)
@@ -74,31 +70,15 @@ class QueryFrequencies:
 
     def to_json(self) -> str:
         """Everything as JSON."""
-        queries = [
-            {
-                "query": int(self.queries[i]),
-                "name": self.names[i],
-                "asked": float(self.share[i]),
-                "first": float(self.first[i]),
-                f"in_first_{EARLY}": float(self.early[i]),
-                "mean_position": float(self.position[i]),
-                "by_class": {
-                    str(c): None if np.isnan(p) else float(p)
-                    for c, p in zip(self.classes, self.by_class[i], strict=True)
-                },
-            }
-            for i in range(len(self))
-        ]
-        data = {
-            "format": FORMAT,
-            "n_inputs": self.n_inputs,
-            "n_queries": self.n_queries,
-            "mean_length": self.mean_length,
-            "by": self.by,
-            "class_sizes": {str(c): int(n) for c, n in zip(self.classes, self.class_sizes, strict=True)},
-            "queries": queries,
-        }
-        return json.dumps(data, ensure_ascii=False, allow_nan=False)
+        names = [str(c) for c in self.classes]
+        keys = ("query", "name", "asked", "first", f"in_first_{EARLY}", "mean_position")
+        columns = (self.queries.tolist(), self.names, *map(np.ndarray.tolist, (self.share, self.first, self.early)))
+        queries = [dict(zip(keys, row, strict=True)) for row in zip(*columns, self.position.tolist(), strict=True)]
+        for query, shares in zip(queries, self.by_class.tolist(), strict=True):
+            query["by_class"] = {c: None if np.isnan(p) else p for c, p in zip(names, shares, strict=True)}
+        data = {key: getattr(self, key) for key in ("n_inputs", "n_queries", "mean_length", "by")}
+        data |= {"class_sizes": dict(zip(names, self.class_sizes.tolist(), strict=True)), "queries": queries}
+        return json.dumps({"format": FORMAT, **data}, ensure_ascii=False, allow_nan=False)
 
     def _extremes(self, i: int) -> list[str]:
         """The classes for which a query is asked most and least often; of equal ones the first, and how many more."""
@@ -146,15 +126,16 @@ def query_frequencies(trace: Trace, y: Any = None) -> QueryFrequencies:
     place[rows[::-1], trace.queries[rows, steps][::-1]] = steps[::-1] + 1
     asked = place > 0
     position = place.sum(axis=0) / np.maximum(asked.sum(axis=0), 1)
-    order = np.lexsort((position, -asked.mean(axis=0)))
-    order = order[asked.any(axis=0)[order]]
+    share = asked.mean(axis=0)
+    order = np.lexsort((position, -share))
+    order = order[share[order] > 0]
     sizes = members.sum(axis=0)
     with np.errstate(invalid="ignore"):
         by_class = (asked[:, order].T.astype(np.float64) @ members) / sizes
     return QueryFrequencies(
         queries=order,
         names=tuple(trace.query_set.names[i] for i in order),
-        share=asked.mean(axis=0)[order],
+        share=share[order],
         first=(place == 1).mean(axis=0)[order],
         early=(asked & (place <= EARLY)).mean(axis=0)[order],
         position=position[order],

@@ -20,8 +20,6 @@ LEADS = 0.2
 """A posterior from which a class is named as the leading one; below, the effective number of classes is shown."""
 BRIEF = ("columns", "patches")
 """Kinds of queries whose names say as much as their sentences."""
-WIDE = 76
-"""Columns from which on there is room for long class names."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +57,7 @@ class TreeNode:
 
 @dataclass(frozen=True)
 class Branch:
-    """One answer and the node after it, or several answers (n_answers) that are not followed, whose node is None.
-
-    said: the answer in words. probability, n_inputs: of taking this branch, as for a node.
-    """
+    """An answer in words and the node after it, or several answers that are not followed, whose node is None."""
 
     said: str
     n_answers: int
@@ -134,12 +129,10 @@ class StrategyTree:
             rules.append(f"{f'If {said}' if said else 'In any case'}: {then} come here{inputs}.")
         return rules
 
-    # ---- JSON -------------------------------------------------------------------------------------------------------
-
     def to_json(self) -> str:
         """Everything as JSON."""
-        kept = ("name", "classes", "depth", "min_share", "exact_gains", "n_inputs")
-        data = {"format": FORMAT, **{key: getattr(self, key) for key in kept}, "tree": self._spec(self.root)}
+        data = {key: getattr(self, key) for key in ("name", "classes", "depth", "min_share", "exact_gains", "n_inputs")}
+        data = {"format": FORMAT, **data, "tree": self._spec(self.root)}
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     def _spec(self, node: TreeNode) -> dict[str, Any]:
@@ -160,23 +153,16 @@ class StrategyTree:
             "n_inputs": node.n_inputs,
             "n_right": node.n_right,
             "branches": [
-                {
-                    "answer": branch.said,
-                    "n_answers": branch.n_answers,
-                    "probability": branch.probability,
-                    "n_inputs": branch.n_inputs,
-                    "then": None if branch.node is None else self._spec(branch.node),
-                }
-                for branch in node.branches
+                {"answer": b.said, "n_answers": b.n_answers, "probability": b.probability, "n_inputs": b.n_inputs}
+                | {"then": None if b.node is None else self._spec(b.node)}
+                for b in node.branches
             ],
         }
-
-    # ---- text -------------------------------------------------------------------------------------------------------
 
     def to_text(self, *, width: int = 80) -> str:
         """The tree in lines of at most ``width`` columns: questions to the left, numbers to the right."""
         head = ["share", *self._inputs("inputs", "right"), "belief"]
-        lines = [("", "", "", head), *self._lines(self.root, "", "", "", 22 if width >= WIDE else 13)]
+        lines = [("", "", "", head), *self._lines(self.root, "", "", "", 22 if width >= 76 else 13)]
         wide = [max(map(len, column)) for column in zip(*(cells for *_, cells in lines), strict=True)]
         room = max(20, width - sum(wide) - 2 * len(wide))
         folded = [_fold(words, first, rest, room) for first, rest, words, _ in lines]
@@ -190,16 +176,15 @@ class StrategyTree:
         return "\n".join([*out, "", *textwrap.wrap(" ".join(notes), width)] if notes else out)
 
     def _title(self) -> str:
-        n = self.depth
+        n, m = self.depth, self.n_inputs
         begin = f"The first {n} questions" if n > 1 else "The first question" if n else "Before the first question"
-        inputs = ""
-        if self.n_inputs is not None:
-            inputs = f", and which of them {self.n_inputs:,} input{'' if self.n_inputs == 1 else 's'} take"
+        inputs = "" if m is None else f", and which of them {m:,} input{'' if m == 1 else 's'} take"
         return f"{begin} of {self.name}{inputs}."
 
-    def _inputs(self, n_inputs: str, right: str) -> list[str]:
+    def _inputs(self, n_inputs: Any, right: str) -> list[str]:
         """The columns that are there only where inputs, and labels, are given."""
-        return [] if self.n_inputs is None else [n_inputs] if self.root.n_right is None else [n_inputs, right]
+        number = f"{n_inputs:,}" if isinstance(n_inputs, int) else str(n_inputs)
+        return [] if self.n_inputs is None else [number] if self.root.n_right is None else [number, right]
 
     def _lines(
         self, node: TreeNode, first: str, rest: str, said: str, room: int
@@ -217,7 +202,7 @@ class StrategyTree:
             if len(belief) > room and name:
                 belief = f"{name[: max(room - len(number) - 3, 1)]}… ({number}"
         right = percent(node.n_right / node.n_inputs) if node.n_inputs and node.n_right is not None else ""
-        cells = [often(node.probability), *self._inputs(_number(node.n_inputs), right), belief]
+        cells = [often(node.probability), *self._inputs(node.n_inputs, right), belief]
         found = [(first, rest, f"{said} → {words}" if said else words, cells)]
         for place, branch in enumerate(node.branches, 1):
             last = place == len(node.branches)
@@ -225,24 +210,16 @@ class StrategyTree:
             if branch.node is not None:
                 found += self._lines(branch.node, begin, go_on, branch.said, room)
             else:
-                cells = [often(branch.probability), *self._inputs(_number(branch.n_inputs), ""), ""]
+                cells = [often(branch.probability), *self._inputs(branch.n_inputs, ""), ""]
                 found.append((begin, go_on, branch.said, cells))
         return found
 
 
 def often(p: float) -> str:
-    """A share; one that is not zero is never shown as 0 %.
-
-    >>> often(0.25), often(0.001), often(0)
-    ('25 %', '< 1 %', '0 %')
-    """
+    """A share; one that is not zero is never shown as 0 %."""
     return "< 1 %" if 0 < p < 0.005 else percent(p)
 
 
-def _number(n: int | None) -> str:
-    return "" if n is None else f"{n:,}"
-
-
 def _fold(words: str, first: str, rest: str, room: int) -> list[str]:
-    indents = {"initial_indent": first, "subsequent_indent": f"{rest}   "}
-    return textwrap.wrap(words, max(room, len(first) + 12), break_on_hyphens=False, **indents) or [first]
+    wide, rest = max(room, len(first) + 12), f"{rest}   "
+    return textwrap.wrap(words, wide, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False) or [first]

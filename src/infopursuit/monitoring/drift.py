@@ -83,8 +83,9 @@ class Change:
     ) -> Change:
         """Compare two rows of counts (V,), or their yes/no ``splits`` (n, V); not corrected yet."""
         p, test = same_distribution(old, new) if splits is None else same_splits(old, new, splits)
-        distances, sizes = (total_variation(old, new), stability_index(old, new)), (np.sum(old), np.sum(new))
-        return cls(kind, name, example, *map(float, shares), *distances, p, p, test, *map(float, sizes))
+        before, now, n_before, n_now = float(shares[0]), float(shares[1]), float(np.sum(old)), float(np.sum(new))
+        distance, index = total_variation(old, new), stability_index(old, new)
+        return cls(kind, name, example, before, now, distance, index, p, p, test, n_before, n_now)
 
     @classmethod
     def of_kinds(cls, kind: str, name: str, words: Sequence[str], old: IntArray, new: IntArray) -> Change:
