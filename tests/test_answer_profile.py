@@ -107,7 +107,7 @@ def test_it_is_saved_and_comes_back(tmp_path, weighted):
 def test_models_saved_before_have_none_and_still_load(name):
     clf = ip.load(V1 / name)
     assert not hasattr(clf, "profile_")
-    assert "No profile of the training answers" in clf.card()
+    assert "No profile of the training answers" in clf.model_card()
     expected = json.loads((V1 / f"{name}.json").read_text())
     X = np.array(expected["X"], dtype=object if expected["dtype"] == "object" else float)
     with pytest.raises(ValueError, match="no profile of its training answers"):

@@ -11,10 +11,10 @@ import pytest
 import infopursuit as ip
 
 PUBLIC = {
-    "infopursuit": """AnswerNoise Asked Confidence Constraints Costs DamagedModel Explanation ImpossibleAnswer
-        InformationGain InformationPursuitClassifier Likely MaxCost MaxQueries NoisyAnnotator Pursuit Session
-        StrategyTree Trace asked compare_with_cart dawid_skene drift fit_table jobs lint load models posteriors queries
-        save strategy_tree""",
+    "infopursuit": """AnswerNoise Confidence Constraints Costs DamagedModel Explanation ImpossibleAnswer
+        InformationGain InformationPursuitClassifier Likely MaxCost MaxQueries NoisyAnnotator Pursuit QueryFrequencies Session
+        StrategyTree Trace compare_with_cart dawid_skene drift fit_table jobs lint load models posteriors queries
+        query_frequencies save strategy_tree""",
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Words columns concepts from_spec
         functions groups guess patches words""",
@@ -22,8 +22,8 @@ PUBLIC = {
         MLPArchitecture PaperArchitecture RandomAffine Sample SoftVAE TableModel Training UnionModel aggregate empirical
         latent_classes load_vae naive_bayes save_vae soften train vae""",
     "infopursuit.posteriors": "SMC Bank Belief ExactPosterior FiniteBank Langevin LangevinPosterior SMCPosterior",
-    "infopursuit.overview": """Agreement Asked Branch Comparison StrategyTree TreeNode asked compare_with_cart
-        strategy_tree""",
+    "infopursuit.inspection": """Agreement Branch Comparison QueryFrequencies StrategyTree TreeNode compare_with_cart
+        query_frequencies strategy_tree""",
     "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace posterior save
         strategy_tree text_trace trade_off""",
 }

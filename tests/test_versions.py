@@ -62,11 +62,11 @@ def test_saving_twice_gives_the_same_bytes(saved):
 
 def test_the_card_shows_them(saved, capsys):
     clf, folder = saved
-    line = next(line for line in clf.card().splitlines() if "Made with" in line)
+    line = next(line for line in clf.model_card().splitlines() if "Provenance" in line)
     assert f"torch {torch.__version__}" in line
     assert "seed 7" in line
     assert "40 rows" in line
-    assert main(["card", str(folder)]) == 0
+    assert main(["inspect", str(folder), "--card"]) == 0
     assert line in capsys.readouterr().out
 
 

@@ -16,7 +16,7 @@ def found():
     model = ip.models.TableModel(np.full(5, 0.2), None, rng.uniform(0.05, 0.95, (5, 8)))
     pursuit = ip.Pursuit(model, ip.queries.concepts(names), stopping=ip.Confidence(0.2), classes=classes)
     y = rng.choice(classes[:4], size=60)
-    return ip.asked(pursuit.run(rng.integers(0, 2, size=(60, 8))), y)
+    return ip.query_frequencies(pursuit.run(rng.integers(0, 2, size=(60, 8))), y)
 
 
 def test_cells_are_the_shares(found):
@@ -57,4 +57,4 @@ def test_axes_of_the_caller_and_mistakes(found):
         ip.models.TableModel([0.5, 0.5], None, [[0.5], [0.4]]), ip.queries.concepts(["fur"]), stopping=ip.MaxQueries(0)
     )
     with pytest.raises(ValueError, match="nothing was asked about any input"):
-        asked_by_class(ip.asked(pursuit.run([[1]])))
+        asked_by_class(ip.query_frequencies(pursuit.run([[1]])))

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 
 import infopursuit as ip
-from infopursuit.overview.cart import cart_of_length, cart_tree
+from infopursuit.inspection.cart import cart_of_length, cart_tree
 from infopursuit.plots import strategy_tree as draw
 from infopursuit.plots.strategy_tree import NOW, THICK
 from infopursuit.plots.style import COLOURS
@@ -40,7 +40,7 @@ def trees():
     return {
         "long": ip.strategy_tree(long, 3, X=X, y=long.classes[y]),
         "many": ip.strategy_tree(random_pursuit(40, 12), 3),
-        "image": ip.strategy_tree(image, 2, X=rng.integers(0, 2, size=(50, 5, 6)), least=0.03, most_branches=3),
+        "image": ip.strategy_tree(image, 2, X=rng.integers(0, 2, size=(50, 5, 6)), min_share=0.03, max_branches=3),
         "cart": cart_tree(cart, long.classes, 3, values=X, labels=long.classes[y]),
         "root": ip.strategy_tree(long, 0),
     }
@@ -153,6 +153,6 @@ def test_axes_of_the_caller(trees):
 def test_mistakes_are_named(trees):
     with pytest.raises(TypeError, match="axes is of type ndarray"):
         draw(trees["many"], axes=Figure().subplots(1, 2))
-    wide = ip.strategy_tree(random_pursuit(2, 10, stopping=ip.MaxQueries(9)), 9, least=0)
+    wide = ip.strategy_tree(random_pursuit(2, 10, stopping=ip.MaxQueries(9)), 9, min_share=0)
     with pytest.raises(ValueError, match="tree has 512 leaves, more than 200"):
         draw(wide)

@@ -40,9 +40,9 @@ COMMANDS: tuple[Command, ...] = (  # in the order of the help text
     Command("explain", "predict and explain many inputs, on one or many workers", "infopursuit.jobs.explain_command"),
     Command("evaluate", "accuracy, queries, calibration and baselines of a model", "infopursuit.cli.evaluate"),
     Command("serve", "serve models over HTTP, with a page to answer questions", "infopursuit.server.command"),
-    Command("lint", "check data and queries before anything is fitted", "infopursuit.linting.lint_command"),
-    Command("inspect", "show a strategy tree, query frequencies, model card", "infopursuit.overview.strategy_command"),
-    Command("monitor", "test new data for drift against the training data", "infopursuit.deployment.drift_command"),
+    Command("lint", "check data and queries before anything is fitted", "infopursuit.data_checks.command"),
+    Command("inspect", "show a strategy tree, query frequencies, model card", "infopursuit.inspection.command"),
+    Command("monitor", "test new data for drift against the training data", "infopursuit.monitoring.command"),
     Command("sweep", "evaluate many settings and compare them", "infopursuit.jobs.sweep_command"),
 )
 

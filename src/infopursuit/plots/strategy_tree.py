@@ -31,7 +31,7 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray, Likely
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from infopursuit.overview.tree import Branch, StrategyTree, TreeNode
+    from infopursuit.inspection.tree import Branch, StrategyTree, TreeNode
 
 THICK = 9.0
 """Points of the branch that all take."""
@@ -64,7 +64,7 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
     if n_leaves > MAX_LEAVES:
         raise ValueError(
             f"tree has {n_leaves} leaves, more than {MAX_LEAVES} that can be read; make it with a smaller depth or a "
-            f"larger least"
+            f"larger min_share"
         )
     root = _tree_box(tree, tree.root)
     wide, high = _place(root)

@@ -1,0 +1,118 @@
+"""``infopursuit lint``: check a table, a data set or the queries of a saved model."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from infopursuit import datasets
+from infopursuit import queries as builders
+from infopursuit.data_checks import LintReport, excluded_findings, lint
+from infopursuit.data_checks.report import in_order
+from infopursuit.datasets.examples import is_dataset, read_examples
+from infopursuit.datasets.tables import read_frame
+from infopursuit.files import write_atomically
+from infopursuit.fitting.labelled import label_table
+from infopursuit.storage import load_pursuit
+from infopursuit.tabular import read_facts
+from infopursuit.terminal import Terminal
+
+SUMMARY = "check a table: label leakage, useless queries, faulty rows"
+EXAMPLES = (
+    "infopursuit lint patients.csv --label disease",
+    "infopursuit lint patients.csv --label disease --model triage --json found.json",
+    "infopursuit lint breast_cancer",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``lint``."""
+    parser.description = (
+        "Check the queries of a table, and its rows.\n"
+        "Exit code 0: nothing serious was found; 1: something serious was; 2: an error."
+    )
+    add = parser.add_argument
+    add("data", metavar="TABLE", help=".csv, .tsv or .parquet file, or the name of a data set")
+    add("--label", metavar="COLUMN", help="the column that holds the labels")
+    add("--model", type=Path, metavar="DIR", help="a saved model: check its queries, and how well it uses the answers")
+    add("--facts", action=argparse.BooleanOptionalAction, help="a row states what is true of its label, as for fit")
+    add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
+    add("--groups", metavar="COLUMN", help="rows with the same value belong together, such as visits of a patient")
+    add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
+    add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
+    add("--no-model", action="store_true", help="fit no model; only baselines are compared")
+    add("--json", type=Path, metavar="FILE", help="write the findings as JSON")
+    add("--seed", type=int, default=0, metavar="N", help="of the rows that are sampled and held out (0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, check, print; 1 where something serious was found."""
+    terminal = Terminal()
+    report = _lint(args)
+    lines = report.text(terminal.width - 1).split("\n")
+    terminal.say(*(terminal.paint(line, "bold") if line.startswith("── ") else line for line in lines))
+    if args.json is not None:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(args.json, report.to_json().encode())
+        terminal.say("", f"written to {args.json}")
+    return 1 if report.serious else 0
+
+
+def _lint(args: argparse.Namespace) -> LintReport:
+    path, options = Path(args.data).expanduser(), {"model": False if args.no_model else None, "seed": args.seed}
+    if args.model is not None:
+        if args.groups is not None:
+            raise ValueError("--groups goes with a table; leave it out beside --model")
+        call = f"ip.lint(model.queries, X, y, model=ip.load({str(args.model)!r}, functions=...))"
+        pursuit = load_pursuit(args.model, f"lint it from Python: {call}")
+        data = read_examples(args.data, pursuit, label=args.label)
+        options["model"] = False if args.no_model else pursuit
+        return lint(pursuit.queries, data.X, data.y, source=data.source, **options)
+    if path.is_file():
+        return _lint_table(args, path, options)
+    if is_dataset(args.data):
+        return _lint_dataset(args.data, options)
+    raise FileNotFoundError(
+        f"{args.data!r} is neither a file nor a data set; give a .csv, .tsv or .parquet file, or one of "
+        f"{', '.join(datasets.NAMES)}"
+    )
+
+
+def _lint_table(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> LintReport:
+    if args.label is None:
+        raise ValueError(f"say which column of {path} holds the labels with --label COLUMN")
+    keep = [*args.keep, *([args.groups] if args.groups is not None else [])]
+    table = label_table(path, args.label, facts=args.facts, drop=args.drop, keep=keep)
+    X, groups, yes_no = table.X, None, args.queries == "yes-no"
+    if args.groups is not None:
+        frame = read_frame(X)
+        if args.groups not in frame.columns or frame.shape[1] < 2:
+            raise ValueError(f"--groups {args.groups} is dropped, constant or the only column; name another column")
+        groups = np.array([str(group) for group in frame[args.groups].to_list()])
+        X = frame.drop(args.groups).to_native()
+    if table.facts:
+        queries: Any = read_facts(X, table.y, len(table.classes), yes_no=yes_no).queries
+    else:
+        queries = builders.columns(yes_no=yes_no)
+    report = lint(queries, X, table.labels, groups=groups, source=str(path), **options)
+    return replace(report, findings=in_order([*report.findings, *excluded_findings(table.left_out)]))
+
+
+def _lint_dataset(name: str, options: dict[str, Any]) -> LintReport:
+    """Both parts of a data set together."""
+    data = datasets.load(name)
+    X = np.concatenate([data.x_train, data.x_test])
+    y = np.array(data.class_names)[np.concatenate([data.y_train, data.y_test])]
+    groups = None if data.groups_train is None else np.concatenate([data.groups_train, data.groups_test])
+    queries: Any = None
+    if X.ndim == 3:
+        binary = set(np.unique(X[:100]).tolist()) <= {0, 1}
+        queries = builders.patches(X.shape[1:], threshold=None if binary else (float(X.max()) + 1) // 2)
+    elif data.feature_names is not None:
+        queries = builders.columns(names=data.feature_names)
+    source = f"{data.name} (both parts{', answers simulated' if data.simulated else ''})"
+    return lint(queries, X, y, groups=groups, source=source, **options)

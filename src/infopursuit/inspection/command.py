@@ -1,0 +1,153 @@
+"""``infopursuit inspect``: the first questions of a model as a tree, query frequencies, CART, the model card."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from infopursuit import shipped, storage
+from infopursuit.evaluation.data_files import has_training_part, read_examples
+from infopursuit.evaluation.evaluate_command import share
+from infopursuit.files import write_atomically
+from infopursuit.inspection import (
+    Comparison,
+    QueryFrequencies,
+    StrategyTree,
+    compare_with_cart,
+    query_frequencies,
+    strategy_tree,
+)
+from infopursuit.model_card import write_model_card
+from infopursuit.terminal import Terminal
+
+SUMMARY = "show what a model asks first, as a tree; its model card"
+EXAMPLES = (
+    "infopursuit inspect animals --depth 4 --png animals.png",
+    "infopursuit inspect my-model --data test.csv --label species",
+    "infopursuit inspect my-model --data test.csv --train train.csv --compare",
+    "infopursuit inspect my-model --card > CARD.md",
+)
+MAX_DEPTH = 30
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of ``inspect``."""
+    add = parser.add_argument
+    names = ", ".join(shipped.names())
+    add("model", metavar="MODEL", help=f"a shipped model ({names}), or the folder of a saved one")
+    add("--card", action="store_true", help="print the model card in Markdown, and nothing else")
+    add("--depth", type=_whole(0, MAX_DEPTH), default=3, metavar="N", help="questions to go down (3)")
+    add("--min-share", type=share, default=0.01, metavar="P", help="merge rarer branches (0.01)")
+    add("--max-branches", type=_whole(2), default=5, metavar="N", help="below a question (5)")
+    add("--data", metavar="DATA", help="inputs to send down the tree: a file, or the name of a data set")
+    add("--label", metavar="COLUMN", help="the column of a table that holds the labels, if any")
+    add("--inputs", type=_whole(1), metavar="N", help="only the first N inputs")
+    add("--compare", action="store_true", help="fit CART on the same queries; needs --data with labels")
+    add("--train", metavar="DATA", help="the training data of the model, for CART")
+    add("--png", type=_picture, metavar="FILE", help="draw the tree; that of CART to FILE-cart")
+    add("--heatmap", type=_picture, metavar="FILE", help="draw query frequencies by class; needs --data")
+    add("--json", type=Path, metavar="FILE", help="write everything as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, inspect, print, draw, write."""
+    terminal = Terminal()
+    model = _open(args.model)
+    if args.card:
+        terminal.say(write_model_card(model).rstrip("\n"))
+        return 0
+    for option, needs in (("compare", args.compare), ("heatmap", args.heatmap), ("train", args.train)):
+        if needs and args.data is None:
+            raise ValueError(f"--{option} needs inputs; give them with --data DATA")
+    if args.png is not None or args.heatmap is not None:
+        from infopursuit.plots.style import need_matplotlib
+
+        need_matplotlib()  # rather now than after the work
+    pursuit = getattr(model, "pursuit_", model)
+    X = y = frequencies = comparison = None
+    limits = {"min_share": args.min_share, "max_branches": args.max_branches}
+    if args.data is not None:
+        data = read_examples(args.data, pursuit, label=args.label, labelled=args.compare).first(args.inputs)
+        X, y = data.X, data.y
+        if not len(X):
+            raise ValueError(f"{data.source} has no rows; give some inputs")
+    if args.compare:
+        if args.train is None and not has_training_part(args.data):
+            raise ValueError(f"--compare needs training data for CART, and {args.data} has none; give --train DATA")
+        train = read_examples(args.train or args.data, pursuit, label=args.label, part="train")
+        comparison = compare_with_cart(pursuit, train.X, train.y, X, y, depth=args.depth, **limits)
+        tree = comparison.pursuit_tree
+        terminal.head("The pursuit and CART")
+    else:
+        tree = strategy_tree(pursuit, args.depth, X=X, y=y, **limits)
+    terminal.say((comparison or tree).to_text(width=terminal.width))
+    if args.data is not None:
+        frequencies = query_frequencies(pursuit.run(X), y)
+        terminal.head("Query frequencies")
+        terminal.say(frequencies.to_text(width=terminal.width))
+    written = _write(args, tree, frequencies, comparison)
+    if written:
+        terminal.say("", *(f"written to {file}" for file in written))
+    return 0
+
+
+def _write(
+    args: argparse.Namespace,
+    tree: StrategyTree,
+    frequencies: QueryFrequencies | None,
+    comparison: Comparison | None,
+) -> list[Path]:
+    """Write pictures and JSON where they are wanted; returns the files."""
+    from infopursuit import plots
+
+    drawings: list[tuple[Path, Any, Any]] = []
+    if args.png is not None:
+        drawings.append((args.png, plots.strategy_tree, tree))
+        if comparison is not None:
+            beside = args.png.with_name(f"{args.png.stem}-cart{args.png.suffix}")
+            drawings.append((beside, plots.strategy_tree, comparison.cart_tree))
+    if args.heatmap is not None:
+        drawings.append((args.heatmap, plots.asked_by_class, frequencies))
+    written = []
+    for file, draw, what in drawings:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        written.append(plots.save(draw(what), file))
+    if args.json is not None:
+        found = {"strategy": tree, "query_frequencies": frequencies, "comparison": comparison}
+        data = {key: None if each is None else json.loads(each.to_json()) for key, each in found.items()}
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"model": str(args.model), **data}, ensure_ascii=False, indent=1)
+        write_atomically(args.json, text.encode())
+        written.append(args.json)
+    return written
+
+
+def _open(name: str) -> Any:
+    """A shipped model, or a saved one."""
+    if not shipped.is_shipped(name) and (Path(name) / storage.MANIFEST).is_file():
+        call = f"ip.strategy_tree(ip.load({name!r}, functions=...))"
+        return storage.load_for_command(name, f"its folder has a CARD.md; or from Python: {call}")
+    return shipped.open_model(name)
+
+
+def _picture(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in PICTURES:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
+    return path
+
+
+def _whole(low: int, high: int | None = None) -> Any:
+    """A whole number from ``low`` to ``high``."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < low or (high is not None and int(text) > high):
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a whole number from {low} {f'to {high}' if high else 'on'}"
+            )
+        return int(text)
+
+    return parse

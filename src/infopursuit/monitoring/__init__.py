@@ -1,0 +1,1 @@
+"""Monitoring of a model in use: drift of its answers and predictions."""

@@ -1,0 +1,442 @@
+"""`drift`: do the answers of new inputs, and the predictions from them, still look like those of training?
+
+Values and missingness of each atom are tested against training, predicted classes against the prior or, where a
+reference is given, the pursuits of both against each other. All p-values are corrected together (Benjamini-Hochberg):
+where nothing has changed, the verdict is "no drift" with probability 1 - level or more.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from infopursuit.answer_profile import AnswerProfile
+from infopursuit.engine import Pursuit
+from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.explanation import REASONS
+from infopursuit.monitoring.statistics import (
+    BOUND,
+    chernoff,
+    same_distribution,
+    same_splits,
+    stability_index,
+    total_variation,
+)
+from infopursuit.queries.atom_words import AtomWords
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.terminal import table
+from infopursuit.trace import Trace
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+FORMAT = "infopursuit.drift/2"
+ANSWERS, MISSING, CLASS, FIRST, STOP, LENGTH = "answers", "missing", "class", "first answer", "stop", "length"
+HEADINGS = {
+    ANSWERS: "Distribution of answers",
+    MISSING: "Share of missing answers",
+    CLASS: "Predicted classes",
+    FIRST: "Answers to the first question",
+    STOP: "Stop reasons",
+    LENGTH: "Numbers of questions",
+}
+MAX_PURSUED = 1_000
+BIAS, N_ERRORS = 0.05, 3.0
+"""How far a mean posterior may be from the prior without drift: the bias of an imperfect model (at most half of the
+prior), plus so many standard errors of the prior."""
+QUANTILES = (0.2, 0.4, 0.6, 0.8)
+"""Of all lengths together, that divide them into groups."""
+FEW, SHOWN, MAX_LINES = 30, 3, 10
+"""Inputs below which "no drift" says little; names in a sentence; lines below a heading."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One comparison.
+
+    kind: "answers" and "missing" of an atom, "class" predicted, "first answer", "stop" and "length" of the pursuit.
+    example: what changed most; before, now: its shares. distance: total variation. stability_index: PSI. p,
+    corrected_p: before and after correction. test: "exact", "chi-square" or "bound". drifted: whether it counts.
+    """
+
+    kind: str
+    name: str
+    example: str
+    before: float
+    now: float
+    distance: float
+    stability_index: float
+    p: float
+    corrected_p: float
+    test: str
+    n_before: float
+    n_now: float
+    drifted: bool = False
+
+    @classmethod
+    def of(
+        cls, kind: str, name: str, example: str, shares: Any, old: Any, new: Any, splits: FloatArray | None = None
+    ) -> Change:
+        """Compare two rows of counts (V,), or their yes/no ``splits`` (n, V); not corrected yet."""
+        p, test = same_distribution(old, new) if splits is None else same_splits(old, new, splits)
+        before, now, n_before, n_now = float(shares[0]), float(shares[1]), float(np.sum(old)), float(np.sum(new))
+        distance, index = total_variation(old, new), stability_index(old, new)
+        return cls(kind, name, example, before, now, distance, index, p, p, test, n_before, n_now)
+
+    @classmethod
+    def of_kinds(cls, kind: str, name: str, words: Sequence[str], old: IntArray, new: IntArray) -> Change:
+        """Counts of several kinds; the example is the kind whose share changed most."""
+        p, q = old / max(old.sum(), 1), new / max(new.sum(), 1)
+        most = len(p) - 1 - int(np.abs(q - p)[::-1].round(12).argmax())  # of no and yes, take yes
+        return cls.of(kind, name, words[most], (p[most], q[most]), old, new)
+
+
+@dataclass(frozen=True)
+class DriftReport:
+    """New inputs against training; ``print(report)`` gives a page, `verdict` a sentence.
+
+    changes: all comparisons. level, min_distance: a change counts when its corrected p-value is at most the first and
+    its distance at least the second. n_pursued: inputs that were pursued. unexplained: where predicted classes have
+    shifted, the drifted atoms that would differ even if training had had the classes' present shares; None where that
+    was not tested. atoms: what one atom is called, and several. against: what it was compared with.
+    """
+
+    n_inputs: int
+    n_before: float
+    n_pursued: int
+    level: float
+    min_distance: float
+    changes: tuple[Change, ...]
+    unexplained: tuple[str, ...] | None = None
+    atoms: tuple[str, str] = ("question", "questions")
+    against: str = "training"
+
+    @property
+    def found(self) -> bool:
+        """Whether anything has drifted."""
+        return any(change.drifted for change in self.changes)
+
+    def drifted(self, kind: str | None = None) -> tuple[Change, ...]:
+        """What has drifted, of one kind or of all, the largest distance first."""
+        mine = (c for c in self.changes if c.drifted and kind in (None, c.kind))
+        return tuple(sorted(mine, key=lambda change: -change.distance))
+
+    @property
+    def verdict(self) -> str:
+        """The result in one sentence."""
+        if self.found:
+            return f"Drift: {'; '.join(self._findings())}."
+        few = " With so few inputs only a large change would show." if self.n_inputs < FEW else ""
+        p = [c.corrected_p for c in self.changes]
+        n = _count(len(p), "comparison")
+        if significant := sum(each <= self.level for each in p):
+            return (
+                f"No relevant drift: of {n} {significant} {'is' if significant == 1 else 'are'} significant, but no "
+                f"distance is as large as {self.min_distance:g}.{few}"
+            )
+        return (
+            f"No drift: none of {n} of {_count(self.n_inputs, 'input')} with {self.against} is significant (smallest "
+            f"corrected p-value {format_pvalue(min(p, default=1.0))}, level {self.level:g}).{few}"
+        )
+
+    def to_json(self) -> str:
+        """The whole report as JSON."""
+        data = {"format": FORMAT, "found": self.found, "verdict": self.verdict, **asdict(self)}
+        return json.dumps(data, ensure_ascii=False, allow_nan=False)
+
+    def text(self, width: int = 80) -> str:
+        """The report in lines of at most ``width`` columns."""
+        nearest = sorted(self.changes, key=lambda c: (c.corrected_p, -c.distance))[:3]
+        sections = {heading: self.drifted(kind) for kind, heading in HEADINGS.items()}
+        lines = textwrap.wrap(self.verdict, width - 1)
+        for heading, some in sections.items() if self.found else [("Smallest p-values", nearest)]:
+            if some:
+                lines += ["", f"── {heading} ".ljust(width - 1, "─"), *_table(some[:MAX_LINES])]
+                lines += [f"and {len(some) - MAX_LINES} more"] if len(some) > MAX_LINES else []
+        notes = []
+        if self.drifted(MISSING):
+            notes.append("An answer that training never had counts as missing.")
+        if self.unexplained is not None:
+            n, left = _count(len(self.drifted(ANSWERS)), *self.atoms), len(self.unexplained)
+            still = f"{left} would still differ {_names(self.unexplained)}" if left else "none would differ"
+            notes.append(f"Of {n} that drifted, {still} if training had had the classes' present shares.")
+        pursued = f", {self.n_pursued:,} of them pursued" if 0 < self.n_pursued < self.n_inputs else ""
+        notes.append(
+            f"{_count(self.n_inputs, 'new input')}{pursued}, against {self.n_before:,.0f} rows of {self.against}; "
+            f"{_count(len(self.changes), 'comparison')}. The probability of a false alarm is at most {self.level:g}."
+        )
+        return "\n".join([*lines, "", *(line for note in notes for line in textwrap.wrap(note, width - 1))])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<DriftReport: {len(self.drifted())} of {len(self.changes)} comparisons have drifted>"
+
+    def _findings(self) -> list[str]:
+        found = []
+        if answers := self.drifted(ANSWERS):
+            n = _count(sum(c.kind == ANSWERS for c in self.changes), *self.atoms)
+            found.append(f"answers to {len(answers)} of {n} have changed {_names(c.name for c in answers)}")
+        for more in (True, False):
+            if some := [c.name for c in self.drifted(MISSING) if (c.now > c.before) == more]:
+                how = f"{'is' if len(some) == 1 else 'are'} missing {'more' if more else 'less'} often"
+                found.append(f"{_count(len(some), *self.atoms)} {how} {_names(some)}")
+        if classes := self.drifted(CLASS):
+            shares = [f"{c.name} {100 * c.before:.1f} % to {100 * c.now:.1f} %" for c in classes]
+            found.append(f"predicted shares have changed {_names(shares)}")
+        words = {FIRST: "answers to the first question have changed", STOP: "stop reasons have changed"}
+        found += [text for kind, text in words.items() if self.drifted(kind)]
+        return found + [f"it asks {'more' if c.now > c.before else 'less'}" for c in self.drifted(LENGTH)]
+
+
+def drift(
+    model: Any,
+    X: Any,
+    *,
+    reference: Any = None,
+    level: float = 0.01,
+    min_distance: float = 0.01,
+    max_pursued: int = MAX_PURSUED,
+) -> DriftReport:
+    """Compare the answers of new inputs, and the predictions from them, with training.
+
+    Parameters
+    ----------
+    model: a fitted classifier; a `Pursuit`, with a reference; or an `AnswerProfile`, with atom values as X.
+    X: new inputs, or the trace of a pursuit of them; a trace is compared with a reference trace.
+    reference: held-out inputs like those of training, or their trace. With it, predictions are compared with those for
+        the reference instead of the prior, and so are first answers, stop reasons and lengths. For a model without a
+        profile its answers stand for those of training.
+    level: the corrected p-value up to which a change counts; also the probability of a false alarm, at most.
+    min_distance: changes with a smaller total variation distance do not count.
+    max_pursued: inputs that are pursued at most, evenly spread; 0 compares no predictions.
+
+    >>> import infopursuit as ip
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(2, size=(300, 3))
+    >>> clf = ip.InformationPursuitClassifier(ip.queries.concepts(["wet", "cold", "dark"]), "table").fit(X, X[:, 0])
+    >>> new = np.column_stack([X[:100, :2], np.ones(100)])
+    >>> clf.drift(new).verdict
+    'Drift: answers to 1 of 3 questions have changed (dark).'
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level={level!r}; expected a number between 0 and 1, such as 0.01")
+    if not 0 <= min_distance < 1:
+        raise ValueError(f"min_distance={min_distance!r}; expected a distance from 0 up to 1, such as 0.01")
+    if int(max_pursued) != max_pursued or max_pursued < 0:
+        raise ValueError(f"max_pursued={max_pursued!r}; expected a whole number, 0 or more")
+    limits = (level, min_distance)
+    if isinstance(X, Trace):
+        if not isinstance(reference, Trace):
+            raise ValueError("reference must be a trace, since X is one; give that of inputs like those of training")
+        return _report(compare_traces(X, reference), len(X), len(reference), len(X), *limits, against="the reference")
+    if isinstance(model, AnswerProfile):
+        if reference is not None:
+            raise ValueError("reference needs a model that can be run, not an AnswerProfile")
+        values, words = _not_empty(model.atoms.check(X, "X"), "X"), AtomWords(model.atoms, None)
+        return _report(compare_answers(model, values, words), len(values), model.n_rows, 0, *limits)
+    if isinstance(model, InformationPursuitClassifier) and hasattr(model, "pursuit_"):
+        pursuit, profile = model.pursuit_, getattr(model, "profile_", None)
+    elif isinstance(model, Pursuit):
+        pursuit, profile = model, None
+    else:
+        raise TypeError(f"model is {type(model).__name__}; expected a fitted classifier, a Pursuit or an AnswerProfile")
+    values = _not_empty(pursuit.queries.observe(X), "X")
+    against, other = "training", None
+    if isinstance(reference, Trace):
+        _check_reference(pursuit.queries, pursuit.classes, reference)
+        other = reference
+    elif reference is not None:
+        known = _not_empty(pursuit.queries.observe(reference), "reference")
+        other = pursuit.run_values(_spread(known, max_pursued)) if max_pursued else None
+        if profile is None:
+            profile, against = AnswerProfile.of_values(pursuit.queries.atoms, known), "the reference"
+    if profile is None:
+        raise ValueError("model has no profile of its training answers; give reference=, or fit it again")
+    words = AtomWords(pursuit.queries.atoms, pursuit.queries)
+    changes = compare_answers(profile, values, words, _given_prior(profile, pursuit))
+    if not max_pursued:
+        return _report(changes, len(values), profile.n_rows, 0, *limits, words.nouns, against)
+    trace = pursuit.run_values(_spread(values, max_pursued))
+    changes += compare_traces(trace, other) if other is not None else compare_classes(trace, profile, pursuit)
+    report = _report(changes, len(values), profile.n_rows, len(trace), *limits, words.nouns, against)
+    shares = trace.posterior.mean(axis=0)
+    if not (report.drifted(CLASS) and report.drifted(ANSWERS) and _fits(profile, shares)):
+        return report
+    again = _report(compare_answers(profile, values, words, shares), len(values), profile.n_rows, 0, *limits)
+    left = {change.name for change in again.drifted(ANSWERS)}
+    return replace(report, unexplained=tuple(c.name for c in report.drifted(ANSWERS) if c.name in left))
+
+
+# ---- comparisons ----------------------------------------------------------------------------------------------------
+
+
+def compare_answers(
+    profile: AnswerProfile, values: IntArray, words: AtomWords, class_prior: FloatArray | None = None
+) -> list[Change]:
+    """The known values of every atom, then the missingness of every atom, against the profile.
+
+    An atom that only yes/no queries ask about, such as a number at thresholds, is tested at each of these.
+    """
+    atoms = profile.atoms
+    old, old_missing, n_old = profile.counts(class_prior)
+    known = values != UNKNOWN
+    new = np.bincount((values + atoms.offsets[:-1])[known], minlength=atoms.n_slots).astype(np.float64)
+    answers, gaps = [], []
+    for atom in range(len(atoms)):
+        slots = slice(atoms.offsets[atom], atoms.offsets[atom + 1])
+        name, (example, *shares) = words.name(atom), words.example(atom, old[slots], new[slots])
+        answers.append(Change.of(ANSWERS, name, example, shares, old[slots], new[slots], words.splits(atom)))
+        n, n_new = float(old_missing[atom]), float((~known[:, atom]).sum())
+        gap, gap_now = np.array([n, n_old - n]), np.array([n_new, len(values) - n_new])
+        gaps.append(Change.of(MISSING, name, f"{name}: missing", (n / n_old, n_new / len(values)), gap, gap_now))
+    return answers + gaps
+
+
+def compare_classes(trace: Trace, profile: AnswerProfile, pursuit: Pursuit) -> list[Change]:
+    """The mean posterior of every class against the prior, which it equals in expectation if the model is right.
+
+    `BIAS` and the error of the prior are allowed for. The p-value is a bound that holds for posteriors of any shape.
+    """
+    prior, mean = np.asarray(pursuit.model.class_prior), trace.posterior.mean(axis=0)
+    slack = np.minimum(BIAS, prior / 2) + N_ERRORS * np.sqrt(prior * (1 - prior) / profile.n_rows)
+    changes = []
+    for c, label in enumerate(trace.classes):
+        old, new = float(prior[c]), float(mean[c])
+        p = chernoff(new, max(0.0, old - slack[c]), min(1.0, old + slack[c]), len(trace))
+        before, now = profile.n_rows * np.array([old, 1 - old]), len(trace) * np.array([new, 1 - new])
+        change = Change.of(CLASS, str(label), f"predicted {label}", (old, new), before, now)
+        changes.append(replace(change, p=p, test=BOUND))
+    return changes
+
+
+def compare_traces(trace: Trace, reference: Trace) -> list[Change]:
+    """Predicted classes, answers to the first question, stop reasons and lengths, against a reference.
+
+    Later answers cannot be compared: which question comes next depends on the answers before.
+    """
+    _check_reference(trace.query_set, trace.classes, reference)
+    if not len(trace):
+        raise ValueError("X is a trace of 0 inputs; give at least one")
+    both, changes = (reference, trace), []
+    predicted = [t.posterior.argmax(axis=1) for t in both]
+    for c, label in enumerate(trace.classes):
+        counts = [np.array([(p == c).sum(), (p != c).sum()]) for p in predicted]
+        shares = [n[0] / n.sum() for n in counts]
+        changes.append(Change.of(CLASS, str(label), f"predicted {label}", shares, *counts))
+    queries = {int(t.queries[0, 0]) for t in both if t.queries.shape[1]}
+    if len(queries) > 1:
+        raise ValueError("reference begins with another question than X; give a trace of the same model")
+    for query in queries:
+        answers = [first_answers(t) for t in both]
+        kinds = sorted({*answers[0], *answers[1]})
+        counts = [np.array([found.count(kind) for kind in kinds]) for found in answers]
+        words = [trace.query_set.say(query, kind) for kind in kinds]
+        changes.append(Change.of_kinds(FIRST, trace.query_set.names[query], words, *counts))
+    reasons = sorted({str(reason) for t in both for reason in t.stopped_because})
+    counts = [np.array([(t.stopped_because == reason).sum() for reason in reasons]) for t in both]
+    changes.append(Change.of_kinds(STOP, "stop reason", [REASONS.get(r, r) for r in reasons], *counts))
+    return [*changes, _compare_lengths(reference.length, trace.length)]
+
+
+def first_answers(trace: Trace) -> list[tuple[int, ...]]:
+    """The cells of the first answer of every input that was asked something; -1 where it is missing."""
+    if not trace.queries.shape[1]:
+        return []
+    wide = int((trace.query_set.query_atoms[trace.queries[0, 0]] >= 0).sum())
+    return [tuple(answer) for answer in trace.answers[trace.length > 0][:, 0, :wide].tolist()]
+
+
+def _compare_lengths(before: IntArray, now: IntArray) -> Change:
+    """Lengths in groups of about equal size, tested at the edges between them, since they are ordered."""
+    edges = np.unique(np.quantile(np.concatenate([before, now]), QUANTILES, method="inverted_cdf"))
+    old, new = (np.bincount(np.searchsorted(edges, some), minlength=len(edges) + 1) for some in (before, now))
+    above = np.array([[(some > edge).mean() for edge in edges] for some in (before, now)])  # (2, edges)
+    most = int(np.abs(above[1] - above[0]).argmax())
+    splits = (np.arange(len(edges) + 1) > np.arange(len(edges))[:, None]).astype(np.float64)
+    example = f"more than {_count(int(edges[most]), 'question')}"
+    return Change.of(LENGTH, "number of questions", example, above[:, most], old, new, splits)
+
+
+def _check_reference(queries: QuerySet, classes: Any, reference: Trace) -> None:
+    if reference.query_set.names != queries.names or list(reference.classes) != list(classes):
+        raise ValueError("reference is a trace of other queries or classes; give one that the same model made")
+    if not len(reference):
+        raise ValueError("reference is a trace of 0 inputs; give at least one")
+
+
+def _given_prior(profile: AnswerProfile, pursuit: Pursuit) -> FloatArray | None:
+    """The model's class prior where it is not that of the training rows, as with `fit(class_prior=...)`."""
+    prior, smoothed = np.asarray(pursuit.model.class_prior), profile.class_weights + 0.5
+    if not _fits(profile, prior) or np.allclose(prior, smoothed / smoothed.sum(), atol=1e-6):
+        return None
+    return prior
+
+
+def _fits(profile: AnswerProfile, shares: FloatArray) -> bool:
+    return profile.by_class and len(shares) == len(profile.class_weights)
+
+
+def _not_empty(values: IntArray, name: str) -> IntArray:
+    if not len(values):
+        raise ValueError(f"{name} has no rows; give at least one input")
+    return values
+
+
+def _spread(values: IntArray, most: int) -> IntArray:
+    return values if len(values) <= most else values[np.linspace(0, len(values) - 1, most).round().astype(np.int64)]
+
+
+def _report(
+    changes: list[Change],
+    n_inputs: int,
+    n_before: float,
+    n_pursued: int,
+    level: float,
+    min_distance: float,
+    atoms: tuple[str, str] = ("question", "questions"),
+    against: str = "training",
+) -> DriftReport:
+    corrected = false_discovery_control([change.p for change in changes]).tolist()
+    judged = tuple(
+        replace(change, corrected_p=p, drifted=p <= level and change.distance >= min_distance)
+        for change, p in zip(changes, corrected, strict=True)
+    )
+    limits = (level, min_distance)
+    return DriftReport(n_inputs, float(n_before), n_pursued, *limits, judged, atoms=atoms, against=against)
+
+
+# ---- words ----------------------------------------------------------------------------------------------------------
+
+
+def _table(changes: Sequence[Change]) -> list[str]:
+    rows = [["", "before", "now", "distance", "corrected p"]]
+    for c in changes:
+        shares = (f"{100 * c.before:.1f} %", f"{100 * c.now:.1f} %")
+        example = textwrap.shorten(c.example, 34, placeholder=" ...")
+        rows.append([example, *shares, f"{c.distance:.2f}", format_pvalue(c.corrected_p)])
+    return table(rows)
+
+
+def _names(names: Any) -> str:
+    shown = list(names)
+    more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    return f"({', '.join(shown[:SHOWN])}{more})"
+
+
+def _count(n: int, one: str, several: str | None = None) -> str:
+    return f"{n:,} {one if n == 1 else several or f'{one}s'}"
+
+
+def format_pvalue(p: float) -> str:
+    """A p-value in words.
+
+    >>> format_pvalue(0.2), format_pvalue(1e-9)
+    ('0.2', '< 0.0001')
+    """
+    return f"{p:.2g}" if p >= 0.0001 else "< 0.0001"
