@@ -184,7 +184,5 @@ def _captum() -> Any:
     try:
         import captum.attr
     except ImportError as error:
-        raise ImportError(
-            "attribution maps need captum, which is not installed; pip install captum"
-        ) from error
+        raise ImportError("attribution maps need captum, which is not installed; pip install captum") from error
     return captum.attr

@@ -144,7 +144,7 @@ def compare(
         for what in base:
             first, last = statistics.median(base[what]), statistics.median(here[what])
             spread = [f"{min(v[what]):.4g} to {max(v[what]):.4g}" for v in (base, here)]
-            row = {"case": case if case != "table" else f"table {table}", "what": what}
+            row: dict[str, Any] = {"case": case if case != "table" else f"table {table}", "what": what}
             row |= dict(zip(trees, (first, last), strict=True)) | {"ratio": last / first if first else float("nan")}
             rows.append(row | dict(zip((f"{name}, range" for name in trees), spread, strict=True)))
     return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def section(result: Mapping[str, Any], pictures: str) -> str:
     return "\n\n".join(parts)
 
 
-def plain_table(table: list[Mapping[str, Any]]) -> str:
+def plain_table(table: Sequence[Mapping[str, Any]]) -> str:
     """Rows with the same keys as a table of a Markdown page; numbers as they are."""
     names = list(table[0])
     lines = [f"| {' | '.join(names)} |", f"| {' | '.join('---' for _ in names)} |"]
