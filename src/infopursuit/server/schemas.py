@@ -191,7 +191,8 @@ class ProblemInfo(BaseModel):
     remedy: str | None = None
 
 
-ERRORS: dict[int | str, dict[str, Any]] = {
+Errors = dict[int | str, dict[str, Any]]
+ERRORS: Errors = {
     status: {"description": text, "content": {"application/problem+json": {"schema": ProblemInfo.model_json_schema()}}}
     for status, text in {
         400: "not HTTP, or the body cannot be read", 401: "a token is required", 404: "no such model",
@@ -201,4 +202,4 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         504: "the time limit was reached",
     }.items()
 }  # fmt: skip
-COMMON_ERRORS = {status: ERRORS[status] for status in ERRORS if status in (400, 401, 408, 421, 429)}
+COMMON_ERRORS: Errors = {status: ERRORS[status] for status in ERRORS if status in (400, 401, 408, 421, 429)}
