@@ -14,7 +14,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.storing import contains_training_data
 from infopursuit.posteriors import ExactPosterior, FiniteBank
-from infopursuit.queries.atom_words import AtomWords
+from infopursuit.queries.wording import AtomWords
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import stopping_in_words
 from infopursuit.versions import in_words, versions

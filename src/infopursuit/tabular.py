@@ -25,7 +25,7 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.fitting.labelled import LabelledTable, label_table
 from infopursuit.models.table import TableModel
 from infopursuit.queries.columns import Columns
-from infopursuit.queries.fields import Field, YesNoField, as_shares, choose_field
+from infopursuit.queries.columns import Field, YesNoField, as_shares, choose_field
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import Column, read_table
 from infopursuit.queries.wording import CSV, YAML, Wording, compose, entries, read_text, read_wording, reword, scalar

@@ -29,7 +29,7 @@ from infopursuit.conversation import (
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import CHECK, amount, percent
 from infopursuit.progress import bar
-from infopursuit.queries.panels import Panels, Thing
+from infopursuit.queries.groups import Panels, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal

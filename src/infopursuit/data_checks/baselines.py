@@ -12,7 +12,7 @@ import numpy as np
 
 from infopursuit.data_checks.answers import AnswerTable, take
 from infopursuit.data_checks.report import Finding, Severity, percent
-from infopursuit.datasets.folds import fold_numbers
+from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.engine import Pursuit
 from infopursuit.queries.concepts import Concepts
 from infopursuit.queries.tables import is_frame, read_table

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.baselines import trees
-from infopursuit.evaluation.baselines.rows import check_training_rows
+from infopursuit.evaluation.baselines import check_training_rows
 from infopursuit.evaluation.table import Difference, Row, counted, paired
 from infopursuit.explanation import percent
 from infopursuit.inspection.grow import as_pursuit, strategy_tree

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit import shipped, storage
-from infopursuit.evaluation.data_files import has_training_part, read_examples
+from infopursuit.datasets.examples import has_training_part, read_examples
 from infopursuit.evaluation.evaluate_command import share
 from infopursuit.files import write_atomically
 from infopursuit.inspection import (

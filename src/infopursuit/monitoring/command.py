@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.data_files import read_examples
+from infopursuit.datasets.examples import read_examples
 from infopursuit.files import write_atomically
 from infopursuit.monitoring.drift import MAX_PURSUED, drift
 from infopursuit.storage import load_for_command

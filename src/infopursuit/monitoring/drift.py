@@ -28,7 +28,7 @@ from infopursuit.monitoring.statistics import (
     stability_index,
     total_variation,
 )
-from infopursuit.queries.atom_words import AtomWords
+from infopursuit.queries.wording import AtomWords
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.terminal import table
 from infopursuit.trace import Trace

@@ -40,7 +40,7 @@ from infopursuit.types import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from infopursuit.overview.asked import Asked
+    from infopursuit.inspection.asked import Asked
 
 COLUMN, COLUMNS, LEVEL = 0.52, 2.4, 6.4
 """Inches: least width of a column and of all; width of all up to which their names lie level, else slanted."""

@@ -13,7 +13,7 @@ import numpy as np
 from infopursuit.noise import read_answer
 from infopursuit.engine import Pursuit, State
 from infopursuit.explanation import CHECK, REASONS, Explanation, percent
-from infopursuit.foresight import entropy, foresee
+from infopursuit.conversation import entropy, foresee
 from infopursuit.information.prices import Prices
 from infopursuit.posteriors import ExactPosterior
 from infopursuit.queries.columns import Columns
