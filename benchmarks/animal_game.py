@@ -32,7 +32,7 @@ def play(pursuit: Pursuit, table: AnimalTable, n_seeds: int, flipped: float = 0.
         found = trace.predictions == np.array(table.animals)
         right.append(found)
         lengths.append(trace.length)
-        stopped += list(trace.stopped_because)
+        stopped += list(trace.stop_reason)
         confused += [f"{table.animals[i]} taken for {trace.predictions[i]}" for i in np.flatnonzero(~found)]
     asked = np.concatenate(lengths)
     hits = np.stack(right)

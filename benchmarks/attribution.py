@@ -47,7 +47,7 @@ def compare_attributions(
     """Table 2: the audit of the pursuit's own queries, of integrated gradients and of DeepSHAP, raw and absolute.
 
     pursuit: the model that judges. trace: the pursuits of these inputs, whose lengths all explanations get. values:
-    (B, A) their atoms. background: (N, A) training inputs that DeepSHAP compares with; 20 are a fair number, and the
+    (B, A) their variables. background: (N, A) training inputs that DeepSHAP compares with; 20 are a fair number, and the
     time grows with it.
     """
     if len(trace) != len(values):
@@ -82,7 +82,7 @@ def explain_by_attribution(
 def integrated_gradients(
     network: Network, values: Any, *, n_steps: int = 50, progress: bool | None = None
 ) -> FloatArray:
-    """(B, A) the attribution of each atom: (x - x') times the mean gradient on the way from x' to x (Sundararajan et
+    """(B, A) the attribution of each variable: (x - x') times the mean gradient on the way from x' to x (Sundararajan et
     al. 2017), of the logit of the predicted class. x' is the input in which nothing is: no pixel lit, no word there."""
     if n_steps < 1:
         raise ValueError(f"n_steps={n_steps} must be 1 or more")
@@ -96,10 +96,10 @@ def integrated_gradients(
 
 
 def deep_shap(network: Network, values: Any, background: Any, *, progress: bool | None = None) -> FloatArray:
-    """(B, A) the attribution of each atom: DeepLIFT's, averaged over the inputs of a background (Lundberg and Lee
+    """(B, A) the attribution of each variable: DeepLIFT's, averaged over the inputs of a background (Lundberg and Lee
     2017), of the logit of the predicted class.
 
-    background: (N, A) atoms of training inputs, two or more.
+    background: (N, A) variables of training inputs, two or more.
     """
     if len(background) < 2:
         raise ValueError(f"background has {len(background)} rows; DeepSHAP averages over two inputs or more")
@@ -115,7 +115,7 @@ def deep_shap(network: Network, values: Any, background: Any, *, progress: bool 
 
 
 def most_important(query_set: QuerySet, maps: Any, lengths: Any) -> IntArray:
-    """(B, K) for each input the queries with the largest attribution, the paper's way: take the query whose atoms have
+    """(B, K) for each input the queries with the largest attribution, the paper's way: take the query whose variables have
     the largest mean, set their attribution to zero, and go on until there are ``lengths`` (B,) of them.
 
     A query is taken once; of several that are equal the one with the lowest index is taken. Padded with -1.
@@ -125,8 +125,10 @@ def most_important(query_set: QuerySet, maps: Any, lengths: Any) -> IntArray:
     [[0, 1]]
     """
     maps, lengths = np.asarray(maps, dtype=np.float64), np.asarray(lengths)
-    if maps.ndim != 2 or maps.shape[1] != len(query_set.atoms):
-        raise ValueError(f"maps has shape {maps.shape}; expected (inputs, {len(query_set.atoms)}), one for each atom")
+    if maps.ndim != 2 or maps.shape[1] != len(query_set.variables):
+        raise ValueError(
+            f"maps has shape {maps.shape}; expected (inputs, {len(query_set.variables)}), one for each variable"
+        )
     if not np.isfinite(maps).all():
         raise ValueError("maps holds numbers that are not finite; give attributions that can be compared")
     if lengths.shape != (len(maps),) or (lengths < 0).any() or (lengths > len(query_set)).any():
@@ -139,18 +141,18 @@ def most_important(query_set: QuerySet, maps: Any, lengths: Any) -> IntArray:
 
 
 def _most_important(query_set: QuerySet, maps: FloatArray, lengths: IntArray, most: int) -> IntArray:
-    atoms = query_set.query_atoms  # (Q, W), where -1 is the column of zeros that is put last
-    width = (atoms != UNKNOWN).sum(axis=1)
+    variables = query_set.query_variables  # (Q, W), where -1 is the column of zeros that is put last
+    width = (variables != UNKNOWN).sum(axis=1)
     left = np.concatenate([maps, np.zeros((len(maps), 1))], axis=1)
     taken = np.zeros((len(maps), len(query_set)), dtype=bool)
     found = np.full((len(maps), most), UNKNOWN, dtype=np.int64)
     for k in range(most):
         going = np.flatnonzero(lengths > k)
-        score = left[going][:, atoms].sum(axis=2) / width  # (B, Q)
+        score = left[going][:, variables].sum(axis=2) / width  # (B, Q)
         query = np.where(taken[going], -np.inf, score).argmax(axis=1)
         found[going, k] = query
         taken[going, query] = True
-        left[going[:, None], atoms[query]] = 0.0
+        left[going[:, None], variables[query]] = 0.0
     return found
 
 
@@ -163,14 +165,14 @@ def _attribute(
     progress: bool | None,
 ) -> FloatArray:
     """(B, A) attributions, ``rows`` inputs at a time."""
-    values = network.inputs.query_set.atoms.check(values)
+    values = network.inputs.query_set.variables.check(values)
     targets = torch.as_tensor(network.logits(values).argmax(axis=1))
-    found = np.empty((len(values), len(network.inputs.query_set.atoms)))
+    found = np.empty((len(values), len(network.inputs.query_set.variables)))
     with Progress(what, len(values), show=progress) as shown:
         for start in range(0, len(values), rows):
             here = slice(start, start + rows)
             scores = some(torch.as_tensor(network.inputs.encode(values[here])), targets[here])
-            found[here] = network.inputs.to_atoms(scores.detach().numpy())
+            found[here] = network.inputs.to_variables(scores.detach().numpy())
             shown.advance(len(scores))
     return found
 

@@ -33,12 +33,11 @@ from infopursuit.evaluation.baselines import (
     score,
 )
 from infopursuit.files import write_atomically
-from infopursuit.models.augmentation import Moves
-from infopursuit.models.bodies import Mean, Plane, initialise
-from infopursuit.models.training import schedule
+from infopursuit.models.architectures import Mean, Plane, initialise
+from infopursuit.models.training import Moves, schedule
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import DamagedModel, FloatArray, IntArray
+from infopursuit.types import FloatArray, IntArray, ModelFormatError
 
 logger = logging.getLogger(__name__)
 
@@ -133,11 +132,11 @@ class Network:
         }
 
     def logits(self, values: Any) -> FloatArray:
-        """(B, A) atom values -> (B, C) what the network says of each class."""
+        """(B, A) variable values -> (B, C) what the network says of each class."""
         return network_logits(self.module, self.inputs, values)
 
     def predict(self, values: Any) -> Any:
-        """(B, A) atom values -> (B,) labels."""
+        """(B, A) variable values -> (B,) labels."""
         return self.classes[self.logits(values).argmax(axis=1)]
 
 
@@ -197,7 +196,7 @@ def build_network(inputs: Inputs, n_classes: int, settings: NetworkSettings) -> 
 
 @torch.no_grad()
 def network_logits(module: nn.Module, inputs: Inputs, values: Any) -> FloatArray:
-    """(B, A) atom values -> (B, C), some at a time."""
+    """(B, A) variable values -> (B, C), some at a time."""
     parts = [
         module(torch.as_tensor(inputs.encode(values[start : start + AT_A_TIME]))).numpy()
         for start in range(0, len(values), AT_A_TIME)
@@ -408,7 +407,7 @@ def load_network(file: Any, query_set: QuerySet) -> Network:
         history = tuple(NetworkEpoch(**epoch) for epoch in about["history"])
         classes, seconds = np.asarray(about["classes"]), float(about["seconds"])
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise DamagedModel(
+        raise ModelFormatError(
             f"file={str(path)!r} holds no black box for these {len(query_set)} queries, or is damaged: {error}"
         ) from None
     return Network(module.eval(), inputs, classes, settings, history, seconds)

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from infopursuit.files import write_atomically
 from infopursuit.progress import Progress
 from infopursuit.queries.functions import Functions, functions
-from infopursuit.types import UNKNOWN, DamagedModel, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, ModelFormatError
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ def load_concept_network(file: Any) -> ConceptNetwork:
             module = build(len(names), (rows, columns), channels)
         module.load_state_dict(weights, assign=True)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise DamagedModel(f"file={str(path)!r} holds no concept network, or is damaged: {error}") from None
+        raise ModelFormatError(f"file={str(path)!r} holds no concept network, or is damaged: {error}") from None
     return ConceptNetwork(names, (rows, columns), channels, module.requires_grad_(False).eval())
 
 

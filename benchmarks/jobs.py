@@ -25,8 +25,8 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.machine import write_result
 from infopursuit.jobs.engines import Engine
 from infopursuit.jobs.job import MAX_PARTS, MIN_PART, Explained, explain
+from infopursuit.serialization import save
 from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.storage import save
 
 LEAST = 1.7
 """Two workers must be so many times as fast as one."""

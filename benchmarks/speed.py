@@ -15,11 +15,10 @@ from benchmarks.growth import growth
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.yardstick import compare
 from infopursuit import datasets
+from infopursuit.acquisition.mutual_information import FiniteGains
+from infopursuit.acquisition.tables import gain, pattern_joint
 from infopursuit.engine import Pursuit, State
 from infopursuit.evaluation.machine import write_result
-from infopursuit.information.chooser import Chooser
-from infopursuit.information.gain import gain
-from infopursuit.information.patterns import pattern_joint
 from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import segments
 from infopursuit.queries.patches import Patches
@@ -80,9 +79,9 @@ def _images() -> tuple[Any, Any, str]:
 def _contraction(model: EmpiricalModel, queries: Patches) -> dict[str, float]:
     """Time of all patterns by the split contraction over that of enumerating them, on the same states and patches."""
     weights = model.log_prior.exp().to(torch.float32)
-    table = model.block(slice(0, model.atoms.n_slots))
+    table = model.block(slice(0, model.variables.n_slots))
     some = np.linspace(0, len(queries) - 1, 8).astype(int)
-    slots = 2 * queries.query_atoms[some]  # (8, 9) slot of the dark value
+    slots = 2 * queries.query_variables[some]  # (8, 9) slot of the dark value
     cells = [table[torch.as_tensor(slots[:, w, None] + np.arange(2))] for w in range(slots.shape[1])]
     bounds = segments(model.offsets)
 
@@ -129,8 +128,8 @@ def _short_cuts(model: EmpiricalModel, queries: Patches, values: IntArray, n_his
 
     The histories are those that pursuits of held-out images pass through, after 1 to 5 answers.
     """
-    exact = Chooser(model, queries, exact_gains=True)
-    drawn = Chooser(model, queries, exact_gains=False)
+    exact = FiniteGains(model, queries, exact_gains=True)
+    drawn = FiniteGains(model, queries, exact_gains=False)
     pursuit = Pursuit(model, queries, stopping=MaxQueries(6), exact_gains=False)
     sizes = (16, 32, 64, 128)
     misses, losses = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0.0)

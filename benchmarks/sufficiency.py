@@ -41,13 +41,13 @@ def audit(pursuit: Pursuit, values: Any, queries: Any, labels: Any, *, progress:
     Parameters
     ----------
     pursuit: has the model, the queries and the posterior; its stopping rule plays no part.
-    values: (B, A) the inputs' atoms, as ``queries.observe(X)`` gives them.
+    values: (B, A) the inputs' variables, as ``queries.observe(X)`` gives them.
     queries: for each input the indices of its queries: a list of lists, or (B, K) padded with -1 as in a trace.
     labels: (B,) the right labels; give a black box's predictions to audit explanations as explanations of *it*.
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    >>> pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]))
+    >>> pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]))
     >>> round(audit(pursuit, [[1, 0], [0, 0]], [[0], [0]], [0, 1]).confidence, 6)
     0.9
     >>> audit(pursuit, [[1, 0], [0, 0]], [[1], [1]], [0, 1]).accuracy

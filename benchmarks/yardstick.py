@@ -11,12 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from infopursuit.acquisition.tables import gain
+from infopursuit.beliefs.langevin_kernels import start, target, ula
 from infopursuit.engine import Branches, Pursuit
-from infopursuit.information.gain import gain
 from infopursuit.models.architectures import PaperArchitecture
 from infopursuit.models.autoencoder import VAE
-from infopursuit.posteriors.chains import start, ula
-from infopursuit.posteriors.target import target
 from infopursuit.types import IntArray
 
 CHAINS, STEPS, KEPT = 256, 67, 47

@@ -32,7 +32,7 @@ def main():
     values = adaptive.queries.observe(X)
     answers = adaptive.queries.answers_of(values)[:, :, 0]
     order = StaticOrder(mutual_info_classif(answers, y, discrete_features=True))
-    static = ip.Pursuit(adaptive.queries, adaptive.belief, order, stopping=ip.Confidence(0.05))
+    static = ip.Pursuit.of(adaptive.queries, adaptive.belief, order, stopping=ip.Confidence(0.05))
     check_acquisition(order, static.belief, static.queries)
     check_strategy(static, X[:10])
     for name, pursuit in (("information gain", adaptive), ("static order", static)):

@@ -70,7 +70,9 @@ def main():
     check_acquisition(pursuit.acquisition, pursuit.belief, pursuit.queries, n_histories=2)
     check_strategy(pursuit, test[:2])
     trace = clf.explain(test)
-    print(f"boosted trees, masked: {np.mean(trace.predictions == truth):.1%} right after {trace.length.mean():.1f} questions")
+    print(
+        f"boosted trees, masked: {np.mean(trace.predictions == truth):.1%} right after {trace.length.mean():.1f} questions"
+    )
     print(trace[0])
 
 

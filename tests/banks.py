@@ -7,9 +7,9 @@ import numpy as np
 import torch
 
 import infopursuit as ip
-from infopursuit.posteriors import ExactPosterior
-from infopursuit.posteriors.bank import BankPosterior
-from infopursuit.posteriors.cloud import Cloud
+from infopursuit.beliefs import Exact
+from infopursuit.beliefs.particles import Particles
+from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN
 from quadrature import cells_of, key_of, small_vae
@@ -18,16 +18,16 @@ from worlds import Given
 SIZES = (150, 260, 97)
 """Draws of each class: neither equal nor whole blocks."""
 ALONE = [[a] for a in range(16)]
-PATCHES = ip.queries.patches((4, 4), size=2).query_atoms.tolist()
-NINES = ip.queries.patches((4, 4), size=3).query_atoms.tolist()
+PATCHES = ip.queries.patches((4, 4), size=2).query_variables.tolist()
+NINES = ip.queries.patches((4, 4), size=3).query_variables.tolist()
 OF_ALL_WIDTHS = [[5], [0, 1], [2, 7, 3], [4, 5, 8, 9], [6], NINES[3], [15, 0], [14], NINES[0], [13, 12, 11]]
 
 
-def asking(atoms):
-    """Queries about some of 16 yes/no atoms, padded."""
-    width = max(len(query) for query in atoms)
-    padded = [[*query, *[UNKNOWN] * (width - len(query))] for query in atoms]
-    return Given([f"q{i}" for i in range(len(atoms))], [2] * 16, padded)
+def asking(variables):
+    """Queries about some of 16 yes/no variables, padded."""
+    width = max(len(query) for query in variables)
+    padded = [[*query, *[UNKNOWN] * (width - len(query))] for query in variables]
+    return Given([f"q{i}" for i in range(len(variables))], [2] * 16, padded)
 
 
 QUERIES = {name: asking(a) for name, a in
@@ -38,16 +38,16 @@ QUERIES = {name: asking(a) for name, a in
 class Banked:
     """A cloud and queries about it."""
 
-    cloud: Cloud
+    cloud: Particles
     queries: QuerySet
 
     @cached_property
     def bank(self):
-        return BankPosterior(self.cloud, self.queries)
+        return PrunedBelief(self.cloud, self.queries)
 
     @cached_property
     def exact(self):
-        return ExactPosterior(self.cloud, self.queries)
+        return Exact(self.cloud, self.queries)
 
     def inputs(self, rng, n, *, unknown=0.0):
         """(n, A) values: most drawn from the model, every fourth from anywhere; some of them not known."""
@@ -76,7 +76,7 @@ def banked(kind="patches", sizes=SIZES, seed=1, scale=6.0, block=None, prior=Non
     with np.errstate(divide="ignore"):
         log_prior = torch.as_tensor(np.log(model.class_prior) - np.log(sizes))[labels]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    return Banked(Cloud(model, latents, offsets, log_prior, block=block), QUERIES[kind])
+    return Banked(Particles(model, latents, offsets, log_prior, block=block), QUERIES[kind])
 
 
 def longer(posterior, belief, history):

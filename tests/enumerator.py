@@ -1,7 +1,7 @@
-"""The truth about a small world, by writing down every (y, z, assignment of the atoms) with its probability.
+"""The truth about a small world, by writing down every (y, z, assignment of the variables) with its probability.
 
 Deliberately naive and independent of the package: no torch, no log space, no shared function. Of the package it only
-reads a query set's data (`names`, `query_atoms`, `query_cells`). Knowing something means crossing out the assignments
+reads a query set's data (`names`, `query_variables`, `query_cells`). Knowing something means crossing out the assignments
 that disagree with it.
 """
 
@@ -25,11 +25,11 @@ class TrueTrace:
     posteriors: list  # one more than the steps
     length: int
     settled_at: int
-    stopped_because: str
+    stop_reason: str
 
 
 class Truth:
-    """prior: (C,); latent: (C, Z); probs: for each atom a (C, Z, V_a) table; queries: a query set."""
+    """prior: (C,); latent: (C, Z); probs: for each variable a (C, Z, V_a) table; queries: a query set."""
 
     def __init__(self, prior, latent, probs, queries):
         self.n_classes, self.n_latents = np.asarray(latent).shape
@@ -40,8 +40,8 @@ class Truth:
         for c, z in itertools.product(range(self.n_classes), range(self.n_latents)):
             for n, values in enumerate(self.assignments):
                 p = float(prior[c]) * float(latent[c][z])
-                for atom, value in enumerate(values):
-                    p *= float(probs[atom][c][z][value])
+                for variable, value in enumerate(values):
+                    p *= float(probs[variable][c][z][value])
                 self.joint[c, z, n] = p
         self.answers = [[self.answer(q, values) for values in self.assignments] for q in range(len(queries.names))]
         # the same answers as whole numbers, to count with
@@ -52,11 +52,13 @@ class Truth:
         self._gains, self._masks = {}, {}  # remembered, since the same is asked often
 
     def answer(self, query, values):
-        """The cells that hold for the atoms of a query, -1 where an atom is not known; without padding."""
+        """The cells that hold for the variables of a query, -1 where a variable is not known; without padding."""
         cells = []
-        for atom, partition in zip(self.queries.query_atoms[query], self.queries.query_cells[query], strict=True):
-            if atom >= 0:
-                cells.append(int(partition[values[atom]]) if values[atom] >= 0 else -1)
+        for variable, partition in zip(
+            self.queries.query_variables[query], self.queries.query_cells[query], strict=True
+        ):
+            if variable >= 0:
+                cells.append(int(partition[values[variable]]) if values[variable] >= 0 else -1)
         return tuple(cells)
 
     def agrees(self, history):
@@ -149,7 +151,7 @@ class Truth:
             posteriors.append(posteriors[-1] if skipped else self.posterior(history))
 
     def _done(self, history, answers, gains, posteriors, settled_at, why):
-        width = self.queries.query_atoms.shape[1]
+        width = self.queries.query_variables.shape[1]
         return TrueTrace(
             queries=[query for query, _ in history],
             answers=[answer + (-1,) * (width - len(answer)) for answer in answers],
@@ -157,7 +159,7 @@ class Truth:
             posteriors=posteriors,
             length=len(history),
             settled_at=settled_at,
-            stopped_because=why,
+            stop_reason=why,
         )
 
 

@@ -11,7 +11,7 @@ from enumerator import TIE, mutual_information
 
 
 class NoisyTruth:
-    """truth: an enumerated world. tables: for each query and atom a (K, K) table P(said | true)."""
+    """truth: an enumerated world. tables: for each query and variable a (K, K) table P(said | true)."""
 
     def __init__(self, truth, tables):
         self.truth, self.tables = truth, tables

@@ -122,7 +122,7 @@ def random_prices(world, rng, *, budget=False):
 
 def _wanted(world, other, rng):
     """Some answers to a query, but not all; or None for any."""
-    sizes = world.queries.n_cells[other][world.queries.query_atoms[other] >= 0].tolist()
+    sizes = world.queries.n_cells[other][world.queries.query_variables[other] >= 0].tolist()
     if rng.random() < (0.3 if len(sizes) == 1 else 0.7):
         return None
     answers = list(itertools.product(*map(range, sizes)))

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 import infopursuit as ip
+from infopursuit.beliefs import Exact
 from infopursuit.models.architectures import MLPArchitecture
 from infopursuit.models.autoencoder import VAE
-from infopursuit.beliefs import Exact
 from infopursuit.queries.queryset import QuerySet
 from worlds import Given, World
 
@@ -54,7 +54,7 @@ def on_grid(model, queries, n=None):
         labels = torch.full((len(points),), c)
         tables.append(model.log_probs(points, labels).to(torch.float64).exp().numpy())
     whole = np.stack(tables)  # (C, Z, L)
-    whole = np.split(whole, model.atoms.offsets[1:-1], axis=2)
+    whole = np.split(whole, model.variables.offsets[1:-1], axis=2)
     probs = [table / table.sum(axis=2, keepdims=True) for table in whole]  # float32 sums to 1 within 1e-7 only
     return World(model.class_prior, np.tile(weights, (model.n_classes, 1)), probs, queries)
 
@@ -84,7 +84,7 @@ class Known:
         """(C,) log p(y, history)."""
         return self.posterior.log_joint(believe(self.posterior, history))[0].numpy()
 
-    def log_probability(self, history):
+    def log_evidence(self, history):
         """log p(history)."""
         return float(np.logaddexp.reduce(self.log_joint(history)))
 
@@ -96,15 +96,17 @@ class Known:
         """(Q,) the gain of every query, NaN for those asked."""
         return self.truth.session(history).gains
 
-    def pursuit(self, posterior="auto", stopping=None, **options):
+    def pursuit(self, belief="auto", stopping=None, **options):
         """A pursuit on draws."""
-        return ip.Pursuit.of(self.model, self.queries, posterior, stopping or ip.MaxQueries(len(self.queries)), **options)
+        return ip.Pursuit.of(
+            self.model, self.queries, posterior, stopping or ip.MaxQueries(len(self.queries)), **options
+        )
 
     def inputs(self, n, *, seed=0, unknown=0.0):
-        """(n, A) values of atoms drawn from the model, some of them not known."""
+        """(n, A) values of variables drawn from the model, some of them not known."""
         rng = np.random.default_rng(seed)
         world = self.world
-        values = np.empty((n, len(self.model.atoms)), dtype=np.int64)
+        values = np.empty((n, len(self.model.variables)), dtype=np.int64)
         for i in range(n):
             c = rng.choice(len(world.prior), p=world.prior)
             z = rng.choice(world.latent.shape[1], p=world.latent[c])
@@ -143,17 +145,18 @@ def believe(posterior, history):
 # ---- the models that the tests use ----------------------------------------------------------------------------------
 
 
-def yes_no(latent_dim=1, seed=0, n_atoms=6, **options):
-    """Six yes/no atoms, one query each."""
+def yes_no(latent_dim=1, seed=0, n_variables=6, **options):
+    """Six yes/no variables, one query each."""
     return Known(
-        small_vae((2,) * n_atoms, latent_dim, seed=seed, **options), ip.queries.concepts(list("abcdefg"[:n_atoms]))
+        small_vae((2,) * n_variables, latent_dim, seed=seed, **options),
+        ip.queries.concepts(list("abcdefg"[:n_variables])),
     )
 
 
 def mixed(latent_dim=1, seed=0, **options):
-    """Atoms of two, three and four values: asked whole, at thresholds, in part, and two at a time."""
+    """Variables of two, three and four values: asked whole, at thresholds, in part, and two at a time."""
     sizes = (2, 3, 2, 3, 4)
-    atoms = [[0, -1], [1, -1], [2, -1], [3, -1], [3, -1], [4, -1], [4, -1], [0, 2], [1, 4]]
+    variables = [[0, -1], [1, -1], [2, -1], [3, -1], [3, -1], [4, -1], [4, -1], [0, 2], [1, 4]]
     whole, first, last = [0, 1, 2, -1], [0, 1, 1, -1], [0, 0, 1, -1]
     yes, no, four = [0, 1, -1, -1], [-1] * 4, [0, 1, 2, 3]
     cells = [
@@ -161,7 +164,7 @@ def mixed(latent_dim=1, seed=0, **options):
         [first, [0, 1, 0, 1]],
     ]  # fmt: skip
     names = ["a", "b", "c", "d >= 1", "d >= 2", "e >= 2", "e", "a and c", "b >= 1, e odd"]
-    return Known(small_vae(sizes, latent_dim, seed=seed, **options), Given(names, sizes, atoms, cells))
+    return Known(small_vae(sizes, latent_dim, seed=seed, **options), Given(names, sizes, variables, cells))
 
 
 def pixels(latent_dim=2, seed=0, **options):
@@ -212,7 +215,7 @@ def estimates(known, settings, history, n_seeds):
             (
                 posterior.log_class(belief)[0].exp().numpy(),
                 posterior.class_errors(belief)[0],
-                float(torch.logsumexp(posterior.log_joint(belief), dim=1)) - known.log_probability(history),
+                float(torch.logsumexp(posterior.log_joint(belief), dim=1)) - known.log_evidence(history),
                 belief.own[0] is not None,
             )
         )

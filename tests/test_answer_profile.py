@@ -10,7 +10,7 @@ import infopursuit as ip
 from infopursuit import answer_profile
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.models.sample import Sample
-from infopursuit.types import Atoms
+from infopursuit.types import Variables
 from test_storage import NAMES, marks, read, table, write
 
 V1 = Path(__file__).parent / "data" / "model_v1"
@@ -31,11 +31,11 @@ def test_the_counts_are_those_of_the_training_rows():
     for c, label in enumerate(clf.classes_):
         mine = values[y == label]
         assert profile.class_weights[c] == len(mine)
-        for atom, size in enumerate(profile.atoms.sizes):
-            start = profile.atoms.offsets[atom]
-            counts = [(mine[:, atom] == value).sum() for value in range(size)]
+        for variable, size in enumerate(profile.variables.sizes):
+            start = profile.variables.offsets[variable]
+            counts = [(mine[:, variable] == value).sum() for value in range(size)]
             assert profile.values[c, start : start + size].tolist() == counts
-            assert profile.missing[c, atom] == (mine[:, atom] == -1).sum()
+            assert profile.missing[c, variable] == (mine[:, variable] == -1).sum()
     known, missing, n = profile.counts()
     assert (known.sum() + missing.sum(), n) == (80 * 4, 80)
 
@@ -136,7 +136,7 @@ def _put(key, value):
         (_put("class_weights", "1 2"), "class_weights of the profile must be 3 numbers"),
         (_put("class_weights", "1 2 -3"), "class_weights of the profile must be 3 numbers"),
         (_put("class_weights", "0 0 0"), "no rows of positive weight"),
-        (_put("class_weights", "1 1 1"), "counts more values of an atom than there are rows"),
+        (_put("class_weights", "1 1 1"), "counts more values of a variable than there are rows"),
         (_put("class_weights", "1 1 1e999"), "too large"),
         (_put("class_weights", [1, 2, 3]), "class_weights of the profile must be 3 numbers"),
         (_put("values", "x"), "one row of counts"),
@@ -152,18 +152,19 @@ def test_a_profile_that_was_altered_is_refused(tmp_path, change, message):
     manifest, _ = read(tmp_path)
     manifest["classifier"]["profile"] = change(manifest["classifier"]["profile"])
     write(tmp_path, manifest)
-    with pytest.raises(ip.DamagedModel, match=message):
+    with pytest.raises(ip.ModelFormatError, match=message):
         ip.load(tmp_path)
 
 
 def test_inputs_without_labels_have_a_profile_too():
-    atoms = Atoms((2, 3))
-    profile = AnswerProfile.of_values(atoms, [[0, 2], [0, 2], [1, -1]])
+    variables = Variables((2, 3))
+    profile = AnswerProfile.of_values(variables, [[0, 2], [0, 2], [1, -1]])
     assert profile.values.tolist() == [[2, 1, 0, 0, 2]]
     assert profile.missing.tolist() == [[0, 1]]
     assert profile.n_rows == 3
-    again = AnswerProfile.from_spec(profile.to_spec(), atoms, 1)
+    again = AnswerProfile.from_spec(profile.to_spec(), variables, 1)
     assert again.values.tolist() == profile.values.tolist()
     assert (
-        profile.fingerprint == AnswerProfile.of(Sample.of(atoms, [[1, -1], [0, 2], [0, 2]], [0, 0, 0]), 3).fingerprint
+        profile.fingerprint
+        == AnswerProfile.of(Sample.of(variables, [[1, -1], [0, 2], [0, 2]], [0, 0, 0]), 3).fingerprint
     )

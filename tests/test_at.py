@@ -26,7 +26,7 @@ def test_on_the_way_of_a_pursuit(seed, options):
     trace = world.pursuit(rules, patience, **options).run_values(world.inputs(rng, 5, unknown=0.25 * (seed % 2)))
     for i in range(len(trace)):
         history = trace.history(i)
-        for k in range(len(history) + (trace.stopped_because[i] != "impossible")):
+        for k in range(len(history) + (trace.stop_reason[i] != "impossible")):
             session = world.pursuit(rules, patience, **options).session(history[:k])
             pursuit = world.pursuit(rules, patience, **options)
             step = pursuit.propose(pursuit.at(history[:k]))
@@ -63,7 +63,7 @@ def test_gains_are_computed_only_where_a_rule_looks_at_them(stopping, patience, 
     rng = np.random.default_rng(0)
     model = ip.models.TableModel(np.full(4, 0.25), None, rng.uniform(0.2, 0.8, (4, 12)))
     queries = ip.queries.concepts([f"q{i}" for i in range(12)])
-    pursuit = ip.Pursuit(model, queries, stopping=stopping, patience=patience)
+    pursuit = ip.Pursuit.of(model, queries, stopping=stopping, patience=patience)
     computed = []
     choose = pursuit.chooser.choose
     monkeypatch.setattr(pursuit.chooser, "choose", lambda *args: computed.append(1) or choose(*args))
@@ -80,21 +80,21 @@ def test_from_where_a_beginning_stands(seed):
     for i in range(len(trace)):
         pursuit, state = world.pursuit(rules, patience), None
         history = trace.history(i)
-        for k in range(len(history) + (trace.stopped_because[i] != "impossible")):
+        for k in range(len(history) + (trace.stop_reason[i] != "impossible")):
             state, _ = pursuit.gains(pursuit.at(history[:k], state), [0])
             assert_same_step(pursuit.propose(state), world.pursuit(rules, patience).session(history[:k])._step)
 
 
 def test_a_beginning_of_another_history_is_refused():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]))
     with pytest.raises(ValueError, match="not how the history begins"):
         pursuit.at(((0, (1,)),), since=pursuit.at(((1, (0,)),)))
 
 
 def test_gains_that_were_looked_at_are_not_computed_again(monkeypatch):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]))
     state, found = pursuit.gains(pursuit.at(((1, (0,)),)), [0])
     monkeypatch.setattr(pursuit.chooser, "choose", lambda *args: pytest.fail("computed again"))
     assert pursuit.propose(state).query.tolist() == found.query.tolist() == [0]

@@ -26,7 +26,7 @@ from infopursuit.terminal import Terminal
 def pursuit():
     rng = np.random.default_rng(1)
     model = ip.models.TableModel([0.5, 0.3, 0.2], None, rng.uniform(0.05, 0.95, size=(3, 4)))
-    return ip.Pursuit(model, ip.queries.concepts(["a", "b", "c", "d"]), stopping=ip.Confidence(0.001))
+    return ip.Pursuit.of(model, ip.queries.concepts(["a", "b", "c", "d"]), stopping=ip.Confidence(0.001))
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_not_certain_of_what(said):
 
 
 def test_answers_that_are_not_certain_are_kept(tmp_path):
-    """Of one atom by the names of its choices, of several by weights."""
-    pursuit = ip.Pursuit(
+    """Of one variable by the names of its choices, of several by weights."""
+    pursuit = ip.Pursuit.of(
         ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]]),
         ip.queries.concepts(["has wings", "is red"]),
         stopping=ip.MaxQueries(2),
@@ -170,7 +170,7 @@ def test_answers_that_are_not_certain_are_kept(tmp_path):
     again = resume_session(pursuit, tmp_path / "kept.json")
     np.testing.assert_allclose(again.posterior, session.posterior, rtol=0, atol=1e-12)
     patches = ip.queries.patches((2, 2), size=2)
-    seen = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9] * 4, [0.1] * 4]), patches)
-    session = seen.session([(0, ip.Likely(((0.1, 0.9), (1.0, 1.0), (0.4, 0.6), (0.5, 0.2))))])
+    seen = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9] * 4, [0.1] * 4]), patches)
+    session = seen.session([(0, ip.SoftAnswer(((0.1, 0.9), (1.0, 1.0), (0.4, 0.6), (0.5, 0.2))))])
     save_session(session, tmp_path / "patch.json")
     assert resume_session(seen, tmp_path / "patch.json").history == session.history

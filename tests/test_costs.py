@@ -8,8 +8,8 @@ import pytest
 
 import infopursuit as ip
 from enumerator import TIE
-from infopursuit.information.prices import Prices
-from infopursuit.posteriors import SMC
+from infopursuit.acquisition.ranking import Ranking
+from infopursuit.beliefs import SMC
 from priced import Priced, random_prices
 from quadrature import Known, small_vae
 from worlds import KINDS, World, random_history, random_rules, rule_of, world_of
@@ -26,7 +26,7 @@ def pursue(world, priced, rules=(("max_queries", 99),), patience=0, **options):
     for rule in makers[1:]:
         stopping = stopping | rule
     options = {**options, **priced.options(world.queries.names)}
-    return ip.Pursuit(world.model, world.queries, stopping=stopping, patience=patience, **options)
+    return ip.Pursuit.of(world.model, world.queries, stopping=stopping, patience=patience, **options)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -44,7 +44,7 @@ def test_whole_traces_are_those_of_the_enumerator(seed):
         queries, gains, reason, settled = priced.trace(x, rules, patience)
         k, context = len(queries), f"{x.tolist()} {rules} {patience}"
         assert trace.queries[i, :k].tolist() == queries, context
-        assert (int(trace.length[i]), str(trace.stopped_because[i])) == (k, reason), context
+        assert (int(trace.length[i]), str(trace.stop_reason[i])) == (k, reason), context
         assert int(trace.settled_at[i]) == settled, context
         np.testing.assert_allclose(trace.gains[i, :k], gains, rtol=0, atol=EXACT)
         assert trace.cost[i] == pytest.approx(sum(priced.costs[q] for q in queries))
@@ -109,7 +109,7 @@ def test_batch_and_single_and_however_gains_are_computed(seed, options):
     for i, x in enumerate(values):
         queries, _, reason, _ = priced.trace(x, rules)
         assert batch.queries[i, : batch.length[i]].tolist() == queries
-        assert str(batch.stopped_because[i]) == reason
+        assert str(batch.stop_reason[i]) == reason
         alone = pursue(world, priced, rules, **options).run_values(x[None])
         k = int(alone.length[0])
         assert alone.queries[0, :k].tolist() == queries
@@ -156,7 +156,7 @@ def _world():
 
 
 def first(world, costs=None):
-    return ip.Pursuit(world.model, world.queries, costs=ip.Costs(costs)).session().question
+    return ip.Pursuit.of(world.model, world.queries, costs=ip.Costs(costs)).session().question
 
 
 def test_gain_per_cost_decides_and_the_unit_of_cost_does_not(world):
@@ -173,7 +173,7 @@ def test_gain_per_cost_decides_and_the_unit_of_cost_does_not(world):
 
 
 def test_gains_stay_in_nats(world):
-    pursuit = ip.Pursuit(world.model, world.queries, costs=ip.Costs({"strong": 100}))
+    pursuit = ip.Pursuit.of(world.model, world.queries, costs=ip.Costs({"strong": 100}))
     session = pursuit.session()
     assert session.question.name == "fair"
     np.testing.assert_allclose(session.gains, [world.truth.gain(q, []) for q in range(3)], rtol=0, atol=EXACT)
@@ -186,56 +186,59 @@ def test_the_gain_rule_looks_at_what_is_dear_too(world):
     strong, weak = world.truth.gain(0, []), world.truth.gain(2, [])
     costs = ip.Costs({"weak": 1e-4, "fair": 1e4})
     epsilon = (strong + weak) / 2
-    session = ip.Pursuit(world.model, world.queries, stopping=ip.InformationGain(epsilon), costs=costs).session()
+    session = ip.Pursuit.of(world.model, world.queries, stopping=ip.InformationGain(epsilon), costs=costs).session()
     assert session.question.name == "weak"
     assert session.answer("yes").question.name == "strong"
-    assert session.answer("yes").stopped_because == "information_gain"
+    assert session.answer("yes").stop_reason == "information_gain"
     shut = ip.Constraints(forbidden="strong")
     rule = ip.InformationGain((world.truth.gain(1, []) + strong) / 2)
     assert (
-        ip.Pursuit(world.model, world.queries, stopping=rule, costs=costs, constraints=shut).session().question is None
+        ip.Pursuit.of(world.model, world.queries, stopping=rule, costs=costs, constraints=shut).session().question
+        is None
     )
 
 
 def test_a_budget_asks_on_with_what_it_can_pay_for(world):
     costs, stopping = ip.Costs({"strong": 5, "fair": 3, "weak": 2}), ip.Confidence(0.0) | ip.MaxCost(5)
-    session = ip.Pursuit(world.model, world.queries, stopping=stopping, costs=costs).session()
+    session = ip.Pursuit.of(world.model, world.queries, stopping=stopping, costs=costs).session()
     assert session.question.name == "strong"
     session.answer("yes")
-    assert (session.question, session.stopped_because) == (None, "max_cost")
+    assert (session.question, session.stop_reason) == (None, "max_cost")
     assert session.explanation.cost == 5
     assert "after 1 question that costs 5." in str(session.explanation)
     assert "It stopped because no question that is left can be paid for (max_cost)." in str(session.explanation)
-    other = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(4.5), costs=costs)
+    other = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(4.5), costs=costs)
     trace = other.run_values([[0, 0, 0]])
     assert trace.queries[0].tolist() == [1]
-    assert trace.stopped_because[0] == "max_cost"
+    assert trace.stop_reason[0] == "max_cost"
 
 
 def test_rounding_of_a_sum_does_not_end_a_budget(world):
     costs = ip.Costs([0.1, 0.1, 0.1])
-    pursuit = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(0.3), costs=costs)
+    pursuit = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(0.3), costs=costs)
     trace = pursuit.run_values([[0, 1, 0]])
     assert trace.length[0] == 3
-    assert trace.stopped_because[0] == "exhausted"
+    assert trace.stop_reason[0] == "exhausted"
     assert 0.1 + 0.1 + 0.1 > 0.3
 
 
 def test_a_budget_without_costs_counts_questions(world):
-    trace = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(2)).run_values([[0, 1, 0]])
-    assert (int(trace.length[0]), trace.cost[0], trace.stopped_because[0]) == (2, 2, "max_cost")
+    trace = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.0) | ip.MaxCost(2)).run_values(
+        [[0, 1, 0]]
+    )
+    assert (int(trace.length[0]), trace.cost[0], trace.stop_reason[0]) == (2, 2, "max_cost")
     assert trace[0].cost is None
     assert "cost" not in str(trace[0]).splitlines()[0]
 
 
 def test_another_budget_does_not_remember_choices_of_this_one(world):
     costs = ip.Costs({"strong": 5})
-    rich = ip.Pursuit(world.model, world.queries, stopping=ip.MaxCost(100), costs=ip.Costs({"strong": 1.5}))
+    rich = ip.Pursuit.of(world.model, world.queries, stopping=ip.MaxCost(100), costs=ip.Costs({"strong": 1.5}))
     assert rich.session().question.name == "strong"
     assert rich.with_stopping(ip.MaxCost(1)).session().question.name == "fair"
     assert rich.with_stopping(ip.Confidence(0.0)).session().question.name == "strong"
-    poor = ip.Pursuit(world.model, world.queries, stopping=ip.MaxCost(0.5), costs=costs)
-    assert poor.session().stopped_because == "max_cost"
+    poor = ip.Pursuit.of(world.model, world.queries, stopping=ip.MaxCost(0.5), costs=costs)
+    assert poor.session().stop_reason == "max_cost"
 
 
 def test_what_is_known_by_another_answer_is_known(world):
@@ -265,11 +268,11 @@ def test_a_column_stands_for_its_queries_and_a_query_has_the_last_word():
 
 def test_nothing_that_may_be_asked_is_exhausted(world):
     constraints = ip.Constraints({"strong": ("weak", "yes")}, forbidden=["fair"])
-    trace = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.0), constraints=constraints).run_values(
+    trace = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.0), constraints=constraints).run_values(
         [[0, 0, 0], [0, 0, 1]]
     )
     assert trace.queries.tolist() == [[2, -1], [2, 0]]
-    assert trace.stopped_because.tolist() == ["exhausted", "exhausted"]
+    assert trace.stop_reason.tolist() == ["exhausted", "exhausted"]
 
 
 # ---- refusals and files ---------------------------------------------------------------------------------------------
@@ -312,7 +315,7 @@ def test_other_kinds_are_refused(world):
         ip.Constraints(["strong"])
     for name in ("costs", "constraints"):
         with pytest.raises(TypeError, match=f"{name} is"):
-            ip.Pursuit(world.model, world.queries, **{name: {"strong": 1}})
+            ip.Pursuit.of(world.model, world.queries, **{name: {"strong": 1}})
     for cost in (-1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="0 or more"):
             ip.MaxCost(cost)
@@ -337,7 +340,7 @@ def test_they_go_through_json_and_back(seed):
 def test_prices_are_gains_where_nothing_has_a_cost():
     gains = np.random.default_rng(0).random((4, 5))
     for costs in (np.ones(5), np.full(5, 3.7), np.zeros(5)):
-        np.testing.assert_array_equal(Prices.of(costs).scores(gains), gains)
+        np.testing.assert_array_equal(Ranking.of(costs).scores(gains), gains)
 
 
 # ---- posteriors that are not exact ----------------------------------------------------------------------------------
@@ -357,19 +360,19 @@ def test_other_posteriors_keep_to_them(kind):
     stopping = ip.Confidence(0.001) | ip.MaxCost(6)
     some = {"exact_gains": False, "n_states": 200, "n_screened": 3}
     if kind in ("sampled", "bank"):
-        settings = SMC(n_draws=60 if kind == "sampled" else 5600, least_ess=0)
-        pursuit = ip.Pursuit(KNOWN.model, queries, settings, stopping, **prices, **some)
+        settings = SMC(n_draws=60 if kind == "sampled" else 5600, min_ess=0)
+        pursuit = ip.Pursuit.of(KNOWN.model, queries, settings, stopping, **prices, **some)
         assert (pursuit.chooser._bank is not None) == (kind == "bank")
     else:
         model = finite(400)
         posterior = "bank" if kind == "finite bank" else "exact"
-        pursuit = ip.Pursuit(model, queries, posterior, stopping, **prices, **some)
+        pursuit = ip.Pursuit.of(model, queries, posterior, stopping, **prices, **some)
     values = KNOWN.inputs(8, seed=3)
     trace = pursuit.run_values(values)
     assert (trace.cost <= 6).all()
     assert (trace.queries != 7).all()
     assert 2 in trace.queries[:, 0]
-    prices = Prices.of(COSTS)
+    prices = Ranking.of(COSTS)
     for i in range(len(values)):
         history = trace.history(i)
         for k, (query, _) in enumerate(history):
@@ -394,13 +397,13 @@ def test_screening_goes_by_promise_for_the_cost():
     """One query may be looked at in full: the cheap one, though others promise more; and the one that promises most is
     looked at besides, for the rule that wants the largest gain."""
     model, queries = finite(300), KNOWN.queries
-    plain = ip.Pursuit(model, queries, exact_gains=True).session().gains
+    plain = ip.Pursuit.of(model, queries, exact_gains=True).session().gains
     worst, best = int(np.argmin(plain)), int(np.argmax(plain))
     costs = np.full(9, 100.0)
     costs[worst] = 1.0
     for posterior in ("exact", "bank"):
         some = {"exact_gains": False, "n_states": 600, "n_screened": 1}
-        session = ip.Pursuit(model, queries, posterior, costs=ip.Costs(costs), **some).session()
+        session = ip.Pursuit.of(model, queries, posterior, costs=ip.Costs(costs), **some).session()
         assert session.question.index == worst
         told = np.flatnonzero(~np.isnan(session.gains)).tolist()
         assert worst in told
@@ -413,17 +416,17 @@ def test_screening_goes_by_promise_for_the_cost():
 
 def test_a_limit_of_time_becomes_a_limit_of_work(recwarn):
     model, queries = finite(6000), ip.queries.patches((4, 4), size=3)
-    free = ip.Pursuit(model, queries)
+    free = ip.Pursuit.of(model, queries)
     assert free.work.exact_gains
-    roomy = ip.Pursuit(model, queries, seconds=100.0)
+    roomy = ip.Pursuit.of(model, queries, seconds=100.0)
     assert roomy.work == free.work
     assert not recwarn
     with pytest.warns(UserWarning, match=r"takes .* s with the least work, 64 states and 4 queries, .* seconds=1e-09"):
-        hasty = ip.Pursuit(model, queries, seconds=1e-9)
+        hasty = ip.Pursuit.of(model, queries, seconds=1e-9)
     assert (hasty.work.exact_gains, hasty.work.n_states, hasty.work.n_screened) == (False, 64, 4)
     # what was found out is kept, so that the strategy is a function of the history again
     work = hasty.work
-    again = ip.Pursuit(model, queries, exact_gains=False, n_states=work.n_states, n_screened=work.n_screened)
+    again = ip.Pursuit.of(model, queries, exact_gains=False, n_states=work.n_states, n_screened=work.n_screened)
     values = np.random.default_rng(1).integers(2, size=(5, 16))
     np.testing.assert_array_equal(again.run_values(values).queries, hasty.run_values(values).queries)
 
@@ -431,6 +434,6 @@ def test_a_limit_of_time_becomes_a_limit_of_work(recwarn):
 @pytest.mark.parametrize("options", [{"seconds": 0}, {"seconds": -1.0}, {"seconds": float("nan")}])
 def test_no_time_is_refused(world, options):
     with pytest.raises(ValueError, match="expected a number above 0"):
-        ip.Pursuit(world.model, world.queries, **options)
+        ip.Pursuit.of(world.model, world.queries, **options)
     with pytest.raises(ValueError, match="leave one of them out"):
-        ip.Pursuit(world.model, world.queries, exact_gains=True, seconds=1.0)
+        ip.Pursuit.of(world.model, world.queries, exact_gains=True, seconds=1.0)

@@ -130,7 +130,7 @@ def test_a_saved_model_keeps_to_its_terms(model):
     frame = patients(seed=1)
     trace = clf.explain(frame.drop(columns="label"))
     assert (trace.cost <= 401.5).all()
-    assert {"max_cost"} <= set(trace.stopped_because.tolist())
+    assert {"max_cost"} <= set(trace.stop_reason.tolist())
     pregnant, sex = 1, 0
     for i in range(len(frame)):
         history = trace.history(i)
@@ -160,7 +160,7 @@ def test_asked_in_a_terminal(model, monkeypatch, capsys):
 
 def test_a_panel_in_a_terminal(model, monkeypatch, capsys):
     clf = ip.load(model)
-    clf.pursuit_ = ip.Pursuit(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), costs=ip.Costs({"lab": 0.01}),
+    clf.pursuit_ = ip.Pursuit.of(clf.model_, clf.queries_, stopping=ip.MaxQueries(1), costs=ip.Costs({"lab": 0.01}),
                               classes=clf.classes_)  # fmt: skip
     clf.save(model.parent / "lab")
     monkeypatch.setattr(sys, "stdin", io.StringIO("help\n11.5\n11.5, blue\n11.5, ?\n"))

@@ -45,7 +45,7 @@ def test_alone_as_in_a_batch(seed, options):
             assert k == batch.length[i]
             assert other.queries[j, :k].tolist() == batch.queries[i, :k].tolist()
             assert other.answers[j, :k].tolist() == batch.answers[i, :k].tolist()
-            assert other.stopped_because[j] == batch.stopped_because[i]
+            assert other.stop_reason[j] == batch.stop_reason[i]
             assert other.settled_at[j] == batch.settled_at[i]
             np.testing.assert_allclose(other.posteriors[j, : k + 1], batch.posteriors[i, : k + 1], rtol=0, atol=1e-9)
             np.testing.assert_allclose(other.gains[j, :k], batch.gains[i, :k], rtol=0, atol=1e-9)
@@ -67,7 +67,7 @@ def test_what_is_remembered_changes_nothing(options, monkeypatch):
             np.testing.assert_array_equal(other.gains, runs[0].gains)
             np.testing.assert_array_equal(other.gain_errors, runs[0].gain_errors)
             np.testing.assert_array_equal(other.posteriors, runs[0].posteriors)
-            assert other.stopped_because.tolist() == runs[0].stopped_because.tolist()
+            assert other.stop_reason.tolist() == runs[0].stop_reason.tolist()
 
 
 def test_no_inputs_give_an_empty_trace():
@@ -90,14 +90,14 @@ def test_the_posterior_is_a_function_of_the_trace(seed, options):
     fresh = world.pursuit(rules, patience, **options)
     for i in range(len(values)):
         np.testing.assert_allclose(fresh.believe(trace.history(i)), trace.posterior[i], rtol=0, atol=1e-12)
-        if trace.stopped_because[i] != "impossible":
+        if trace.stop_reason[i] != "impossible":
             truth = world.truth.posterior(trace.history(i))
             np.testing.assert_allclose(trace.posterior[i], truth, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_not_asked_about_changes_nothing(kind):
-    """Every atom that no asked query reveals is changed at will; values in the same cell of every asked query too."""
+    """Every variable that no asked query reveals is changed at will; values in the same cell of every asked query too."""
     changed = 0
     for seed in range(4):
         world, rng = world_of(12_000 + seed, kind=kind, zeros=False)
@@ -114,7 +114,7 @@ def test_what_was_not_asked_about_changes_nothing(kind):
             for j in range(len(others)):
                 assert asked(again, j) == asked(trace, i)
                 np.testing.assert_array_equal(again.posteriors[j, : k + 1], trace.posteriors[i, : k + 1])
-                assert again.stopped_because[j] == trace.stopped_because[i]
+                assert again.stop_reason[j] == trace.stop_reason[i]
     assert changed > 40
 
 
@@ -137,7 +137,7 @@ def test_trap_4_the_next_query_is_a_function_of_the_history(seed):
         for batch in runs:
             trace = pursuit_of().run_values(batch)
             for i in range(len(batch)):
-                history, end = asked(trace, i), str(trace.stopped_because[i])
+                history, end = asked(trace, i), str(trace.stop_reason[i])
                 for k in range(len(history) + 1):
                     step = (history[k][0], trace.gains[i, k]) if k < len(history) else (end, None)
                     assert following.setdefault(history[:k], step) == step
@@ -164,7 +164,7 @@ def traces():
             world, rng = world_of(seed, n_latents=3)
             pursuit = world.pursuit([("confidence", 0.05, None), ("max_queries", 5)], 1, seed=seed, **options)
             t = pursuit.run_values(world.inputs(rng, 8))
-            columns = (t.queries, t.answers, t.gains, t.posteriors, t.length, t.settled_at, t.stopped_because)
+            columns = (t.queries, t.answers, t.gains, t.posteriors, t.length, t.settled_at, t.stop_reason)
             found.append([column.tolist() for column in columns])
     return found
 """
@@ -221,7 +221,7 @@ def test_trap_2_reporting_only_the_first_settled_at_queries_would_clash():
     for seed in range(60):
         world, _ = world_of(15_000 + seed, kind="yes_no", zeros=False)
         trace = world.pursuit([("confidence", 0.25, None)], patience=1).run_values(world.every_input())
-        settled = trace.stopped_because == "confidence"
+        settled = trace.stop_reason == "confidence"
         whole = [(asked(trace, i), int(p)) for i, p in enumerate(trace.predictions)]
         assert not clashes(whole)
         predictions = {}

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.posteriors import SMC, Langevin
+from infopursuit.beliefs import SMC, Langevin
 from infopursuit.types import UNKNOWN
 from quadrature import Known, mixed, pixels, yes_no
 from worlds import Given, world_of
 
-RENEWING = SMC(n_draws=60, least_ess=30, n_own=24, n_moves=2)
+RENEWING = SMC(n_draws=60, min_ess=30, n_own=24, n_moves=2)
 CHAINS = Langevin(n_chains=16, n_steps=4, burn_in=2)
-SETTINGS = {"smc": RENEWING, "bank": SMC(n_draws=100, least_ess=0), "langevin": CHAINS}
+SETTINGS = {"smc": RENEWING, "bank": SMC(n_draws=100, min_ess=0), "langevin": CHAINS}
 ON_SOME = {"exact_gains": False, "n_states": 80, "n_screened": 2}
 KNOWN = {"yes/no": yes_no(2, seed=5), "mixed": mixed(1, seed=4), "pixels": pixels(2, seed=1)}
 ALL = pytest.mark.parametrize("name", KNOWN)
@@ -36,7 +36,7 @@ def assert_same(one, i, two, j):
     """Row i of one trace is row j of another."""
     k = int(one.length[i])
     assert int(two.length[j]) == k
-    assert two.stopped_because[j] == one.stopped_because[i]
+    assert two.stop_reason[j] == one.stop_reason[i]
     assert two.settled_at[j] == one.settled_at[i]
     for name in ("queries", "answers", "runners_up", "ties"):
         assert getattr(two, name)[j, :k].tolist() == getattr(one, name)[i, :k].tolist(), name
@@ -91,7 +91,7 @@ def test_few_draws_choose_otherwise_and_say_so():
     total = Count()
     for known in KNOWN.values():
         for seed in range(2):
-            found = count_choices(known, SMC(n_draws=24, least_ess=8, n_own=24, n_moves=2), 6, 3, seed=seed)
+            found = count_choices(known, SMC(n_draws=24, min_ess=8, n_own=24, n_moves=2), 6, 3, seed=seed)
             total.steps += found.steps
             total.otherwise += found.otherwise
             total.without_a_tie += found.without_a_tie
@@ -118,7 +118,7 @@ def test_errors_of_gains_are_honest(name, settings):
 def test_errors_shrink_with_the_root_of_the_number_of_draws():
     for known in KNOWN.values():
         traces = [
-            known.pursuit(SMC(n_draws=n, least_ess=0), ip.MaxQueries(2)).run_values(known.inputs(8, seed=1))
+            known.pursuit(SMC(n_draws=n, min_ess=0), ip.MaxQueries(2)).run_values(known.inputs(8, seed=1))
             for n in (150, 2400)
         ]
         for trace in traces:
@@ -202,7 +202,7 @@ def test_what_was_not_asked_about_changes_nothing(settings):
     trace = pursuit.run_values(values)
     others = values.copy()
     for i in range(len(values)):
-        unseen = sorted(set(range(9)) - set(known.queries.query_atoms[trace.queries[i, 0]].tolist()))
+        unseen = sorted(set(range(9)) - set(known.queries.query_variables[trace.queries[i, 0]].tolist()))
         others[i, unseen] = 1 - others[i, unseen]
     again = pursuit.run_values(others)
     for i in range(len(values)):
@@ -254,15 +254,15 @@ def test_another_seed_draws_otherwise():
 
 SCRIPT = """
 import infopursuit as ip
-from infopursuit.posteriors import SMC, Langevin
+from infopursuit.beliefs import SMC, Langevin
 from quadrature import mixed
 
 def traces():
     known, found = mixed(1, seed=4), []
-    for settings in (SMC(n_draws=60, least_ess=61, n_own=24, n_moves=2), Langevin(n_chains=16, n_steps=4, burn_in=2)):
+    for settings in (SMC(n_draws=60, min_ess=61, n_own=24, n_moves=2), Langevin(n_chains=16, n_steps=4, burn_in=2)):
         t = known.pursuit(settings, ip.Confidence(0.08) | ip.MaxQueries(3), seed=3).run_values(known.inputs(2, seed=9))
         columns = (t.queries, t.answers, t.gains, t.gain_errors, t.runners_up, t.ties, t.posteriors,
-                   t.posterior_errors, t.length, t.settled_at, t.stopped_because)
+                   t.posterior_errors, t.length, t.settled_at, t.stop_reason)
         found.append([column.tolist() for column in columns])
     return found
 """
@@ -281,7 +281,7 @@ def test_the_same_traces_in_another_process():
 
 
 def test_no_explanation_begins_another():
-    """Over all inputs of six yes/no atoms."""
+    """Over all inputs of six yes/no variables."""
     known = KNOWN["yes/no"]
     values = np.array([[int(b) for b in f"{i:06b}"] for i in range(0, 64, 3)])
     trace = known.pursuit(RENEWING, ip.Confidence(0.3) | ip.MaxQueries(3), patience=1).run_values(values)
@@ -307,10 +307,10 @@ def test_a_session_is_a_run(name, settings):
         np.testing.assert_allclose(session.posterior, trace.posteriors[0, k], rtol=0, atol=1e-12)
         assert session.gains[session.question.index] == pytest.approx(trace.gains[0, k], abs=1e-12)
         cells = known.queries.answers_of(values, np.array([session.question.index]))[0]
-        width = int((known.queries.query_atoms[session.question.index] >= 0).sum())
+        width = int((known.queries.query_variables[session.question.index] >= 0).sum())
         session.answer(tuple(cells[:width].tolist()))
     assert session.history == trace.history(0)
-    assert session.stopped_because == trace.stopped_because[0]
+    assert session.stop_reason == trace.stop_reason[0]
     np.testing.assert_allclose(session.posterior, trace.posterior[0], rtol=0, atol=1e-12)
     assert session.explanation.to_json() == trace[0].to_json()
 
@@ -344,7 +344,7 @@ def test_undo_and_skip(name, settings):
 def test_all_unknown_asks_everything_and_learns_nothing(settings):
     known = KNOWN["mixed"]
     trace = known.pursuit(settings, ip.Confidence(0.01)).run_values(np.full((1, 5), -1))
-    assert trace.stopped_because.tolist() == ["exhausted"]
+    assert trace.stop_reason.tolist() == ["exhausted"]
     assert sorted(trace.queries[0].tolist()) == list(range(len(known.queries)))
     assert (trace.answers == UNKNOWN).all()
     np.testing.assert_allclose(trace.posteriors[0], np.tile(known.model.class_prior, (10, 1)), rtol=1e-12)
@@ -355,9 +355,9 @@ def test_no_answer_is_impossible(name):
     """Not even where the decoder is sure of the contrary: probabilities are kept off 0."""
     known = {"yes/no": yes_no, "mixed": mixed, "pixels": pixels}[name](1, seed=2, scale=1e4)
     rng = np.random.default_rng(0)
-    values = np.stack([rng.integers(size, size=6) for size in known.model.atoms.sizes], axis=1)
-    trace = known.pursuit(SMC(n_draws=30, least_ess=0), ip.MaxQueries(20)).run_values(values)
-    assert set(trace.stopped_because) == {"exhausted"}
+    values = np.stack([rng.integers(size, size=6) for size in known.model.variables.sizes], axis=1)
+    trace = known.pursuit(SMC(n_draws=30, min_ess=0), ip.MaxQueries(20)).run_values(values)
+    assert set(trace.stop_reason) == {"exhausted"}
     assert np.isfinite(trace.posteriors).all()
     assert np.isfinite(trace.gains).all()
     assert np.isfinite(trace.gain_errors).all()
@@ -402,7 +402,7 @@ def test_what_a_trace_says_of_its_draws(name, settings):
 
 
 def test_a_clear_lead_is_no_tie_and_a_copy_is_one():
-    """Two queries about the same atom: their gains are the same on any draws."""
+    """Two queries about the same variable: their gains are the same on any draws."""
     base = yes_no(1, seed=3)
     copies = Known(base.model, Given(list("abcdefg"), (2,) * 6, [[a] for a in (0, 1, 2, 3, 4, 5, 5)]))
     trace = copies.pursuit(SMC(n_draws=50), ip.MaxQueries(7)).run_values(copies.inputs(3, seed=1))
@@ -430,21 +430,23 @@ def test_a_clear_lead_is_no_tie_and_a_copy_is_one():
 def test_a_vae_has_no_exact_posterior(posterior):
     known = KNOWN["yes/no"]
     with pytest.raises(ValueError, match=r"posterior=.* does not suit a model with a continuous latent; use 'smc', "):
-        ip.Pursuit(known.model, known.queries, posterior)
+        ip.Pursuit.of(known.model, known.queries, posterior)
 
 
 @pytest.mark.parametrize("posterior", ["smc", "langevin", SMC(), Langevin()])
 def test_a_finite_model_needs_no_draws(posterior):
     world, _ = world_of(0)
     with pytest.raises(ValueError, match=r"posterior=.* does not suit a finite model; use 'exact'"):
-        ip.Pursuit(world.model, world.queries, posterior)
+        ip.Pursuit.of(world.model, world.queries, posterior)
 
 
 def test_names_of_posteriors():
     known = KNOWN["yes/no"]
-    names = {name: ip.Pursuit(known.model, known.queries, name).posterior.name for name in ("auto", "smc", "langevin")}
+    names = {
+        name: ip.Pursuit.of(known.model, known.queries, name).posterior.name for name in ("auto", "smc", "langevin")
+    }
     assert names == {"auto": "smc", "smc": "smc", "langevin": "langevin"}
-    assert ip.Pursuit(known.model, known.queries, SMC(n_draws=7)).posterior.n_draws == 7
+    assert ip.Pursuit.of(known.model, known.queries, SMC(n_draws=7)).posterior.n_draws == 7
 
 
 @BOTH
@@ -477,9 +479,9 @@ def test_a_class_that_cannot_be():
 @pytest.mark.parametrize("settings", [SMC(n_draws=50, n_own=20), Langevin(n_chains=8, n_steps=3)])
 def test_a_smaller_budget_takes_fewer_histories_at_a_time_and_changes_nothing(settings):
     known = yes_no()
-    values = np.random.default_rng(3).integers(0, 2, size=(12, len(known.queries.atoms)))
-    large = ip.Pursuit(known.model, known.queries, settings, stopping())
-    small = ip.Pursuit(known.model, known.queries, settings, stopping(), budget=3 * large.posterior.own_bytes)
+    values = np.random.default_rng(3).integers(0, 2, size=(12, len(known.queries.variables)))
+    large = ip.Pursuit.of(known.model, known.queries, settings, stopping())
+    small = ip.Pursuit.of(known.model, known.queries, settings, stopping(), budget=3 * large.posterior.own_bytes)
     assert small._rows_at_a_time() < 12 < large._rows_at_a_time()
     one, two = large.run_values(values), small.run_values(values)
     for i in range(12):
@@ -488,8 +490,8 @@ def test_a_smaller_budget_takes_fewer_histories_at_a_time_and_changes_nothing(se
 
 def test_draws_of_their_own_are_counted():
     known = yes_no()
-    plain = ip.Pursuit(known.model, known.queries, SMC(n_draws=50, least_ess=0))
-    paper = ip.Pursuit(known.model, known.queries, Langevin(n_chains=64, n_steps=8))
+    plain = ip.Pursuit.of(known.model, known.queries, SMC(n_draws=50, min_ess=0))
+    paper = ip.Pursuit.of(known.model, known.queries, Langevin(n_chains=64, n_steps=8))
     assert plain.posterior.own_bytes == 0
     tables = 3 * 64 * 8 * 2 * paper.posterior.cloud.by_state.shape[1] * 4
     assert tables < paper.posterior.own_bytes < 10 * tables

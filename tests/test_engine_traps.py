@@ -23,7 +23,7 @@ def binary(p):
 def test_trap_1_a_seen_pixel_is_not_counted_again():
     """Trap 1: patches {0, 1} and {1, 2} share pixel 1; its factor counts once. Counting it twice is something else."""
     p = np.array([[0.9, 0.8, 0.7], [0.2, 0.4, 0.6]])
-    pursuit = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, p), ip.queries.patches((1, 3), size=(1, 2)))
+    pursuit = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, p), ip.queries.patches((1, 3), size=(1, 2)))
     once, twice = p.prod(axis=1), p.prod(axis=1) * p[:, 1]
     found = pursuit.believe([(0, (1, 1)), (1, (1, 1))])
     np.testing.assert_allclose(found, once / once.sum(), atol=1e-14)
@@ -47,7 +47,7 @@ def test_trap_1_a_seen_pixel_tells_nothing_more():
 def test_trap_1_a_seen_pixel_cannot_be_answered_otherwise():
     """Trap 1: the shared pixel's factor is an indicator, so a contradiction is impossible rather than unlikely."""
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.8, 0.7], [0.2, 0.4, 0.6]])
-    session = ip.Pursuit(model, ip.queries.patches((1, 3), size=(1, 2)), stopping=ip.MaxQueries(2)).session()
+    session = ip.Pursuit.of(model, ip.queries.patches((1, 3), size=(1, 2)), stopping=ip.MaxQueries(2)).session()
     first = session.question.index
     session.answer((1, 1))
     with pytest.raises(ip.ImpossibleAnswer):
@@ -68,7 +68,7 @@ def test_trap_2_patience_counts_checks_in_a_row_and_a_failure_resets_it():
                 k = int(trace.length[i])
                 holds = trace.posteriors[i, : k + 1].max(axis=1) >= 0.7
                 rows = [m for m in range(k + 1 - patience) if holds[m : m + patience + 1].all()]
-                if trace.stopped_because[i] == "confidence":
+                if trace.stop_reason[i] == "confidence":
                     assert rows == [trace.settled_at[i]]
                     assert k == rows[0] + patience
                     resets += bool(holds[: rows[0]].any())
@@ -82,7 +82,7 @@ def test_trap_2_patience_counts_checks_in_a_row_and_a_failure_resets_it():
 
 
 def xor(noise=0):
-    """Y = a XOR b, and some atoms that say nothing: no single query tells anything, the pair tells all."""
+    """Y = a XOR b, and some variables that say nothing: no single query tells anything, the pair tells all."""
     a, b = [[0.0, 1.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]
     names = ["a", "b", *(f"noise {i}" for i in range(noise))]
     tables = [binary(a), binary(b), *[binary(np.full((2, 2), 0.5))] * noise]
@@ -93,7 +93,7 @@ def test_trap_3_xor_without_patience_stops_at_once():
     """Trap 3: no single query tells anything, so gain <= epsilon holds before the first question."""
     trace = xor().pursuit([("information_gain", 1e-3, None)], patience=0).run(list(itertools.product([0, 1], repeat=2)))
     assert trace.length.tolist() == [0, 0, 0, 0]
-    assert set(trace.stopped_because) == {"information_gain"}
+    assert set(trace.stop_reason) == {"information_gain"}
     np.testing.assert_allclose(trace.posterior, 0.5)
 
 
@@ -105,7 +105,7 @@ def test_trap_3_xor_with_patience_goes_on():
     np.testing.assert_allclose(trace.gains, [[0, math.log(2)]] * 4, atol=1e-12)
     assert trace.predictions.tolist() == (inputs[:, 0] ^ inputs[:, 1]).tolist()
     trace = xor(noise=2).pursuit([("information_gain", 1e-3, None)], patience=1).run([[1, 0, 1, 1]])
-    assert (trace.length[0], trace.settled_at[0], trace.stopped_because[0]) == (3, 2, "information_gain")
+    assert (trace.length[0], trace.settled_at[0], trace.stop_reason[0]) == (3, 2, "information_gain")
     assert trace.predictions.tolist() == [1]
 
 
@@ -134,20 +134,20 @@ def test_trap_8_saturated_probabilities_give_no_nan(tiny, options):
 def test_trap_8_answers_that_are_almost_impossible_are_weighed_exactly():
     """Trap 8: three answers of probability 1e-300 each are below every float, and their ratio is what counts."""
     p = np.array([[1e-300] * 3 + [0.5], [2e-300] * 3 + [0.25]])
-    pursuit = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, p), ip.queries.concepts(["a", "b", "c", "d"]))
+    pursuit = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, p), ip.queries.concepts(["a", "b", "c", "d"]))
     history = [(0, (1,)), (1, (1,)), (2, (1,))]
     np.testing.assert_allclose(pursuit.believe(history), [1 / 9, 8 / 9], atol=1e-13)
     table = np.array([[0.5, 0.5], [0.25, 0.75]]).T * [1 / 9, 8 / 9]
     assert pursuit.session(history).gains[3] == pytest.approx(mutual_information(table), abs=1e-12)
 
 
-def test_trap_8_what_is_left_of_an_atom_may_be_tiny():
+def test_trap_8_what_is_left_of_an_variable_may_be_tiny():
     """Trap 8: two thresholds in a row, the first of which leaves values of probability 1e-300 only."""
     rows = np.array([[1.0, 1e-300, 3e-300], [1.0, 2e-300, 2e-300]])
     cells = [[[0, 1, 1]], [[0, 0, 1]]]
     queries = Given(["x >= 1", "x >= 2"], [3], [[0], [0]], cells)
     model = table_model([0.5, 0.5], np.ones((2, 1)), [rows[:, None]])
-    pursuit = ip.Pursuit(model, queries)
+    pursuit = ip.Pursuit.of(model, queries)
     np.testing.assert_allclose(pursuit.believe([(0, (1,))]), [0.5, 0.5], atol=1e-13)
     expected = mutual_information(np.array([[1, 2], [3, 2]]) / 8)
     assert pursuit.session([(0, (1,))]).gains[1] == pytest.approx(expected, abs=1e-12)
@@ -176,10 +176,10 @@ def test_trap_11_all_65536_patterns_of_a_4_x_4_patch(seen):
     """Trap 11: no pattern is dropped: posterior and gain are those of a brute-force sum over all patterns."""
     rng = np.random.default_rng(11)
     prior, latent, p = rng.dirichlet([2, 2, 2]), rng.dirichlet([2, 2], size=3), rng.uniform(0.05, 0.95, size=(3, 2, 16))
-    atoms = np.full((17, 16), -1)
-    atoms[0], atoms[1:, 0] = np.arange(16), np.arange(16)
-    queries = Given(["all of it", *(f"pixel {i}" for i in range(16))], [2] * 16, atoms)
-    pursuit = ip.Pursuit(ip.models.TableModel(prior, latent, p), queries)
+    variables = np.full((17, 16), -1)
+    variables[0], variables[1:, 0] = np.arange(16), np.arange(16)
+    queries = Given(["all of it", *(f"pixel {i}" for i in range(16))], [2] * 16, variables)
+    pursuit = ip.Pursuit.of(ip.models.TableModel(prior, latent, p), queries)
     joint = brute_force(prior, latent, p, seen)
     history = [(1 + pixel, (value,)) for pixel, value in seen.items()]
     np.testing.assert_allclose(pursuit.believe(history), joint.sum(axis=0), atol=1e-13)
@@ -191,7 +191,7 @@ def test_trap_11_the_only_4_x_4_patch_of_an_image():
     rng = np.random.default_rng(12)
     p = rng.uniform(0.01, 0.99, size=(2, 2, 16))
     prior, latent = np.array([0.3, 0.7]), np.full((2, 2), 0.5)
-    pursuit = ip.Pursuit(
+    pursuit = ip.Pursuit.of(
         ip.models.TableModel(prior, latent, p), ip.queries.patches((4, 4), size=4), stopping=ip.MaxQueries(1)
     )
     joint = brute_force(prior, latent, p, {})

@@ -13,7 +13,7 @@ def assert_same_trace(trace, i, true, context=""):
     """Row i of a trace is what the enumerator says."""
     k = true.length
     assert int(trace.length[i]) == k, context
-    assert str(trace.stopped_because[i]) == true.stopped_because, context
+    assert str(trace.stop_reason[i]) == true.stop_reason, context
     assert int(trace.settled_at[i]) == true.settled_at, context
     assert trace.queries[i, :k].tolist() == true.queries, context
     assert [tuple(a) for a in trace.answers[i, :k].tolist()] == true.answers, context
@@ -81,8 +81,8 @@ def test_how_expected_the_answers_are_together(seed):
         for k in range(len(history) + 1):
             true = world.truth.probability(history[:k])
             if true > 0:
-                assert trace.log_probability[i, k] == pytest.approx(np.log(true), abs=1e-9)
-        assert (trace.log_probability[i, len(history) :] == trace.log_probability[i, len(history)]).all()
+                assert trace.log_evidence[i, k] == pytest.approx(np.log(true), abs=1e-9)
+        assert (trace.log_evidence[i, len(history) :] == trace.log_evidence[i, len(history)]).all()
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -145,7 +145,7 @@ def test_the_random_worlds_reach_every_reason():
         rules, patience = random_rules(rng), int(rng.integers(0, 3))
         for x in world.inputs(rng, 10, unknown=0.25):
             true = world.truth.trace(x, rules, patience)
-            reasons.add(true.stopped_because)
+            reasons.add(true.stop_reason)
             skipped += any(set(answer) == {-1} for answer in true.answers)
             patient += true.settled_at < true.length
     assert reasons == {"confidence", "information_gain", "max_queries", "exhausted", "impossible"}

@@ -11,8 +11,8 @@ import pytest
 import infopursuit as ip
 
 PUBLIC = {
-    "infopursuit": """AnswerNoise Confidence Constraints Costs DamagedModel Explanation ImpossibleAnswer
-        InformationGain InformationPursuitClassifier Likely MaxCost MaxQueries NoisyAnnotator Pursuit QueryFrequencies Session
+    "infopursuit": """AnswerNoise Confidence Constraints Costs ModelFormatError Explanation ImpossibleAnswer
+        InformationGain InformationPursuitClassifier SoftAnswer MaxCost MaxQueries NoisyAnnotator Pursuit QueryFrequencies Session
         StrategyTree Trace compare_with_cart dawid_skene drift fit_table jobs lint load models posteriors queries
         query_frequencies save strategy_tree""",
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
@@ -21,7 +21,7 @@ PUBLIC = {
     "infopursuit.models": """VAE AggregateVAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner
         MLPArchitecture PaperArchitecture RandomAffine Sample SoftVAE TableModel Training UnionModel aggregate empirical
         latent_classes load_vae naive_bayes save_vae soften train vae""",
-    "infopursuit.posteriors": "SMC Bank Belief ExactPosterior FiniteBank Langevin LangevinPosterior SMCPosterior",
+    "infopursuit.beliefs": "SMC Bank Belief Exact PrunedBelief Langevin LangevinBelief SMCBelief",
     "infopursuit.inspection": """Agreement Branch Comparison QueryFrequencies StrategyTree TreeNode compare_with_cart
         query_frequencies strategy_tree""",
     "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace posterior save

@@ -14,11 +14,11 @@ MAKERS = {"yes/no": yes_no, "mixed": mixed, "pixels": pixels}
 
 
 def naive_probs(model, z, c):
-    """P(value | z, c) for each atom, from the logits of the decoder: one for a yes/no atom, else one for each value."""
+    """P(value | z, c) for each variable, from the logits of the decoder: one for a yes/no variable, else one for each value."""
     with torch.no_grad():
         logits = model.logits(torch.tensor([z], dtype=model.dtype), torch.tensor([c]))[0].tolist()
     found = []
-    for size in model.atoms.sizes:
+    for size in model.variables.sizes:
         if size == 2:
             yes = 1 / (1 + math.exp(-logits.pop(0)))
             found.append([1 - yes, yes])
@@ -29,11 +29,11 @@ def naive_probs(model, z, c):
 
 
 def naive_joint(known, history, query, n):
-    """(answers to a query, C) p(history, answer, y), point by point of a grid and value by value of every atom."""
+    """(answers to a query, C) p(history, answer, y), point by point of a grid and value by value of every variable."""
     model, queries = known.model, known.queries
     line = np.linspace(-REACH, REACH, n)
     total = sum(math.exp(-sum(x * x for x in z) / 2) for z in itertools.product(line, repeat=model.latent_dim))
-    limits = [int(k) for k in queries.n_cells[query][queries.query_atoms[query] >= 0]]
+    limits = [int(k) for k in queries.n_cells[query][queries.query_variables[query] >= 0]]
     answers = list(itertools.product(*map(range, limits)))
     table = np.zeros((len(answers), model.n_classes))
     for c, z in itertools.product(range(model.n_classes), itertools.product(line, repeat=model.latent_dim)):
@@ -41,13 +41,13 @@ def naive_joint(known, history, query, n):
         weight = model.class_prior[c] * math.exp(-sum(x * x for x in z) / 2) / total
         for i, answer in enumerate(answers):
             p = weight
-            left = [set(range(size)) for size in model.atoms.sizes]
+            left = [set(range(size)) for size in model.variables.sizes]
             for q, said in [*history, (query, answer)]:
                 for w, cell in enumerate(said):
-                    atom = int(queries.query_atoms[q][w])
-                    left[atom] &= {v for v in left[atom] if queries.query_cells[q][w][v] == cell}
-            for atom, values in enumerate(left):
-                p *= sum(probs[atom][v] for v in values)
+                    variable = int(queries.query_variables[q][w])
+                    left[variable] &= {v for v in left[variable] if queries.query_cells[q][w][v] == cell}
+            for variable, values in enumerate(left):
+                p *= sum(probs[variable][v] for v in values)
             table[i, c] += p
     return table
 

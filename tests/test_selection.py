@@ -18,14 +18,14 @@ from infopursuit.models import (
     naive_bayes,
 )
 from infopursuit.selection import partial_log_loss, partial_orders, select_model
-from infopursuit.types import Atoms
+from infopursuit.types import Variables
 
 ALL = (naive_bayes(), latent_classes(), empirical())
 
 
 def sample_of(values, labels, weights=None):
     values = np.asarray(values)
-    return Sample.of(Atoms((2,) * values.shape[1]), values, labels, weights)
+    return Sample.of(Variables((2,) * values.shape[1]), values, labels, weights)
 
 
 def concepts(n):
@@ -40,13 +40,13 @@ def paired(n, seed, noise=0.05):
     return values ^ (rng.random(values.shape) < noise), labels
 
 
-def independent(n, n_atoms, seed):
+def independent(n, n_variables, seed):
     """Training rows and many fresh ones of answers that are independent given the class."""
     rng = np.random.default_rng(seed)
-    probs = rng.uniform(0.2, 0.8, (2, n_atoms))
+    probs = rng.uniform(0.2, 0.8, (2, n_variables))
     for size in (n, 2000):
         labels = rng.integers(2, size=size)
-        yield sample_of(rng.random((size, n_atoms)) < probs[labels], labels)
+        yield sample_of(rng.random((size, n_variables)) < probs[labels], labels)
 
 
 @pytest.mark.parametrize(("n", "seed"), [(80, 0), (200, 1), (200, 2)])
@@ -61,15 +61,15 @@ def test_answers_that_depend_on_each_other_want_a_mixture_or_the_examples(n, see
     assert losses[0] < losses[1] - 0.1
 
 
-@pytest.mark.parametrize("n_atoms", [2, 3, 4])
-def test_few_distinct_rows_that_are_frequent(n_atoms):
+@pytest.mark.parametrize("n_variables", [2, 3, 4])
+def test_few_distinct_rows_that_are_frequent(n_variables):
     """The label is whether the first two answers differ. Holding out all rows of a kind would favour naive Bayes."""
     rng = np.random.default_rng(0)
-    values = rng.integers(2, size=(1000, n_atoms))
+    values = rng.integers(2, size=(1000, n_variables))
     labels = values[:, 0] ^ values[:, 1] ^ (rng.random(1000) < 0.1)
-    model, _ = select_model(ALL, sample_of(values, labels), concepts(n_atoms))
-    pursuit = ip.Pursuit(model, concepts(n_atoms), stopping=ip.MaxQueries(n_atoms))
-    every = np.array(list(product([0, 1], repeat=n_atoms)))
+    model, _ = select_model(ALL, sample_of(values, labels), concepts(n_variables))
+    pursuit = ip.Pursuit.of(model, concepts(n_variables), stopping=ip.MaxQueries(n_variables))
+    every = np.array(list(product([0, 1], repeat=n_variables)))
     assert pursuit.run(every).predictions.tolist() == (every[:, 0] ^ every[:, 1]).tolist()
 
 
@@ -101,7 +101,7 @@ def test_a_table_of_facts_is_looked_up():
         while session.question is not None:
             session.answer(int(row[session.question.index]))
         assert session.prediction == name
-        assert session.stopped_because in ("confidence", "exhausted")
+        assert session.stop_reason in ("confidence", "exhausted")
     assert clf.explain(facts).length.mean() < 12
 
 
@@ -125,7 +125,7 @@ def test_the_order_of_rows_and_repeating_instead_of_weighting_mean_nothing(make)
         (np.repeat(values, times, axis=0), np.repeat(labels, times), None),
     ):
         model, compared = select_model(ALL, sample_of(v, y, w), concepts(values.shape[1]), seed=3)
-        results.append((compared, model.log_prior.tolist(), model.block(slice(0, model.atoms.n_slots)).tolist()))
+        results.append((compared, model.log_prior.tolist(), model.block(slice(0, model.variables.n_slots)).tolist()))
     assert results[0] == results[1]
     assert results[0] == results[2]
 
@@ -182,7 +182,7 @@ def test_the_loss_is_that_of_a_loop_over_rows_and_lengths():
     fresh = sample_of(*paired(15, 2), weights=np.random.default_rng(0).uniform(0.5, 3, 15))
     model, queries = latent_classes(2).fit(rows), concepts(10)
     orders = partial_orders(rows, fresh, queries)
-    pursuit = ip.Pursuit(model, queries)
+    pursuit = ip.Pursuit.of(model, queries)
     total = 0.0
     for row, label, weight, order in zip(fresh.values, fresh.labels, fresh.weights, orders, strict=True):
         history = [(int(q), (int(row[q]),)) for q in order]
@@ -213,7 +213,7 @@ def test_what_is_asked_of_a_row_is_what_naive_bayes_would_ask_whatever_stands_be
     assert all(sorted(order) == list(range(10)) for order in orders.tolist())
     some = rows.take(np.arange(len(rows))[::3])
     np.testing.assert_array_equal(partial_orders(rows, some, concepts(10)), orders[::3])
-    plain = ip.Pursuit(naive_bayes(1.0).fit(rows), concepts(10), stopping=ip.MaxQueries(10))
+    plain = ip.Pursuit.of(naive_bayes(1.0).fit(rows), concepts(10), stopping=ip.MaxQueries(10))
     np.testing.assert_array_equal(plain.run(rows.values).queries, orders)
 
 

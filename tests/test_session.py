@@ -12,14 +12,14 @@ from worlds import KINDS, Given, World, random_rules, table_model, world_of
 def assert_same_as_trace(session, trace, i):
     """Where a session stands after its stop is what the batch says of the same input."""
     assert session.question is None
-    assert session.stopped_because == trace.stopped_because[i]
+    assert session.stop_reason == trace.stop_reason[i]
     assert session.history == trace.history(i)
     k = int(trace.length[i])
     np.testing.assert_allclose(session.posterior, trace.posterior[i], rtol=0, atol=1e-9)
     explanation = session.explanation
     assert len(explanation) == k
     assert explanation.settled_at == trace.settled_at[i]
-    assert explanation.stopped_because == trace.stopped_because[i]
+    assert explanation.stop_reason == trace.stop_reason[i]
     assert [step.query for step in explanation.steps] == trace.queries[i, :k].tolist()
     np.testing.assert_allclose(explanation.posteriors, trace.posteriors[i, : k + 1], rtol=0, atol=1e-9)
     np.testing.assert_allclose([step.gain for step in explanation.steps], trace.gains[i, :k], rtol=0, atol=1e-9)
@@ -30,7 +30,7 @@ def standing(session):
     """All that can be seen of a session, as something that can be compared."""
     question = None if session.question is None else session.question.index
     gains = np.nan_to_num(session.gains, nan=-1).tolist()
-    return question, session.history, session.posterior.tolist(), gains, session.stopped_because, session.explanation
+    return question, session.history, session.posterior.tolist(), gains, session.stop_reason, session.explanation
 
 
 def pick(rng, world, query, answer):
@@ -58,7 +58,7 @@ def test_a_session_takes_the_same_way_as_the_batch(seed, options):
     for i in range(len(values)):
         session = pursuit.session()
         history = trace.history(i)
-        last = history[-1] if trace.stopped_because[i] == "impossible" else None
+        last = history[-1] if trace.stop_reason[i] == "impossible" else None
         for query, answer in history[:-1] if last else history:
             assert session.question.index == query
             assert session.gains[query] == pytest.approx(trace.gains[i, len(session.history)], abs=1e-12)
@@ -76,12 +76,12 @@ def test_a_session_takes_the_same_way_as_the_batch(seed, options):
 def test_impossible_raises_in_a_session_and_stops_a_batch():
     values = np.array([[1, 1], [1, 0], [0, 0], [0, 1]])
     probs = [np.array([[[0.0, 1.0]], [[0.0, 1.0]]]), np.array([[[0.3, 0.7]], [[0.6, 0.4]]])]
-    pursuit = ip.Pursuit(
+    pursuit = ip.Pursuit.of(
         table_model([0.5, 0.5], np.ones((2, 1)), probs), ip.queries.concepts(["a", "b"]), stopping=ip.MaxQueries(2)
     )
     trace = pursuit.run(values)
     assert trace.queries.tolist() == [[1, 0]] * 4
-    assert trace.stopped_because.tolist() == ["max_queries", "max_queries", "impossible", "impossible"]
+    assert trace.stop_reason.tolist() == ["max_queries", "max_queries", "impossible", "impossible"]
     assert trace.length.tolist() == trace.settled_at.tolist() == [2, 2, 2, 2]
     assert trace.answers[2].ravel().tolist() == [0, 0]
     np.testing.assert_array_equal(trace.posteriors[2, 2], trace.posteriors[2, 1])
@@ -92,7 +92,7 @@ def test_impossible_raises_in_a_session_and_stops_a_batch():
         session.answer(0)
     assert session.history == ((1, (0,)),)
     session.answer("yes")
-    assert session.stopped_because == "max_queries"
+    assert session.stop_reason == "max_queries"
     with pytest.raises(ip.ImpossibleAnswer):
         pursuit.session([("a", "no")])
 
@@ -101,14 +101,14 @@ def test_a_refused_answer_does_not_use_up_patience():
     """The rule holds at the first check; a refused answer in between must not count as a second one."""
     probs = [np.array([[[0.0, 1.0]], [[0.0, 1.0]]]), np.array([[[0.0, 1.0]], [[0.0, 1.0]]])]
     model = table_model([0.95, 0.05], np.ones((2, 1)), probs)
-    session = ip.Pursuit(model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.1), patience=2).session()
+    session = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.1), patience=2).session()
     for _ in range(3):
         with pytest.raises(ip.ImpossibleAnswer):
             session.answer("no")
     session.answer("yes")
-    assert session.stopped_because is None
+    assert session.stop_reason is None
     session.answer("yes")
-    assert session.stopped_because == "confidence"
+    assert session.stop_reason == "confidence"
     assert session.explanation.settled_at == 0
 
 
@@ -128,7 +128,7 @@ def test_undo_goes_back_to_the_same_place(seed):
             value = None if rng.random() < 0.25 else int(rng.integers(n))
             try:
                 session.answer(value)
-            except ip.ImpossibleAnswer:  # it contradicts an earlier one about the same atom; nothing was taken
+            except ip.ImpossibleAnswer:  # it contradicts an earlier one about the same variable; nothing was taken
                 pass
             else:
                 given.append(value)
@@ -136,7 +136,7 @@ def test_undo_goes_back_to_the_same_place(seed):
         for value in given:
             fresh.skip() if value is None else fresh.answer(value)
         assert standing(session) == standing(fresh)
-        assert (session.explanation.stopped_because == "open") == (session.question is not None)
+        assert (session.explanation.stop_reason == "open") == (session.question is not None)
 
 
 def test_undo_with_nothing_to_undo_and_answers_after_the_stop():
@@ -163,24 +163,24 @@ def test_a_skip_is_a_step_that_teaches_nothing():
     assert session.question.index != first
     assert np.isnan(session.gains[first])
     session.skip()
-    assert session.stopped_because == "max_queries"
+    assert session.stop_reason == "max_queries"
     np.testing.assert_array_equal(session.posterior, prior)
 
 
 def test_a_skip_leaves_patience_unchanged():
     """Confidence held once before the skip; the skip is no second check, the next answer is."""
     model = ip.models.TableModel([0.9, 0.1], None, [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a", "b", "c"]), stopping=ip.Confidence(0.2), patience=1)
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b", "c"]), stopping=ip.Confidence(0.2), patience=1)
     session = pursuit.session()
     session.skip()
-    assert session.stopped_because is None
+    assert session.stop_reason is None
     session.answer(1)
-    assert session.stopped_because == "confidence"
+    assert session.stop_reason == "confidence"
     assert session.explanation.settled_at == 0
     trace = pursuit.run([[np.nan, 1, 1], [np.nan, np.nan, np.nan], [1, 1, 1]])
     assert trace.length.tolist() == [2, 3, 1]
     assert trace.settled_at.tolist() == [0, 3, 0]
-    assert trace.stopped_because.tolist() == ["confidence", "exhausted", "confidence"]
+    assert trace.stop_reason.tolist() == ["confidence", "exhausted", "confidence"]
 
 
 def test_what_is_no_answer_is_refused_and_changes_nothing():

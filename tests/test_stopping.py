@@ -148,25 +148,25 @@ def test_what_makes_no_sense_is_refused(make, named):
 def test_a_pursuit_refuses_what_makes_no_sense(options):
     model, queries = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])
     with pytest.raises(ValueError, match=next(iter(options))):
-        ip.Pursuit(model, queries, **options)
+        ip.Pursuit.of(model, queries, **options)
 
 
 def test_a_pursuit_refuses_what_is_no_rule_model_or_query_set():
     model, queries = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])
     with pytest.raises(TypeError, match="stopping"):
-        ip.Pursuit(model, queries, stopping=0.01)
+        ip.Pursuit.of(model, queries, stopping=0.01)
     with pytest.raises(TypeError, match="model"):
         ip.Pursuit(queries, queries)
     with pytest.raises(TypeError, match="queries"):
-        ip.Pursuit(model, model)
-    with pytest.raises(ValueError, match="2 atoms"):
-        ip.Pursuit(model, ip.queries.concepts(["a", "b"]))
+        ip.Pursuit.of(model, model)
+    with pytest.raises(ValueError, match="2 variables"):
+        ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]))
 
 
 def test_checked_before_the_first_question():
     model = ip.models.TableModel([0.995, 0.005], None, [[0.9], [0.1]])
-    trace = ip.Pursuit(model, ip.queries.concepts(["a"])).run([[1], [0]])
+    trace = ip.Pursuit.of(model, ip.queries.concepts(["a"])).run([[1], [0]])
     assert trace.length.tolist() == trace.settled_at.tolist() == [0, 0]
-    assert trace.stopped_because.tolist() == ["confidence"] * 2
+    assert trace.stop_reason.tolist() == ["confidence"] * 2
     assert trace.queries.shape == (2, 0)
     assert trace.posteriors.shape == (2, 1, 2)

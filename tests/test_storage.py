@@ -17,7 +17,7 @@ import safetensors.torch
 import torch
 
 import infopursuit as ip
-from infopursuit import model_files, serialization
+from infopursuit import model_files
 from infopursuit.models import Blur, Flip, empirical, latent_classes, naive_bayes
 
 TESTS = Path(__file__).parent
@@ -93,11 +93,11 @@ NAMES = [f"mark {i}" for i in range(9)]
 
 def pursuit_alone(X, y):
     model = naive_bayes(1.0).fit(
-        ip.models.Sample.of(ip.queries.concepts(NAMES).atoms, ip.queries.concepts(NAMES).observe(X), y)
+        ip.models.Sample.of(ip.queries.concepts(NAMES).variables, ip.queries.concepts(NAMES).observe(X), y)
     )
     rule = ip.Confidence(0.1, patience=2) | ip.InformationGain(0.001) | ip.MaxQueries(7)
     options = {"n_states": 2, "n_screened": 3, "budget": 2**20, "exact_gains": False}
-    return ip.Pursuit(
+    return ip.Pursuit.of(
         model, ip.queries.concepts(NAMES), stopping=rule, patience=1, seed=5, classes=["a", "b", "c"], **options
     )
 
@@ -157,7 +157,7 @@ def arrays(trace):
         "posteriors",
         "length",
         "settled_at",
-        "stopped_because",
+        "stop_reason",
         "classes",
     )
     return {name: getattr(trace, name) for name in names}
@@ -346,9 +346,11 @@ def test_what_cannot_be_saved_is_refused_and_leaves_nothing_behind(tmp_path, mod
     with pytest.raises(
         ValueError, match="queries of kind 'strange' could not be read again; the kinds that can are columns"
     ):
-        ip.save(ip.Pursuit(pair, Strange(["a"], [2], [[0]])), folder)
+        ip.save(ip.Pursuit.of(pair, Strange(["a"], [2], [[0]])), folder)
     with pytest.raises(ValueError, match="cannot be saved; use strings, whole numbers or booleans"):
-        ip.save(ip.Pursuit(pair, ip.queries.concepts(["a"]), classes=np.array(["2020", "2021"], dtype="M8[Y]")), folder)
+        ip.save(
+            ip.Pursuit.of(pair, ip.queries.concepts(["a"]), classes=np.array(["2020", "2021"], dtype="M8[Y]")), folder
+        )
     assert not folder.exists()
     (tmp_path / "file").write_text("x")
     with pytest.raises(ValueError, match="is a file; give a folder to write to"):
@@ -363,13 +365,13 @@ def test_folders_are_made_where_they_are_missing(tmp_path, model):
 def test_an_empirical_model_says_that_it_contains_its_training_data(tmp_path, caplog, saved):
     X, y = marks()
     clf = classifier(ip.queries.concepts(NAMES), "empirical")(X, y)
-    with caplog.at_level(logging.WARNING, logger="infopursuit.storage"):
+    with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
         clf.save(tmp_path)
     assert "contains the training examples themselves" in caplog.text
     assert "contains its training data" in (tmp_path / "CARD.md").read_text()
     assert json.loads((tmp_path / "manifest.json").read_text())["model"]["contains_training_data"] is True
     caplog.clear()
-    with caplog.at_level(logging.WARNING, logger="infopursuit.storage"):
+    with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
         ip.save(saved["concepts, mixture"][1], tmp_path)
     assert not caplog.records
     assert "not the training examples" in (tmp_path / "CARD.md").read_text()
@@ -377,7 +379,14 @@ def test_an_empirical_model_says_that_it_contains_its_training_data(tmp_path, ca
 
 def test_the_card_tells_people_what_is_inside(saved):
     card = (saved["concepts, mixture"][0] / "CARD.md").read_text()
-    for fact in ("Classes (3)", "☃", "9 (concepts)", "mark 0?", "table, 6 latent states of 9 atoms", "epsilon=0.05"):
+    for fact in (
+        "Classes (3)",
+        "☃",
+        "9 (concepts)",
+        "mark 0?",
+        "table, 6 latent states of 9 variables",
+        "epsilon=0.05",
+    ):
         assert fact in card
 
 
@@ -538,7 +547,7 @@ def test_a_folder_without_a_model(tmp_path):
 )
 def test_a_manifest_that_is_none(content, message, tmp_path):
     (tmp_path / "manifest.json").write_bytes(content)
-    with pytest.raises(ip.DamagedModel, match=message):
+    with pytest.raises(ip.ModelFormatError, match=message):
         ip.load(tmp_path)
 
 
@@ -551,14 +560,14 @@ def test_a_manifest_that_is_nested_deeply(model):
             deep = [deep]
         manifest["model"] = deep
         write(folder, manifest)
-        with pytest.raises(ip.DamagedModel):
+        with pytest.raises(ip.ModelFormatError):
             ip.load(folder)
 
 
 def test_a_manifest_of_a_gigabyte_is_not_read(model, monkeypatch):
     _, folder, _ = model
     monkeypatch.setattr(model_files, "MOST_MANIFEST", 1000)
-    with pytest.raises(ip.DamagedModel, match="more than 1000; it is not a manifest"):
+    with pytest.raises(ip.ModelFormatError, match="more than 1000; it is not a manifest"):
         ip.load(folder)
 
 
@@ -568,14 +577,14 @@ def test_tensors_that_are_gone_cut_off_or_altered(model):
     file = folder / manifest["tensors"]["file"]
     file.write_bytes(payload[:-1])
     with pytest.raises(
-        ip.DamagedModel, match=f"has {len(payload) - 1} bytes instead of {len(payload)}; it was cut off"
+        ip.ModelFormatError, match=f"has {len(payload) - 1} bytes instead of {len(payload)}; it was cut off"
     ):
         ip.load(folder)
     file.write_bytes(payload[:-1] + bytes([payload[-1] ^ 1]))
-    with pytest.raises(ip.DamagedModel, match="was altered: its checksum does not agree with the manifest"):
+    with pytest.raises(ip.ModelFormatError, match="was altered: its checksum does not agree with the manifest"):
         ip.load(folder)
     file.unlink()
-    with pytest.raises(ip.DamagedModel, match="is missing; copy the whole folder"):
+    with pytest.raises(ip.ModelFormatError, match="is missing; copy the whole folder"):
         ip.load(folder)
 
 
@@ -607,7 +616,7 @@ def test_the_tensor_file_is_a_plain_name_in_the_folder(name, model):
     (folder / ".hidden").write_bytes(payload)
     manifest["tensors"]["file"] = name
     write(folder, manifest)
-    with pytest.raises(ip.DamagedModel, match=r"not a plain file name|is missing|damaged"):
+    with pytest.raises(ip.ModelFormatError, match=r"not a plain file name|is missing|damaged"):
         ip.load(folder)
 
 
@@ -618,7 +627,7 @@ def test_a_link_to_other_content_is_found_out(model):
     secret.write_bytes(bytes(len(payload)))
     (folder / manifest["tensors"]["file"]).unlink()
     (folder / manifest["tensors"]["file"]).symlink_to(secret)
-    with pytest.raises(ip.DamagedModel, match=r"was altered|header is damaged"):
+    with pytest.raises(ip.ModelFormatError, match=r"was altered|header is damaged"):
         ip.load(folder)
 
 
@@ -677,7 +686,7 @@ def _put(index, value):
 def test_tensors_that_were_exchanged(kind, change, message, saved, tmp_path):
     manifest, payload = read(saved[kind][0])
     write(tmp_path, manifest, safetensors.torch.save(change(safetensors.torch.load(payload))))
-    with pytest.raises(ip.DamagedModel, match=message):
+    with pytest.raises(ip.ModelFormatError, match=message):
         ip.load(tmp_path)
 
 
@@ -685,7 +694,7 @@ def test_tensors_of_another_model(saved, tmp_path):
     manifest, _ = read(saved["concepts, mixture"][0])
     for other in ("columns, naive Bayes", "concepts, examples", "patches, blur"):
         write(tmp_path, manifest, read(saved[other][0])[1])
-        with pytest.raises(ip.DamagedModel):
+        with pytest.raises(ip.ModelFormatError):
             ip.load(tmp_path)
 
 
@@ -748,7 +757,7 @@ def test_settings_that_were_exchanged(path, value, saved, tmp_path):
         inner = inner[key]
     inner[path[-1]] = value
     write(tmp_path, manifest)
-    with pytest.raises(ip.DamagedModel, match=r"."):
+    with pytest.raises(ip.ModelFormatError, match=r"."):
         ip.load(tmp_path)
 
 
@@ -756,7 +765,7 @@ def test_the_word_functions_in_a_message_lets_no_other_error_through(saved, tmp_
     manifest, payload = read(saved["concepts, mixture"][0])
     manifest["model"]["kind"], manifest["queries"] = "functions", []
     write(tmp_path, manifest, payload)
-    with pytest.raises(ip.DamagedModel):
+    with pytest.raises(ip.ModelFormatError):
         ip.load(tmp_path)
 
 
@@ -823,10 +832,10 @@ def replace_one(rng, data):
 
 
 def attempt(folder, X):
-    """Load and explain: DamagedModel is None, everything else that is raised by loading fails the test."""
+    """Load and explain: ModelFormatError is None, everything else that is raised by loading fails the test."""
     try:
         thing = ip.load(folder)
-    except ip.DamagedModel:
+    except ip.ModelFormatError:
         return None
     try:
         return explain(thing, X)

@@ -15,9 +15,9 @@ import safetensors.torch
 import torch
 
 import infopursuit as ip
+from infopursuit.beliefs import SMC, Langevin, storing
 from infopursuit.models import Blur, ConvArchitecture, MLPArchitecture, PaperArchitecture, Training, load_vae, save_vae
 from infopursuit.models.autoencoder import aggregate, log_evidence, soften
-from infopursuit.posteriors import SMC, Langevin, storing
 from test_storage import (
     SOURCES,
     Crash,
@@ -70,22 +70,22 @@ def pursuit_alone(X, y):
     rule = ip.Confidence(0.1, patience=2) | ip.MaxQueries(3)
     options = {"n_states": 16, "n_screened": 3, "budget": 2**20, "exact_gains": False}
     model, classes = trained_by_hand(), ["a", "b", "c"]
-    return ip.Pursuit(model, ip.queries.concepts(NAMES), CHAINS, rule, 1, 5, classes=classes, **options)
+    return ip.Pursuit.of(model, ip.queries.concepts(NAMES), CHAINS, rule, 1, 5, classes=classes, **options)
 
 
 def softened(X, y):
     """The other two kinds of VAE, one inside of the other."""
     queries = ip.queries.patches((8, 9), size=3)
-    vae = ip.models.VAE(queries.atoms.sizes, [0.5, 0.5], ConvArchitecture((8, 9), (4, 4), 8), 2)
+    vae = ip.models.VAE(queries.variables.sizes, [0.5, 0.5], ConvArchitecture((8, 9), (4, 4), 8), 2)
     model = soften(aggregate(vae, queries.observe(X), y), Blur((0.4, 0.8), (0.01, 0.02), (0.02, 0.05)))
-    return ip.Pursuit(model, queries, SMC(n_draws=40, least_ess=0), ip.MaxQueries(3))
+    return ip.Pursuit.of(model, queries, SMC(n_draws=40, min_ess=0), ip.MaxQueries(3))
 
 
 CONCEPTS = ip.queries.concepts(NAMES)
 THINGS = {
     "concepts": (marks, classifier(CONCEPTS, MLPArchitecture((8, 4)), FEW, random_state=3)),
     "columns": (table, classifier(None, MLPArchitecture((8,), batch_norm=False), FEW, dtype="float64")),
-    "patches": (pictures, classifier(None, ConvArchitecture((8, 9), (4, 4), 8), SMC(n_draws=20, least_ess=0.0))),
+    "patches": (pictures, classifier(None, ConvArchitecture((8, 9), (4, 4), 8), SMC(n_draws=20, min_ess=0.0))),
     "pursuit": (marks, pursuit_alone),
     "softened": (pictures, softened),
 }
@@ -193,7 +193,7 @@ def test_a_classifier_that_came_back_is_a_classifier(saved):
 
 
 def test_names_of_models_and_posteriors_come_back(saved, tmp_path):
-    clf = copy.copy(saved["concepts"][1]).set_params(model="vae", posterior="langevin")
+    clf = copy.copy(saved["concepts"][1]).set_params(model="vae", belief="langevin")
     clf.save(tmp_path)
     again = ip.load(tmp_path)
     assert (again.model, again.posterior) == ("vae", "langevin")
@@ -203,19 +203,23 @@ def test_names_of_models_and_posteriors_come_back(saved, tmp_path):
 def test_a_class_that_was_ruled_out_stays_so(saved, tmp_path):
     pursuit = saved["pursuit"][1]
     model = pursuit.model.with_class_prior([0.0, 0.25, 0.75])
-    ip.save(ip.Pursuit(model, pursuit.queries, FEW), tmp_path)
+    ip.save(ip.Pursuit.of(model, pursuit.queries, FEW), tmp_path)
     assert ip.load(tmp_path).model.class_prior.tolist() == [0.0, 0.25, 0.75]
 
 
 def test_a_vae_contains_no_training_examples_and_says_so(saved, tmp_path, caplog):
     folder, clf, _ = saved["concepts"]
-    with caplog.at_level(logging.WARNING, logger="infopursuit.storage"):
+    with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
         clf.save(tmp_path)
     assert not caplog.records
     manifest, payload = read(folder)
     assert manifest["model"]["contains_training_data"] is False
     card = (folder / "CARD.md").read_text()
-    for fact in ("vae, mlp architecture, 2 latent dimensions, 9 atoms", "SMC(n_draws=40", "not the training examples"):
+    for fact in (
+        "vae, mlp architecture, 2 latent dimensions, 9 variables",
+        "SMC(n_draws=40",
+        "not the training examples",
+    ):
         assert fact in card
     weights = safetensors.torch.load(payload)
     assert {name.split(".")[0] for name in weights} == {"class_prior", "encoder", "decoder"}
@@ -223,7 +227,7 @@ def test_a_vae_contains_no_training_examples_and_says_so(saved, tmp_path, caplog
 
 
 def test_an_aggregate_keeps_latents_of_its_examples_and_says_so(saved, tmp_path, caplog):
-    with caplog.at_level(logging.WARNING, logger="infopursuit.storage"):
+    with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
         ip.save(saved["softened"][1], tmp_path)
     assert "contains the latents of the training examples" in caplog.text
     assert read(tmp_path)[0]["model"]["contains_training_data"] is True
@@ -239,12 +243,12 @@ def test_what_cannot_be_saved_is_refused_and_leaves_nothing_behind(saved, tmp_pa
     other = object.__new__(Other)
     other.__dict__.update(model.__dict__)
     with pytest.raises(TypeError, match="cannot save a model of type Other; only tables, empirical models and VAEs"):
-        ip.save(ip.Pursuit(other, CONCEPTS, FEW), folder)
+        ip.save(ip.Pursuit.of(other, CONCEPTS, FEW), folder)
     with pytest.raises(TypeError, match="cannot save a model of type Other"):
         save_vae(other, folder / "file")
     monkeypatch.setattr(storing, "MOST_BYTES", 10_000)
     with pytest.raises(ValueError, match=r"its draws would take .* GiB, .* choose a smaller n_draws and n_own"):
-        ip.save(ip.Pursuit(model, CONCEPTS, FEW), folder)
+        ip.save(ip.Pursuit.of(model, CONCEPTS, FEW), folder)
     assert not folder.exists()
 
 
@@ -270,7 +274,11 @@ def test_a_vae_comes_back_from_its_file(name, tmp_path):
     again = load_vae(str(file), device="cpu")
     assert torch.equal(torch.get_rng_state(), before)
     assert type(again) is type(model)
-    assert (again.atoms, again.architecture, again.latent_dim) == (model.atoms, model.architecture, model.latent_dim)
+    assert (again.variables, again.architecture, again.latent_dim) == (
+        model.variables,
+        model.architecture,
+        model.latent_dim,
+    )
     assert (again.dtype, again.device) == (model.dtype, model.device)
     np.testing.assert_array_equal(again.class_prior, model.class_prior)
     assert_same_decoder(model, again)
@@ -288,7 +296,7 @@ def test_the_encoder_is_kept_in_half_precision(name, tmp_path):
     model = MODELS[name]()
     save_vae(model, tmp_path / "vae")
     again = load_vae(tmp_path / "vae")
-    rows = torch.as_tensor(np.random.default_rng(0).integers(-1, 2, (20, len(model.atoms))))
+    rows = torch.as_tensor(np.random.default_rng(0).integers(-1, 2, (20, len(model.variables))))
     with torch.no_grad():
         one, two = (m.encode(rows, torch.arange(20) % 3) for m in (model, again))
     for before, after in zip(one, two, strict=True):
@@ -399,10 +407,10 @@ def test_files_that_were_cut_off(file):
     payload = file.read_bytes()
     for length in [0, 1, 7, 8, 9, 100, len(payload) // 2, len(payload) - 1]:
         file.write_bytes(payload[:length])
-        with pytest.raises(ip.DamagedModel, match="cannot be read, it may be cut off or altered"):
+        with pytest.raises(ip.ModelFormatError, match="cannot be read, it may be cut off or altered"):
             load_vae(file)
     file.write_bytes(payload + b"x")
-    with pytest.raises(ip.DamagedModel, match="cannot be read"):
+    with pytest.raises(ip.ModelFormatError, match="cannot be read"):
         load_vae(file)
 
 
@@ -413,7 +421,7 @@ def test_a_flipped_bit_anywhere_is_found(file):
         damaged[place] ^= 1 << int(place % 8)
         file.write_bytes(bytes(damaged))
         with pytest.raises(
-            ip.DamagedModel, match=r"cannot be read|was altered|is no VAE|has format version|is damaged"
+            ip.ModelFormatError, match=r"cannot be read|was altered|is no VAE|has format version|is damaged"
         ):
             load_vae(file)
 
@@ -434,17 +442,17 @@ def test_a_flipped_bit_anywhere_is_found(file):
 def test_other_files_are_no_vaes(metadata, message, tmp_path):
     file = tmp_path / "other.safetensors"
     file.write_bytes(safetensors.torch.save({"x": torch.zeros(2)}, metadata=metadata))
-    with pytest.raises(ip.DamagedModel, match=message):
+    with pytest.raises(ip.ModelFormatError, match=message):
         load_vae(file)
 
 
 def test_a_table_is_no_vae(tmp_path):
-    pursuit = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"]))
+    pursuit = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"]))
     ip.save(pursuit, tmp_path)
     manifest, payload = read(tmp_path)
     about = {"format": "infopursuit.vae", "version": 1, "model": manifest["model"]}
     put_together(tmp_path / "file", about, safetensors.torch.load(payload))
-    with pytest.raises(ip.DamagedModel, match="holds a model of kind 'table', which is no VAE"):
+    with pytest.raises(ip.ModelFormatError, match="holds a model of kind 'table', which is no VAE"):
         load_vae(tmp_path / "file")
 
 
@@ -491,7 +499,7 @@ TENSORS = [
 def test_weights_that_were_exchanged_in_a_file(change, message, file):
     about, tensors = parts(file)
     put_together(file, about, change(tensors))
-    with pytest.raises(ip.DamagedModel, match=message):
+    with pytest.raises(ip.ModelFormatError, match=message):
         load_vae(file)
 
 
@@ -499,7 +507,7 @@ def test_weights_that_were_exchanged_in_a_file(change, message, file):
 def test_weights_that_were_exchanged_in_a_folder(change, message, saved, tmp_path):
     manifest, payload = read(saved["concepts"][0])
     write(tmp_path, manifest, safetensors.torch.save(change(safetensors.torch.load(payload))))
-    with pytest.raises(ip.DamagedModel, match=message):
+    with pytest.raises(ip.ModelFormatError, match=message):
         ip.load(tmp_path)
 
 
@@ -519,7 +527,7 @@ def test_weights_that_were_exchanged_in_a_folder(change, message, saved, tmp_pat
 def test_latents_of_examples_that_were_exchanged(change, message, saved, tmp_path):
     manifest, payload = read(saved["softened"][0])
     write(tmp_path, manifest, safetensors.torch.save(change(safetensors.torch.load(payload))))
-    with pytest.raises(ip.DamagedModel, match=message):
+    with pytest.raises(ip.ModelFormatError, match=message):
         ip.load(tmp_path)
 
 
@@ -592,8 +600,8 @@ def name_of(value):
         (("pursuit", "posterior", "step_size"), float("nan")),
         (("pursuit", "posterior", "step_size"), "0.1"),
         (("pursuit", "posterior", "step_size"), []),
-        (("pursuit", "posterior", "least_ess"), float("nan")),
-        (("pursuit", "posterior", "least_ess"), "4"),
+        (("pursuit", "posterior", "min_ess"), float("nan")),
+        (("pursuit", "posterior", "min_ess"), "4"),
         (("pursuit", "exact_gains"), None),
         (("classifier", "posterior"), {"kind": "smc"}),
         (("classifier", "posterior"), 7),
@@ -602,7 +610,7 @@ def name_of(value):
 )
 def test_settings_that_were_exchanged(path, value, saved, tmp_path):
     exchange(saved["concepts"][0], path, value, tmp_path)
-    with pytest.raises(ip.DamagedModel, match=r"."):
+    with pytest.raises(ip.ModelFormatError, match=r"."):
         ip.load(tmp_path)
 
 
@@ -623,17 +631,17 @@ def test_settings_that_were_exchanged(path, value, saved, tmp_path):
 def test_settings_of_a_softened_vae_that_were_exchanged(path, value, saved, tmp_path):
     exchange(saved["softened"][0], path, value, tmp_path)
     message = f"{value!r} cannot be softened" if path[-1] == "base" else "is damaged"
-    with pytest.raises(ip.DamagedModel, match=re.escape(message)):
+    with pytest.raises(ip.ModelFormatError, match=re.escape(message)):
         ip.load(tmp_path)
 
 
 def test_a_finite_model_with_a_sampler_is_damaged(tmp_path):
-    ip.save(ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])), tmp_path)
+    ip.save(ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"])), tmp_path)
     manifest, payload = read(tmp_path)
     assert "posterior" not in manifest["pursuit"]  # as in the folders that were written before there were samplers
     manifest["pursuit"]["posterior"] = {"kind": "smc"}
     write(tmp_path, manifest, payload)
-    with pytest.raises(ip.DamagedModel, match="does not suit a finite model"):
+    with pytest.raises(ip.ModelFormatError, match="does not suit a finite model"):
         ip.load(tmp_path)
 
 

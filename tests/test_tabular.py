@@ -26,10 +26,10 @@ def facts_of(frame, label="animal", **options):
 def share(classes, facts, animal, query, answer):
     """What is stated, by words."""
     q = facts.queries.names.index(query)
-    atom = int(facts.queries.query_atoms[q, 0])
+    variable = int(facts.queries.query_variables[q, 0])
     cells = facts.queries.query_cells[q, 0]
     at = list(facts.queries.choices(q)).index(answer)
-    start, stop = facts.queries.atoms.offsets[atom : atom + 2]
+    start, stop = facts.queries.variables.offsets[variable : variable + 2]
     row = facts.stated[classes.index(animal), start:stop]
     return row[cells[: stop - start] == at].sum()
 
@@ -55,7 +55,7 @@ def test_probabilities_are_those_of_the_formula():
     model = facts.model(0.1)
     prior, _, table = model.tables()
     assert prior == pytest.approx(np.full(6, 1 / 6))
-    offsets = facts.queries.atoms.offsets
+    offsets = facts.queries.variables.offsets
     flies = table[:, 0, offsets[1] + 1]
     by_name = dict(zip(classes, flies, strict=True))
     assert by_name["owl"] == pytest.approx(0.9)

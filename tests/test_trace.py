@@ -9,7 +9,7 @@ from worlds import Given, World, world_of
 
 @pytest.fixture
 def trace():
-    """Inputs that stop after different numbers of questions, about one atom and about two, some of them not known."""
+    """Inputs that stop after different numbers of questions, about one variable and about two, some of them not known."""
     rng = np.random.default_rng(4)
     queries = Given(
         ["pair", "one", "three"], [2, 2, 3], [[0, 1], [0, -1], [2, -1]], choices=[[], [], ["red", "green", "blue"]]
@@ -17,7 +17,7 @@ def trace():
     probs = [rng.dirichlet(np.ones(s) / 2, size=(3, 2)) for s in (2, 2, 3)]
     world = World(np.array([0.5, 0.3, 0.2]), np.full((3, 2), 0.5), probs, queries)
     values = np.array([[0, 0, 0], [1, 1, 2], [0, 1, 1], [-1, 1, -1], [-1, -1, -1], [1, 0, 0]])
-    return ip.Pursuit(world.model, queries, stopping=ip.Confidence(0.25), classes=["ant", "bee", "cat"]).run_values(
+    return ip.Pursuit.of(world.model, queries, stopping=ip.Confidence(0.25), classes=["ant", "bee", "cat"]).run_values(
         values
     )
 
@@ -28,7 +28,7 @@ def test_shapes_and_padding(trace):
     assert trace.runners_up.shape == trace.ties.shape == (B, K)
     assert trace.answers.shape == (B, K, W)
     assert trace.posteriors.shape == trace.posterior_errors.shape == (B, K + 1, C)
-    assert trace.length.shape == trace.settled_at.shape == trace.stopped_because.shape == (B,)
+    assert trace.length.shape == trace.settled_at.shape == trace.stop_reason.shape == (B,)
     assert len(set(trace.length.tolist())) > 1
     after = np.arange(K) >= trace.length[:, None]
     assert (trace.queries[after] == -1).all()
@@ -89,15 +89,17 @@ def test_items_say_what_the_arrays_say(trace):
         np.testing.assert_array_equal(explanation.posteriors, trace.posteriors[i, : k + 1])
         assert [s.gain for s in explanation.steps] == trace.gains[i, :k].tolist()
         assert explanation.settled_at == trace.settled_at[i]
-        assert explanation.stopped_because == trace.stopped_because[i]
-        assert [s.atoms for s in explanation.steps] == [{0: (0, 1), 1: (0,), 2: (2,)}[q] for q, _ in trace.history(i)]
+        assert explanation.stop_reason == trace.stop_reason[i]
+        assert [s.variables for s in explanation.steps] == [
+            {0: (0, 1), 1: (0,), 2: (2,)}[q] for q, _ in trace.history(i)
+        ]
         assert explanation.classes == ("ant", "bee", "cat")
 
 
 def test_repr(trace):
     assert repr(trace).startswith("<Trace of 6 inputs: ")
     assert "0 inputs" in repr(
-        ip.Pursuit(ip.models.TableModel([1.0], None, [[0.5]]), ip.queries.concepts(["a"])).run(np.zeros((0, 1)))
+        ip.Pursuit.of(ip.models.TableModel([1.0], None, [[0.5]]), ip.queries.concepts(["a"])).run(np.zeros((0, 1)))
     )
 
 
@@ -117,7 +119,7 @@ def test_many_steps_grow_the_trace():
     p = np.full((2, n), 0.5)
     p[:, 0] = 0.999, 0.001
     model = ip.models.TableModel([0.5, 0.5], None, p)
-    pursuit = ip.Pursuit(
+    pursuit = ip.Pursuit.of(
         model, ip.queries.concepts([f"q{i}" for i in range(n)]), stopping=ip.Confidence(0.01) | ip.MaxQueries(35)
     )
     values = np.zeros((3, n))

@@ -13,7 +13,7 @@ import infopursuit as ip
 from infopursuit.cli import main
 from infopursuit.model_files import own_checksum
 from infopursuit.models import TableModel
-from infopursuit.types import DamagedModel
+from infopursuit.types import ModelFormatError
 from infopursuit.versions import differences, provenance
 
 OLD = Path(__file__).parent / "data" / "model_v1"
@@ -47,7 +47,7 @@ def test_versions_machine_seed_and_rows_are_in_the_folder(saved):
 
 def test_a_pursuit_has_them_too(tmp_path):
     model = TableModel([0.5, 0.5], None, [[0.9], [0.1]])
-    ip.serialization.save(ip.Pursuit(model, ip.queries.concepts(["a"]), seed=3), tmp_path)
+    ip.serialization.save(ip.Pursuit.of(model, ip.queries.concepts(["a"]), seed=3), tmp_path)
     assert json.loads((tmp_path / "manifest.json").read_text())["provenance"] == provenance(3)
     assert isinstance(ip.load(tmp_path), ip.Pursuit)
 
@@ -99,7 +99,7 @@ def test_folders_from_before_are_read(folder):
 def test_nonsense_is_refused(saved, made):
     _, folder = saved
     altered(folder, made)
-    with pytest.raises(DamagedModel, match="provenance is not a mapping"):
+    with pytest.raises(ModelFormatError, match="provenance is not a mapping"):
         ip.load(folder)
 
 

@@ -13,12 +13,12 @@ KINDS = ("yes_no", "patches", "thresholds", "categorical", "mixed")
 
 
 class Given(QuerySet):
-    """Queries about atoms whose values are given as they are."""
+    """Queries about variables whose values are given as they are."""
 
     kind = "given"
 
     def observe(self, X):
-        return self.atoms.check(X, "X")
+        return self.variables.check(X, "X")
 
     def to_spec(self):
         raise NotImplementedError("worlds are made from a seed")
@@ -26,7 +26,7 @@ class Given(QuerySet):
 
 @dataclass(frozen=True)
 class World:
-    """prior: (C,); latent: (C, Z); probs: for each atom a (C, Z, V_a) table."""
+    """prior: (C,); latent: (C, Z); probs: for each variable a (C, Z, V_a) table."""
 
     prior: np.ndarray
     latent: np.ndarray
@@ -66,8 +66,8 @@ def table_model(prior, latent, probs, **options):
     """The package's model of the same tables."""
     sizes = [table.shape[2] for table in probs]
     padded = np.zeros((*np.shape(latent), len(probs), max(sizes)))
-    for atom, table in enumerate(probs):
-        padded[:, :, atom, : sizes[atom]] = table
+    for variable, table in enumerate(probs):
+        padded[:, :, variable, : sizes[variable]] = table
     return ip.models.TableModel(prior, latent, padded, sizes=sizes, **options)
 
 
@@ -86,7 +86,7 @@ def random_world(rng, kind=None, *, zeros=None, n_classes=None, n_latents=None):
     }[kind](rng)
     prior = _simplex(rng, (n_classes,), zeros and n_classes > 2)
     latent = _simplex(rng, (n_classes, n_latents), zeros and n_latents > 1)
-    probs = [_simplex(rng, (n_classes, n_latents, size), zeros) for size in queries.atoms.sizes]
+    probs = [_simplex(rng, (n_classes, n_latents, size), zeros) for size in queries.variables.sizes]
     return World(prior, latent, probs, queries)
 
 
@@ -166,21 +166,21 @@ def _categorical(rng):
 
 
 def _mixed(rng):
-    """Queries about one to three atoms, asked whole or in random cells; some atoms may not be asked about."""
+    """Queries about one to three variables, asked whole or in random cells; some variables may not be asked about."""
     sizes = [int(rng.integers(2, 5)) for _ in range(rng.integers(2, 6))]
     while np.prod(sizes) > 300:
         sizes = sizes[:-1]
     n_queries = int(rng.integers(2, 8))
-    atoms = np.full((n_queries, 3), -1)
+    variables = np.full((n_queries, 3), -1)
     cells = np.full((n_queries, 3, max(sizes)), -1)
     for q in range(n_queries):
         width = int(rng.integers(1, min(3, len(sizes)) + 1))
-        atoms[q, :width] = rng.permutation(len(sizes))[:width]
+        variables[q, :width] = rng.permutation(len(sizes))[:width]
         for w in range(width):
-            size = sizes[atoms[q, w]]
+            size = sizes[variables[q, w]]
             whole = rng.random() < 0.5
             cells[q, w, :size] = np.arange(size) if whole else _surjection(rng, size, int(rng.integers(2, size + 1)))
-    return Given([f"question {q}" for q in range(n_queries)], sizes, atoms, cells)
+    return Given([f"question {q}" for q in range(n_queries)], sizes, variables, cells)
 
 
 def _surjection(rng, size, n_cells):

@@ -18,7 +18,6 @@ from benchmarks.datasets.folds import folds
 from benchmarks.datasets.images import fashion_mnist, kmnist, mnist
 from benchmarks.datasets.news import clean_headline, huffpost
 from benchmarks.datasets.small_tables import diseases, zoo
-
 from infopursuit.datasets import Dataset, breast_cancer, catalog, data_folder, digits, fold_numbers
 
 __all__ = [

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.datasets.birds import PAGE
 
+from benchmarks.datasets.birds import PAGE
 from infopursuit.datasets.catalog import find_file, not_found
 
 PLACES = ("CUB_200_2011/images", "cub/images", "images")

@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from benchmarks.datasets.birds import ANSWERS, TEXTS
-
 from infopursuit.files import write_atomically
 from infopursuit.progress import Progress
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.datasets.files import read_bytes
 
+from benchmarks.datasets.files import read_bytes
 from infopursuit.datasets.catalog import IMAGE_SETS, data_folder, find_file, image_set, not_found
 from infopursuit.datasets.catalog import LOADERS as FROM_NPZ
 from infopursuit.datasets.dataset import Dataset

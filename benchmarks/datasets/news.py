@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-from benchmarks.datasets.files import read_lines
 
+from benchmarks.datasets.files import read_lines
 from infopursuit.datasets.catalog import data_folder, find_file, not_found
 from infopursuit.datasets.dataset import SPLIT_SEED, Dataset, fold_numbers, group_numbers, parts
 

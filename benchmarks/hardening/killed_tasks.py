@@ -19,8 +19,8 @@ from infopursuit.models.architectures import MLPArchitecture
 from infopursuit.models.autoencoder import VAE
 from infopursuit.models.storing import save_vae
 from infopursuit.models.training import Training, train
+from infopursuit.serialization import load, save
 from infopursuit.stopping import Confidence
-from infopursuit.storage import load, save
 
 TIMES = ("machine", "seconds", "when", "took")
 """Entries of results that tell when and where, and may differ."""

@@ -43,7 +43,13 @@ INSTEAD: dict[str, tuple[Any, ...]] = {
     "a mapping": ({"a": 1}, {"kind": "table"}),
     "a list of a million": (_Raw("[" + "0," * 999_999 + "0]"), _Raw("[" + '"",' * 999_999 + '""]')),
     "something nested deeply": (_Raw("[" * 500 + "]" * 500), _Raw('{"a":' * 100_000 + "1" + "}" * 100_000)),
-    "the name of a class": ("os.system", "builtins.eval", "infopursuit.models.vae.VAE", "__import__('os')", "object"),
+    "the name of a class": (
+        "os.system",
+        "builtins.eval",
+        "infopursuit.models.autoencoder.VAE",
+        "__import__('os')",
+        "object",
+    ),
 }
 """What an entry becomes, by the name of the alteration."""
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit import queries as asked
+from infopursuit.beliefs import SMC, Langevin
 from infopursuit.calibration import TemperatureScaling
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
@@ -25,10 +26,9 @@ from infopursuit.models.empirical import Blur, Flip
 from infopursuit.models.table import TableModel
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import NoveltyReference
-from infopursuit.posteriors import SMC, Langevin
 from infopursuit.queries.wording import Wording, reword
+from infopursuit.serialization import save
 from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
-from infopursuit.storage import save
 
 NAMES = [f"mark {i}" for i in range(6)]
 
@@ -157,7 +157,7 @@ def _vae() -> Small:
 def _softened() -> Small:
     X, y = _images()
     queries = asked.patches((5, 6), size=2)
-    vae = VAE(queries.atoms.sizes, [0.5, 0.5], ConvArchitecture((5, 6), (4, 4), 8), 2)
+    vae = VAE(queries.variables.sizes, [0.5, 0.5], ConvArchitecture((5, 6), (4, 4), 8), 2)
     model = soften(aggregate(vae, queries.observe(X), y), Blur((0.4, 0.8), (0.01, 0.02), (0.02, 0.05)))
     sampler = Langevin(n_chains=4, n_steps=2, burn_in=1)
     return Small(Pursuit(model, queries, sampler, MaxQueries(2), n_screened=4), X[:2])
@@ -177,7 +177,7 @@ MODELS: dict[str, Callable[[], Small]] = {
 
 def write_models(folder: Path) -> None:
     """Save one of each under its name, without a word about training data: these are made up."""
-    logger = logging.getLogger("infopursuit.storage")
+    logger = logging.getLogger("infopursuit.serialization")
     before, logger.disabled = logger.disabled, True
     try:
         for name, make in MODELS.items():

@@ -23,10 +23,10 @@ from benchmarks.hardening.models import MODELS, Small
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import Explanation
+from infopursuit.serialization import load, save
 from infopursuit.session import Session
-from infopursuit.storage import load, save
 from infopursuit.trace import Trace
-from infopursuit.types import DamagedModel, ImpossibleAnswer
+from infopursuit.types import ImpossibleAnswer, ModelFormatError
 
 REFUSED, SAME, ANOTHER, WRONG = "clear error", "as the original", "another valid model", "wrong"
 """What came of an altered folder. Another valid model is possible only where the checksums were computed again."""
@@ -51,7 +51,7 @@ def judge(folder: Path, small: Small, expected: str, *, sealed: bool) -> Verdict
     """Load a folder and say what came of it. ``expected``: `behaviour` of the model that it was made from."""
     try:
         thing = load(folder)
-    except (DamagedModel, FileNotFoundError) as error:
+    except (ModelFormatError, FileNotFoundError) as error:
         return _clear(error)
     except ValueError as error:
         # functions are code that a folder cannot hold: that they must be given is said without calling it damaged
@@ -87,7 +87,7 @@ def behaviour(thing: Model, inputs: Any) -> str:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(np.ascontiguousarray(part).tobytes())
-    words = [str(trace[0]), trace[0].to_json(), [str(reason) for reason in trace.stopped_because], _classes(thing)]
+    words = [str(trace[0]), trace[0].to_json(), [str(reason) for reason in trace.stop_reason], _classes(thing)]
     if isinstance(thing, InformationPursuitClassifier) and hasattr(thing, "calibration_"):
         words.append(thing.predict_set(inputs).tolist())
     digest.update(json.dumps(words, ensure_ascii=False).encode())
@@ -103,7 +103,7 @@ def check(thing: Model) -> None:
     for _ in range(N_STEPS):
         question = session.question
         if question is None:
-            if session.stopped_because is None:
+            if session.stop_reason is None:
                 raise Broken("nothing is asked, and nobody knows why")
             break
         if not all(isinstance(text, str) for text in (question.name, question.sentence, question.choices[0])):
@@ -135,7 +135,7 @@ def _answer(session: Session, choices: Sequence[int]) -> None:
 
 
 def _check_trace(trace: Trace) -> None:
-    if not all(trace.stopped_because):
+    if not all(trace.stop_reason):
         raise Broken("a pursuit ended without a reason")
     if np.isinf(trace.gains).any():  # that of a question which was asked as a check is not known
         raise Broken("a gain is not finite")

@@ -23,14 +23,14 @@ LEAST = 1e-4
 
 @dataclass(frozen=True)
 class Borrowing:
-    """Learns a `TableModel` of yes/no atoms with one state a class.
+    """Learns a `TableModel` of yes/no variables with one state a class.
 
     Every frequency is drawn towards what is expected from the other answers about the same class, as birds with webbed
     feet are expected to swim, see `expected`; how much such an expectation is worth is learnt too, see `drawn_towards`.
     rank: factors that answers have in common; 0 expects the frequency in all classes; None leaves it open.
 
-    >>> from infopursuit.types import Atoms
-    >>> sample = Sample.of(Atoms((2, 2)), [[1, 0], [1, 0], [0, 1], [0, 0]], [0, 0, 1, 1])
+    >>> from infopursuit.types import Variables
+    >>> sample = Sample.of(Variables((2, 2)), [[1, 0], [1, 0], [0, 1], [0, 0]], [0, 0, 1, 1])
     >>> Borrowing(rank=0).fit(sample).n_states
     2
     """
@@ -39,8 +39,10 @@ class Borrowing:
 
     def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> TableModel:
         """The model."""
-        if set(sample.atoms.sizes) != {2}:
-            raise ValueError("only frequencies of yes/no atoms can be borrowed; use naive_bayes() for other atoms")
+        if set(sample.variables.sizes) != {2}:
+            raise ValueError(
+                "only frequencies of yes/no variables can be borrowed; use naive_bayes() for other variables"
+            )
         counts = sample.value_weights()
         yes, total = counts[:, 1::2], counts[:, 0::2] + counts[:, 1::2]
         frequencies = drawn_towards(yes, total, expected(yes, total, 10 if self.rank is None else self.rank, seed))
@@ -50,20 +52,22 @@ class Borrowing:
         """One for each rank that so many classes allow."""
         if self.rank is not None:
             return [self]
-        return [replace(self, rank=rank) for rank in RANKS if rank < min(sample.n_classes // 2, len(sample.atoms))]
+        return [replace(self, rank=rank) for rank in RANKS if rank < min(sample.n_classes // 2, len(sample.variables))]
 
 
 def expected(yes: FloatArray, total: FloatArray, rank: int, seed: int = 0) -> FloatArray:
-    """(C, A) the frequency that is to be expected of each atom in each class without having looked at it there.
+    """(C, A) the frequency that is to be expected of each variable in each class without having looked at it there.
 
     The angle arcsin(sqrt(frequency)) has the same noise whatever the frequency. Angles of a class are taken to be
     normal, with `rank` factors in common and a spread of their own; the expectation of one given all the others of the
     class follows from the inverse of their covariance. Means and covariances come from classes other than those that
     they are used for, a tenth of the classes at a time.
     """
-    n_classes, n_atoms = yes.shape
-    if not 0 <= rank < n_atoms or int(rank) != rank:
-        raise ValueError(f"rank={rank} must be a whole number from 0 to {n_atoms - 1}, one less than there are atoms")
+    n_classes, n_variables = yes.shape
+    if not 0 <= rank < n_variables or int(rank) != rank:
+        raise ValueError(
+            f"rank={rank} must be a whole number from 0 to {n_variables - 1}, one less than there are variables"
+        )
     if not rank:
         return np.broadcast_to((yes.sum(axis=0) + 0.5) / (total.sum(axis=0) + 1), yes.shape)
     angle = np.arcsin(np.sqrt((yes + 0.375) / (total + 0.75)))
@@ -86,7 +90,7 @@ def expected(yes: FloatArray, total: FloatArray, rank: int, seed: int = 0) -> Fl
 def drawn_towards(yes: FloatArray, total: FloatArray, expectation: Any) -> FloatArray:
     """(C, A) the mean of each frequency after its answers, when before them it is a beta with that expectation.
 
-    How many rows the expectation is worth is a mixture of `STRENGTHS`, fitted by EM to all classes and atoms, one
+    How many rows the expectation is worth is a mixture of `STRENGTHS`, fitted by EM to all classes and variables, one
     mixture for each of a few ranges of the expectation: what is expected never to be is so more often than not.
     """
     mean = np.clip(expectation, LEAST, 1 - LEAST)

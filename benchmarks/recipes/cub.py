@@ -11,20 +11,20 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks.recipes.borrowing import RANKS, Borrowing, drawn_towards, expected
+from infopursuit.models.borrowing import RANKS, Borrowing, drawn_towards, expected
 
-from benchmarks.black_box import NetworkSettings, black_box
-from benchmarks.experiment import Experiment
-from benchmarks.recipes.walks import RULES, Walks, walk
 from benchmarks import datasets
-from infopursuit import plots, queries
+from benchmarks.black_box import NetworkSettings, black_box
 from benchmarks.datasets.birds import Birds
+from benchmarks.experiment import Experiment
+from benchmarks.recipes.borrowing import RANKS, Borrowing, drawn_towards, expected
+from benchmarks.recipes.walks import RULES, Walks, walk
+from infopursuit import plots, queries
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.baselines import decision_tree, hold_out
 from infopursuit.evaluation.curve import Point, told
 from infopursuit.evaluation.map_using_q import log_joint
 from infopursuit.evaluation.table import Row, counted, paired, quoted, row_of
-from infopursuit.models.borrowing import RANKS, Borrowing, drawn_towards, expected
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel
@@ -73,8 +73,8 @@ class Answers:
 
     def sample(self, rows: Any = slice(None)) -> Sample:
         """Some training images."""
-        atoms, n_classes = self.query_set.atoms, self.data.n_classes
-        return Sample.of(atoms, self.train[rows], self.labels[rows], n_classes=n_classes)
+        variables, n_classes = self.query_set.variables, self.data.n_classes
+        return Sample.of(variables, self.train[rows], self.labels[rows], n_classes=n_classes)
 
     @property
     def true_model(self) -> TableModel:

@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from benchmarks.datasets.news import MERGED
 
+from benchmarks import datasets
+from benchmarks.datasets.news import MERGED
 from benchmarks.experiment import Experiment
 from benchmarks.gain_stops import Limits, choose_limits, guesses_at, stops_at
 from benchmarks.recipes.huffpost_tables import PAPER_GAIN, differences, draw, read_outcomes, rows, tables
 from benchmarks.recipes.presence_network import fit_presence_network
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, Family, all_answers, in_memory
-from benchmarks import datasets
 from infopursuit import plots, queries
 from infopursuit.datasets.dataset import Dataset
 from infopursuit.engine import Pursuit
@@ -79,7 +79,7 @@ class Fold:
     def sample(self, rows: Any = slice(None)) -> Sample:
         """Training rows to learn from."""
         return Sample.of(
-            self.query_set.atoms, self.values_train[rows], self.labels_train[rows], n_classes=len(self.classes)
+            self.query_set.variables, self.values_train[rows], self.labels_train[rows], n_classes=len(self.classes)
         )
 
 

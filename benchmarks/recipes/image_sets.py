@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import WEIGHTS
+from benchmarks import WEIGHTS, datasets
 from benchmarks.black_box import NetworkSettings
-from benchmarks import datasets
 from infopursuit import queries
+from infopursuit.beliefs import SMC
+from infopursuit.beliefs.particles import drawn
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import Row, quoted
 from infopursuit.models.architectures import ConvArchitecture
@@ -26,8 +27,6 @@ from infopursuit.models.storing import load_vae, save_vae
 from infopursuit.models.table import TableModel, fit_latent_classes
 from infopursuit.models.training import RandomAffine, Training, train
 from infopursuit.models.union import UnionModel
-from infopursuit.posteriors import SMC, Bank
-from infopursuit.posteriors.cloud import drawn
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import IntArray
 
@@ -36,7 +35,7 @@ WIDE = Blur((0.5, 0.9, 1.5), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
 POOLED = (Blur((0.7,), (0.02,), (0.02,)), Blur((1.2,), (0.02,), (0.02,)))
 LEAST = 1e-4
 """What a mixture never says less than of a pixel: nothing is impossible that was not seen."""
-SAMPLER = SMC(n_draws=18_000, least_ess=0.0)
+SAMPLER = SMC(n_draws=18_000, min_ess=0.0)
 BLACK_BOX = NetworkSettings(epochs=8, patience=8, validation=0.05, refit=False)
 TRAINING = Training(epochs=30, learning_rate=2e-3, augmentation=RandomAffine(1.0, 8.0, 0.05))
 
@@ -141,7 +140,7 @@ IMAGE_SETS = {
 
 
 class ImageTask:
-    """The images of a set as atoms, and pursuits of them.
+    """The images of a set as variables, and pursuits of them.
 
     held_out: rows of the training images that training leaves out, as many as are tried; rest: those that it does not.
     """
@@ -178,7 +177,7 @@ class ImageTask:
 
     def with_pool(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit:
         """Pursuits with what the VAE decodes and the training images, each of which keeps its say."""
-        return self._pursuit(UnionModel(self.pool(rows)), Bank(pooled=True), epsilon, patience, more=2)
+        return self._pursuit(UnionModel(self.pool(rows)), Pruned(pooled=True), epsilon, patience, more=2)
 
     def pool(self, rows: Any) -> list[FiniteModel]:
         """The models of the pool: what the VAE decodes, the training images at each blur, a mixture in each class."""
@@ -195,7 +194,7 @@ class ImageTask:
         return EmpiricalModel.of(self._sample(rows), blur)
 
     def _sample(self, rows: Any) -> Sample:
-        return Sample.of(self.query_set.atoms, self.values[rows], self.labels[rows], n_classes=self.n_classes)
+        return Sample.of(self.query_set.variables, self.values[rows], self.labels[rows], n_classes=self.n_classes)
 
     def _pursuit(self, model: Any, posterior: Any, epsilon: float, patience: int, more: int = 1) -> Pursuit:
         images = self.images
@@ -228,7 +227,7 @@ def train_images(name: str, out: Path, *, say: Callable[[str], None], progress: 
     task = ImageTask(images, n_inputs=1)
     counts = np.bincount(task.labels, minlength=task.n_classes) + 0.5
     body = ConvArchitecture(task.data.x_train.shape[1:])
-    model = VAE(task.query_set.atoms.sizes, counts / counts.sum(), body, latent_dim=20)
+    model = VAE(task.query_set.variables.sizes, counts / counts.sum(), body, latent_dim=20)
     for i, training in enumerate(images.rounds, start=1):
         file = out if i == len(images.rounds) else out.with_stem(f"{out.stem}-round-{i}")
         checkpoint = file.with_suffix(".checkpoint")

@@ -21,11 +21,11 @@ from infopursuit.evaluation.baselines import Fitted, decision_tree, fit_tuned, s
 from infopursuit.evaluation.curve import Point, confidence_curve, stops_at, told
 from infopursuit.evaluation.map_using_q import log_joint
 from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
-from infopursuit.models.vae import log_evidence
+from infopursuit.models.autoencoder import log_evidence
 from infopursuit.plots import image_trace, trade_off
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.trace import Trace
-from infopursuit.types import DamagedModel, IntArray
+from infopursuit.types import IntArray, ModelFormatError
 
 N_DRAWS = 16
 """Draws of the encoder for each class in MAP using Q."""
@@ -113,7 +113,7 @@ def network_of(task: ImageTask, experiment: Experiment) -> Network:
             network = load_network(file, task.query_set)
             if network.settings == task.images.network:
                 return network
-        except DamagedModel as error:
+        except ModelFormatError as error:
             experiment.say(f"trained anew: {error}")
     network = fit_network(
         task.query_set, task.values, task.labels, task.images.network, progress=experiment.progress, say=experiment.say
@@ -165,12 +165,12 @@ def _pursue(task: ImageTask, make: Make, experiment: Experiment, way: str) -> di
 
 
 def pixels_seen(trace: Trace, stop: IntArray) -> IntArray:
-    """(B,) how many different atoms the first ``stop`` (B,) queries of each input reveal."""
-    atoms = trace.query_set.query_atoms
-    seen = np.zeros((len(trace), len(trace.query_set.atoms) + 1), dtype=bool)
+    """(B,) how many different variables the first ``stop`` (B,) queries of each input reveal."""
+    variables = trace.query_set.query_variables
+    seen = np.zeros((len(trace), len(trace.query_set.variables) + 1), dtype=bool)
     for k in range(int(stop.max(initial=0))):
         going = np.flatnonzero(stop > k)
-        seen[going[:, None], atoms[trace.queries[going, k]]] = True  # -1, no atom, is the last column
+        seen[going[:, None], variables[trace.queries[going, k]]] = True  # -1, no variable, is the last column
     return np.asarray(seen[:, :-1].sum(axis=1))
 
 

@@ -11,18 +11,17 @@ import numpy as np
 
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
+from infopursuit.beliefs import SMC, Langevin
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point, confidence_curve
-from infopursuit.models.aggregate import aggregate
+from infopursuit.models.autoencoder import aggregate, soften
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
-from infopursuit.models.soften import soften
 from infopursuit.plots import trade_off
-from infopursuit.posteriors import SMC, Langevin
 from infopursuit.stopping import Confidence, MaxQueries
 
 EPSILONS = tuple(np.geomspace(0.5, 0.01, 28).round(4).tolist())
-RENEWED = SMC(n_draws=18_000, least_ess=8.0, n_own=24, n_moves=3)
+RENEWED = SMC(n_draws=18_000, min_ess=8.0, n_own=24, n_moves=3)
 CHAINS = Langevin(n_chains=16, n_steps=6, burn_in=4)
 """Chains for every history are what costs: settings that run on two cores, far from the paper's 256 chains."""
 
@@ -32,7 +31,7 @@ def samplers(experiment: Experiment) -> dict[str, Any]:
     images = IMAGE_SETS["mnist"]
     task = ImageTask(images)
     soft = soften(aggregate(task.vae, task.values, task.labels), images.decoded)
-    sample = Sample.of(task.query_set.atoms, task.values, task.labels, n_classes=task.n_classes)
+    sample = Sample.of(task.query_set.variables, task.values, task.labels, n_classes=task.n_classes)
     blur = replace(images.examples, shape=task.query_set.shape)
     ways: dict[str, tuple[Callable[[], Any], Any, int]] = {
         "smc, one bank": (lambda: soft, images.sampler, 10_000),

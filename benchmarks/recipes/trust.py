@@ -19,12 +19,12 @@ import numpy as np
 import safetensors.numpy
 from sklearn.datasets import load_digits
 
+from benchmarks import datasets
 from benchmarks.experiment import Experiment
 from benchmarks.recipes import huffpost
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
 from benchmarks.recipes.word_models import LOG_ODDS
 from benchmarks.splits import before_and_after, halves, many_splits, one_split
-from benchmarks import datasets
 from infopursuit import queries
 from infopursuit.calibration import BIN_EDGES, CalibrationRuns, TemperatureScaling
 from infopursuit.engine import Pursuit
@@ -181,7 +181,9 @@ def _draw(experiment: Experiment, pursued: CalibrationRuns, about: TrustSet, tar
         return []
     theirs = pursued.take(halves(len(pursued), experiment.seed)[1])
     before, after = before_and_after(theirs, TemperatureScaling(first.temperature), target, first.threshold)
-    axes = calibration(*after, before=before, bins=BIN_EDGES, title=f"{about.name}, target {100 * target:g} %, one split")
+    axes = calibration(
+        *after, before=before, bins=BIN_EDGES, title=f"{about.name}, target {100 * target:g} %, one split"
+    )
     told = f"reliability on {about.name} before and after calibration"
     return [experiment.figure(axes, f"trust-{about.name}.png", told)]
 
@@ -287,7 +289,7 @@ class _Task:
         learn, test = self._digit_rows()
         query_set = queries.patches((8, 8), size=2, threshold=7.5)
         values = query_set.observe(data.images)
-        model = naive_bayes().fit(Sample.of(query_set.atoms, values[learn], data.target[learn]))
+        model = naive_bayes().fit(Sample.of(query_set.variables, values[learn], data.target[learn]))
         test = test[: self.experiment.n_inputs]
         return Pursuit(model, query_set), values[test], data.target[test]
 

@@ -12,11 +12,11 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from benchmarks.flagged import flagged_shares
 
-from benchmarks.experiment import Experiment
-from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
 from benchmarks import datasets
+from benchmarks.experiment import Experiment
+from benchmarks.flagged import flagged_shares
+from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
 from infopursuit import shipped
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import accuracy_interval, counted
@@ -109,7 +109,7 @@ def _drawn(pursuit: Callable[[], Pursuit], experiment: Experiment) -> dict[str, 
 def _run(pursuit: Callable[[], Pursuit], values: Any, experiment: Experiment) -> dict[str, Any]:
     """How unexpected the answers of some inputs are after each number of checks."""
     trace = pursuit().run_values(values, progress=experiment.progress)
-    rows, stop = np.arange(len(trace)), trace.checked_from
+    rows, stop = np.arange(len(trace)), trace.novelty_from
     return {
         "surprises": [surprise_after(trace, n).round(9).tolist() for n in COUNTS],
         "predictions": trace.predictions.tolist(),
@@ -120,10 +120,10 @@ def _run(pursuit: Callable[[], Pursuit], values: Any, experiment: Experiment) ->
 
 def surprise_after(trace: Trace, n: int) -> FloatArray:
     """(B,) the surprise if ``n`` checks had been asked for: that of the whole pursuit where there are none."""
-    rows, stop, log_probability = np.arange(len(trace)), trace.checked_from, trace.log_probability
+    rows, stop, log_evidence = np.arange(len(trace)), trace.novelty_from, trace.log_evidence
     if n == 0:
-        return np.asarray(-log_probability[rows, stop])
-    return np.asarray(log_probability[rows, stop] - log_probability[rows, np.minimum(stop + n, trace.length)])
+        return np.asarray(-log_evidence[rows, stop])
+    return np.asarray(log_evidence[rows, stop] - log_evidence[rows, np.minimum(stop + n, trace.length)])
 
 
 def _judge(usual: dict[str, Any], tested: dict[str, Any]) -> dict[str, Any]:

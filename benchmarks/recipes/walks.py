@@ -65,7 +65,7 @@ class Walks:
 
 
 def walk(pursuit: Pursuit, values: Any, labels: Any, most: int, *, progress: bool | None = None) -> Walks:
-    """Pursue atom values (B, A); the pursuit must ask ``most`` questions at the most."""
+    """Pursue variable values (B, A); the pursuit must ask ``most`` questions at the most."""
     n = len(values)
     doubt, gain = np.zeros((n, most + 1)), np.zeros((n, most + 1))
     right, length = np.zeros((n, most + 1), dtype=bool), np.zeros(n, dtype=np.int64)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from benchmarks.recipes.log_odds import fit_log_odds
 
+from benchmarks.recipes.log_odds import fit_log_odds
 from infopursuit.models.empirical import EmpiricalModel, Flip
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.models.learning import latent_classes, naive_bayes
@@ -33,7 +33,7 @@ class Family:
 
 def all_answers(model: FiniteModel, values: Any) -> FloatArray:
     """(B, A) yes/no answers to everything -> (B, C) log p(y | all answers): MAP using Q, as matrix products."""
-    log_probs = model.block(slice(0, model.atoms.n_slots)).to(torch.float64).log()
+    log_probs = model.block(slice(0, model.variables.n_slots)).to(torch.float64).log()
     none, odds = log_probs[0::2].sum(0), log_probs[1::2] - log_probs[0::2]  # (S,), (A, S)
     found = []
     for start in range(0, len(values), AT_A_TIME):
@@ -44,8 +44,8 @@ def all_answers(model: FiniteModel, values: Any) -> FloatArray:
 
 def in_memory(model: FiniteModel) -> FiniteModel:
     """The same states with their probabilities kept, where `EmpiricalModel` makes them anew for every question."""
-    probs = model.block(slice(0, model.atoms.n_slots)).to(torch.float64)
-    return FiniteModel(model.atoms, model.log_prior, model.offsets, probs)
+    probs = model.block(slice(0, model.variables.n_slots)).to(torch.float64)
+    return FiniteModel(model.variables, model.log_prior, model.offsets, probs)
 
 
 def _examples(sample: Sample, rate: float) -> FiniteModel:

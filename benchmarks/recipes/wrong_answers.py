@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.experiment import Experiment
 from benchmarks.datasets import folds, load
+from benchmarks.experiment import Experiment
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import stops_at
@@ -108,7 +108,7 @@ def _one(table: Table, errors: Errors, experiment: Experiment) -> dict[str, Any]
 
 
 def _tasks(table: Table, seed: int) -> Iterator[tuple[Pursuit, Any, Any]]:
-    """A pursuit, values of the atoms of inputs, and their labels: the animals once for each repeat, else every fold."""
+    """A pursuit, values of the variables of inputs, and their labels: the animals once for each repeat, else every fold."""
     if table.name == "animals":
         facts, pursuit = read_animals(), load_animals()
         for repeat in range(table.repeats):

@@ -22,7 +22,7 @@ import torch
 >from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
 from infopursuit.models import aggregate, latent_classes, load_vae
-from infopursuit.posteriors.cloud import decode
+from infopursuit.beliefs.particles import decode
 from infopursuit.stopping import Confidence, InformationGain
 
 N_LATENTS, LIT_ABOVE = 16, 8

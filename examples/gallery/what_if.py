@@ -25,7 +25,7 @@ ANIMALS = {
 # each answer of the table is taken to be wrong in 5 of 100 cases
 sure = [[0.95 if fact == "1" else 0.05 for fact in facts] for facts in ANIMALS.values()]
 model = ip.models.TableModel([1 / len(ANIMALS)] * len(ANIMALS), None, sure)
-pursuit = ip.Pursuit(model, ip.queries.concepts(QUESTIONS), stopping=ip.InformationGain(0.1), classes=list(ANIMALS))
+pursuit = ip.Pursuit.of(model, ip.queries.concepts(QUESTIONS), stopping=ip.InformationGain(0.1), classes=list(ANIMALS))
 
 
 def asked(feathers):

@@ -2,7 +2,7 @@
 
 >>> import infopursuit as ip
 >>> ip.queries.patches((28, 28), size=3)
-<patches: 676 queries about 784 atoms>
+<patches: 676 queries about 784 variables>
 """
 
 from __future__ import annotations
@@ -20,14 +20,20 @@ if TYPE_CHECKING:
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
     from infopursuit.fit_table import fit_table
-    from infopursuit.inspection import QueryFrequencies, StrategyTree, compare_with_cart, query_frequencies, strategy_tree
+    from infopursuit.inspection import (
+        QueryFrequencies,
+        StrategyTree,
+        compare_with_cart,
+        query_frequencies,
+        strategy_tree,
+    )
     from infopursuit.monitoring import drift
     from infopursuit.noise import AnswerNoise
     from infopursuit.serialization import load, save
     from infopursuit.session import Session
     from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
     from infopursuit.trace import Trace
-    from infopursuit.types import DamagedModel, ImpossibleAnswer, Likely
+    from infopursuit.types import ImpossibleAnswer, ModelFormatError, SoftAnswer
 
 __version__ = "0.1.0"
 
@@ -37,12 +43,12 @@ NAMES = {
     "Confidence": "stopping",
     "Constraints": "costs",
     "Costs": "costs",
-    "DamagedModel": "types",
+    "ModelFormatError": "types",
     "Explanation": "explanation",
     "ImpossibleAnswer": "types",
     "InformationGain": "stopping",
     "InformationPursuitClassifier": "estimator",
-    "Likely": "types",
+    "SoftAnswer": "types",
     "MaxCost": "stopping",
     "MaxQueries": "stopping",
     "Pursuit": "engine",

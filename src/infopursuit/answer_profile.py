@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.models.sample import Sample
-from infopursuit.types import Atoms, FloatArray
+from infopursuit.types import FloatArray, Variables
 
 MAX_CELLS = 100_000
 """Counts are kept for each class while they are no more than this many in all; beyond, for all classes together."""
@@ -21,20 +21,20 @@ NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 
 @dataclass(frozen=True, eq=False)
 class AnswerProfile:
-    """How often each value of each atom was seen in training.
+    """How often each value of each variable was seen in training.
 
-    atoms: how many values each atom has. n_rows: rows that were learnt from; with weights the number of rows of equal
+    variables: how many values each variable has. n_rows: rows that were learnt from; with weights the number of rows of equal
     weight that would be as informative (Kish). class_weights: (C,) the weight of each class. values: (C, L) the weight
-    of each atom value in each class, or (1, L) in all of them. fingerprint: a checksum of the training answers, labels
+    of each variable value in each class, or (1, L) in all of them. fingerprint: a checksum of the training answers, labels
     and weights in any order.
 
-    >>> atoms = Atoms((2, 3))
-    >>> profile = AnswerProfile.of(Sample.of(atoms, [[0, 2], [1, -1], [1, 1]], [0, 1, 1]), 3)
+    >>> variables = Variables((2, 3))
+    >>> profile = AnswerProfile.of(Sample.of(variables, [[0, 2], [1, -1], [1, 1]], [0, 1, 1]), 3)
     >>> profile.values.tolist(), profile.missing.tolist()
     ([[1.0, 0.0, 0.0, 0.0, 1.0], [0.0, 2.0, 0.0, 1.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]])
     """
 
-    atoms: Atoms
+    variables: Variables
     n_rows: float
     class_weights: FloatArray
     values: FloatArray
@@ -46,13 +46,13 @@ class AnswerProfile:
         values = sample.value_weights()
         if values.size > MAX_CELLS:
             values = values.sum(axis=0, keepdims=True)
-        return cls(sample.atoms, float(n_rows), sample.class_weights, values, _fingerprint(sample))
+        return cls(sample.variables, float(n_rows), sample.class_weights, values, _fingerprint(sample))
 
     @classmethod
-    def of_values(cls, atoms: Atoms, values: Any) -> AnswerProfile:
-        """From atom values (B, A) of inputs without labels."""
-        values = atoms.check(values)
-        return cls.of(Sample.of(atoms, values, np.zeros(len(values), dtype=np.int64)), len(values))
+    def of_values(cls, variables: Variables, values: Any) -> AnswerProfile:
+        """From variable values (B, A) of inputs without labels."""
+        values = variables.check(values)
+        return cls.of(Sample.of(variables, values, np.zeros(len(values), dtype=np.int64)), len(values))
 
     @property
     def by_class(self) -> bool:
@@ -61,8 +61,8 @@ class AnswerProfile:
 
     @cached_property
     def missing(self) -> FloatArray:
-        """(C, A) or (1, A) the weight of the rows in which each atom was not known."""
-        known = np.add.reduceat(self.values, self.atoms.offsets[:-1], axis=1)
+        """(C, A) or (1, A) the weight of the rows in which each variable was not known."""
+        known = np.add.reduceat(self.values, self.variables.offsets[:-1], axis=1)
         total = self.class_weights if self.by_class else self.class_weights.sum(keepdims=True)
         left = total[:, None] - known
         return np.where(left > ROUNDING * total[:, None], left, 0.0)  # weights add up to within rounding only
@@ -96,7 +96,7 @@ class AnswerProfile:
         }
 
     @classmethod
-    def from_spec(cls, spec: dict[str, Any], atoms: Atoms, n_classes: int) -> AnswerProfile:
+    def from_spec(cls, spec: dict[str, Any], variables: Variables, n_classes: int) -> AnswerProfile:
         """The profile that `to_spec` took apart, checked as if a stranger had written it."""
         n_rows, fingerprint, rows = spec["n_rows"], spec["fingerprint"], spec["values"]
         if type(n_rows) not in (int, float) or not 0 < n_rows < 1e15:
@@ -106,14 +106,14 @@ class AnswerProfile:
         if not isinstance(rows, list) or len(rows) not in (1, n_classes):
             raise ValueError(f"the profile must have one row of counts, or one for each of the {n_classes} classes")
         weights = _read(spec["class_weights"], n_classes, "class_weights")
-        values = np.stack([_read(row, atoms.n_slots, "values") for row in rows])
+        values = np.stack([_read(row, variables.n_slots, "values") for row in rows])
         if weights.sum() <= 0:
             raise ValueError("the profile has no rows of positive weight")
         total = weights if len(values) == len(weights) else weights.sum(keepdims=True)
-        known = np.add.reduceat(values, atoms.offsets[:-1], axis=1)
+        known = np.add.reduceat(values, variables.offsets[:-1], axis=1)
         if (known > (1 + ROUNDING) * total[:, None] + ROUNDING).any():
-            raise ValueError("the profile counts more values of an atom than there are rows")
-        return cls(atoms, float(n_rows), weights, values, fingerprint)
+            raise ValueError("the profile counts more values of a variable than there are rows")
+        return cls(variables, float(n_rows), weights, values, fingerprint)
 
 
 def effective_rows(weights: Any, n: int) -> float:
@@ -130,7 +130,7 @@ def effective_rows(weights: Any, n: int) -> float:
 
 
 def _fingerprint(sample: Sample) -> str:
-    digest = hashlib.blake2b(repr((sample.atoms.sizes, sample.n_classes)).encode(), digest_size=16)
+    digest = hashlib.blake2b(repr((sample.variables.sizes, sample.n_classes)).encode(), digest_size=16)
     for array, kind in ((sample.values, "<i4"), (sample.labels, "<i8"), (sample.weights, "<f8")):
         for start in range(0, len(array), 4096):  # a copy of 60,000 images in another type would take its memory again
             digest.update(np.ascontiguousarray(array[start : start + 4096], dtype=kind).tobytes())

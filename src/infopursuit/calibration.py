@@ -167,7 +167,7 @@ class CalibrationRuns:
         """A trace of strict pursuits and the true classes (B,), given as numbers."""
         unanswered = np.zeros(trace.posteriors.shape[:2], dtype=bool)
         unanswered[:, 1:] = (trace.answers == UNKNOWN).all(axis=2)
-        cut_off = np.flatnonzero(trace.stopped_because == "impossible")
+        cut_off = np.flatnonzero(trace.stop_reason == "impossible")
         unanswered[cut_off, trace.length[cut_off]] = True
         with np.errstate(divide="ignore"):
             log_posterior = np.log(trace.posteriors)

@@ -23,7 +23,7 @@ from infopursuit.queries.groups import NOT_KNOWN, Groups, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.session import Session
-from infopursuit.types import UNKNOWN, Answer, FloatArray, Likely, Query, Said
+from infopursuit.types import UNKNOWN, Answer, FloatArray, Query, Said, SoftAnswer
 
 MAX_NAMES = 1000
 """Answers whose names are compared; a question with more reveals several variables, which have no names."""
@@ -97,7 +97,7 @@ def _parse(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer
     choices = queries.choices(query)
     things = queries.things(query) if isinstance(queries, Groups) else ()
     several = (
-        bool(things) or int(queries.n_answers[query]) != len(choices) or (queries.query_atoms[query] >= 0).sum() > 1
+        bool(things) or int(queries.n_answers[query]) != len(choices) or (queries.query_variables[query] >= 0).sum() > 1
     )
     names = [] if several else [_normal(choice) for choice in choices]
     at = _choice(said, names, numbered=is_numbered(choices))
@@ -258,7 +258,7 @@ def look_ahead(pursuit: Pursuit, state: State, query: int, *, top: int = 3) -> l
     if np.prod(n_cells, dtype=float) > MAX_ANSWERS:
         return []
     cells = np.array(list(product(*map(range, n_cells))), dtype=np.int64)  # padding has one cell
-    cells[:, pursuit.queries.query_atoms[query] < 0] = -1
+    cells[:, pursuit.queries.query_variables[query] < 0] = -1
     n = len(cells)
     branches = Branches(np.zeros(n, dtype=np.int64), np.full(n, query), cells)
     after = pursuit.absorb(state, branches, state.watch)
@@ -268,7 +268,7 @@ def look_ahead(pursuit: Pursuit, state: State, query: int, *, top: int = 3) -> l
     probability = np.where(after.impossible, 0.0, np.exp(total - before_total))
     probability = probability / probability.sum()
     outcomes = []
-    wide = int((pursuit.queries.query_atoms[query] >= 0).sum())
+    wide = int((pursuit.queries.query_variables[query] >= 0).sum())
     for i in np.argsort(-probability, kind="stable"):
         if probability[i] <= 0:
             break
@@ -313,7 +313,7 @@ def fingerprint(pursuit: Pursuit) -> str:
     queries = pursuit.queries
     content = {
         "classes": [str(label) for label in pursuit.classes],
-        "model": [pursuit.model.kind, pursuit.n_states, list(pursuit.model.atoms.sizes)],
+        "model": [pursuit.model.kind, pursuit.n_states, list(pursuit.model.variables.sizes)],
         "queries": [queries.kind, list(queries.names), queries.n_answers.tolist()],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -355,7 +355,7 @@ def resume_session(pursuit: Pursuit, file: Path) -> Session:
 def _written(queries: QuerySet, query: int, answer: Said) -> Any:
     if answer is None:
         return None
-    if isinstance(answer, Likely):
+    if isinstance(answer, SoftAnswer):
         if len(answer.weights) > 1:
             return {WEIGHTS: [list(cells) for cells in answer.weights]}
         (weights,) = answer.weights
@@ -365,7 +365,7 @@ def _written(queries: QuerySet, query: int, answer: Said) -> Any:
 
 def _read(answer: Any) -> Any:
     if isinstance(answer, dict) and set(answer) == {WEIGHTS}:
-        return Likely(tuple(tuple(float(weight) for weight in cells) for cells in answer[WEIGHTS]))
+        return SoftAnswer(tuple(tuple(float(weight) for weight in cells) for cells in answer[WEIGHTS]))
     if answer is None or isinstance(answer, (str, list, dict)):
         return answer
     raise TypeError(f"answer is {answer!r}; expected a choice, a list of cells, {{choice: probability}} or null")

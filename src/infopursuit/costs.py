@@ -165,10 +165,10 @@ class Constraints:
 
 @dataclass(frozen=True)
 class _Prerequisite:
-    """What must be known. atoms: that it is about. excluded: slots that must have been ruled out, one tuple for each
+    """What must be known. variables: that it is about. excluded: slots that must have been ruled out, one tuple for each
     alternative, None where the query need only have been asked. sources: the queries whose answers make it known."""
 
-    atoms: tuple[int, ...]
+    variables: tuple[int, ...]
     excluded: tuple[tuple[int, ...], ...] | None
     sources: tuple[int, ...]
 
@@ -176,9 +176,9 @@ class _Prerequisite:
     def of(cls, queries: QuerySet, condition: Condition, where: str) -> _Prerequisite:
         other, choices = condition
         asked, index, sources = _look_up(queries, other, where)
-        atoms = tuple(int(a) for a in asked.query_atoms[index] if a != UNKNOWN)
+        variables = tuple(int(a) for a in asked.query_variables[index] if a != UNKNOWN)
         if choices is None:
-            return cls(atoms, None, sources)
+            return cls(variables, None, sources)
         answers = []
         for choice in choices:
             try:
@@ -188,15 +188,15 @@ class _Prerequisite:
             if answer is None:
                 raise ValueError(f"{where} wants {choice!r} of {other!r}, which says nothing; name an answer")
             answers.append(answer)
-        # one atom: any of the answers is enough to be known; several atoms: one of the answers must be known whole
+        # one variable: any of the answers is enough to be known; several variables: one of the answers must be known whole
         several = [[{cell} for cell in answer] for answer in answers]
-        alternatives = several if len(atoms) > 1 else [[{answer[0] for answer in answers}]]
-        excluded = tuple(_excluded_slots(asked, index, atoms, allowed) for allowed in alternatives)
+        alternatives = several if len(variables) > 1 else [[{answer[0] for answer in answers}]]
+        excluded = tuple(_excluded_slots(asked, index, variables, allowed) for allowed in alternatives)
         if not all(excluded):
             raise ValueError(
                 f"{where} names all answers to {other!r}; leave the choices out to ask it once {other!r} was asked"
             )
-        return cls(atoms, excluded, sources)
+        return cls(variables, excluded, sources)
 
 
 @dataclass(frozen=True)
@@ -232,17 +232,19 @@ class BoundConstraints:
 
     def _met(self, queries: IntArray, answers: IntArray) -> Any:
         """(H, R) which prerequisites are met."""
-        atoms, n = self.queries.atoms, len(queries)
-        possible = np.ones((n, atoms.n_slots), dtype=bool)
-        relevant = np.isin(np.arange(len(atoms)), [atom for needed in self.prerequisites for atom in needed.atoms])
+        variables, n = self.queries.variables, len(queries)
+        possible = np.ones((n, variables.n_slots), dtype=bool)
+        relevant = np.isin(
+            np.arange(len(variables)), [variable for needed in self.prerequisites for variable in needed.variables]
+        )
         for k in range(queries.shape[1]):
             for w in range(self.queries.width):
-                atom, cell = self.queries.query_atoms[queries[:, k], w], answers[:, k, w]
-                rows = np.flatnonzero((atom >= 0) & (cell >= 0) & relevant[atom])
+                variable, cell = self.queries.query_variables[queries[:, k], w], answers[:, k, w]
+                rows = np.flatnonzero((variable >= 0) & (cell >= 0) & relevant[variable])
                 partition = self.queries.query_cells[queries[rows, k], w]  # (n', V)
                 row, value = np.nonzero((partition >= 0) & (partition != cell[rows, None]))
-                possible[rows[row], atoms.offsets[atom[rows[row]]] + value] = False
-        alive = np.add.reduceat(possible, atoms.offsets[:-1], axis=1)  # (H, A) whether any value is left
+                possible[rows[row], variables.offsets[variable[rows[row]]] + value] = False
+        alive = np.add.reduceat(possible, variables.offsets[:-1], axis=1)  # (H, A) whether any value is left
         met = np.zeros((n, len(self.prerequisites)), dtype=bool)
         for r, needed in enumerate(self.prerequisites):
             if needed.excluded is None:
@@ -251,17 +253,17 @@ class BoundConstraints:
             for excluded in needed.excluded:
                 met[:, r] |= ~possible[:, list(excluded)].any(axis=1)
             # answers that contradict each other leave no value, and imply nothing
-            met[:, r] &= alive[:, list(needed.atoms)].all(axis=1)
+            met[:, r] &= alive[:, list(needed.variables)].all(axis=1)
         return met
 
 
-def _excluded_slots(queries: QuerySet, query: int, atoms: Sequence[int], allowed: Sequence[set[int]]) -> Any:
-    """The slots of a query's atoms that lie in other cells than the allowed ones; -1 among them allows all."""
+def _excluded_slots(queries: QuerySet, query: int, variables: Sequence[int], allowed: Sequence[set[int]]) -> Any:
+    """The slots of a query's variables that lie in other cells than the allowed ones; -1 among them allows all."""
     slots: list[int] = []
-    for w, (atom, cells) in enumerate(zip(atoms, allowed, strict=True)):
+    for w, (variable, cells) in enumerate(zip(variables, allowed, strict=True)):
         if UNKNOWN not in cells:
-            partition = queries.query_cells[query, w, : queries.atoms.sizes[atom]]
-            slots += (queries.atoms.offsets[atom] + np.flatnonzero(~np.isin(partition, list(cells)))).tolist()
+            partition = queries.query_cells[query, w, : queries.variables.sizes[variable]]
+            slots += (queries.variables.offsets[variable] + np.flatnonzero(~np.isin(partition, list(cells)))).tolist()
     return tuple(slots)
 
 

@@ -31,7 +31,7 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, max_cost
 from infopursuit.threads import single_threaded
 from infopursuit.trace import Trace, TraceWriter
-from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Likely, Said
+from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Said, SoftAnswer
 
 if TYPE_CHECKING:
     from infopursuit.session import Session
@@ -108,7 +108,7 @@ class Branches:
     parents: IntArray
     queries: IntArray
     answers: IntArray
-    soft: tuple[Likely | None, ...] = ()
+    soft: tuple[SoftAnswer | None, ...] = ()
 
 
 class Bindings:
@@ -255,10 +255,10 @@ class Pursuit(Generic[B]):
         if not hasattr(model, "beliefs"):
             raise TypeError(f"model is {type(model).__name__}; expected a model such as ip.models.TableModel")
         _check_type("queries", queries, QuerySet, "a query set such as ip.queries.concepts(...)")
-        if queries.atoms != model.atoms:
+        if queries.variables != model.variables:
             raise ValueError(
-                f"queries reveal {len(queries.atoms)} variables with {queries.atoms.n_slots} values, but the model has "
-                f"{len(model.atoms)} variables with {model.atoms.n_slots}; fit the model on queries.observe(X)"
+                f"queries reveal {len(queries.variables)} variables with {queries.variables.n_slots} values, but the model has "
+                f"{len(model.variables)} variables with {model.variables.n_slots}; fit the model on queries.observe(X)"
             )
         check_time_limit(time_limit, exact_gains)
         pursuit: Pursuit[Any] = cls(
@@ -501,7 +501,7 @@ class Pursuit(Generic[B]):
                 f"noise allows each query {self.channel.max_repeats} times (max_repeats=...), but X says the same each "
                 f"time, so that asking again would count an error twice; use max_repeats=1, or give an annotator"
             )
-        values = self.queries.atoms.check(values)
+        values = self.queries.variables.check(values)
         costs = self.query_costs if self.costs else None
         writer = TraceWriter(len(values), self.queries, self.classes, self.exact_gains, costs)
         rows = self._rows_at_a_time()
@@ -607,10 +607,10 @@ class Pursuit(Generic[B]):
     def branch(self, query: int, answer: Said) -> Branches:
         """The one history of a state, longer by one answer."""
         cells = np.full((1, self.queries.width), UNKNOWN, dtype=np.int64)
-        told = answer.cells if isinstance(answer, Likely) else answer
+        told = answer.cells if isinstance(answer, SoftAnswer) else answer
         if told is not None:
             cells[0, : len(told)] = told
-        soft = (answer,) if isinstance(answer, Likely) else ()
+        soft = (answer,) if isinstance(answer, SoftAnswer) else ()
         return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, soft)
 
 
@@ -656,7 +656,7 @@ def _time_a_choice(pursuit: Pursuit[Any]) -> float:
         if query == UNKNOWN:
             break
         for value in (0, 1):  # the first answer that is possible
-            cells = [value] * int((pursuit.queries.query_atoms[query] >= 0).sum())
+            cells = [value] * int((pursuit.queries.query_variables[query] >= 0).sum())
             after = pursuit.absorb(state, pursuit.branch(query, tuple(cells)), state.watch)
             if not after.impossible[0]:
                 state = after

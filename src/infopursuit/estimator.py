@@ -19,7 +19,7 @@ from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
 from infopursuit.engine import Pursuit, check_count, check_time_limit
 from infopursuit.history import Acquisition, Belief
-from infopursuit.models import Learner, Sample, empirical, latent_classes, naive_bayes
+from infopursuit.models import Sample, empirical, latent_classes, naive_bayes
 from infopursuit.models.finite import check_prior
 from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
@@ -148,7 +148,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             )
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
         bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
-        sample = Sample.of(self.queries_.atoms, self.queries_.observe(X), labels, weights, len(self.classes_))
+        sample = Sample.of(self.queries_.variables, self.queries_.observe(X), labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
         self.selection_: list[Any] = []
         self.model_: Any = None
@@ -444,7 +444,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             learners = (_vae_learner(),) if strategy == "vae" else named[strategy]
         elif hasattr(strategy, "build"):
             return strategy
-        elif hasattr(strategy, "beliefs") and hasattr(strategy, "atoms"):
+        elif hasattr(strategy, "beliefs") and hasattr(strategy, "variables"):
             learners = strategy
         elif hasattr(strategy, "fit") and hasattr(strategy, "candidates"):
             learners = (strategy,)

@@ -44,11 +44,11 @@ class ExplanationStep:
     gain: float
     gain_error: float
     posterior: tuple[float, ...]
-    atoms: tuple[int, ...]
+    variables: tuple[int, ...]
     worded: bool = False
     """Whether the sentence is somebody's own wording, which then stands for the name."""
     likely: tuple[tuple[float, ...], ...] | None = None
-    """Where the answer is not certain: how probable it was to be given for each cell of each atom (`Likely`)."""
+    """Where the answer is not certain: how probable it was to be given for each cell of each variable (`SoftAnswer`)."""
     cost: float | None = None
     """What it cost, None where nobody has said what questions cost."""
 
@@ -68,11 +68,11 @@ class Explanation:
     classes: tuple[Any, ...]
     prior: tuple[float, ...]
     steps: tuple[ExplanationStep, ...]
-    stopped_because: str
+    stop_reason: str
     settled_at: int
     exact_gains: bool
     shape: tuple[int, int] | None = None
-    n_checks: int = 0
+    n_novelty_queries: int = 0
     """How many of the last steps were checks, asked after the stop."""
     p_value: float | None = None
     """How probable answers as unexpected as these are for inputs like those of a reference, where there is one."""
@@ -146,14 +146,14 @@ class Explanation:
         for k in shown:
             between = "\n        " if len(said[k]) > room else " " * (beside - len(said[k]) + 2)
             lines.append(f"{k + 1:4d}. {said[k]}{between}{believed[k]}")
-        if self.stopped_because == "open":
+        if self.stop_reason == "open":
             lines.append("It has not stopped yet.")
         else:
-            why = REASONS.get(self.stopped_because, self.stopped_because)
-            lines.append(f"It stopped because {why} ({self.stopped_because}).")
-        if self.n_checks:
+            why = REASONS.get(self.stop_reason, self.stop_reason)
+            lines.append(f"It stopped because {why} ({self.stop_reason}).")
+        if self.n_novelty_queries:
             lines.append(
-                f"The last {_count(self.n_checks, 'question')} came after that, to check that it is like training."
+                f"The last {_count(self.n_novelty_queries, 'question')} came after that, to check that it is like training."
             )
         if self.warning:
             lines.append(self.warning)
@@ -186,7 +186,7 @@ class Explanation:
             raise ValueError("this explanation is not about an image; pictures need patch queries")
         upto = len(self) if upto is None else upto
         seen = self.revealed(upto)
-        newest = set(self.steps[upto - 1].atoms) if upto else set()
+        newest = set(self.steps[upto - 1].variables) if upto else set()
         lines = []
         rows, columns = self.shape
         for r in range(rows):
@@ -204,9 +204,9 @@ class Explanation:
         pixels = np.full(self.shape[0] * self.shape[1], UNKNOWN)
         for step in self.steps[:upto]:
             if step.answer is not None:
-                known = [(a, v) for a, v in zip(step.atoms, step.answer, strict=True) if v != UNKNOWN]
-                for atom, value in known:
-                    pixels[atom] = value
+                known = [(a, v) for a, v in zip(step.variables, step.answer, strict=True) if v != UNKNOWN]
+                for variable, value in known:
+                    pixels[variable] = value
         return pixels.reshape(self.shape)
 
     def to_html(self, path: Any = None, *, image: Any = None, truth: Any = None, title: str | None = None) -> str:
@@ -224,8 +224,8 @@ class Explanation:
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""
         data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
-        if not self.n_checks:
-            del data["n_checks"]
+        if not self.n_novelty_queries:
+            del data["n_novelty_queries"]
         if self.p_value is None:
             del data["p_value"]
         for step in data["steps"]:  # JSON has no NaN, the gain of a question that the pursuit did not choose
@@ -256,7 +256,7 @@ class Explanation:
                         "answer": None if step["answer"] is None else tuple(step["answer"]),
                         "gain": np.nan if step["gain"] is None else step["gain"],
                         "posterior": tuple(step["posterior"]),
-                        "atoms": tuple(step["atoms"]),
+                        "variables": tuple(step["variables"]),
                         "likely": _weights(step.get("likely")),
                     }
                 )
@@ -266,11 +266,11 @@ class Explanation:
                 classes=tuple(data["classes"]),
                 prior=tuple(data["prior"]),
                 steps=steps,
-                stopped_because=data["stopped_because"],
+                stop_reason=data["stop_reason"],
                 settled_at=data["settled_at"],
                 exact_gains=data["exact_gains"],
                 shape=None if data["shape"] is None else tuple(data["shape"]),
-                n_checks=data.get("n_checks", 0),
+                n_novelty_queries=data.get("n_novelty_queries", 0),
                 p_value=data.get("p_value"),
             )
             found._check()
@@ -292,12 +292,14 @@ class Explanation:
             numbers: tuple[Any, ...] = (step.gain, step.gain_error, 0.0 if step.cost is None else step.cost)
             if not all(type(number) in (int, float) and not np.isinf(number) for number in numbers):
                 raise ValueError(f"steps[{k}] must have gain, gain_error and cost as numbers")
-            cells: tuple[Any, ...] = (step.query, *(step.answer or ()), *step.atoms)
+            cells: tuple[Any, ...] = (step.query, *(step.answer or ()), *step.variables)
             if not all(type(cell) is int for cell in cells):
-                raise ValueError(f"steps[{k}] must have query, answer and atoms as whole numbers")
-        stop, n_checks, shape = (cast(Any, each) for each in (self.stopped_because, self.n_checks, self.shape))
-        if not isinstance(stop, str) or type(n_checks) is not int or not 0 <= n_checks <= len(self):
-            raise ValueError("stopped_because must be a text, and n_checks at most the number of steps")
+                raise ValueError(f"steps[{k}] must have query, answer and variables as whole numbers")
+        stop, n_novelty_queries, shape = (
+            cast(Any, each) for each in (self.stop_reason, self.n_novelty_queries, self.shape)
+        )
+        if not isinstance(stop, str) or type(n_novelty_queries) is not int or not 0 <= n_novelty_queries <= len(self):
+            raise ValueError("stop_reason must be a text, and n_novelty_queries at most the number of steps")
         if shape is not None and (len(shape) != 2 or not all(type(n) is int and n > 0 for n in shape)):
             raise ValueError("shape must be two whole numbers, or null")
         if self.p_value is not None and not 0 <= self.p_value <= 1:

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Likely, Said
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Said, SoftAnswer
 
 BoolArray = npt.NDArray[np.bool_]
 B = TypeVar("B")
 
-SoftSteps = tuple[tuple[int, Likely], ...]
+SoftSteps = tuple[tuple[int, SoftAnswer], ...]
 """(step, answer) of the soft answers of one history."""
 
 
@@ -71,7 +71,7 @@ class Histories:
         parents: IntArray,
         queries: IntArray,
         answers: IntArray,
-        soft: Sequence[Likely | None] = (),
+        soft: Sequence[SoftAnswer | None] = (),
         log_likelihood: FloatArray | None = None,
     ) -> Histories:
         """The histories ``parents``, each longer by one query (H,) with its answer (H, W)."""
@@ -100,14 +100,14 @@ class Histories:
     def observed(self) -> IntArray:
         """(H, A) the value of each variable where the answers determine it, else -1: the input of a predictor."""
         qs = self.query_set
-        found = np.full((len(self), len(qs.atoms)), UNKNOWN, dtype=np.int64)
-        possible = np.ones((len(self), len(qs.atoms), max(qs.atoms.sizes)), dtype=bool)
-        possible &= (qs.atoms.slots >= 0)[None]
+        found = np.full((len(self), len(qs.variables)), UNKNOWN, dtype=np.int64)
+        possible = np.ones((len(self), len(qs.variables), max(qs.variables.sizes)), dtype=bool)
+        possible &= (qs.variables.slots >= 0)[None]
         rows = np.arange(len(self))
         for k in range(self.n_steps):
             for w in range(qs.width):
                 cell, query = self.answers[:, k, w], self.queries[:, k]
-                variable = qs.query_atoms[query, w]
+                variable = qs.query_variables[query, w]
                 told = (cell != UNKNOWN) & (variable >= 0)
                 agrees = qs.query_cells[query, w][:, : possible.shape[2]] == cell[:, None]
                 possible[rows[told], variable[told]] &= agrees[told]
@@ -132,10 +132,10 @@ class Histories:
 
 
 def history_of(
-    query_set: QuerySet, queries: IntArray, answers: IntArray, soft: dict[int, Likely] | None = None
+    query_set: QuerySet, queries: IntArray, answers: IntArray, soft: dict[int, SoftAnswer] | None = None
 ) -> History:
     """(K,) queries and (K, W) answers of one input as a history; ``soft``: the steps with a soft answer."""
-    wide = (query_set.query_atoms[queries] >= 0).sum(axis=1)  # answers without their padding
+    wide = (query_set.query_variables[queries] >= 0).sum(axis=1)  # answers without their padding
     steps: list[tuple[int, Said]] = []
     for k, (query, answer, w) in enumerate(zip(queries.tolist(), answers, wide, strict=True)):
         cells = tuple(answer[:w].tolist())

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from infopursuit.answer_profile import AnswerProfile
+from infopursuit.beliefs import Exact, PrunedBelief
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.storing import contains_training_data
-from infopursuit.posteriors import ExactPosterior, FiniteBank
-from infopursuit.queries.wording import AtomWords
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.wording import VariableWords
 from infopursuit.stopping import stopping_in_words
 from infopursuit.versions import in_words, versions
 
@@ -78,7 +78,7 @@ def write_model_card(thing: Any) -> str:
         "Caveats and Recommendations": [
             "- An input of another class gets one of these classes, possibly with a high posterior.",
             "- An answer that training never had, such as a new category, counts as missing.",
-            "- The model takes atoms to be independent given the class and its latent state.",
+            "- The model takes variables to be independent given the class and its latent state.",
             *(f"- {sentence}" for sentence in uncalibrated),
             "- Where it is used, classes may have other shares than the prior above; `class_prior=` sets them.",
             "- A profile of the training answers is saved with it: `infopursuit monitor` detects drift."
@@ -116,14 +116,16 @@ def _details(pursuit: Pursuit, provenance: Mapping[str, Any] | None) -> list[str
 def _model(model: Any) -> str:
     if hasattr(model, "latent_dim"):
         body = getattr(model, "base", model).body
-        return f"{model.kind}, {body.kind} body, {model.latent_dim} latent dimensions, {len(model.atoms):,} atoms"
-    return f"{model.kind}, {model.n_states:,} latent states of {len(model.atoms):,} atoms"
+        return (
+            f"{model.kind}, {body.kind} body, {model.latent_dim} latent dimensions, {len(model.variables):,} variables"
+        )
+    return f"{model.kind}, {model.n_states:,} latent states of {len(model.variables):,} variables"
 
 
 def _posterior(pursuit: Pursuit) -> str:
-    if isinstance(pursuit.posterior, ExactPosterior):
+    if isinstance(pursuit.posterior, Exact):
         return "exact"
-    how = "pruned enumeration" if isinstance(pursuit.posterior, FiniteBank) else "sampled, with standard errors"
+    how = "pruned enumeration" if isinstance(pursuit.posterior, PrunedBelief) else "sampled, with standard errors"
     return f"{how} (`{pursuit.posterior_settings}`)"
 
 
@@ -134,7 +136,7 @@ def _gains(chooser: Any) -> str:
         return "information gain of every question, estimated on all particles"
     return (
         f"information gain estimated on up to {chooser.n_states:,} states or particles, with standard errors; "
-        f"{chooser.n_screened:,} questions about several atoms are screened in"
+        f"{chooser.n_screened:,} questions about several variables are screened in"
     )
 
 
@@ -148,17 +150,17 @@ def _noise(noise: Any) -> list[str]:
 
 
 def _questions(queries: QuerySet) -> list[str]:
-    widths, sizes = (queries.query_atoms >= 0).sum(axis=1), queries.n_answers
+    widths, sizes = (queries.query_variables >= 0).sum(axis=1), queries.n_answers
     two, several = int(((widths == 1) & (sizes == 2)).sum()), sizes[(widths == 1) & (sizes > 2)]
     kinds = [f"{two:,} with two answers"] if two else []
     if len(several):
         span = f"{several.min()}" if several.min() == several.max() else f"{several.min()} to {several.max()}"
         kinds.append(f"{len(several):,} with {span} answers")
     if (widths > 1).any():
-        kinds.append(f"{int((widths > 1).sum()):,} that reveal up to {widths.max()} atoms at once")
+        kinds.append(f"{int((widths > 1).sum()):,} that reveal up to {widths.max()} variables at once")
     own = f" {len(queries.worded)} are in words of the owner." if queries.worded else ""
-    atoms = f"{len(queries):,} ({queries.kind}) about {len(queries.atoms):,} atoms"
-    lines = [f"{atoms}: {', '.join(kinds)}.{own} Any may stay unanswered. For example:", ""]
+    variables = f"{len(queries):,} ({queries.kind}) about {len(queries.variables):,} variables"
+    lines = [f"{variables}: {', '.join(kinds)}.{own} Any may stay unanswered. For example:", ""]
     for q in np.unique(np.linspace(0, len(queries) - 1, MAX_EXAMPLES).round().astype(int)).tolist():
         answers = " / ".join(map(plain, queries.choices(q))) if sizes[q] <= 6 else f"{sizes[q]:,} answers"
         lines.append(f"- {plain(queries.sentences[q])} ({answers})")
@@ -186,7 +188,7 @@ def _training(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
 def _missing(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
     if profile is None:
         return []
-    words = AtomWords(profile.atoms, pursuit.queries)
+    words = VariableWords(profile.variables, pursuit.queries)
     share = profile.missing.sum(axis=0) / profile.class_weights.sum()
     n, of = int((share > 0).sum()), f"{len(share):,} {words.nouns[len(share) != 1]}"
     if not n:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import safetensors.numpy
 from safetensors import SafetensorError
 
-from infopursuit.types import DamagedModel
+from infopursuit.types import ModelFormatError
 
 FORMAT, VERSION = "infopursuit.model", 3
 """Version 3 has a kind for each part; versions 1 and 2 are still read."""
@@ -39,54 +39,58 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not file.is_file():
         raise FileNotFoundError(f"{folder} has no {MANIFEST}; give a folder that save() wrote")
     if file.stat().st_size > MAX_MANIFEST:
-        raise DamagedModel(f"{file} has {file.stat().st_size} bytes, more than {MAX_MANIFEST}; it is not a manifest")
+        raise ModelFormatError(
+            f"{file} has {file.stat().st_size} bytes, more than {MAX_MANIFEST}; it is not a manifest"
+        )
     try:
         manifest = json.loads(file.read_bytes(), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        raise DamagedModel(f"{file} is not JSON, it may be cut off or altered: {shortened(error)}") from None
+        raise ModelFormatError(f"{file} is not JSON, it may be cut off or altered: {shortened(error)}") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise DamagedModel(f"{file} is not a model of this package: it does not say format {FORMAT!r}")
+        raise ModelFormatError(f"{file} is not a model of this package: it does not say format {FORMAT!r}")
     found = manifest.get("version")
     if type(found) is not int or found < 1:
-        raise DamagedModel(f"{file} has version {found!r:.80}; expected a whole number from 1 to {VERSION}")
+        raise ModelFormatError(f"{file} has version {found!r:.80}; expected a whole number from 1 to {VERSION}")
     if found > VERSION:
-        raise DamagedModel(f"{file} has format version {found}, newer than {VERSION}; update infopursuit to read it")
+        raise ModelFormatError(
+            f"{file} has format version {found}, newer than {VERSION}; update infopursuit to read it"
+        )
     try:
         agrees = manifest.get("sha256") == own_checksum(manifest)
     except RecursionError:
-        raise DamagedModel(f"{file} was altered: it is nested too deeply") from None
+        raise ModelFormatError(f"{file} was altered: it is nested too deeply") from None
     except UnicodeEncodeError:
-        raise DamagedModel(f"{file} is damaged: it has half a character (a lone surrogate) in a text") from None
+        raise ModelFormatError(f"{file} is damaged: it has half a character (a lone surrogate) in a text") from None
     if not agrees:
-        raise DamagedModel(f"{file} was altered: its checksum does not agree with its content")
+        raise ModelFormatError(f"{file} was altered: its checksum does not agree with its content")
     return manifest
 
 
 def read_tensors(folder: Path, entry: Any) -> dict[str, npt.NDArray[np.generic]]:
     """The tensors that a manifest names, with the size and the checksum that it gives."""
     if not isinstance(entry, dict):
-        raise DamagedModel(f"{folder / MANIFEST} has no entry that says where its tensors are")
+        raise ModelFormatError(f"{folder / MANIFEST} has no entry that says where its tensors are")
     name = entry["file"]
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise DamagedModel(
+        raise ModelFormatError(
             f"the manifest of {folder} names the tensor file {name!r:.80}, which is not a plain file name"
         )
     file = folder / name
     if not file.is_file():
-        raise DamagedModel(f"{file} is missing; copy the whole folder")
+        raise ModelFormatError(f"{file} is missing; copy the whole folder")
     with file.open("rb") as stream:
         _check_sizes(stream, file, entry["bytes"])
         digest = hashlib.file_digest(stream, "sha256").hexdigest()  # in pieces: only what is right is read whole
         if digest != entry["sha256"]:
-            raise DamagedModel(f"{file} was altered: its checksum does not agree with the manifest")
+            raise ModelFormatError(f"{file} was altered: its checksum does not agree with the manifest")
         stream.seek(0)
         payload = stream.read()
     try:
         return safetensors.numpy.load(payload)
     except KeyError as error:
-        raise DamagedModel(f"{file} has numbers of type {error}, which models do not have") from None
+        raise ModelFormatError(f"{file} has numbers of type {error}, which models do not have") from None
     except (SafetensorError, RuntimeError, ValueError, OverflowError) as error:
-        raise DamagedModel(f"{file} is not a safetensors file: {shortened(error)}") from None
+        raise ModelFormatError(f"{file} is not a safetensors file: {shortened(error)}") from None
 
 
 def own_checksum(manifest: dict[str, Any], **options: Any) -> str:
@@ -96,16 +100,16 @@ def own_checksum(manifest: dict[str, Any], **options: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def damaged(folder: Path, part: str, error: Exception) -> DamagedModel:
+def damaged(folder: Path, part: str, error: Exception) -> ModelFormatError:
     """The error for a folder one part of which makes no model."""
     where = f"{folder} is damaged, see {part!r} in its {MANIFEST}"
     if isinstance(error, KeyError):
-        return DamagedModel(f"{where}: {shortened(error)} is missing, or no name that is known here")
-    if isinstance(error, DamagedModel):
-        return DamagedModel(shortened(error))
+        return ModelFormatError(f"{where}: {shortened(error)} is missing, or no name that is known here")
+    if isinstance(error, ModelFormatError):
+        return ModelFormatError(shortened(error))
     if isinstance(error, (TypeError, AttributeError, IndexError)):
-        return DamagedModel(f"{where}: something is of another kind than it must be ({shortened(error)})")
-    return DamagedModel(f"{where}: {shortened(error)}")
+        return ModelFormatError(f"{where}: something is of another kind than it must be ({shortened(error)})")
+    return ModelFormatError(f"{where}: {shortened(error)}")
 
 
 def shortened(error: object) -> str:
@@ -119,20 +123,20 @@ def _check_sizes(stream: BinaryIO, file: Path, stated: Any) -> None:
     size = stream.seek(0, 2)
     stream.seek(0)
     if type(stated) is not int or size != stated:
-        raise DamagedModel(f"{file} has {size} bytes instead of {stated!r:.80}; it was cut off or altered")
+        raise ModelFormatError(f"{file} has {size} bytes instead of {stated!r:.80}; it was cut off or altered")
     if size > MAX_TENSORS:
-        raise DamagedModel(f"{file} has {size} bytes, more than {MAX_TENSORS}; models are smaller")
+        raise ModelFormatError(f"{file} has {size} bytes, more than {MAX_TENSORS}; models are smaller")
     length = int.from_bytes(stream.read(8), "little")
     if length > min(MAX_HEADER, size - 8):
-        raise DamagedModel(f"{file} is not a safetensors file: its header would have {length} bytes")
+        raise ModelFormatError(f"{file} is not a safetensors file: its header would have {length} bytes")
     try:
         header = json.loads(stream.read(length))
         ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
         fits = 8 + length + max(ends, default=0) == size
     except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
-        raise DamagedModel(f"{file} is not a safetensors file: its header is damaged") from None
+        raise ModelFormatError(f"{file} is not a safetensors file: its header is damaged") from None
     if not fits:
-        raise DamagedModel(f"{file} is not a safetensors file: its tensors would not end where the file does")
+        raise ModelFormatError(f"{file} is not a safetensors file: its tensors would not end where the file does")
     stream.seek(0)
 
 

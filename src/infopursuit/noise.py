@@ -1,6 +1,6 @@
 """Answer noise: confusion matrices P(answer given | true answer), soft answers, and simulated annotators.
 
-A noisy answer excludes no value of an atom. It multiplies the weight of each value by the likelihood of the answer
+A noisy answer excludes no value of a variable. It multiplies the weight of each value by the likelihood of the answer
 under that value, and this likelihood is all that the belief needs to know of it.
 """
 
@@ -13,14 +13,13 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from infopursuit.queries.queryset import Parts, find_parts
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Likely, Said
+from infopursuit.queries.queryset import Parts, QuerySet, find_parts
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Said, SoftAnswer
 
 
 @dataclass(frozen=True)
 class AnswerNoise:
-    """How often the answers to each query are right. Each atom of a query is answered independently.
+    """How often the answers to each query are right. Each variable of a query is answered independently.
 
     Parameters
     ----------
@@ -73,21 +72,21 @@ class AnswerNoise:
             )
         found: dict[bytes, int] = {}
         tables: list[FloatArray] = []
-        which = np.full_like(queries.query_atoms, UNKNOWN)
-        for q, w in zip(*np.nonzero(queries.query_atoms >= 0), strict=True):
+        which = np.full_like(queries.query_variables, UNKNOWN)
+        for q, w in zip(*np.nonzero(queries.query_variables >= 0), strict=True):
             table = self.confusion_matrix(int(queries.n_cells[q, w]), queries.names[q], topics[q])
             which[q, w] = found.setdefault(table.tobytes(), len(tables))
             if which[q, w] == len(tables):
                 tables.append(table)
         return NoiseChannel(queries, tuple(tables), which, int(self.max_repeats))
 
-    def soft_answer(self, queries: QuerySet, query: int, cells: tuple[int, ...]) -> Likely:
-        """The likelihoods of an answer that was given with this noise: for each atom a column of its matrix."""
+    def soft_answer(self, queries: QuerySet, query: int, cells: tuple[int, ...]) -> SoftAnswer:
+        """The likelihoods of an answer that was given with this noise: for each variable a column of its matrix."""
         columns = []
         for size, cell in zip(queries.n_cells[query].tolist(), cells, strict=False):  # n_cells is padded
             matrix = self.confusion_matrix(size, queries.names[query], queries.topics[query][0])
             columns.append(tuple(matrix[:, cell].tolist()) if cell != UNKNOWN else (1.0,) * size)
-        return Likely(tuple(columns))
+        return SoftAnswer(tuple(columns))
 
     def to_spec(self) -> dict[str, Any]:
         """JSON data from which `from_spec` makes it again."""
@@ -104,7 +103,7 @@ class AnswerNoise:
 class NoiseChannel:
     """An `AnswerNoise` bound to one query set.
 
-    confusion_matrices: the distinct ones, each (K, K) P(given | true). which: (Q, W) the matrix of each atom of each
+    confusion_matrices: the distinct ones, each (K, K) P(given | true). which: (Q, W) the matrix of each variable of each
     query, -1 for padding. max_repeats: how many times a query may be asked.
     """
 
@@ -116,7 +115,7 @@ class NoiseChannel:
     @cached_property
     def parts(self) -> Parts:
         """The parts of the queries; the same part with another confusion matrix is another part."""
-        return find_parts(self.queries.atoms, self.queries.query_atoms, self.queries.query_cells, self.which)
+        return find_parts(self.queries.variables, self.queries.query_variables, self.queries.query_cells, self.which)
 
     @cached_property
     def _log_tables(self) -> FloatArray:
@@ -144,22 +143,22 @@ def read_answer(
 
     Parameters
     ----------
-    value: a choice, its index, the cells of the atoms, or None for "not known"; a `Likely`, or {choice: probability}.
+    value: a choice, its index, the cells of the variables, or None for "not known"; a `SoftAnswer`, or {choice: probability}.
     sure: the probability that the choice is right; the other choices share the rest.
     by: the noise of the annotator who answers.
 
     >>> from infopursuit.queries import concepts
     >>> qs = concepts(["has wings"])
     >>> read_answer(qs, 0, "yes"), read_answer(qs, 0, "yes", sure=0.75)
-    ((1,), Likely(weights=((0.25, 0.75),)))
+    ((1,), SoftAnswer(weights=((0.25, 0.75),)))
     >>> read_answer(qs, 0, {"yes": 0.5, "no": 0.5}) is None
     True
     """
-    if isinstance(value, Likely) or (isinstance(value, Mapping) and _names_choices(queries, query, value)):
+    if isinstance(value, SoftAnswer) or (isinstance(value, Mapping) and _names_choices(queries, query, value)):
         if sure is not None or by is not None:
             raise ValueError("an answer that says how likely each choice is needs neither sure= nor by=; leave it out")
-        soft = value if isinstance(value, Likely) else _from_mapping(queries, query, value)
-        expected = queries.n_cells[query][queries.query_atoms[query] >= 0].tolist()
+        soft = value if isinstance(value, SoftAnswer) else _from_mapping(queries, query, value)
+        expected = queries.n_cells[query][queries.query_variables[query] >= 0].tolist()
         found = [len(cells) for cells in soft.weights]
         if found != expected:
             name = queries.names[query]
@@ -180,12 +179,12 @@ def read_answer(
 
 def _names_choices(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> bool:
     """Whether a mapping is from choices; one from the members of a panel is an answer of its own kind."""
-    one_atom = int((queries.query_atoms[query] >= 0).sum()) == 1
-    names = [str(choice).lower() for choice in queries.choices(query)] if one_atom else []
+    one_variable = int((queries.query_variables[query] >= 0).sum()) == 1
+    names = [str(choice).lower() for choice in queries.choices(query)] if one_variable else []
     return bool(value) and all(isinstance(choice, str) and choice.lower() in names for choice in value)
 
 
-def _from_mapping(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> Likely:
+def _from_mapping(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> SoftAnswer:
     weights = [0.0] * len(queries.choices(query))
     for choice, probability in value.items():
         cell = queries.to_answer(query, choice)
@@ -198,7 +197,7 @@ def _from_mapping(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> Li
             f"the probabilities of {queries.names[query]!r} are {dict(value)!r:.80}; give numbers from 0 to 1 that "
             f"sum to 1, those left out being 0"
         )
-    return Likely((tuple(weights),))
+    return SoftAnswer((tuple(weights),))
 
 
 def _check(value: Any, name: str) -> None:

@@ -76,7 +76,7 @@ class NoveltyReference:
 
     @classmethod
     def from_values(cls, pursuit: Pursuit[Any], values: Any, *, progress: bool | None = None) -> NoveltyReference:
-        """A reference of real inputs, as values of atoms (n, A), on which the model was not fitted."""
+        """A reference of real inputs, as values of variables (n, A), on which the model was not fitted."""
         if not MIN_INPUTS <= len(values) <= MAX_INPUTS:
             raise ValueError(
                 f"values has {len(values)} reference inputs; give {MIN_INPUTS} or more, for with n of them no p-value "
@@ -138,7 +138,7 @@ def abstention_mask(trace: Trace, stopping: Rule, alpha: float) -> Any:
     wanted = [1 - rule.epsilon for rule in stopping.rules if isinstance(rule, Confidence)]
     unsure = trace.posterior.max(axis=1) < min(wanted, default=0.0) - SLACK
     novel = np.zeros(len(trace), dtype=bool) if trace.p_values is None else trace.p_values <= alpha
-    return unsure | novel | (trace.stopped_because == "impossible")
+    return unsure | novel | (trace.stop_reason == "impossible")
 
 
 # ---- novelty queries ------------------------------------------------------------------------------------------------
@@ -202,22 +202,24 @@ def choose_novelty_query(
 
 
 def novelty_utility(model: Any, log_weights: Any, evidence: Any, queries: QuerySet, uniform: float) -> FloatArray:
-    """(Q,) KL(uniform || predicted answer), summed over the atoms of each query; known atoms contribute 0.
+    """(Q,) KL(uniform || predicted answer), summed over the variables of each query; known variables contribute 0.
 
     Of an input of another kind no more is assumed than that each answer is as probable as any other.
-    log_weights: (S,) of the model's states. evidence: (L,) log-weights of the atom values. uniform: in [0, 1), for the
+    log_weights: (S,) of the model's states. evidence: (L,) log-weights of the variable values. uniform: in [0, 1), for the
     states that are drawn where there are more than 256.
     """
     states, weights, _ = resample(softmax(log_weights), N_STATES, uniform)
     table = model.state_probs(states).astype(np.float64)  # (L, M)
-    atoms, parts = model.atoms, queries.parts
-    allowed = np.exp(evidence - np.maximum.reduceat(evidence, atoms.offsets[:-1])[atoms.slot_atom])  # at most 1
-    # what each state still expects of the atoms that are known in part
-    partly = np.isin(atoms.slot_atom, atoms.slot_atom[allowed != 1])
+    variables, parts = model.variables, queries.parts
+    allowed = np.exp(
+        evidence - np.maximum.reduceat(evidence, variables.offsets[:-1])[variables.slot_variable]
+    )  # at most 1
+    # what each state still expects of the variables that are known in part
+    partly = np.isin(variables.slot_variable, variables.slot_variable[allowed != 1])
     left = table[partly] * allowed[partly, None]
-    total = np.zeros((len(atoms), left.shape[1]))
-    np.add.at(total, atoms.slot_atom[partly], left)
-    table[partly] = left / np.maximum(total, 1e-300)[atoms.slot_atom[partly]]
+    total = np.zeros((len(variables), left.shape[1]))
+    np.add.at(total, variables.slot_variable[partly], left)
+    table[partly] = left / np.maximum(total, 1e-300)[variables.slot_variable[partly]]
     predicted = table @ weights  # (L,)
     n_cells, starts = int(parts.offsets[-1]), parts.offsets[:-1]
     cells = np.bincount(parts.entry_cell, weights=predicted[parts.entry_slot], minlength=n_cells)

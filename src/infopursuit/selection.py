@@ -41,7 +41,7 @@ class Effort:
 
     @classmethod
     def of(cls, queries: QuerySet) -> Effort:
-        """Queries about several atoms tell more, so fewer are asked; images want more rows to learn from."""
+        """Queries about several variables tell more, so fewer are asked; images want more rows to learn from."""
         wide = queries.width > 1
         return cls(10_000 if wide else 4_000, 300 if wide else 200, min(8 if wide else 32, len(queries)))
 
@@ -69,8 +69,8 @@ def select_model(
     options = [option for learner in learners for option in learner.candidates(sample, shape)]
     if not options:
         raise ValueError(
-            f"strategy: none of {list(learners)} can be fitted on {len(sample)} distinct rows of {len(sample.atoms)} "
-            f"atoms with up to {max(sample.atoms.sizes)} values within the memory; "
+            f"strategy: none of {list(learners)} can be fitted on {len(sample)} distinct rows of {len(sample.variables)} "
+            f"variables with up to {max(sample.variables.sizes)} values within the memory; "
             f"use strategy='table', fewer rows, or fewer values"
         )
     folds = sample.folds(_n_folds(len(sample)))

@@ -47,7 +47,7 @@ from infopursuit.stopping import (
     MaxQueries,
     Rule,
 )
-from infopursuit.types import DamagedModel
+from infopursuit.types import ModelFormatError
 from infopursuit.versions import check_provenance, log_differences, provenance, versions
 
 logger = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def encode(part: Any, role: str) -> tuple[dict[str, Any], Arrays]:
 def decode(spec: dict[str, Any], arrays: Arrays, queries: Any) -> Any:
     """The part that `encode` took apart."""
     if spec["kind"] not in _by_kind:
-        raise DamagedModel(f"kind {spec['kind']!r} is not registered here; import the module that registers it")
+        raise ModelFormatError(f"kind {spec['kind']!r} is not registered here; import the module that registers it")
     rest = {name: value for name, value in spec.items() if name != "kind"}
     return _by_kind[spec["kind"]].from_parts(rest, arrays, queries)
 
@@ -162,7 +162,7 @@ def _belief_from_parts(kind: str) -> Any:
         if kind == "exact":
             return build_belief(model, queries, kind)
         if kind not in model.beliefs:
-            raise DamagedModel(f"belief {kind!r} does not suit a model of kind {model.kind!r}")
+            raise ModelFormatError(f"belief {kind!r} does not suit a model of kind {model.kind!r}")
         from infopursuit import beliefs
 
         settings = getattr(beliefs, BELIEFS[kind])(**spec["settings"])
@@ -331,8 +331,8 @@ def load(path: Any, *, functions: Any = None) -> Any:
         classes = _labels_from_spec(manifest["classes"])
         part = "belief"
         belief = decode(spec["belief"], tensors, queries)
-        if queries.atoms != belief.model.atoms:
-            raise DamagedModel("the queries and the model are about different variables")
+        if queries.variables != belief.model.variables:
+            raise ModelFormatError("the queries and the model are about different variables")
         part = "pursuit"
         pursuit: Pursuit[Any] = Pursuit(
             queries,
@@ -381,7 +381,7 @@ def _checked_counts(spec: dict[str, Any]) -> dict[str, int]:
     found = {}
     for name, least in (("patience", 0), ("n_novelty_queries", 0), ("seed", 0), ("memory_limit", 1)):
         if type(spec[name]) is not int or spec[name] < least:
-            raise DamagedModel(f"{name} is {spec[name]!r}; expected a whole number from {least} on")
+            raise ModelFormatError(f"{name} is {spec[name]!r}; expected a whole number from {least} on")
         found[name] = spec[name]
     return found
 
@@ -389,7 +389,7 @@ def _checked_counts(spec: dict[str, Any]) -> dict[str, int]:
 def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursuitClassifier:
     for name in ("belief", "strategy"):
         if spec[name] is not None and not isinstance(spec[name], str):
-            raise DamagedModel(f"{name} is {spec[name]!r}; expected the name of one, or null for the pursuit's")
+            raise ModelFormatError(f"{name} is {spec[name]!r}; expected the name of one, or null for the pursuit's")
     settings = getattr(pursuit.belief, "settings", "auto")
     classifier = InformationPursuitClassifier(
         queries=pursuit.queries,
@@ -409,14 +409,14 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursu
     width, names = spec["n_features_in"], spec["feature_names_in"]
     if width is not None:
         if type(width) is not int or width < 1:
-            raise DamagedModel(f"n_features_in is {width!r}; expected a whole number from 1 on")
+            raise ModelFormatError(f"n_features_in is {width!r}; expected a whole number from 1 on")
         classifier.n_features_in_ = width
     if names is not None:
         if not isinstance(names, list) or len(names) != width or not all(isinstance(name, str) for name in names):
-            raise DamagedModel(f"feature_names_in is not a list of {width} names")
+            raise ModelFormatError(f"feature_names_in is not a list of {width} names")
         classifier.feature_names_in_ = np.array(names, dtype=object)
     if spec["profile"] is not None:  # models that were saved before there were profiles have none
-        classifier.profile_ = AnswerProfile.from_spec(spec["profile"], pursuit.queries.atoms, len(pursuit.classes))
+        classifier.profile_ = AnswerProfile.from_spec(spec["profile"], pursuit.queries.variables, len(pursuit.classes))
     return classifier
 
 
@@ -425,11 +425,11 @@ def _calibration(spec: dict[str, Any], pursuit: Pursuit[Any]) -> CalibrationRepo
     found = CalibrationReport.from_spec(spec)
     rule = Confidence(found.epsilon) | MaxQueries(found.max_queries)
     if (found.calibrator, rule, found.patience) != (pursuit.calibrator, pursuit.stopping, pursuit.patience):
-        raise DamagedModel("the calibration and the pursuit do not agree about when to stop")
+        raise ModelFormatError("the calibration and the pursuit do not agree about when to stop")
     for each in found.sets:
         for rows in (each.after, each.anytime):
             if len(rows) not in (1, len(pursuit.classes)):
-                raise DamagedModel(f"a prediction set has {len(rows)} rows; expected 1 or {len(pursuit.classes)}")
+                raise ModelFormatError(f"a prediction set has {len(rows)} rows; expected 1 or {len(pursuit.classes)}")
     return found
 
 
@@ -441,7 +441,7 @@ def _labels_from_spec(spec: dict[str, Any]) -> Any:
         or not all(type(value) is kind for value in values)
         or len(set(values)) != len(values)
     ):
-        raise DamagedModel(f"the classes are not a list of different values of type {spec['kind']}")
+        raise ModelFormatError(f"the classes are not a list of different values of type {spec['kind']}")
     return np.array(values)
 
 
@@ -456,8 +456,8 @@ def _upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
     posterior = old.get("posterior", "exact")
     settings = dict(posterior) if isinstance(posterior, dict) else {}
     kind = settings.pop("kind", posterior)
-    if "least_ess" in settings:
-        settings["min_ess"] = settings.pop("least_ess")
+    if "min_ess" in settings:
+        settings["min_ess"] = settings.pop("min_ess")
     terms = old.get("terms")
     belief = {"kind": "pruned" if kind == "bank" else kind, "model": manifest["model"], "settings": settings}
     pursuit = {
@@ -509,5 +509,5 @@ def _old_rule(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _boolean(value: Any) -> bool:
     if type(value) is not bool:
-        raise DamagedModel(f"exact_gains is {value!r}; expected true or false")
+        raise ModelFormatError(f"exact_gains is {value!r}; expected true or false")
     return value

@@ -64,7 +64,7 @@ class Session:
         return self._step.state.histories.steps(0)
 
     @property
-    def stopped_because(self) -> str | None:
+    def stop_reason(self) -> str | None:
         """Why the pursuit stopped, or None while it goes on."""
         return self._step.reason[0] or None
 
@@ -85,14 +85,14 @@ class Session:
         return self.pursuit.classes[int(self.posterior.argmax())]
 
     def answer(self, value: Any, *, sure: float | None = None, by: AnswerNoise | None = None) -> Session:
-        """Answer the question: a choice, its index, the cells of its atoms, or None for "not known".
+        """Answer the question: a choice, its index, the cells of its variables, or None for "not known".
 
         An answer that is not certain: ``answer("yes", sure=0.8)``, the other choices sharing the rest; or all choices,
         ``answer({"yes": 0.8, "no": 0.2})``. ``by``: who answers, where that is not whom the pursuit expects.
         """
         if self.question is None:
             raise RuntimeError(
-                f"the session has stopped ({self.stopped_because}); undo() goes back, pursuit.session() begins anew"
+                f"the session has stopped ({self.stop_reason}); undo() goes back, pursuit.session() begins anew"
             )
         self._take(self.question.index, value, sure, by)
         return self

@@ -224,9 +224,7 @@ class Watch:
         return Watch(self.run[rows], self.since[rows])
 
 
-def check_rules(
-    stopping: Rule, watch: Watch, check: Check, patience: int, skipped: Any
-) -> tuple[Watch, Any, IntArray]:
+def check_rules(stopping: Rule, watch: Watch, check: Check, patience: int, skipped: Any) -> tuple[Watch, Any, IntArray]:
     """One check of every rule for H histories: the new watch, (H,) why to stop or "", (H,) the query count when the rule
     that fired began to hold.
 

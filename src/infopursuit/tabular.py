@@ -24,13 +24,12 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.fitting.labelled import LabelledTable, label_table
 from infopursuit.models.table import TableModel
-from infopursuit.queries.columns import Columns
-from infopursuit.queries.columns import Field, YesNoField, as_shares, choose_field
+from infopursuit.queries.columns import Columns, Field, YesNoField, as_shares, choose_field
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import Column, read_table
 from infopursuit.queries.wording import CSV, YAML, Wording, compose, entries, read_text, read_wording, reword, scalar
 from infopursuit.stopping import Confidence, InformationGain, Rule
-from infopursuit.terms import Terms
+from infopursuit.costs import Constraints, Costs
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
@@ -62,7 +61,8 @@ def fit_table(
     keep: Sequence[str] = (),
     verbose: bool | None = None,
     costs: Any = None,
-    seconds: float | None = None,
+    constraints: Constraints | None = None,
+    time_limit: float | None = None,
 ) -> InformationPursuitClassifier:
     """A classifier that asks about the columns of a table; ``clf.feature_names_in_`` are those that it asks about.
 
@@ -78,9 +78,9 @@ def fit_table(
     answer_error: facts only: the probability that an answer differs from what the table states.
     stopping, patience, seed: as for `Pursuit`; None stops at 99 % confidence or where no gain exceeds 0.001 nats.
     drop, keep: columns to leave out, and columns not to be left out although they look like names or row numbers.
-    costs: costs and constraints of the queries: `Terms`, or a .csv, .yaml or .json file (`read_costs`), which may also
-        say what is asked together.
-    seconds: how long choosing a query may take, as for `Pursuit`.
+    costs, constraints: `Costs` and `Constraints`; or ``costs`` is a .csv, .yaml or .json file of both (`read_costs`),
+        which may also say what is asked together.
+    time_limit: how long choosing a query may take, as for `Pursuit.of`.
 
     >>> import pandas as pd
     >>> import infopursuit as ip
@@ -93,10 +93,10 @@ def fit_table(
     logger.info("taken as a table of %s: %s", "facts" if labelled.facts else "examples", labelled.why)
     for name, why in labelled.left_out.items():
         logger.info("%s is not asked about: %s", name, why)
-    given = read_costs(costs) if isinstance(costs, (str, Path)) else CostsFile(costs)
+    given = read_costs(costs) if isinstance(costs, (str, Path)) else CostsFile(costs or Costs(), constraints or Constraints())
     settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose}
     settings["stopping"] = default_stopping() if stopping is None else stopping
-    settings |= {"terms": given.terms, "seconds": seconds}
+    settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": time_limit}
     if labelled.facts:
         stated = read_facts(labelled.X, labelled.y, len(labelled.classes), yes_no=queries == "yes-no")
         return fit_facts(labelled, stated, answer_error, wording, settings, given.groups)
@@ -116,12 +116,12 @@ def fit_facts(
 
 
 def fit_examples(
-    table: LabelledTable, queries: str, model: str, wording: Any, settings: Mapping[str, Any],
+    table: LabelledTable, queries: str, strategy: str, wording: Any, settings: Mapping[str, Any],
     groups: Mapping[str, Sequence[str]] | None = None,
 ) -> InformationPursuitClassifier:  # fmt: skip
     """A classifier from examples, its model chosen on held-out rows."""
     asked = with_wording(query_builders.columns(table.X, yes_no=queries == "yes-no"), wording, groups)
-    return InformationPursuitClassifier(asked, model, **settings).fit(table.X, table.labels)
+    return InformationPursuitClassifier(asked, strategy, **settings).fit(table.X, table.labels)
 
 
 def with_wording(queries: QuerySet, wording: Any, groups: Mapping[str, Sequence[str]] | None = None) -> QuerySet:
@@ -156,15 +156,15 @@ class Facts:
         """
         if not 0 < error < 0.5:
             raise ValueError(f"answer_error={error}; give a probability above 0 and below 0.5, such as {ANSWER_ERROR}")
-        atoms = self.queries.atoms
-        sizes = np.array(atoms.sizes)[atoms.slot_atom]  # (L,) values of the variable that a slot belongs to
+        variables = self.queries.variables
+        sizes = np.array(variables.sizes)[variables.slot_variable]  # (L,) values of the variable that a slot belongs to
         missing = np.isnan(self.stated)
         known = np.maximum((~missing).sum(axis=0), 1)
         shares = np.where(missing, np.where(missing, 0.0, self.stated).sum(axis=0) / known, self.stated)
         n_classes = len(shares)
-        probs = np.zeros((n_classes, len(atoms), max(atoms.sizes)))
-        probs[:, atoms.slots >= 0] = (1 - error) * shares + error * (1 - shares) / (sizes - 1)
-        return TableModel(np.full(n_classes, 1 / n_classes), None, probs, sizes=atoms.sizes)
+        probs = np.zeros((n_classes, len(variables), max(variables.sizes)))
+        probs[:, variables.slots >= 0] = (1 - error) * shares + error * (1 - shares) / (sizes - 1)
+        return TableModel(np.full(n_classes, 1 / n_classes), None, probs, sizes=variables.sizes)
 
     def twins(self) -> list[list[int]]:
         """Groups of labels with the same facts, which no question can tell apart."""
@@ -179,11 +179,11 @@ class Facts:
         What is not stated is unknown. A share ``error`` of the known answers is replaced by another one.
         """
         rng = np.random.default_rng(seed)
-        atoms, n_classes = self.queries.atoms, len(self.stated)
+        variables, n_classes = self.queries.variables, len(self.stated)
         owners = np.repeat(np.arange(n_classes), repeats)
-        values = np.empty((len(owners), len(atoms)), dtype=np.int64)
-        for a, size in enumerate(atoms.sizes):
-            shares = self.stated[owners, atoms.offsets[a] : atoms.offsets[a + 1]]  # (B, V)
+        values = np.empty((len(owners), len(variables)), dtype=np.int64)
+        for a, size in enumerate(variables.sizes):
+            shares = self.stated[owners, variables.offsets[a] : variables.offsets[a + 1]]  # (B, V)
             drawn = (rng.random((len(owners), 1)) >= np.cumsum(np.nan_to_num(shares), axis=1)[:, :-1]).sum(axis=1)
             other = (drawn + rng.integers(1, size, len(owners))) % size
             drawn = np.where(rng.random(len(owners)) < error, other, drawn)
@@ -344,7 +344,8 @@ YES, NO = ("yes", "true", "x", "1"), ("", "no", "false", "0")
 class CostsFile:
     """What a file says: costs and constraints, and which queries are asked together."""
 
-    terms: Terms
+    costs: Costs = field(default_factory=Costs)
+    constraints: Constraints = field(default_factory=Constraints)
     groups: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -401,7 +402,7 @@ def _costs_of(rows: Mapping[str, Mapping[str, Any]], file: Path) -> CostsFile:
             requires[key] = needed
         if never:
             forbidden.append(key)
-    return CostsFile(Terms(costs or None, requires, forbidden), groups)
+    return CostsFile(Costs(costs or None), Constraints(requires, forbidden), groups)
 
 
 def _cost(value: Any, where: str) -> float | None:

@@ -31,7 +31,13 @@ TOLERANCE = 1e-9
 
 
 def check_belief(
-    belief: Any, queries: QuerySet, *, n_histories: int = 8, n_steps: int = 3, seed: int = 0, tolerance: float = TOLERANCE
+    belief: Any,
+    queries: QuerySet,
+    *,
+    n_histories: int = 8,
+    n_steps: int = 3,
+    seed: int = 0,
+    tolerance: float = TOLERANCE,
 ) -> None:
     """Check the `Belief` protocol, and `Predictive` where the belief offers it.
 
@@ -134,28 +140,30 @@ def check_acquisition(
 def check_model(model: FiniteModel, *, tolerance: float | None = None) -> None:
     """Check a finite model: shapes, distributions, parts of one table, and another class prior."""
     allowed = tolerance or (1e-9 if model.dtype == np.float64 else 1e-6)
-    table = np.asarray(model.block(slice(0, model.atoms.n_slots)), dtype=np.float64)
+    table = np.asarray(model.block(slice(0, model.variables.n_slots)), dtype=np.float64)
     assert isinstance(model.kind, str), f"kind is {model.kind!r}; expected a name"
     assert model.log_prior.shape == (model.n_states,), f"log_prior has shape {model.log_prior.shape}"
-    assert table.shape == (model.atoms.n_slots, model.n_states), f"the table has shape {table.shape}"
+    assert table.shape == (model.variables.n_slots, model.n_states), f"the table has shape {table.shape}"
     assert model.offsets[0] == 0, "offsets must begin with 0"
     assert (np.diff(model.offsets) >= 1).all(), "every class needs a state"
     classes = np.repeat(np.arange(model.n_classes), np.diff(model.offsets))
     assert np.array_equal(model.state_class, classes), "state_class does not agree with offsets"
     assert (table >= 0).all(), "a probability is negative"
     assert (table <= 1 + allowed).all(), "a probability is above 1"
-    sums = np.add.reduceat(table, model.atoms.offsets[:-1], axis=0)
+    sums = np.add.reduceat(table, model.variables.offsets[:-1], axis=0)
     _close(sums, np.ones_like(sums), 10 * allowed, "the probabilities of a variable's values do not sum to 1")
     _close(np.exp(model.log_prior).sum(), 1.0, 1e-9, "the prior does not sum to 1")
     _close(np.bincount(classes, weights=np.exp(model.log_prior)), model.class_prior, 1e-9, "class_prior is another")
-    states, slots = np.array([model.n_states - 1, 0]), np.array([model.atoms.n_slots - 1, 0, 1])
+    states, slots = np.array([model.n_states - 1, 0]), np.array([model.variables.n_slots - 1, 0, 1])
     _close(model.state_probs(states), table[:, states], allowed, "state_probs does not agree with block")
     _close(model.rows(slots), table[slots], allowed, "rows does not agree with block")
     before = model.log_prior.copy()
     wanted = np.random.default_rng(0).dirichlet(np.ones(model.n_classes))
     other = model.with_class_prior(wanted)
     _close(other.class_prior, wanted, 1e-9, "with_class_prior has another prior")
-    _close(other.with_class_prior(model.class_prior).log_prior, model.log_prior, 1e-9, "with_class_prior cannot be undone")
+    _close(
+        other.with_class_prior(model.class_prior).log_prior, model.log_prior, 1e-9, "with_class_prior cannot be undone"
+    )
     _close(model.log_prior, before, 0.0, "with_class_prior changed the model")
     for one in (model, other):
         within = one.log_prior - class_log_sums(one.log_prior[None], one.offsets)[0][classes]
@@ -170,11 +178,11 @@ def check_queries(queries: QuerySet, X: Any, *, functions: Any = None) -> None:
     values, answers = queries.observe(X), queries.answers(X)
     n = len(values)
     assert values.dtype == answers.dtype == np.int64, "values and answers must be integers"
-    assert values.shape == (n, len(queries.atoms)), f"observe gives shape {values.shape}"
+    assert values.shape == (n, len(queries.variables)), f"observe gives shape {values.shape}"
     assert answers.shape == (n, len(queries), queries.width), f"answers gives shape {answers.shape}"
-    queries.atoms.check(values)
+    queries.variables.check(values)
     assert (answers < queries.n_cells).all(), "an answer is out of range"
-    unknown = (queries.query_atoms < 0) | (values[:, queries.query_atoms] == UNKNOWN)
+    unknown = (queries.query_variables < 0) | (values[:, queries.query_variables] == UNKNOWN)
     assert np.array_equal(answers == UNKNOWN, unknown), "an answer is -1 where its variable is known, or the reverse"
     for i in range(n):
         assert np.array_equal(queries.observe(X[i : i + 1]), values[i : i + 1]), f"input {i} alone has other values"
@@ -227,13 +235,13 @@ def check_strategy(pursuit: Pursuit[Any], X: Any, *, seed: int = 0, tolerance: f
     for i in range(len(values)):
         _same(whole, i, replace_cache(pursuit).run_values(values[i : i + 1]), 0, tolerance, "alone it is another")
         seen = np.zeros(values.shape[1], dtype=bool)
-        asked = pursuit.queries.query_atoms[whole.queries[i, : whole.length[i]]]
+        asked = pursuit.queries.query_variables[whole.queries[i, : whole.length[i]]]
         seen[asked[asked >= 0]] = True
         other = values[i].copy()
-        sizes = np.array(pursuit.queries.atoms.sizes)
+        sizes = np.array(pursuit.queries.variables.sizes)
         other[~seen] = rng.integers(sizes)[~seen]
         _same(whole, i, pursuit.run_values(other[None]), 0, tolerance, "what was not asked matters")
-        if whole.stopped_because[i] != "impossible":
+        if whole.stop_reason[i] != "impossible":
             _close(pursuit.believe(whole.history(i)), whole.posterior[i], tolerance, "replayed, the posterior differs")
     keys = {tuple(whole.history(i)) for i in range(len(values))}
     for one in keys:
@@ -252,7 +260,9 @@ def replace_cache(pursuit: Pursuit[Any]) -> Pursuit[Any]:
 
 def _check_posterior(found: Any, n: int, n_classes: int, tolerance: float) -> None:
     assert isinstance(found, Estimate), f"log_posterior gives a {type(found).__name__}; expected an Estimate"
-    assert found.value.shape == (n, n_classes), f"log_posterior has shape {found.value.shape}; expected {(n, n_classes)}"
+    assert found.value.shape == (n, n_classes), (
+        f"log_posterior has shape {found.value.shape}; expected {(n, n_classes)}"
+    )
     assert found.error.shape == (n, n_classes), f"its errors have shape {found.error.shape}; expected {(n, n_classes)}"
     assert (found.error[~np.isnan(found.value)] >= 0).all(), "a standard error is negative"
     rows = ~np.isnan(found.value).any(axis=1)
@@ -276,11 +286,11 @@ def _check_predictions(belief: Any, b: Any, queries: QuerySet, n: int, tolerance
 
 def _check_session(pursuit: Pursuit[Any], values: IntArray, whole: Any, tolerance: float) -> None:
     session = pursuit.session()
-    while session.question is not None and whole.stopped_because[0] != "impossible":
+    while session.question is not None and whole.stop_reason[0] != "impossible":
         query = session.question.index
         assert query == whole.queries[0, len(session.history)], "a session asks another query than a batch"
         session.answer(pursuit.queries.answers_of(values[None], np.array([query]))[0])
-    if whole.stopped_because[0] != "impossible":
+    if whole.stop_reason[0] != "impossible":
         _close(session.posterior, whole.posterior[0], tolerance, "a session has another posterior than a batch")
 
 
@@ -295,7 +305,7 @@ def _random_answers(
     """(H, W) answers that are possible where the belief predicts them, else any."""
     answers = np.full((len(query), queries.width), UNKNOWN, dtype=np.int64)
     for i, q in enumerate(query.tolist()):
-        real = queries.query_atoms[q] >= 0
+        real = queries.query_variables[q] >= 0
         sizes = queries.n_cells[q][real]
         if hasattr(belief, "answer_distribution"):
             p = np.maximum(np.asarray(belief.answer_distribution(b, q))[rows[i]], 0)
@@ -311,9 +321,11 @@ def _same(one: Any, i: int, two: Any, j: int, tolerance: float, message: str) ->
     assert n == two.length[j], f"{message}: input {i} has {n} and {two.length[j]} queries"
     for name in ("queries", "answers"):
         assert np.array_equal(getattr(one, name)[i, :n], getattr(two, name)[j, :n]), f"{message}: {name} of input {i}"
-    assert one.stopped_because[i] == two.stopped_because[j], f"{message}: the stop reason of input {i}"
+    assert one.stop_reason[i] == two.stop_reason[j], f"{message}: the stop reason of input {i}"
     for name, width in (("gains", n), ("posteriors", n + 1)):
-        _close(getattr(one, name)[i, :width], getattr(two, name)[j, :width], tolerance, f"{message}: {name} of input {i}")
+        _close(
+            getattr(one, name)[i, :width], getattr(two, name)[j, :width], tolerance, f"{message}: {name} of input {i}"
+        )
 
 
 def _close(found: Any, expected: Any, tolerance: float, message: str) -> None:

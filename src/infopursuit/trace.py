@@ -13,7 +13,7 @@ from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.files import write_atomically
 from infopursuit.history import history_of
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Likely
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, SoftAnswer
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Trace:
     second best query, -1 where there was none; ties: (B, K) whether it was as good within noise. posteriors: (B, K + 1,
     C), the prior first, the last one repeated after the stop; posterior_errors their standard errors, 0 where exact.
     log_evidence: (B, K + 1) log p(answers so far) under the model, repeated in the same way. length: (B,) queries
-    asked. settled_at: (B,) the paper's L. stopped_because: (B,) the reason.
-    exact_gains: whether every gain was computed on all states and for all queries. checked_from: (B,)
+    asked. settled_at: (B,) the paper's L. stop_reason: (B,) the reason.
+    exact_gains: whether every gain was computed on all states and for all queries. novelty_from: (B,)
     queries asked before the checks, whose gains are NaN; -1 where the pursuit has none. query_costs: (Q,) what each
     query costs, None where nobody has said. p_values: (B,) how probable
     answers as unexpected as these are for inputs like those of a reference, None where the pursuit has none.
@@ -43,12 +43,12 @@ class Trace:
     log_evidence: FloatArray
     length: IntArray
     settled_at: IntArray
-    stopped_because: Any
+    stop_reason: Any
     classes: Any
     exact_gains: bool
-    checked_from: IntArray
+    novelty_from: IntArray
     query_set: QuerySet = field(repr=False)
-    uncertain: Mapping[tuple[int, int], Likely] = field(default_factory=dict, repr=False)
+    uncertain: Mapping[tuple[int, int], SoftAnswer] = field(default_factory=dict, repr=False)
     """(input, step) -> an answer that was not certain; `answers` has the likeliest one there."""
     query_costs: FloatArray | None = field(default=None, repr=False)
     p_values: FloatArray | None = None
@@ -84,17 +84,17 @@ class Trace:
         return np.asarray(np.where(self.queries >= 0, self.query_costs[self.queries], 0.0).sum(axis=1))
 
     @property
-    def n_checks(self) -> IntArray:
+    def n_novelty_queries(self) -> IntArray:
         """(B,) how many of the last queries were checks."""
-        return np.asarray(np.where(self.checked_from < 0, 0, self.length - self.checked_from))
+        return np.asarray(np.where(self.novelty_from < 0, 0, self.length - self.novelty_from))
 
     @property
     def surprise(self) -> FloatArray:
         """(B,) how unexpected the answers are, nats: -log p(answers to the checks | those before), or of all answers
         where no checks were asked for; infinite for those that cannot be."""
-        begin = np.maximum(self.checked_from, 0)
+        begin = np.maximum(self.novelty_from, 0)
         found = self.log_evidence[np.arange(len(self)), begin] - self.log_evidence[:, -1]
-        return np.asarray(np.where(self.stopped_because == "impossible", np.inf, np.maximum(found, 0.0)))
+        return np.asarray(np.where(self.stop_reason == "impossible", np.inf, np.maximum(found, 0.0)))
 
     def history(self, i: int) -> History:
         """What was asked and answered about input i."""
@@ -110,14 +110,14 @@ class Trace:
                 query=q,
                 name=qs.names[q],
                 sentence=qs.sentences[q],
-                answer=answer.cells if isinstance(answer, Likely) else answer,
+                answer=answer.cells if isinstance(answer, SoftAnswer) else answer,
                 said=qs.say_answer(q, answer),
                 gain=float(self.gains[i, k]),
                 gain_error=float(self.gain_errors[i, k]),
                 posterior=tuple(self.posteriors[i, k + 1].tolist()),
-                atoms=tuple(a for a in qs.query_atoms[q].tolist() if a != UNKNOWN),
+                variables=tuple(a for a in qs.query_variables[q].tolist() if a != UNKNOWN),
                 worded=q in qs.worded,
-                likely=answer.weights if isinstance(answer, Likely) else None,
+                likely=answer.weights if isinstance(answer, SoftAnswer) else None,
                 cost=None if self.query_costs is None else float(self.query_costs[q]),
             )
             for k, (q, answer) in enumerate(self.history(i))
@@ -126,11 +126,11 @@ class Trace:
             classes=tuple(c.item() if isinstance(c, np.generic) else c for c in self.classes),
             prior=tuple(self.posteriors[i, 0].tolist()),
             steps=steps,
-            stopped_because=str(self.stopped_because[i]),
+            stop_reason=str(self.stop_reason[i]),
             settled_at=int(self.settled_at[i]),
             exact_gains=self.exact_gains,
             shape=getattr(qs, "shape", None),
-            n_checks=int(self.n_checks[i]),
+            n_novelty_queries=int(self.n_novelty_queries[i]),
             p_value=None if self.p_values is None else float(self.p_values[i]),
         )
 
@@ -184,8 +184,8 @@ class TraceWriter:
         self.n_inputs = n_inputs
         self.length = np.zeros(n_inputs, dtype=np.int64)
         self.settled_at = np.zeros(n_inputs, dtype=np.int64)
-        self.checked_from = np.full(n_inputs, UNKNOWN, dtype=np.int64)
-        self.stopped_because = np.full(n_inputs, "", dtype=object)
+        self.novelty_from = np.full(n_inputs, UNKNOWN, dtype=np.int64)
+        self.stop_reason = np.full(n_inputs, "", dtype=object)
         self._capacity = 0
         self._queries = np.zeros((n_inputs, 0), dtype=np.int64)
         self._answers = np.zeros((n_inputs, 0, queries.width), dtype=np.int64)
@@ -195,7 +195,7 @@ class TraceWriter:
         self._posteriors = np.zeros((n_inputs, 1, len(self.classes)))
         self._posterior_errors = np.zeros((n_inputs, 1, len(self.classes)))
         self._log_evidence = np.zeros((n_inputs, 1))
-        self._uncertain: dict[tuple[int, int], Likely] = {}
+        self._uncertain: dict[tuple[int, int], SoftAnswer] = {}
 
     def believe(self, inputs: IntArray, state: Believed, place: IntArray) -> None:
         """What follows from all that some inputs were asked; ``place`` says which history of the state is theirs."""
@@ -213,7 +213,7 @@ class TraceWriter:
         errors: FloatArray,
         runners_up: IntArray,
         ties: Any,
-        uncertain: Mapping[int, Likely] | None = None,
+        uncertain: Mapping[int, SoftAnswer] | None = None,
     ) -> None:
         """One more question for some inputs; ``uncertain``: the answers of some of them that are not certain."""
         at = self.length[inputs]
@@ -226,10 +226,10 @@ class TraceWriter:
         self._runners_up[inputs, at], self._ties[inputs, at] = runners_up, ties
         self.length[inputs] += 1
 
-    def stop(self, inputs: IntArray, reasons: Sequence[str], settled: IntArray, checked_from: IntArray) -> None:
+    def stop(self, inputs: IntArray, reasons: Sequence[str], settled: IntArray, novelty_from: IntArray) -> None:
         """Some inputs have stopped, and what they were asked from a query on was a check (-1: nothing was)."""
-        self.stopped_because[inputs], self.settled_at[inputs] = reasons, settled
-        self.checked_from[inputs] = checked_from
+        self.stop_reason[inputs], self.settled_at[inputs] = reasons, settled
+        self.novelty_from[inputs] = novelty_from
 
     def finish(self) -> Trace:
         """The trace, cut to the longest input."""
@@ -254,10 +254,10 @@ class TraceWriter:
             log_evidence=repeated(self._log_evidence),
             length=self.length,
             settled_at=self.settled_at,
-            stopped_because=self.stopped_because.astype(str),
+            stop_reason=self.stop_reason.astype(str),
             classes=self.classes,
             exact_gains=self.exact,
-            checked_from=self.checked_from,
+            novelty_from=self.novelty_from,
             query_set=self.query_set,
             uncertain=self._uncertain,
             query_costs=self.costs,

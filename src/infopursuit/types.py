@@ -1,8 +1,8 @@
-"""The words that all other modules share: atoms, answers, histories.
+"""The words that all other modules share: variables, answers, histories.
 
 Axes, in this order, in every signature and comment: ``B`` inputs, ``H`` histories, ``C`` classes, ``S`` latent states
-of all classes together, ``A`` atoms, ``L`` atom values laid end to end ("slots"), ``Q`` queries, ``W`` atoms of a
-query, ``V`` values of an atom, ``K`` steps.
+of all classes together, ``A`` variables, ``L`` variable values laid end to end ("slots"), ``Q`` queries, ``W`` variables of a
+query, ``V`` values of a variable, ``K`` steps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 UNKNOWN = -1
-"""The answer "not known", the value of an atom that was not seen, and the padding of every integer array."""
+"""The answer "not known", the value of a variable that was not seen, and the padding of every integer array."""
 
 TIE = 1e-9
 """Gains closer than this (nats) are a tie, and the lowest index wins."""
@@ -29,7 +29,7 @@ class ImpossibleAnswer(ValueError):
     """An answer that has probability zero under the model, whatever the class."""
 
 
-class DamagedModel(ValueError):
+class ModelFormatError(ValueError):
     """A saved model that is incomplete, was altered, or comes from a newer version."""
 
 
@@ -38,68 +38,68 @@ class NotFitted(ValueError, AttributeError):
 
 
 @dataclass(frozen=True)
-class Atoms:
-    """How many values each atom has, and where its values lie in an array of all values end to end.
+class Variables:
+    """How many values each variable has, and where its values lie in an array of all values end to end.
 
-    A *slot* is one value of one atom; slot ``offsets[a] + v`` is value ``v`` of atom ``a``.
+    A *slot* is one value of one variable; slot ``offsets[a] + v`` is value ``v`` of variable ``a``.
 
-    >>> atoms = Atoms((2, 3))
-    >>> len(atoms), atoms.n_slots, atoms.offsets.tolist(), atoms.slot_atom.tolist()
+    >>> variables = Variables((2, 3))
+    >>> len(variables), variables.n_slots, variables.offsets.tolist(), variables.slot_variable.tolist()
     (2, 5, [0, 2, 5], [0, 0, 1, 1, 1])
     """
 
     sizes: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        for atom, size in enumerate(self.sizes):
+        for variable, size in enumerate(self.sizes):
             if size < 2:
-                raise ValueError(f"sizes[{atom}] is {size}; an atom needs at least two values")
+                raise ValueError(f"sizes[{variable}] is {size}; a variable needs at least two values")
 
     def __len__(self) -> int:
         return len(self.sizes)
 
     @cached_property
     def offsets(self) -> IntArray:
-        """(A + 1,) where each atom's slots begin; the last entry is L."""
+        """(A + 1,) where each variable's slots begin; the last entry is L."""
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
 
     @property
     def n_slots(self) -> int:
-        """L, the number of values of all atoms together."""
+        """L, the number of values of all variables together."""
         return int(self.offsets[-1])
 
     @cached_property
-    def slot_atom(self) -> IntArray:
-        """(L,) the atom that each slot belongs to."""
+    def slot_variable(self) -> IntArray:
+        """(L,) the variable that each slot belongs to."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @cached_property
     def slots(self) -> IntArray:
-        """(A, V) the slots of each atom, padded with -1."""
+        """(A, V) the slots of each variable, padded with -1."""
         width = max(self.sizes, default=0)
         slots = self.offsets[:-1, None] + np.arange(width)
         return np.where(np.arange(width) < np.array(self.sizes, dtype=np.int64)[:, None], slots, UNKNOWN)
 
     def check(self, values: Any, name: str = "values") -> IntArray:
-        """Values of all atoms as a (B, A) integer array, refused when one is out of range."""
+        """Values of all variables as a (B, A) integer array, refused when one is out of range."""
         array = np.asarray(values)
         if array.ndim != 2 or array.shape[1] != len(self):
             raise ValueError(
-                f"{name} has shape {array.shape}; expected (inputs, {len(self)}), one column for each atom"
+                f"{name} has shape {array.shape}; expected (inputs, {len(self)}), one column for each variable"
             )
         if array.dtype.kind == "f":
             array = np.where(np.isnan(array), UNKNOWN, array)
         whole = array.astype(np.int64)
         if not np.array_equal(whole, array):
             raise ValueError(
-                f"{name} holds numbers that are not whole; atoms take the values 0, 1, ... and -1 for unknown"
+                f"{name} holds numbers that are not whole; variables take the values 0, 1, ... and -1 for unknown"
             )
         bad = (whole < UNKNOWN) | (whole >= np.array(self.sizes, dtype=np.int64))
         if bad.any():
-            row, atom = np.argwhere(bad)[0]
+            row, variable = np.argwhere(bad)[0]
             raise ValueError(
-                f"{name}[{row}, {atom}] is {whole[row, atom]}; atom {atom} takes the values 0 to "
-                f"{self.sizes[atom] - 1}, or -1 for unknown"
+                f"{name}[{row}, {variable}] is {whole[row, variable]}; variable {variable} takes the values 0 to "
+                f"{self.sizes[variable] - 1}, or -1 for unknown"
             )
         return whole
 
@@ -118,40 +118,40 @@ class Query:
 
 
 Answer = tuple[int, ...] | None
-"""The cell that holds for each atom of a query, or None where it is not known."""
+"""The cell that holds for each variable of a query, or None where it is not known."""
 
 
 @dataclass(frozen=True)
-class Likely:
+class SoftAnswer:
     """An answer that is not certain: how probable it was to be given, were each cell the one that holds.
 
-    weights: for each atom of the query P(this was said | cell) of each of its cells, up to a factor.
+    weights: for each variable of the query P(this was said | cell) of each of its cells, up to a factor.
 
-    >>> Likely(((0.2, 0.8),)).cells, Likely(((0.2, 0.8),)).share
+    >>> SoftAnswer(((0.2, 0.8),)).cells, SoftAnswer(((0.2, 0.8),)).share
     ((1,), 0.8)
     """
 
     weights: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        for atom, cells in enumerate(self.weights):
+        for variable, cells in enumerate(self.weights):
             if not all(0 <= weight < np.inf for weight in cells) or not any(weight > 0 for weight in cells):
                 raise ValueError(
-                    f"weights[{atom}] is {list(cells)}; give a number from 0 on for each cell, one of them above 0"
+                    f"weights[{variable}] is {list(cells)}; give a number from 0 on for each cell, one of them above 0"
                 )
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """The likeliest cell of each atom, -1 where all are alike."""
+        """The likeliest cell of each variable, -1 where all are alike."""
         return tuple(UNKNOWN if min(w) == max(w) else int(np.argmax(w)) for w in self.weights)
 
     @property
     def share(self) -> float:
-        """How likely the likeliest cells are, each atom by itself; the least of them."""
+        """How likely the likeliest cells are, each variable by itself; the least of them."""
         return min((max(w) / sum(w) for w in self.weights if min(w) != max(w)), default=0.0)
 
 
-Said = Answer | Likely
+Said = Answer | SoftAnswer
 """What was heard: an answer, or one that is not certain."""
 
 History = tuple[tuple[int, Said], ...]

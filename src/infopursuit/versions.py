@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from infopursuit.types import DamagedModel
+from infopursuit.types import ModelFormatError
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,9 @@ def versions() -> dict[str, str]:
     return found
 
 
-def provenance(seed: int | None = None, n_rows: int | None = None, n_threads: int | None = None) -> dict[str, str | int]:
+def provenance(
+    seed: int | None = None, n_rows: int | None = None, n_threads: int | None = None
+) -> dict[str, str | int]:
     """Versions, platform and machine, now; with the seed and the rows that something is fitted with, and the threads
     where they matter, as for the weights of a network.
 
@@ -50,7 +52,7 @@ def check_provenance(entry: Any) -> dict[str, str | int]:
         isinstance(name, str) and len(name) <= LONGEST and (type(value) is int or _is_word(value))
         for name, value in entry.items()
     ):
-        raise DamagedModel("provenance is not a mapping from names to short texts and whole numbers")
+        raise ModelFormatError("provenance is not a mapping from names to short texts and whole numbers")
     return dict(entry)
 
 

@@ -77,7 +77,7 @@ def test_deep_shap_of_a_linear_network():
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_an_atom_with_several_values_gets_the_sum_of_its_numbers():
+def test_an_variable_with_several_values_gets_the_sum_of_its_numbers():
     query_set = Given(["a", "b"], [2, 3], [[0], [1]])
     network, weight = linear(query_set)
     values = np.array([[1, 2], [0, 0], [1, -1]])
@@ -127,12 +127,12 @@ def by_hand(query_set, attribution, length):
     for _ in range(length):
         best, most = None, None
         for query in range(len(query_set)):
-            atoms = [a for a in query_set.query_atoms[query].tolist() if a >= 0]
-            mean = sum(left[a] for a in atoms) / len(atoms)
+            variables = [a for a in query_set.query_variables[query].tolist() if a >= 0]
+            mean = sum(left[a] for a in variables) / len(variables)
             if query not in taken and (most is None or mean > most):
                 best, most = query, mean
         taken.append(best)
-        for a in query_set.query_atoms[best].tolist():
+        for a in query_set.query_variables[best].tolist():
             left[a] = 0.0
     return taken
 
@@ -142,7 +142,7 @@ def by_hand(query_set, attribution, length):
 def test_the_queries_are_those_of_the_paper(kind, seed):
     world, rng = world_of(seed, kind=kind)
     # sixty-fourths add up without rounding, so that equal is equal
-    maps = rng.integers(-20, 21, size=(20, len(world.queries.atoms))) / 64
+    maps = rng.integers(-20, 21, size=(20, len(world.queries.variables))) / 64
     lengths = rng.integers(0, len(world.queries) + 1, size=20)
     found = most_important(world.queries, maps, lengths)
     assert found.shape == (20, lengths.max())
@@ -185,9 +185,9 @@ def test_the_table_of_the_paper():
     query_set = ip.queries.patches((8, 8), size=3, threshold=7.5)
     values = query_set.observe(images.reshape(-1, 8, 8))
     train, test = slice(0, 400), slice(400, 500)
-    sample = Sample.of(query_set.atoms, values[train], labels[train], n_classes=10)
+    sample = Sample.of(query_set.variables, values[train], labels[train], n_classes=10)
     model = EmpiricalModel.of(sample, Blur((0.5,), (0.02,), (0.02,), shape=(8, 8)))
-    pursuit = ip.Pursuit(model, query_set, stopping=ip.Confidence(0.05) | ip.MaxQueries(8))
+    pursuit = ip.Pursuit.of(model, query_set, stopping=ip.Confidence(0.05) | ip.MaxQueries(8))
     trace = pursuit.run_values(values[test])
     settings = NetworkSettings(channels=6, hidden=32, epochs=6, batch_size=16, learning_rate=1e-2, refit=False)
     network = fit_network(query_set, values[train], labels[train], settings)

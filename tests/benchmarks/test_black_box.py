@@ -10,9 +10,9 @@ from sklearn.datasets import load_digits
 
 from benchmarks.black_box import NetworkSettings, black_box, build_network, fit_network, load_network, save_network
 from infopursuit.evaluation.baselines import Inputs, hold_out, score
-from infopursuit.models.augmentation import Moves
+from infopursuit.models.training import Moves
 from infopursuit.queries import concepts, patches
-from infopursuit.types import DamagedModel
+from infopursuit.types import ModelFormatError
 
 QUICK = NetworkSettings(channels=4, hidden=16, widths=(16,), epochs=4, batch_size=16, learning_rate=1e-2, patience=2)
 
@@ -150,12 +150,12 @@ def test_a_network_comes_back_from_its_file(tmp_path):
     assert np.array_equal(back.logits(test), network.logits(test))
     assert np.array_equal(back.predict(test), network.predict(test))
     assert (back.settings, back.history, back.seconds) == (network.settings, network.history, network.seconds)
-    with pytest.raises(DamagedModel, match="no black box for these 4 queries"):
+    with pytest.raises(ModelFormatError, match="no black box for these 4 queries"):
         load_network(file, concepts(["a", "b", "c", "d"]))
     with pytest.raises(FileNotFoundError, match="save_network"):
         load_network(tmp_path / "nothing", query_set)
     file.write_bytes(file.read_bytes()[:-10])
-    with pytest.raises(DamagedModel, match="damaged"):
+    with pytest.raises(ModelFormatError, match="damaged"):
         load_network(file, query_set)
 
 

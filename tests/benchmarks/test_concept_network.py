@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+
 from benchmarks.concept_network import (
     ConceptNetwork,
     ConceptSettings,
@@ -10,8 +11,7 @@ from benchmarks.concept_network import (
     masked_loss,
     train_concept_network,
 )
-
-from infopursuit import DamagedModel, InformationPursuitClassifier, models
+from infopursuit import InformationPursuitClassifier, ModelFormatError, models
 
 NAMES = ("red", "blue", "square", "large", "striped")
 # what each class is; a class is told by two or three of them together
@@ -142,7 +142,7 @@ def test_files_that_are_none_are_refused(taught, tmp_path):
     content = file.read_bytes()
     for damaged in (b"", b"no file", content[:-100], content.replace(b"channels", b"changels", 1)):
         file.write_bytes(damaged)
-        with pytest.raises(DamagedModel, match="holds no concept network, or is damaged"):
+        with pytest.raises(ModelFormatError, match="holds no concept network, or is damaged"):
             load_concept_network(file)
 
 

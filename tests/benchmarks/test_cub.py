@@ -4,25 +4,25 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.recipes.borrowing import Borrowing, drawn_towards, expected
 
+from benchmarks import datasets
 from benchmarks.black_box import NetworkSettings
+from benchmarks.datasets.birds import Birds, draw_answers
 from benchmarks.experiment import Experiment
 from benchmarks.pages import section
 from benchmarks.recipes import cub as recipe
+from benchmarks.recipes.borrowing import Borrowing, drawn_towards, expected
 from benchmarks.recipes.walks import walk
-from benchmarks import datasets
 from infopursuit import queries
-from benchmarks.datasets.birds import Birds, draw_answers
 from infopursuit.engine import Pursuit
 from infopursuit.models import Sample, TableModel, naive_bayes
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries
 
 
-def related_classes(n_classes=60, n_atoms=40, seed=0):
+def related_classes(n_classes=60, n_variables=40, seed=0):
     """(C, A) frequencies with three factors in common."""
     rng = np.random.default_rng(seed)
-    logits = 1.5 * rng.normal(size=(n_classes, 3)) @ rng.normal(size=(3, n_atoms)) - 1
+    logits = 1.5 * rng.normal(size=(n_classes, 3)) @ rng.normal(size=(3, n_variables)) - 1
     return 1 / (1 + np.exp(-logits))
 
 
@@ -30,11 +30,11 @@ def sample_of(truth, n, seed):
     """n images of each class."""
     labels = np.repeat(np.arange(len(truth)), n)
     values = draw_answers(100 * truth, labels, seed)
-    return Sample.of(queries.concepts([f"a{i}" for i in range(truth.shape[1])]).atoms, values, labels)
+    return Sample.of(queries.concepts([f"a{i}" for i in range(truth.shape[1])]).variables, values, labels)
 
 
 def distance(model, truth):
-    """Mean divergence of the model's frequencies from the true ones, in nats an atom."""
+    """Mean divergence of the model's frequencies from the true ones, in nats a variable."""
     guess = model.tables()[2][:, 0, 1::2]
     return float((truth * np.log(truth / guess) + (1 - truth) * np.log((1 - truth) / (1 - guess))).mean())
 
@@ -70,15 +70,15 @@ def test_an_expectation_does_not_look_at_what_it_is_about():
     other[4, 7] = 30 - yes[4, 7]
     before, after = expected(yes, total, 3), expected(other, total, 3)
     assert after[4, 7] == pytest.approx(before[4, 7], abs=1e-9)
-    assert np.abs(after[4] - before[4]).max() > 1e-3  # but the other atoms of the class do
+    assert np.abs(after[4] - before[4]).max() > 1e-3  # but the other variables of the class do
 
 
 def test_borrowing_refuses_what_it_cannot_do():
     truth = related_classes(6, 4)
     with pytest.raises(ValueError, match="rank=4 must be a whole number from 0 to 3"):
         Borrowing(4).fit(sample_of(truth, 5, seed=0))
-    wide = Sample.of(queries.functions({"c": len}, choices={"c": ["a", "b", "c"]}).atoms, [[0], [2]], [0, 1])
-    with pytest.raises(ValueError, match="yes/no atoms"):
+    wide = Sample.of(queries.functions({"c": len}, choices={"c": ["a", "b", "c"]}).variables, [[0], [2]], [0, 1])
+    with pytest.raises(ValueError, match="yes/no variables"):
         Borrowing(0).fit(wide)
 
 

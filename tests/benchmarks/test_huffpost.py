@@ -3,23 +3,22 @@
 import numpy as np
 import pytest
 import torch
-from benchmarks.recipes.log_odds import fit_log_odds
 from scipy.special import log_softmax
 
 import infopursuit as ip
+from benchmarks import datasets
+from benchmarks.datasets.news import TOPICS
 from benchmarks.experiment import Experiment
 from benchmarks.gain_stops import Limits, choose_limits, elbow, guesses_at, stops_at
 from benchmarks.recipes import huffpost as recipe
+from benchmarks.recipes.log_odds import fit_log_odds
 from benchmarks.recipes.presence_network import fit_presence_network
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, all_answers, in_memory
-from benchmarks import datasets
-from infopursuit.datasets.dataset import Dataset
-from infopursuit.datasets.dataset import fold_numbers, group_numbers, parts
-from benchmarks.datasets.news import TOPICS
+from infopursuit.datasets.dataset import Dataset, fold_numbers, group_numbers, parts
 from infopursuit.engine import Pursuit
 from infopursuit.models import Sample, naive_bayes
 from infopursuit.stopping import MaxQueries
-from infopursuit.types import Atoms
+from infopursuit.types import Variables
 
 SMALL = recipe.Settings(
     n_folds=2,
@@ -33,21 +32,21 @@ SMALL = recipe.Settings(
 )
 
 
-def sparse_rows(n=400, n_atoms=12, n_classes=3, seed=0):
-    """Rare yeses: each class has a few atoms of its own, the others are noise."""
+def sparse_rows(n=400, n_variables=12, n_classes=3, seed=0):
+    """Rare yeses: each class has a few variables of its own, the others are noise."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, n_classes, n)
-    probs = np.full((n_classes, n_atoms), 0.05)
+    probs = np.full((n_classes, n_variables), 0.05)
     for c in range(n_classes):
         probs[c, 3 * c : 3 * c + 3] = 0.4
-    return (rng.random((n, n_atoms)) < probs[labels]).astype(np.int64), labels
+    return (rng.random((n, n_variables)) < probs[labels]).astype(np.int64), labels
 
 
 @pytest.fixture
 def fitted():
     values, labels = sparse_rows()
     qs = ip.queries.concepts([f"word {i}" for i in range(values.shape[1])])
-    return qs, values, fit_log_odds(Sample.of(qs.atoms, values, labels), spread=0.7, conditional=1.0)
+    return qs, values, fit_log_odds(Sample.of(qs.variables, values, labels), spread=0.7, conditional=1.0)
 
 
 @pytest.fixture
@@ -73,7 +72,7 @@ def headlines(monkeypatch):
 def test_slopes_of_log_odds_lead_to_a_maximum():
     """No small change of any table makes log p(x, y) + c log p(y | x) + log prior larger."""
     values, labels = sparse_rows(60, 4, 2)
-    sample, conditional, spread = Sample.of(ip.queries.concepts(list("abcd")).atoms, values, labels), 0.8, 0.9
+    sample, conditional, spread = Sample.of(ip.queries.concepts(list("abcd")).variables, values, labels), 0.8, 0.9
     model = fit_log_odds(sample, spread, conditional, rounds=500)
     prior, _, tables = model.tables()
     found = np.log(tables[:, 0, 1::2] / tables[:, 0, 0::2])  # (C, A) log-odds
@@ -95,7 +94,7 @@ def test_slopes_of_log_odds_lead_to_a_maximum():
 
 def test_a_wide_spread_gives_frequencies_and_a_narrow_one_those_of_all_classes():
     values, labels = sparse_rows()
-    sample = Sample.of(ip.queries.concepts([str(i) for i in range(12)]).atoms, values, labels)
+    sample = Sample.of(ip.queries.concepts([str(i) for i in range(12)]).variables, values, labels)
     loose, tight = (fit_log_odds(sample, spread).tables()[2][:, 0, 1::2] for spread in (50.0, 1e-3))
     np.testing.assert_allclose(loose[0], values[labels == 0].mean(0), atol=2e-3)
     np.testing.assert_allclose(tight[0], tight[1], atol=1e-3)
@@ -112,7 +111,7 @@ def test_a_wide_spread_gives_frequencies_and_a_narrow_one_those_of_all_classes()
     ],
 )
 def test_log_odds_refuse_what_they_cannot_learn(sizes, value, settings, words):
-    sample = Sample.of(Atoms(sizes), [[0, value], [1, 1]], [0, 1])
+    sample = Sample.of(Variables(sizes), [[0, value], [1, 1]], [0, 1])
     with pytest.raises(ValueError, match=words):
         fit_log_odds(sample, **settings)
 
@@ -121,10 +120,10 @@ def test_log_odds_refuse_what_they_cannot_learn(sizes, value, settings, words):
 def test_all_answers_at_once_are_all_answers_one_by_one(fitted, family):
     qs, values, _ = fitted
     _, labels = sparse_rows()
-    model = family.fit(Sample.of(qs.atoms, values, labels), *family.options[0])
+    model = family.fit(Sample.of(qs.variables, values, labels), *family.options[0])
     slow = Pursuit(model, qs, stopping=MaxQueries(len(qs))).run_values(values[:10]).posterior
     np.testing.assert_allclose(np.exp(all_answers(model, values[:10])), slow, atol=1e-9)
-    torch.testing.assert_close(in_memory(model).probs, model.block(slice(0, qs.atoms.n_slots)), check_dtype=False)
+    torch.testing.assert_close(in_memory(model).probs, model.block(slice(0, qs.variables.n_slots)), check_dtype=False)
 
 
 @pytest.mark.parametrize("limits", [Limits(0.05), Limits(0.01), Limits(0.01, 0.1), Limits(0.002, 0.3)])
@@ -214,7 +213,7 @@ def test_real_headlines_are_told_apart():
         pytest.skip(f"no headlines here: {error}; set INFOPURSUIT_DATA to the folder that holds them")
     qs = ip.queries.words(data.x_train[::4], 300)
     values, test = qs.observe(data.x_train[::4]), qs.observe(data.x_test[::4])
-    sample = Sample.of(qs.atoms, values, data.y_train[::4], n_classes=10)
+    sample = Sample.of(qs.variables, values, data.y_train[::4], n_classes=10)
     ours = all_answers(LOG_ODDS.fit(sample, 0.7, 1.0), test).argmax(1) == data.y_test[::4]
     plain = all_answers(naive_bayes(1.0).fit(sample), test).argmax(1) == data.y_test[::4]
     assert ours.mean() > plain.mean()

@@ -11,10 +11,10 @@ from benchmarks.recipes import image_sets, patch_sizes, unlike
 from benchmarks.recipes.image_sets import ImageSet, ImageTask, train_images
 from benchmarks.recipes.images import pixels_seen
 from benchmarks.reproduce import main
+from infopursuit.beliefs import SMC
 from infopursuit.datasets import Dataset
-from infopursuit.models.smoothing import Blur
+from infopursuit.models.empirical import Blur
 from infopursuit.models.training import Training
-from infopursuit.posteriors import SMC
 
 SHAPE = (8, 8)
 
@@ -42,7 +42,7 @@ SMALL = ImageSet(
     paper=image_sets.IMAGE_SETS["mnist"].paper,
     decoded=Blur((0.0, 0.5), (0.01, 0.05), (0.01, 0.05)),
     examples=Blur((0.4, 0.8), (0.01, 0.05), (0.01, 0.05)),
-    sampler=SMC(n_draws=300, least_ess=0.0),
+    sampler=SMC(n_draws=300, min_ess=0.0),
     n_pooled=300,
     n_mixture=5,
     tried=60,

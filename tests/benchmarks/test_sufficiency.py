@@ -8,8 +8,8 @@ import pytest
 
 import infopursuit as ip
 from benchmarks.sufficiency import audit, posteriors_after
-from infopursuit.models import VAE, MLPBody
-from infopursuit.posteriors import SMC, Langevin
+from infopursuit.beliefs import SMC, Langevin
+from infopursuit.models import VAE, MLPArchitecture
 from worlds import world_of
 
 
@@ -54,18 +54,18 @@ def test_the_queries_of_a_pursuit_give_its_own_posterior(seed):
     trace = pursuit.run_values(values)
     found, impossible = posteriors_after(pursuit, values, trace.queries)
     assert np.array_equal(found, trace.posterior)
-    assert np.array_equal(impossible, trace.stopped_because == "impossible")
+    assert np.array_equal(impossible, trace.stop_reason == "impossible")
     labels = rng.integers(0, world.model.n_classes, 30)
     result = audit(pursuit, values, trace.queries, labels)
     assert result.accuracy == (trace.predictions == labels).mean()
     assert result.n_queries == trace.length.mean()
 
 
-@pytest.mark.parametrize("settings", [SMC(n_draws=200, least_ess=20.0, n_own=16), Langevin(n_chains=8, n_steps=4)])
+@pytest.mark.parametrize("settings", [SMC(n_draws=200, min_ess=20.0, n_own=16), Langevin(n_chains=8, n_steps=4)])
 def test_draws_are_those_of_the_pursuit(settings):
     model = VAE((2,) * 9, [0.3, 0.7], MLPArchitecture((8,)), latent_dim=2, seed=1)
     queries = ip.queries.patches((3, 3), size=2)
-    pursuit = ip.Pursuit(model, queries, settings, ip.MaxQueries(3))
+    pursuit = ip.Pursuit.of(model, queries, settings, ip.MaxQueries(3))
     values = np.random.default_rng(0).integers(0, 2, size=(12, 9))
     trace = pursuit.run_values(values)
     assert np.array_equal(posteriors_after(pursuit, values, trace.queries)[0], trace.posterior)
@@ -88,7 +88,7 @@ def test_what_is_not_in_the_explanation_does_not_count():
     queries = ip.queries.patches((2, 4), size=2)
     rng = np.random.default_rng(0)
     model = ip.models.TableModel([0.5, 0.5], None, rng.uniform(0.1, 0.9, size=(2, 8)))
-    pursuit = ip.Pursuit(model, queries)
+    pursuit = ip.Pursuit.of(model, queries)
     values = rng.integers(0, 2, size=(10, 8))
     other = values.copy()
     other[:, [2, 3, 6, 7]] = 1 - other[:, [2, 3, 6, 7]]
@@ -99,7 +99,7 @@ def test_what_is_not_in_the_explanation_does_not_count():
 
 def test_numbers_by_hand():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.6]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a", "b"]), classes=["cat", "dog"])
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), classes=["cat", "dog"])
     values = [[1, 0], [0, 0], [1, 1], [-1, 1]]
     result = audit(pursuit, values, [[0], [0, 1], [], [0]], ["cat", "cat", "dog", "dog"])
     assert result.accuracy == 0.25  # ties go to the first class
@@ -112,7 +112,7 @@ def test_numbers_by_hand():
 
 def test_a_class_that_is_excluded_has_a_finite_loss():
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0], [0.0]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a"]))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a"]))
     assert 700 < audit(pursuit, [[1]], [[0]], [1]).log_loss < np.inf
 
 
@@ -128,6 +128,6 @@ def test_a_class_that_is_excluded_has_a_finite_loss():
 )
 def test_what_does_not_fit_is_refused(queries, labels, named):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.6]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a", "b"]))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]))
     with pytest.raises(ValueError, match=named):
         audit(pursuit, [[1, 0], [0, 0]], queries, labels)

@@ -59,7 +59,7 @@ def test_what_is_read_off_the_long_run_is_what_a_pursuit_does(tmp_path):
     ):
         rule = Confidence(1 - threshold) | MaxQueries(about.budget)
         trace = pursuit.with_calibrator(temper).with_stopping(rule).run_values(values)
-        stopped = trace.stopped_because == "confidence"
+        stopped = trace.stop_reason == "confidence"
         found = stopping_outcome(pursued.scaled(temper), threshold)
         assert found.length == trace.length.mean()
         assert found.stopped == stopped.mean()

@@ -23,10 +23,10 @@ def calibrated():
 def test_what_it_stops_is_as_often_right_as_was_asked_for(calibrated):
     X, y = LATER
     plain = too_sure(stopping=ip.Confidence(0.2) | ip.MaxQueries(16)).explain(X)
-    boasts = plain.stopped_because == "confidence"
+    boasts = plain.stop_reason == "confidence"
     assert (plain.predictions == y)[boasts].mean() < 0.77  # the control
     trace = calibrated.explain(X)
-    stopped = trace.stopped_because == "confidence"
+    stopped = trace.stop_reason == "confidence"
     assert stopped.mean() > 0.3
     assert (trace.predictions == y)[stopped].mean() >= 0.8
     found = calibrated.calibration_
@@ -65,14 +65,14 @@ def test_a_session_says_which_classes_are_left(calibrated):
         inside = calibrated.sets(trace, anytime=True)[0, k]
         assert set(calibrated.likely_classes(session)) == set(calibrated.classes_[inside])
         np.testing.assert_allclose(session.posterior, trace.posteriors[0, k], atol=1e-12)
-    assert session.stopped_because == trace.stopped_because[0]
+    assert session.stop_reason == trace.stop_reason[0]
     assert calibrated.likely_classes(session)[0] == session.prediction
 
 
 def test_another_class_prior_keeps_rule_and_temper(calibrated):
     trace = calibrated.explain(LATER[0][:20], class_prior=[0.2, 0.2, 0.6])
     assert (trace.posteriors[:, 0] == [0.2, 0.2, 0.6]).all()
-    assert set(trace.stopped_because) <= {"confidence", "max_queries", "exhausted"}
+    assert set(trace.stop_reason) <= {"confidence", "max_queries", "exhausted"}
     own = calibrated._pursuit_with([0.2, 0.2, 0.6])
     assert (own.calibrator, own.stopping) == (calibrated.pursuit_.calibrator, calibrated.pursuit_.stopping)
 
@@ -96,7 +96,7 @@ def test_patience_is_kept():
     clf = too_sure(patience=1).calibrate(*HELD_OUT, target=0.75, budget=12)
     assert (clf.calibration_.patience, clf.pursuit_.patience) == (1, 1)
     trace = clf.explain(LATER[0])
-    stopped = trace.stopped_because == "confidence"
+    stopped = trace.stop_reason == "confidence"
     assert stopped.mean() == pytest.approx(clf.calibration_.stopped, abs=0.06)
     assert (trace.length - trace.settled_at)[stopped].min() == 1
 
@@ -107,7 +107,7 @@ def test_missing_answers_are_calibrated_too():
     clf = too_sure().calibrate(holes, y, target=0.75)
     later = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, LATER[0].astype(float))
     trace = clf.explain(later)
-    stopped = trace.stopped_because == "confidence"
+    stopped = trace.stop_reason == "confidence"
     assert stopped.mean() == pytest.approx(clf.calibration_.stopped, abs=0.06)
     assert trace.length.mean() == pytest.approx(clf.calibration_.length_after, abs=0.6)
 
@@ -202,7 +202,7 @@ def test_hostile_numbers_are_refused(calibrated, tmp_path, path, value):
     entry[path[-1]] = value
     manifest["sha256"] = own_checksum(manifest)
     file.write_text(json.dumps(manifest))
-    with pytest.raises(ip.DamagedModel):
+    with pytest.raises(ip.ModelFormatError):
         ip.load(tmp_path)
 
 

@@ -84,7 +84,7 @@ def test_batch_session_and_belief_agree_and_questions_do_not_change(kind):
         k = min(before.length[i], after.length[i])
         np.testing.assert_array_equal(before.queries[i, :k], after.queries[i, :k])
         history = after.history(i)
-        if after.stopped_because[i] != "impossible":
+        if after.stop_reason[i] != "impossible":
             np.testing.assert_allclose(hot.believe(history), after.posterior[i], atol=1e-12)
             np.testing.assert_allclose(hot.session(history).posterior, after.posterior[i], atol=1e-12)
             answered = sum(answer is not None for _, answer in history)
@@ -106,7 +106,7 @@ def test_a_skipped_question_changes_nothing_to_the_last_bit():
 
 def test_rules_look_at_what_is_believed():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9] * 6, [0.1] * 6])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(list("abcdef")), stopping=ip.Confidence(0.05))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(list("abcdef")), stopping=ip.Confidence(0.05))
     assert pursuit.run([[1] * 6]).length.tolist() == [2]
     assert pursuit.with_calibrator(TemperatureScaling(2.0)).run([[1] * 6]).length.tolist() == [3]
     assert pursuit.with_calibrator(TemperatureScaling(2.0)).with_calibrator(None).run([[1] * 6]).length.tolist() == [2]

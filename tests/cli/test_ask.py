@@ -76,7 +76,7 @@ def test_json_is_all_that_stdout_has(ask):
     done = ask("animals", "--json", said="\n".join(answers_of("penguin")))
     explanation = ip.Explanation.from_json(done.stdout)
     assert explanation.prediction == "penguin"
-    assert explanation.stopped_because == "confidence"
+    assert explanation.stop_reason == "confidence"
     assert "Question 1" in done.stderr
 
 
@@ -176,10 +176,10 @@ def test_patches_are_answered_as_rows_of_pixels(ask):
 def test_an_impossible_answer_is_said_to_be_so(ask):
     """Neighbouring patches share pixels: dark ones cannot be lit afterwards."""
     session, lines, seen = shipped.load("digits").session(), [], set()
-    while not seen & set(atoms := session.pursuit.queries.query_atoms[session.question.index].tolist()):
+    while not seen & set(variables := session.pursuit.queries.query_variables[session.question.index].tolist()):
         session.answer([0] * 9)
         lines.append("0" * 9)
-        seen |= set(atoms)
+        seen |= set(variables)
     lines += ["1" * 9, "d", "s"]
     done = ask("digits", said="\n".join(lines))
     assert done.returncode == 0, done.stderr

@@ -46,9 +46,9 @@ def test_shapes_and_ranges(case):
     qs, X = case
     values, answers = qs.observe(X), qs.answers(X)
     assert values.dtype == answers.dtype == np.int64
-    assert values.shape == (6, len(qs.atoms))
+    assert values.shape == (6, len(qs.variables))
     assert answers.shape == (6, len(qs), qs.width)
-    np.testing.assert_array_equal(qs.atoms.check(values), values)
+    np.testing.assert_array_equal(qs.variables.check(values), values)
     assert (answers < qs.n_cells).all()
 
 
@@ -56,7 +56,7 @@ def test_unknown_and_padding_are_minus_one(case):
     qs, X = case
     values, answers = qs.observe(X), qs.answers(X)
     assert (values == -1).any()
-    unknown = (qs.query_atoms < 0) | (values[:, qs.query_atoms] == -1)
+    unknown = (qs.query_variables < 0) | (values[:, qs.query_variables] == -1)
     np.testing.assert_array_equal(answers == -1, unknown)
 
 
@@ -112,7 +112,7 @@ def test_a_spec_goes_through_json_and_back(case):
     again = from_spec(qs.kind, json.loads(json.dumps(qs.to_spec())), functions=FUNCTIONS)
     assert type(again) is type(qs)
     assert [list(query.choices) for query in again] == [list(query.choices) for query in qs]
-    assert (again.names, again.sentences, again.atoms) == (qs.names, qs.sentences, qs.atoms)
+    assert (again.names, again.sentences, again.variables) == (qs.names, qs.sentences, qs.variables)
     np.testing.assert_array_equal(again.answers(X), qs.answers(X))
     assert again.to_spec() == qs.to_spec()
 
@@ -120,15 +120,15 @@ def test_a_spec_goes_through_json_and_back(case):
 def test_parts_rebuild_the_answers(case):
     qs, X = case
     values, parts = qs.observe(X), qs.parts
-    cell_of = [{} for _ in parts.atom]  # for each part: value of its atom -> cell
+    cell_of = [{} for _ in parts.variable]  # for each part: value of its variable -> cell
     for slot, cell in zip(parts.entry_slot, parts.entry_cell, strict=True):
         part = int(np.searchsorted(parts.offsets, cell, side="right")) - 1
-        cell_of[part][int(slot - qs.atoms.offsets[parts.atom[part]])] = int(cell - parts.offsets[part])
+        cell_of[part][int(slot - qs.variables.offsets[parts.variable[part]])] = int(cell - parts.offsets[part])
     rebuilt = np.full((6, len(qs), qs.width), -1)
     for (query, place), part in np.ndenumerate(parts.query_part):
         if part >= 0:
             for row in range(6):
-                rebuilt[row, query, place] = cell_of[part].get(int(values[row, parts.atom[part]]), -1)
+                rebuilt[row, query, place] = cell_of[part].get(int(values[row, parts.variable[part]]), -1)
     np.testing.assert_array_equal(rebuilt, qs.answers(X))
     np.testing.assert_array_equal(parts.sizes, [len(set(cells.values())) for cells in cell_of])
 

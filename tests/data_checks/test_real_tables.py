@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from benchmarks.datasets.small_tables import distinct
 from sklearn.datasets import load_breast_cancer
 
 import infopursuit as ip
 from benchmarks.datasets import cub, data_folder, zoo
+from benchmarks.datasets.small_tables import distinct
 from infopursuit.datasets.tables import read_arrays
 
 

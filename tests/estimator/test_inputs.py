@@ -278,7 +278,7 @@ def test_a_session_that_hears_the_same_answers_is_the_same_pursuit(class_prior):
         while session.question is not None:
             session.answer(answers[i, session.question.index])
         assert session.history == trace.history(i)
-        assert session.stopped_because == trace.stopped_because[i]
+        assert session.stop_reason == trace.stop_reason[i]
         np.testing.assert_allclose(session.posterior, trace.posterior[i], atol=1e-9)
         assert session.prediction == trace.predictions[i]
 

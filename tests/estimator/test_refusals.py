@@ -30,8 +30,8 @@ Y = np.array([0, 0, 0, 1, 1, 1])
         ({"model": ip.models.naive_bayes}, "model=<function naive_bayes"),
         ({"model": ip.models.TableModel}, "model=<class"),
         ({"model": ip.models.empirical("blur")}, "smoothing='blur' needs patch queries"),
-        ({"posterior": "langevin"}, "posterior='langevin' does not suit finite models; use 'auto', 'exact' or 'bank'"),
-        ({"posterior": None}, "posterior=None"),
+        ({"posterior": "langevin"}, "belief='langevin' does not suit finite models; use 'auto', 'exact' or 'bank'"),
+        ({"posterior": None}, "belief=None"),
         ({"stopping": 0.01}, r"stopping=0.01; expected a rule such as ip.Confidence\(0.01\)"),
         ({"stopping": ip.Confidence}, "stopping=<class"),
         ({"patience": -1}, "patience=-1; expected a whole number, 0 or more"),
@@ -175,13 +175,13 @@ def test_frames_without_a_column_of_the_training_table():
         polars.predict(pl.DataFrame({"a": X[:, 0], "c": X[:, 1]}))
 
 
-def test_a_model_for_other_classes_or_atoms():
+def test_a_model_for_other_classes_or_variables():
     queries = ip.queries.concepts(["wings", "red"])
     three = ip.models.TableModel([0.2, 0.3, 0.5], None, np.full((3, 2), 0.5))
     with pytest.raises(ValueError, match="model has 3 classes, but y has 2; they must be the same"):
         Classifier(queries=queries, model=three).fit([[0, 1], [1, 0]], [0, 1])
     narrow = ip.models.TableModel([0.5, 0.5], None, [[0.5], [0.5]])
-    with pytest.raises(ValueError, match="queries reveal 2 atoms"):
+    with pytest.raises(ValueError, match="queries reveal 2 variables"):
         Classifier(queries=queries, model=narrow).fit([[0, 1], [1, 0]], [0, 1])
 
 

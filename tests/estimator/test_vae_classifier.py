@@ -8,10 +8,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import infopursuit as ip
+from infopursuit.beliefs import SMC, Langevin
 from infopursuit.models import ConvArchitecture, MLPArchitecture, Training
 from infopursuit.models import training as module
 from infopursuit.models.training import VAELearner
-from infopursuit.posteriors import SMC, Langevin
 
 Classifier = ip.InformationPursuitClassifier
 NAMES = list("abcdef")
@@ -29,7 +29,7 @@ def marks(n=80, seed=0):
     return X, np.array(["no", "yes"])[y]
 
 
-def classifier(model=QUICK, posterior=FEW, **options):
+def classifier(model=QUICK, belief=FEW, **options):
     options = {"stopping": ip.Confidence(0.05), **options}
     return Classifier(queries=ip.queries.concepts(NAMES), model=model, posterior=posterior, **options)
 
@@ -109,7 +109,7 @@ def test_it_is_trained_once_on_all_rows(trainings):
 def test_by_name_with_settings_that_suit_the_data(trainings, monkeypatch):
     monkeypatch.setitem(module.MIN_STEPS, "table", 40)
     X = pd.DataFrame({"age": np.arange(60.0), "bill": ["hooked", "cone", "dagger"] * 20})
-    clf = Classifier(model="vae", posterior=FEW).fit(X, X["age"] > 30)
+    clf = Classifier(model="vae", belief=FEW).fit(X, X["age"] > 30)
     assert clf.model_.architecture == MLPArchitecture((64, 32))
     assert len(trainings) == 1
     assert clf.predict(X.iloc[:3]).shape == (3,)
@@ -122,7 +122,7 @@ def test_images_get_a_convolutional_body(monkeypatch):
     y = rng.integers(2, size=30)
     X = np.zeros((30, 8, 9))
     X[y == 0, :, :4], X[y == 1, :, 5:] = 1, 1
-    clf = Classifier(model="vae", posterior=SMC(n_draws=10, least_ess=0), stopping=ip.MaxQueries(2)).fit(X, y)
+    clf = Classifier(model="vae", belief=SMC(n_draws=10, min_ess=0), stopping=ip.MaxQueries(2)).fit(X, y)
     assert clf.model_.architecture == ConvArchitecture((8, 9))
     assert clf.model_.latent_dim == 20
     assert clf.explain(X[:2]).length.tolist() == [2, 2]
@@ -167,7 +167,7 @@ def test_the_posterior_can_be_chosen(posterior, expected, fitted):
 @pytest.mark.parametrize("model", ["vae", QUICK, "trained"], ids=["name", "learner", "model"])
 def test_the_exact_posterior_of_a_vae_is_refused_before_training(model, fitted, trainings):
     model = fitted.model_ if model == "trained" else model
-    with pytest.raises(ValueError, match=r"posterior='exact' does not suit a VAE, .* use 'auto', 'smc' or 'langevin'"):
+    with pytest.raises(ValueError, match=r"belief='exact' does not suit a VAE, .* use 'auto', 'smc' or 'langevin'"):
         classifier(model, "exact").fit(*marks())
     assert not trainings
 
@@ -202,24 +202,24 @@ class Strange:
 
 
 def test_a_learner_from_elsewhere_is_refused_when_its_model_is_known():
-    with pytest.raises(ValueError, match="posterior='smc' does not suit a finite model; use 'exact'"):
+    with pytest.raises(ValueError, match="belief='smc' does not suit a finite model; use 'exact'"):
         classifier(Strange(), "smc").fit(*marks())
     assert classifier(Strange(), "auto").fit(*marks()).pursuit_.chooser.exact
 
 
 @pytest.mark.parametrize("posterior", ["gibbs", None, 3, SMC, [], np.zeros(2)], ids=str)
 def test_what_is_no_posterior_is_refused(posterior, trainings):
-    message = r"expected 'auto', 'exact', 'bank', 'smc', 'langevin', or settings such as ip.posteriors.SMC\(n_draws"
+    message = r"expected 'auto', 'exact', 'bank', 'smc', 'langevin', or settings such as ip.beliefs.SMC\(n_draws"
     with pytest.raises(ValueError, match=message):
         classifier(QUICK, posterior).fit(*marks())
     assert not trainings
 
 
-def test_a_vae_of_other_classes_or_atoms(fitted):
+def test_a_vae_of_other_classes_or_variables(fitted):
     X, _ = marks()
     with pytest.raises(ValueError, match="model has 2 classes, but y has 3; they must be the same"):
         classifier(fitted.model_).fit(X, np.arange(80) % 3)
-    with pytest.raises(ValueError, match="queries reveal 5 atoms"):
+    with pytest.raises(ValueError, match="queries reveal 5 variables"):
         Classifier(ip.queries.concepts(NAMES[:5]), fitted.model_).fit(X[:, :5], np.arange(80) % 2)
 
 
@@ -287,7 +287,7 @@ def test_settings_survive_a_clone(model, posterior):
     copied = clone(clf)
     assert copied.model == model
     assert copied.posterior == posterior
-    assert clone(copied.set_params(posterior="langevin")).get_params()["posterior"] == "langevin"
+    assert clone(copied.set_params(belief="langevin")).get_params()["posterior"] == "langevin"
 
 
 def test_a_clone_has_a_model_of_its_own(fitted):

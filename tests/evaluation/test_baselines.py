@@ -120,11 +120,11 @@ def test_a_pixel_under_no_patch_is_not_seen():
     assert (told.reshape(5, 4, 7)[:, :, 3] == 0).all()
 
 
-def test_scores_of_numbers_come_back_to_their_atoms():
+def test_scores_of_numbers_come_back_to_their_variables():
     query_set = Given(["a", "b", "b is 0"], [2, 3], [[0], [1], [1]], [[[0, 1, -1]], [[0, 1, 2]], [[0, 1, 1]]])
     inputs = Inputs(query_set)
     assert inputs.size == 5
-    assert inputs.to_atoms([[1.0, 2.0, 3.0, 4.0, 10.0]]).tolist() == [[1.0, 19.0]]
+    assert inputs.to_variables([[1.0, 2.0, 3.0, 4.0, 10.0]]).tolist() == [[1.0, 19.0]]
     assert inputs.nothing.tolist() == [[-1.0, 0.0, 0.0, 0.0, -1.0]]
     assert inputs.matrix(np.array([[1, 2], [-1, -1]])).tolist() == [[1, 0, 0, 1, 1], [0.5, 0, 0, 0, 0.5]]
 

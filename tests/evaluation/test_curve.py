@@ -21,7 +21,7 @@ def test_every_point_is_a_pursuit_of_its_own(seed, patience):
     values = world.inputs(rng, 40)
     labels = rng.integers(0, world.model.n_classes, 40)
     trace = pursuit(world, 0.01, patience).run_values(values)
-    keep = trace.stopped_because != "impossible"
+    keep = trace.stop_reason != "impossible"
     values, labels = values[keep], labels[keep]
     trace = pursuit(world, 0.01, patience).run_values(values)
     for epsilon, point in zip(EPSILONS, confidence_curve(trace, labels, EPSILONS, patience), strict=True):

@@ -9,10 +9,10 @@ import pytest
 import infopursuit as ip
 from infopursuit.evaluation.curve import confidence_curve, stops_at, summary
 from infopursuit.evaluation.evaluate import BLACK_BOX, MAP, PURSUIT, TREE, epsilons, evaluate, stops_of
-from infopursuit.evaluation.map_using_q import map_using_q, told_atoms
+from infopursuit.evaluation.map_using_q import map_using_q, told_variables
 from infopursuit.evaluation.text import to_text
-from infopursuit.models import VAE, MLPBody
-from infopursuit.models.vae import log_evidence
+from infopursuit.models import VAE, MLPArchitecture
+from infopursuit.models.autoencoder import log_evidence
 from infopursuit.stopping import stopping_in_words
 from worlds import KINDS, world_of
 
@@ -22,7 +22,7 @@ NAMES = ["wings", "red", "loud"]
 def birds(stopping, **options):
     """A world in which one answer gives 0.9, and two that agree 81/82."""
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5, 0.9], [0.1, 0.5, 0.1]])
-    return ip.Pursuit(model, ip.queries.concepts(NAMES), stopping=stopping, classes=["bird", "rock"], **options)
+    return ip.Pursuit.of(model, ip.queries.concepts(NAMES), stopping=stopping, classes=["bird", "rock"], **options)
 
 
 X = [[1, 0, 1], [1, 1, 1], [0, 0, 0], [1, 0, 0], [0, 1, 0]]
@@ -88,10 +88,10 @@ def test_the_own_point_of_the_curve_is_the_row_also_with_patience_and_gaps(seed,
     world, rng = world_of(seed, kind="yes_no", zeros=False)
     values = world.inputs(rng, 60, unknown=0.3)
     labels = rng.integers(0, world.model.n_classes, 60)
-    pursuit = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.1), patience=patience)
+    pursuit = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.1), patience=patience)
     trace = pursuit.run_values(values)
     assert confidence_curve(trace, labels, [0.1], patience)[0] == summary(trace, labels, 0.1)
-    early = ip.Pursuit(world.model, world.queries, stopping=ip.Confidence(0.3), patience=patience).run_values(values)
+    early = ip.Pursuit.of(world.model, world.queries, stopping=ip.Confidence(0.3), patience=patience).run_values(values)
     assert stops_at(trace, 0.3, patience).tolist() == early.length.tolist()
 
 
@@ -120,17 +120,17 @@ def test_map_is_the_posterior_after_all_answers(seed, kind):
 def test_map_knows_only_what_the_queries_tell():
     queries = ip.queries.patches((1, 3), size=(1, 2), stride=2)  # the last pixel is under no patch
     model = ip.models.TableModel([0.5, 0.5], None, [[0.6, 0.5, 1.0], [0.4, 0.5, 0.0]])
-    found = map_using_q(ip.Pursuit(model, queries), [[1, 0, 0], [1, 0, 1]])
+    found = map_using_q(ip.Pursuit.of(model, queries), [[1, 0, 0], [1, 0, 1]])
     np.testing.assert_allclose(found, [[0.6, 0.4]] * 2)
 
 
 class Vowels(ip.queries.QuerySet):
-    """One atom with three values, of which a query tells two apart."""
+    """One variable with three values, of which a query tells two apart."""
 
     kind = "vowels"
 
     def __init__(self):
-        super().__init__(["is it an a"], sizes=[3], atoms=[[0]], cells=[[[1, 0, 0]]])
+        super().__init__(["is it an a"], sizes=[3], variables=[[0]], cells=[[[1, 0, 0]]])
 
     def observe(self, X):
         return np.asarray(X)
@@ -139,16 +139,16 @@ class Vowels(ip.queries.QuerySet):
         return {}
 
 
-def test_map_where_queries_tell_a_part_of_an_atom():
-    assert told_atoms(Vowels()).tolist() == [1]
+def test_map_where_queries_tell_a_part_of_an_variable():
+    assert told_variables(Vowels()).tolist() == [1]
     model = ip.models.TableModel([0.5, 0.5], None, [[[[0.2, 0.8, 0.0]]], [[[0.4, 0.0, 0.6]]]])
-    found = map_using_q(ip.Pursuit(model, Vowels()), [[0], [1], [2]])
+    found = map_using_q(ip.Pursuit.of(model, Vowels()), [[0], [1], [2]])
     np.testing.assert_allclose(found, [[1 / 3, 2 / 3], [0.8 / 1.4, 0.6 / 1.4], [0.8 / 1.4, 0.6 / 1.4]])
 
 
 def test_answers_that_cannot_be_leave_map_at_the_prior():
     model = ip.models.TableModel([0.7, 0.3], None, [[1.0], [1.0]])
-    np.testing.assert_allclose(map_using_q(ip.Pursuit(model, ip.queries.concepts(["a"])), [[0]]), [[0.7, 0.3]])
+    np.testing.assert_allclose(map_using_q(ip.Pursuit.of(model, ip.queries.concepts(["a"])), [[0]]), [[0.7, 0.3]])
 
 
 def test_map_of_many_states_looks_at_the_first_inputs(monkeypatch):
@@ -164,7 +164,7 @@ def test_map_of_many_states_looks_at_the_first_inputs(monkeypatch):
 def test_a_vae_is_evaluated_with_its_encoder():
     model = VAE((2,) * 4, [0.3, 0.7], MLPArchitecture((8,)), latent_dim=2, seed=1)
     queries = ip.queries.concepts(list("abcd"))
-    pursuit = ip.Pursuit(model, queries, ip.posteriors.SMC(n_draws=200), ip.MaxQueries(2))
+    pursuit = ip.Pursuit.of(model, queries, ip.beliefs.SMC(n_draws=200), ip.MaxQueries(2))
     values = np.random.default_rng(0).integers(0, 2, size=(12, 4))
     whole = log_evidence(model, values, seed=0)
     np.testing.assert_allclose(

@@ -14,8 +14,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import infopursuit as ip
-from infopursuit.models import EmpiricalModel, Flip
 from infopursuit.beliefs import SMC, Langevin
+from infopursuit.models import EmpiricalModel, Flip
 from infopursuit.noise import NoisyAnnotator
 from quadrature import mixed, pixels
 from worlds import world_of
@@ -146,14 +146,14 @@ def written(trace):
             "answers": [[step.said for step in one.steps] for one in trace],
             "gains": [[step.gain for step in one.steps] for one in trace],
             "posteriors": [[one.prior, *(step.posterior for step in one.steps)] for one in trace],
-            "reason": [one.stopped_because for one in trace],
+            "reason": [one.stop_reason for one in trace],
         }
     return {
         "queries": trace.queries.tolist(),
         "answers": trace.answers.tolist(),
         "length": trace.length.tolist(),
         "settled_at": trace.settled_at.tolist(),
-        "reason": [str(reason) for reason in trace.stopped_because],
+        "reason": [str(reason) for reason in trace.stop_reason],
         "runners_up": trace.runners_up.tolist(),
         "gains": trace.gains.tolist(),
         "gain_errors": trace.gain_errors.tolist(),

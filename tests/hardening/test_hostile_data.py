@@ -15,11 +15,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from benchmarks.datasets.files import read_bytes, read_lines
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import infopursuit as ip
+from benchmarks.datasets.files import read_bytes, read_lines
 from infopursuit.cli import EXPECTED, main
 from infopursuit.conversation import resume_session
 from infopursuit.datasets import tables
@@ -56,7 +56,7 @@ def attempt(read, *arguments):
 @pytest.fixture(scope="module")
 def pursuit():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    return ip.Pursuit(model, ip.queries.concepts(["a", "b"]), classes=["x", "y"], stopping=ip.MaxQueries(2))
+    return ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), classes=["x", "y"], stopping=ip.MaxQueries(2))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import torch
 from soundness import FIELDS
 
 import infopursuit as ip
+from infopursuit.beliefs import SMC, Langevin
 from infopursuit.evaluation.evaluate import evaluate
 from infopursuit.models import (
     VAE,
@@ -26,7 +27,6 @@ from infopursuit.models import (
     latent_classes,
 )
 from infopursuit.models.training import train
-from infopursuit.posteriors import SMC, Bank, Langevin
 from quadrature import mixed, yes_no
 
 RNG = np.random.default_rng(0)
@@ -93,9 +93,11 @@ def asked():
     """Pursuits of every posterior."""
     found = {}
     for known in (yes_no(2, seed=5), mixed(1, seed=4)):
-        for sampler in (SMC(n_draws=600, least_ess=30, n_own=24, n_moves=2), Langevin(16, 4, 2)):
+        for sampler in (SMC(n_draws=600, min_ess=30, n_own=24, n_moves=2), Langevin(16, 4, 2)):
             rules = ip.Confidence(0.05) | ip.MaxQueries(3)
-            trace = ip.Pursuit(known.model, known.queries, sampler, rules, seed=3).run_values(known.inputs(3, seed=9))
+            trace = ip.Pursuit.of(known.model, known.queries, sampler, rules, seed=3).run_values(
+                known.inputs(3, seed=9)
+            )
             found[f"{sampler.kind} {len(known.queries)}"] = of_trace(trace)
     patches = ip.queries.patches((6, 6), size=3)
     model = EmpiricalModel(IMAGES, np.arange(600) % 3, Blur(shape=(6, 6)))
@@ -103,10 +105,10 @@ def asked():
     for name, posterior, finite in (
         ("some states", "exact", model),
         ("bank", "bank", model),
-        ("pool", Bank(pooled=True), UnionModel([model, other])),
+        ("pool", Pruned(pooled=True), UnionModel([model, other])),
     ):
         options = {"exact_gains": False, "n_states": 200, "n_screened": 6} if posterior == "exact" else {}
-        pursuit = ip.Pursuit(finite, patches, posterior, ip.MaxQueries(3), **options)
+        pursuit = ip.Pursuit.of(finite, patches, posterior, ip.MaxQueries(3), **options)
         found[name] = of_trace(pursuit.run_values(IMAGES[:20]))
     return found
 

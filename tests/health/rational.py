@@ -1,6 +1,6 @@
 """The truth about a small world in fractions: no rounding, no underflow, whatever the probabilities are.
 
-Atoms are independent given the state, so that a state's weight after a history is its prior times, for each atom, the
+Variables are independent given the state, so that a state's weight after a history is its prior times, for each variable, the
 probability of the values that the answers leave; answers that may be wrong weigh each value instead.
 """
 
@@ -11,13 +11,13 @@ UNKNOWN = -1
 
 
 class Rational:
-    """prior: (C,); latent: (C, Z); probs: for each atom a (C, Z, V_a) table; queries: a query set."""
+    """prior: (C,); latent: (C, Z); probs: for each variable a (C, Z, V_a) table; queries: a query set."""
 
     def __init__(self, prior, latent, probs, queries):
         self.queries = queries
         self.n_classes = len(prior)
         total = sum(map(_exact, prior))
-        self.states = []  # (class, weight, for each atom its values' probabilities)
+        self.states = []  # (class, weight, for each variable its values' probabilities)
         for c, row in enumerate(latent):
             whole = sum(map(_exact, row))
             for z, share in enumerate(row):
@@ -25,14 +25,14 @@ class Rational:
                 self.states.append((c, _exact(prior[c]) / total * _exact(share) / whole, tables))
 
     def left(self, history):
-        """For each atom and value how well it agrees with the answers: 0 or 1, or a product of P(said | value)."""
+        """For each variable and value how well it agrees with the answers: 0 or 1, or a product of P(said | value)."""
         sizes = [len(table) for table in self.states[0][2]]
         weights = [[Fraction(1)] * size for size in sizes]
         for query, answer in history:
-            for w, atom in enumerate(self._atoms(query)):
+            for w, variable in enumerate(self._variables(query)):
                 said = None if answer is None else answer[w]
-                for value in range(sizes[atom]):
-                    weights[atom][value] *= self._agrees(query, w, value, said)
+                for value in range(sizes[variable]):
+                    weights[variable][value] *= self._agrees(query, w, value, said)
         return weights
 
     def joint(self, history):
@@ -51,7 +51,7 @@ class Rational:
         return None if total == 0 else [float(p / total) for p in joint]
 
     def gain(self, query, history):
-        """I(answer; Y | history), nats, of a query about one atom that is answered as it is."""
+        """I(answer; Y | history), nats, of a query about one variable that is answered as it is."""
         before = self.joint(history)
         whole = sum(before)
         found = 0.0
@@ -63,8 +63,8 @@ class Rational:
                     found += float(p / whole) * (_log(p / whole) - _log(said) - _log(q / whole))
         return found
 
-    def _atoms(self, query):
-        return [int(a) for a in self.queries.query_atoms[query] if a >= 0]
+    def _variables(self, query):
+        return [int(a) for a in self.queries.query_variables[query] if a >= 0]
 
     def _agrees(self, query, w, value, said):
         if said is None or said == UNKNOWN:

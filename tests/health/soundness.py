@@ -10,10 +10,10 @@ SUMS, NEGATIVE = 1e-9, 0.0
 
 def assert_sound(trace):
     """No NaN, no infinity, posteriors that sum to one, gains from 0 on; also in what is written about it."""
-    checks = np.arange(trace.gains.shape[1]) >= np.where(trace.checked_from < 0, 10**9, trace.checked_from)[:, None]
+    checks = np.arange(trace.gains.shape[1]) >= np.where(trace.novelty_from < 0, 10**9, trace.novelty_from)[:, None]
     assert np.isfinite(trace.gains[~checks]).all()  # a check has no gain
     assert (trace.gains[~checks] >= NEGATIVE).all()
-    for name in ("gain_errors", "posteriors", "posterior_errors", "log_probability"):
+    for name in ("gain_errors", "posteriors", "posterior_errors", "log_evidence"):
         assert np.isfinite(getattr(trace, name)).all(), name
     assert ((trace.posteriors >= 0) & (trace.posteriors <= 1)).all()
     np.testing.assert_allclose(trace.posteriors.sum(axis=2), 1, rtol=0, atol=SUMS)
@@ -30,14 +30,14 @@ def assert_sound_session(session):
     told = session.gains[~np.isnan(session.gains)]
     assert (np.isfinite(told) & (told >= NEGATIVE)).all()
     assert np.isfinite(session.state.posterior_error).all()
-    assert np.isfinite(session.state.log_probability).all()
+    assert np.isfinite(session.state.log_evidence).all()
 
 
 FIELDS = (
     "queries", "answers", "gains", "gain_errors", "runners_up", "ties", "posteriors", "posterior_errors",
-    "log_probability", "length", "settled_at", "stopped_because", "checked_from",
+    "log_evidence", "length", "settled_at", "stop_reason", "novelty_from",
 )  # fmt: skip
-AFTER = ("posteriors", "posterior_errors", "log_probability")
+AFTER = ("posteriors", "posterior_errors", "log_evidence")
 
 
 def assert_same_bits(one, two):

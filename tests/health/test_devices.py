@@ -13,7 +13,7 @@ from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
 from infopursuit.models.autoencoder import VAE, aggregate, log_evidence, soften
 from infopursuit.models.storing import load_vae, save_vae
 from infopursuit.models.training import RandomAffine, Training, train
-from infopursuit.posteriors import SMC, ExactPosterior, Langevin, sampled
+from infopursuit.beliefs import SMC, Exact, Langevin, sampled
 from quadrature import mixed
 
 RNG = np.random.default_rng(0)
@@ -86,7 +86,7 @@ class Forgetful(TableModel):
         return super().rows(slots) * torch.ones(self.n_states)
 
 
-class Hasty(ExactPosterior):
+class Hasty(Exact):
     """A posterior with a planted fault: what is on the device is given to numpy."""
 
     def log_joint(self, belief):
@@ -96,9 +96,9 @@ class Hasty(ExactPosterior):
 def test_planted_faults_are_found():
     model = Forgetful([0.5, 0.5], None, [[0.9, 0.2], [0.1, 0.2]])
     queries = ip.queries.concepts(["a", "b"])
-    ip.Pursuit(model, queries, stopping=ip.MaxQueries(2)).run([[1, 0]])
+    ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(2)).run([[1, 0]])
     with far_away(), pytest.raises(WrongDevice, match="mixes a tensor on cuda:0 with one of shape"):
-        ip.Pursuit(model.to("cuda"), queries, stopping=ip.MaxQueries(2)).run([[1, 0]])
+        ip.Pursuit.of(model.to("cuda"), queries, stopping=ip.MaxQueries(2)).run([[1, 0]])
     hasty = Hasty(FINITE["mixture"], SINGLE)
     hasty.log_class(hasty.start())
     with far_away():
@@ -121,13 +121,13 @@ def test_planted_faults_are_found():
 )
 def test_finite_models(name, way):
     queries, options = WAYS[way]
-    both(lambda device: ip.Pursuit(FINITE[name].to(device), queries, stopping=ip.MaxQueries(3), **options), GAPPY)
+    both(lambda device: ip.Pursuit.of(FINITE[name].to(device), queries, stopping=ip.MaxQueries(3), **options), GAPPY)
 
 
 @pytest.mark.parametrize(
     "sampler",
     [
-        SMC(n_draws=60, least_ess=30, n_own=16, n_moves=2),
+        SMC(n_draws=60, min_ess=30, n_own=16, n_moves=2),
         Langevin(4, 4, 1),
         Langevin(4, 2, 1, kernel="ula"),
         Langevin(4, 2, 1, kernel="preconditioned"),
@@ -137,7 +137,7 @@ def test_finite_models(name, way):
 def test_draws(sampler):
     known = mixed(1, seed=4)
     both(
-        lambda device: ip.Pursuit(
+        lambda device: ip.Pursuit.of(
             known.model.to(device), known.queries, sampler, ip.MaxQueries(2), n_novelty_queries=1
         ),
         known.inputs(1, seed=2),
@@ -146,13 +146,13 @@ def test_draws(sampler):
 
 def test_other_priors_of_a_vae():
     base = VAE((2,) * 25, [1 / 3] * 3, ConvArchitecture((5, 5)), 4)
-    few = SMC(n_draws=40, least_ess=20, n_own=8, n_moves=1)
+    few = SMC(n_draws=40, min_ess=20, n_own=8, n_moves=1)
     for make in (
         lambda device: aggregate(base.to(device), IMAGES, LABELS),
         lambda device: aggregate(base, IMAGES, LABELS).to(device),
         lambda device: soften(base.to(device), Blur()),
     ):
-        both(lambda device, make=make: ip.Pursuit(make(device), PATCHES, few, ip.MaxQueries(2)), GAPPY[:2])
+        both(lambda device, make=make: ip.Pursuit.of(make(device), PATCHES, few, ip.MaxQueries(2)), GAPPY[:2])
     with far_away():
         far = log_evidence(base.to("cuda"), GAPPY)
     np.testing.assert_array_equal(far, log_evidence(base, GAPPY))
@@ -161,18 +161,18 @@ def test_other_priors_of_a_vae():
 def test_many_draws_elsewhere_do_without_compiled_loops(monkeypatch):
     """Loops are compiled for the CPU: elsewhere the same is done by products, and a bank says what to use instead."""
     monkeypatch.setattr(sampled, "MANY", 50)
-    monkeypatch.setattr("infopursuit.posteriors.bank.MANY", 50)
+    monkeypatch.setattr("infopursuit.beliefs.pruned.MANY", 50)
     base = VAE((2,) * 25, [1 / 3] * 3, MLPArchitecture((8,)), 2)
-    settings = SMC(n_draws=100, least_ess=0)
-    here = ip.Pursuit(base, PATCHES, settings, ip.MaxQueries(2))
+    settings = SMC(n_draws=100, min_ess=0)
+    here = ip.Pursuit.of(base, PATCHES, settings, ip.MaxQueries(2))
     with far_away():
-        pursuit = ip.Pursuit(base.to("cuda"), PATCHES, settings, ip.MaxQueries(2))
+        pursuit = ip.Pursuit.of(base.to("cuda"), PATCHES, settings, ip.MaxQueries(2))
         assert not here.posterior.weighs
-        assert isinstance(pursuit.posterior.shared, ExactPosterior)
+        assert isinstance(pursuit.posterior.shared, Exact)
         trace = pursuit.run_values(IMAGES[:3])
         np.testing.assert_allclose(trace.posterior, here.run_values(IMAGES[:3]).posterior, atol=0.02)
-        with pytest.raises(ValueError, match=r"posterior='bank' works on the CPU, and the model is on cuda:0; use 'ex"):
-            ip.Pursuit(FINITE["flip"].to("cuda"), SINGLE, "bank")
+        with pytest.raises(ValueError, match=r"belief="pruned" works on the CPU, and the model is on cuda:0; use 'ex"):
+            ip.Pursuit.of(FINITE["flip"].to("cuda"), SINGLE, "bank")
 
 
 # ---- learning, saving, and all the rest -----------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_training_and_going_on(tmp_path, architecture):
         torch.testing.assert_close(two, one, rtol=0, atol=0)
 
 
-FEW = {"posterior": SMC(n_draws=30, least_ess=2, n_own=4, n_moves=1)}
+FEW = {"posterior": SMC(n_draws=30, min_ess=2, n_own=4, n_moves=1)}
 
 
 @pytest.mark.parametrize(

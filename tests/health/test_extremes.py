@@ -8,10 +8,10 @@ from rational import Rational
 from soundness import assert_sound, assert_sound_session
 
 import infopursuit as ip
+from infopursuit.beliefs import SMC, Langevin
 from infopursuit.calibration import TemperatureScaling
 from infopursuit.models import EmpiricalModel, Flip, TableModel, UnionModel
-from infopursuit.posteriors import SMC, Bank, Langevin
-from infopursuit.types import Likely
+from infopursuit.types import SoftAnswer
 from quadrature import mixed, pixels, yes_no
 from worlds import random_world, table_model
 
@@ -39,7 +39,7 @@ def extreme_world(seed, kinds=("yes_no", "thresholds", "categorical", "patches",
     queries = random_world(rng, kind=str(rng.choice(kinds))).queries
     n_classes, n_latents = (int(n) for n in rng.integers(1, 4, size=2))
     prior, latent = simplex(rng, (n_classes,)), simplex(rng, (n_classes, n_latents))
-    probs = [simplex(rng, (n_classes, n_latents, size)) for size in queries.atoms.sizes]
+    probs = [simplex(rng, (n_classes, n_latents, size)) for size in queries.variables.sizes]
     return rng, queries, table_model(prior, latent, probs), Rational(prior, latent, probs, queries), (prior, probs)
 
 
@@ -47,12 +47,12 @@ def extreme_world(seed, kinds=("yes_no", "thresholds", "categorical", "patches",
 @given(st.integers(0, 10**6))
 def test_a_pursuit_agrees_with_fractions(seed):
     rng, queries, model, truth, (prior, probs) = extreme_world(seed)
-    X = np.stack([rng.integers(-1, size, size=6) for size in queries.atoms.sizes], axis=1)
+    X = np.stack([rng.integers(-1, size, size=6) for size in queries.variables.sizes], axis=1)
     c = int(rng.choice(len(prior), p=prior))
     X[0] = [rng.choice(table.shape[2], p=table[c, 0] / table[c, 0].sum()) for table in probs]
     X[1], X[2] = -1, X[3]
     exact = None if rng.random() < 0.7 else False
-    pursuit = ip.Pursuit(model, queries, stopping=ip.MaxQueries(len(queries)), exact_gains=exact)
+    pursuit = ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(len(queries)), exact_gains=exact)
     trace = pursuit.run_values(X)
     assert_sound(trace)
     for i in range(len(X)):
@@ -60,11 +60,11 @@ def test_a_pursuit_agrees_with_fractions(seed):
         for k in range(len(history)):
             expected = truth.posterior(history[: k + 1])
             if expected is None:
-                assert trace.stopped_because[i] == "impossible"
+                assert trace.stop_reason[i] == "impossible"
                 assert k + 1 == trace.length[i]
             else:
                 np.testing.assert_allclose(trace.posteriors[i, k + 1], expected, rtol=0, atol=CLOSE)
-        assert (trace.stopped_because[i] == "impossible") == (truth.posterior(history) is None)
+        assert (trace.stop_reason[i] == "impossible") == (truth.posterior(history) is None)
         if queries.width == 1 and exact is None:
             for k in range(min(3, len(history))):
                 true = truth.gain(history[k][0], history[:k])
@@ -72,8 +72,8 @@ def test_a_pursuit_agrees_with_fractions(seed):
 
 
 def doubtful(rng, queries, query, noise):
-    """An answer that may be wrong, and what it says of the cells of each atom."""
-    sizes = [int(n) for n in queries.n_cells[query][: (queries.query_atoms[query] >= 0).sum()]]
+    """An answer that may be wrong, and what it says of the cells of each variable."""
+    sizes = [int(n) for n in queries.n_cells[query][: (queries.query_variables[query] >= 0).sum()]]
     cells = tuple(int(rng.integers(size)) for size in sizes)
     kind = rng.random()
     if kind < 0.1:
@@ -82,17 +82,17 @@ def doubtful(rng, queries, query, noise):
         return cells, tuple(noise.confusion_matrix(n)[:, cell].tolist() for n, cell in zip(sizes, cells, strict=True))
     weights = rng.choice([0, 1, 0.5, 1e-300, 1e300, 0.2], size=sizes[0])
     weights[0] = weights[0] if weights.any() else 1.0
-    return Likely((tuple(weights.tolist()),)), (weights.tolist(),)
+    return SoftAnswer((tuple(weights.tolist()),)), (weights.tolist(),)
 
 
 @settings(max_examples=14)
 @given(st.integers(0, 10**6))
 def test_answers_that_may_be_wrong_agree_with_fractions(seed):
-    """Hundreds of answers about one atom weigh its values by less than any float64 holds."""
+    """Hundreds of answers about one variable weigh its values by less than any float64 holds."""
     rng, queries, model, truth, _ = extreme_world(seed, ("yes_no", "thresholds", "categorical", "mixed"))
     again = int(rng.choice([1, 3, 400]))
     noise = ip.AnswerNoise(float(rng.choice([0, 1, 0.5, 0.9, 1e-300, 1 - 1e-16])), max_repeats=again)
-    pursuit = ip.Pursuit(
+    pursuit = ip.Pursuit.of(
         model, queries, stopping=ip.MaxQueries(500), noise=noise, n_novelty_queries=int(rng.choice([0, 2]))
     )
     temper = [None, TemperatureScaling(0.1), TemperatureScaling(100.0)][rng.integers(3)]
@@ -123,24 +123,24 @@ def test_answers_that_may_be_wrong_agree_with_fractions(seed):
 def test_a_bank_stays_close_to_the_exact_posterior(seed):
     """Also where answers are ones in a million, so that what was let go comes back."""
     rng = np.random.default_rng(seed)
-    n_atoms, n_classes, n_latents = (
+    n_variables, n_classes, n_latents = (
         int(rng.choice([1, 4, 16])),
         int(rng.choice([1, 2, 5])),
         int(rng.choice([1, 3, 120])),
     )
-    probs = rng.choice([1e-6, 1 - 1e-6, 0.5, 0.01, 0.99], size=(n_classes, n_latents, n_atoms))
+    probs = rng.choice([1e-6, 1 - 1e-6, 0.5, 0.01, 0.99], size=(n_classes, n_latents, n_variables))
     prior = rng.dirichlet(np.ones(n_classes))
     if n_classes > 1:
         prior[0] = 0
         prior /= prior.sum()
     latent = rng.dirichlet(np.ones(n_latents), size=n_classes)
     model = TableModel(prior, latent, probs)
-    queries = ip.queries.concepts([f"a{a}" for a in range(n_atoms)])
-    X = rng.integers(-1, 2, size=(4, n_atoms))
+    queries = ip.queries.concepts([f"a{a}" for a in range(n_variables)])
+    X = rng.integers(-1, 2, size=(4, n_variables))
     X[0], X[1] = -1, X[2]
-    trace = ip.Pursuit(model, queries, "bank", ip.MaxQueries(20)).run_values(X)
+    trace = ip.Pursuit.of(model, queries, "bank", ip.MaxQueries(20)).run_values(X)
     assert_sound(trace)
-    exact = ip.Pursuit(model, queries)
+    exact = ip.Pursuit.of(model, queries)
     for i in range(4):
         off = np.abs(exact.believe(trace.history(i)) - trace.posterior[i]).max()
         assert off <= 1e-3 * max(trace.length[i], 1)
@@ -150,9 +150,9 @@ def test_a_model_without_a_share_in_a_pool():
     tables = [TableModel([0.5, 0.5], None, [[p, 0.3], [1 - p, 0.6]]) for p in (0.9, 0.6)]
     queries = ip.queries.concepts(["a", "b"])
     X = [[1, 0], [0, 1], [-1, -1]]
-    trace = ip.Pursuit(UnionModel(tables, [0.0, 1.0]), queries, Bank(pooled=True), ip.MaxQueries(2)).run_values(X)
+    trace = ip.Pursuit.of(UnionModel(tables, [0.0, 1.0]), queries, Pruned(pooled=True), ip.MaxQueries(2)).run_values(X)
     assert_sound(trace)
-    alone = ip.Pursuit(tables[1], queries, stopping=ip.MaxQueries(2))
+    alone = ip.Pursuit.of(tables[1], queries, stopping=ip.MaxQueries(2))
     for i in range(3):
         np.testing.assert_allclose(trace.posterior[i], alone.believe(trace.history(i)), atol=1e-6)
 
@@ -175,10 +175,12 @@ def test_draws_are_sound_whatever_the_settings(seed):
         else Langevin(2, int(rng.choice([1, 4])), int(rng.choice([0, 2])), step, str(rng.choice(["ula", "mala"])))
     )
     noise = None if rng.random() < 0.5 else ip.AnswerNoise(float(rng.choice([0, 1, 0.5, 0.9])))
-    X = np.stack([rng.integers(-1, size, size=3) for size in known.model.atoms.sizes], axis=1)
+    X = np.stack([rng.integers(-1, size, size=3) for size in known.model.variables.sizes], axis=1)
     X[0] = -1
     checks = int(rng.integers(2))
-    pursuit = ip.Pursuit(known.model, known.queries, sampler, ip.MaxQueries(4), noise=noise, n_novelty_queries=checks)
+    pursuit = ip.Pursuit.of(
+        known.model, known.queries, sampler, ip.MaxQueries(4), noise=noise, n_novelty_queries=checks
+    )
     assert_sound(pursuit.run_values(X))
 
 
@@ -219,8 +221,8 @@ def test_few_rows_missing_rows_repeated_rows():
 
 def test_empty_batches_single_inputs_and_single_classes():
     queries = ip.queries.concepts(["a", "b"])
-    two = ip.Pursuit(TableModel([0.5, 0.5], None, [[0.9, 0.2], [0.1, 0.2]]), queries)
-    one = ip.Pursuit(TableModel([1.0], None, [[0.9, 0.2]]), queries, stopping=ip.MaxQueries(5))
+    two = ip.Pursuit.of(TableModel([0.5, 0.5], None, [[0.9, 0.2], [0.1, 0.2]]), queries)
+    one = ip.Pursuit.of(TableModel([1.0], None, [[0.9, 0.2]]), queries, stopping=ip.MaxQueries(5))
     assert len(two.run_values(np.zeros((0, 2), dtype=int))) == 0
     for pursuit in (two, one):
         trace = pursuit.run_values([[1, 0]])
@@ -233,7 +235,7 @@ def test_weights_of_examples_that_are_far_apart():
     queries, X = ip.queries.concepts(["a", "b"]), [[0, 0], [0, 1], [1, 0], [1, 1]]
     for weights in ([1e-300, 1.0], [1e12, 1e-300], [1e-320, 1e-320]):
         model = EmpiricalModel([[0, 1], [1, 0]], [0, 1], Flip(rates=(1e-6, 1.0)), weights=weights)
-        assert_sound(ip.Pursuit(model, queries, stopping=ip.MaxQueries(2)).run_values(X))
+        assert_sound(ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(2)).run_values(X))
     rng = np.random.default_rng(2)
     table, labels = rng.random((20, 3)), np.arange(20) % 2
     clf = ip.InformationPursuitClassifier().fit(table, labels, sample_weight=np.full(20, 1e-300))
@@ -261,7 +263,7 @@ def test_a_temper_of_a_class_that_is_next_to_nothing():
 def test_contradicting_answers_without_end():
     """Four hundred times yes and four hundred times no to one question tell no more than nothing."""
     model = TableModel([0.3, 0.7], None, [[0.9], [0.2]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a"]), noise=ip.AnswerNoise(0.9, max_repeats=2000))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a"]), noise=ip.AnswerNoise(0.9, max_repeats=2000))
     state = pursuit.posterior.start()
     zero = np.zeros(1, dtype=np.int64)
     for cell in (1, 0):

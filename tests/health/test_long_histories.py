@@ -8,9 +8,9 @@ import torch
 from soundness import assert_sound
 
 import infopursuit as ip
+from infopursuit.beliefs import Exact
 from infopursuit.engine import LONGEST_KEY
 from infopursuit.models import TableModel
-from infopursuit.posteriors import ExactPosterior
 
 N_ATOMS = 5000
 PRIOR = [0.2, 0.3, 0.5]
@@ -33,7 +33,7 @@ def test_five_thousand_answers(table):
     rng = np.random.default_rng(1)
     X = np.stack([rng.random(N_ATOMS) < table[1], rng.random(N_ATOMS) < 0.5]).astype(np.int64)
     queries = ip.queries.concepts([f"a{a}" for a in range(N_ATOMS)])
-    posterior = ExactPosterior(TableModel(PRIOR, None, table), queries)
+    posterior = Exact(TableModel(PRIOR, None, table), queries)
     belief, parents = posterior.start(), np.zeros(2, dtype=np.int64)
     for a in range(N_ATOMS):
         belief = posterior.update(belief, parents, np.full(2, a), X[:, [a]])
@@ -52,17 +52,17 @@ def test_a_pursuit_that_asks_everything(table, posterior):
     model = TableModel(PRIOR, None, table[:, :n].clip(1e-5, 1 - 1e-5))
     queries = ip.queries.concepts([f"a{a}" for a in range(n)])
     x = (np.random.default_rng(2).random((1, n)) < 0.5).astype(np.int64)
-    pursuit = ip.Pursuit(model, queries, posterior, ip.MaxQueries(n))
+    pursuit = ip.Pursuit.of(model, queries, posterior, ip.MaxQueries(n))
     trace = pursuit.run_values(x)
     assert_sound(trace)
     assert trace.length.tolist() == [n]
     expected = exact_log_joint(table[:, :n].clip(1e-5, 1 - 1e-5), x[0])
-    assert trace.log_probability[0, -1] == pytest.approx(np.logaddexp.reduce(expected), abs=1e-2)
+    assert trace.log_evidence[0, -1] == pytest.approx(np.logaddexp.reduce(expected), abs=1e-2)
     assert max(map(len, pursuit._remembered)) <= LONGEST_KEY  # names of long histories do not fill the memory
 
 
 def test_five_thousand_answers_at_once(table):
-    """One query about all atoms, as of a panel."""
+    """One query about all variables, as of a panel."""
     x = (np.random.default_rng(3).random(N_ATOMS) < table[2]).astype(np.int64)
     for dtype, close in ((torch.float64, 1e-9), (torch.float32, 1e-3)):
         model = TableModel(PRIOR, None, table, dtype=dtype)

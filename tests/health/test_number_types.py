@@ -14,9 +14,9 @@ from rational import Rational
 from soundness import assert_sound
 
 import infopursuit as ip
+from infopursuit.beliefs import SMC, Langevin
 from infopursuit.models import Blur, EmpiricalModel, Flip, TableModel, UnionModel, latent_classes
 from infopursuit.models.sample import Sample
-from infopursuit.posteriors import SMC, Langevin
 from quadrature import mixed, pixels, small_vae, yes_no
 from worlds import random_world, table_model
 
@@ -35,7 +35,7 @@ def same_but_for_ties(one, two, posteriors=POSTERIORS, gains=GAINS):
                 assert abs(one.posteriors[i, k].max() - (1 - EPSILON)) < posteriors
                 break
             if ends[0]:
-                assert one.stopped_because[i] == two.stopped_because[i]
+                assert one.stop_reason[i] == two.stop_reason[i]
                 break
             assert one.gains[i, k] == pytest.approx(two.gains[i, k], abs=gains)
             if one.queries[i, k] != two.queries[i, k]:
@@ -52,7 +52,7 @@ def pair(make, queries, values, **options):
     for dtype in (torch.float64, torch.float32):
         model = make(dtype)
         assert model.dtype == dtype
-        both.append(ip.Pursuit(model, queries, stopping=rules, **options).run_values(values))
+        both.append(ip.Pursuit.of(model, queries, stopping=rules, **options).run_values(values))
         assert_sound(both[-1])
     return both
 
@@ -77,7 +77,7 @@ def test_models_of_examples(seed, kind):
     X, y = (rng.random((40, 16)) < rng.random((1, 16))).astype(np.int64), np.arange(40) % 3
     X = np.where(rng.random(X.shape) < 0.05, -1, X)
     flip, blur = EmpiricalModel(X, y, Flip((0.05, 0.4))), EmpiricalModel(X, y, Blur(shape=(4, 4)))
-    mixture = latent_classes(2).fit(Sample.of(flip.atoms, X, y))
+    mixture = latent_classes(2).fit(Sample.of(flip.variables, X, y))
     model = {"flip": flip, "blur": blur, "latent classes": mixture, "union": UnionModel([flip, mixture])}[kind]
     wide = bool(rng.random() < 0.5)
     queries = ip.queries.patches((4, 4), size=2) if wide else ip.queries.concepts([f"a{a}" for a in range(16)])
@@ -95,20 +95,20 @@ def test_draws_that_all_histories_share(make):
     """The same numbers are drawn for both types, so that the same draws are decoded."""
     one, two = (make(2, seed=5, dtype=dtype) for dtype in (torch.float64, torch.float32))
     values = one.inputs(6, seed=1)
-    sampler = SMC(n_draws=300, least_ess=0)
+    sampler = SMC(n_draws=300, min_ess=0)
     rules = ip.Confidence(EPSILON) | ip.MaxQueries(5)
-    traces = [ip.Pursuit(known.model, known.queries, sampler, rules).run_values(values) for known in (one, two)]
+    traces = [ip.Pursuit.of(known.model, known.queries, sampler, rules).run_values(values) for known in (one, two)]
     assert same_but_for_ties(*traces, posteriors=1e-4, gains=1e-4) >= 6
 
 
-@pytest.mark.parametrize("sampler", [SMC(n_draws=400, least_ess=100, n_own=64, n_moves=2), Langevin(32, 8, 4)])
+@pytest.mark.parametrize("sampler", [SMC(n_draws=400, min_ess=100, n_own=64, n_moves=2), Langevin(32, 8, 4)])
 def test_chains_agree_within_their_standard_errors(sampler):
     """A step that is accepted in one type may be refused in the other, where it is a toss-up: other draws follow."""
     history = yes_no(2, seed=5).history([0, 3, 1], seed=2)
     beliefs, errors = [], []
     for dtype in (torch.float64, torch.float32):
         known = yes_no(2, seed=5, dtype=dtype)
-        pursuit = ip.Pursuit(known.model, known.queries, sampler)
+        pursuit = ip.Pursuit.of(known.model, known.queries, sampler)
         state = pursuit.start()
         for query, answer in history:
             state = pursuit.absorb(state, pursuit.branch(query, answer), state.watch)
@@ -132,10 +132,10 @@ def test_what_is_possible_stays_possible_in_a_float32():
         table_model([0.5, 0.5], [[1.0], [1.0]], probs, dtype=torch.float32),
         table_model([0.5, 0.5], [[1.0], [1.0]], probs).to(dtype=torch.float32),
     ):
-        assert np.isfinite(ip.Pursuit(model, queries).believe(((0, (0,)),))).all()
+        assert np.isfinite(ip.Pursuit.of(model, queries).believe(((0, (0,)),))).all()
     never = TableModel([0.5, 0.5], None, [[1.0], [1.0]], dtype=torch.float32)
     with pytest.raises(ip.ImpossibleAnswer):
-        ip.Pursuit(never, queries).session([(0, (0,))])
+        ip.Pursuit.of(never, queries).session([(0, (0,))])
     true = Rational([0.5, 0.5], [[1.0], [1.0]], probs, queries).posterior([(0, (0,))])
-    exact = ip.Pursuit(table_model([0.5, 0.5], [[1.0], [1.0]], probs), queries).believe(((0, (0,)),))
+    exact = ip.Pursuit.of(table_model([0.5, 0.5], [[1.0], [1.0]], probs), queries).believe(((0, (0,)),))
     np.testing.assert_allclose(exact, true, atol=1e-12)

@@ -15,9 +15,9 @@ import torch
 from soundness import assert_same_bits, assert_same_row
 
 import infopursuit as ip
+from infopursuit.beliefs import SMC
 from infopursuit.models import EmpiricalModel, Flip, latent_classes
 from infopursuit.models.sample import Sample
-from infopursuit.posteriors import SMC
 from infopursuit.threads import one_thread, side_by_side, steady
 from quadrature import mixed
 
@@ -52,32 +52,32 @@ def test_a_digest_tells_results_apart():
 
 
 MARKS = ip.queries.concepts([f"mark {a}" for a in range(12)])
-SAMPLE = Sample.of(MARKS.atoms, one_result.MARKS, one_result.KINDS)
+SAMPLE = Sample.of(MARKS.variables, one_result.MARKS, one_result.KINDS)
 
 
 def examples(**options):
     model = EmpiricalModel(one_result.MARKS[:300], one_result.KINDS[:300], Flip((0.1, 0.5)), n_classes=3)
-    return ip.Pursuit(model, MARKS, stopping=ip.Confidence(0.02), **options)
+    return ip.Pursuit.of(model, MARKS, stopping=ip.Confidence(0.02), **options)
 
 
 def mixture():
-    return ip.Pursuit(latent_classes(4).fit(SAMPLE), MARKS, stopping=ip.Confidence(0.02))
+    return ip.Pursuit.of(latent_classes(4).fit(SAMPLE), MARKS, stopping=ip.Confidence(0.02))
 
 
 def naive_bayes():
-    return ip.Pursuit(ip.models.naive_bayes().fit(SAMPLE), MARKS, stopping=ip.Confidence(0.02))
+    return ip.Pursuit.of(ip.models.naive_bayes().fit(SAMPLE), MARKS, stopping=ip.Confidence(0.02))
 
 
 def thresholds():
     queries = ip.queries.columns(one_result.TABLE)
-    sample = Sample.of(queries.atoms, queries.observe(one_result.TABLE), one_result.LABELS)
-    return ip.Pursuit(latent_classes(2).fit(sample), queries, stopping=ip.Confidence(0.02))
+    sample = Sample.of(queries.variables, queries.observe(one_result.TABLE), one_result.LABELS)
+    return ip.Pursuit.of(latent_classes(2).fit(sample), queries, stopping=ip.Confidence(0.02))
 
 
 def draws():
     known = mixed(1, seed=4)
-    sampler = SMC(n_draws=60, least_ess=30, n_own=16, n_moves=2)
-    return ip.Pursuit(known.model, known.queries, sampler, ip.Confidence(0.1) | ip.MaxQueries(3))
+    sampler = SMC(n_draws=60, min_ess=30, n_own=16, n_moves=2)
+    return ip.Pursuit.of(known.model, known.queries, sampler, ip.Confidence(0.1) | ip.MaxQueries(3))
 
 
 PURSUITS = {
@@ -97,7 +97,7 @@ def test_batches_order_and_memory_change_nothing(name):
     make = PURSUITS[name]
     rng = np.random.default_rng(1)
     pursuit = make()
-    values = np.stack([rng.integers(-1, size, size=12) for size in pursuit.queries.atoms.sizes], axis=1)
+    values = np.stack([rng.integers(-1, size, size=12) for size in pursuit.queries.variables.sizes], axis=1)
     values = values[:6] if name == "draws" else values
     values[3] = values[1]
     whole = pursuit.run_values(values)

@@ -1,16 +1,16 @@
-"""The next query on a bank of yes/no draws: `Chooser` says the same of the same belief."""
+"""The next query on a bank of yes/no draws: `FiniteGains` says the same of the same belief."""
 
 import numpy as np
 import pytest
 import torch
+from infopursuit.acquisition.sampled import ParticleGains
 
 import infopursuit as ip
 from banks import QUERIES, asking, banked, longer
-from infopursuit.information.bank import BankChooser
-from infopursuit.information.chooser import Chooser
-from infopursuit.information.sampled import SampledChooser
-from infopursuit.posteriors import SMC, bank
-from infopursuit.posteriors.bank import BankPosterior
+from infopursuit.acquisition.mutual_information import FiniteGains
+from infopursuit.acquisition.pruned import PrunedGains
+from infopursuit.beliefs import SMC, bank
+from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.types import UNKNOWN
 from quadrature import Known, small_vae
 
@@ -27,8 +27,8 @@ def small_blocks(monkeypatch):
 def both(world, n_states=100, n_screened=5, seed=3):
     """The chooser, and the one that it stands for."""
     settings = {"n_states": n_states, "n_screened": n_screened, "seed": seed}
-    truth = Chooser(world.cloud, world.queries, sampled=True, exact_gains=False, **settings)
-    return BankChooser(world.bank, **settings), truth
+    truth = FiniteGains(world.cloud, world.queries, sampled=True, exact_gains=False, **settings)
+    return PrunedGains(world.bank, **settings), truth
 
 
 def histories_of(world, rng, n=6, n_answers=4, unknown=0.1):
@@ -76,7 +76,7 @@ def assert_agree(found, truth):
 @pytest.mark.parametrize("n_states", [40, 200, 507, 1000])
 @ALL
 def test_the_same_choice_after_every_history(kind, n_states):
-    """Of all widths, of one atom too; on some draws, and on all that are left; where pixels are known from patches
+    """Of all widths, of one variable too; on some draws, and on all that are left; where pixels are known from patches
     that overlap, and where parts of answers are not known."""
     world, rng = banked(kind, block=24), np.random.default_rng(0)
     fast, slow = both(world, n_states)
@@ -92,10 +92,10 @@ def test_the_same_choice_after_every_history(kind, n_states):
 
 @pytest.mark.parametrize("n_screened", [1, 3, 9, 64])
 def test_the_same_queries_are_left_out(n_screened):
-    """Those about one atom never are."""
+    """Those about one variable never are."""
     world, rng = banked("all widths"), np.random.default_rng(1)
     fast, slow = both(world, n_screened=n_screened)
-    narrow = (world.queries.query_atoms >= 0).sum(axis=1) == 1
+    narrow = (world.queries.query_variables >= 0).sum(axis=1) == 1
     for history in histories_of(world, rng):
         found = choose(fast, world, history)
         assert_agree(found, choose(slow, world, history))
@@ -105,7 +105,7 @@ def test_the_same_queries_are_left_out(n_screened):
         assert not known[asked].any()
 
 
-def test_screening_that_leaves_nothing_out_of_several_atoms():
+def test_screening_that_leaves_nothing_out_of_several_variables():
     """Nothing is left where nothing may be looked at, and nothing is written where there is no room."""
     world = banked("patches")
     fast, slow = both(world, n_screened=0)
@@ -118,14 +118,14 @@ def test_screening_that_leaves_nothing_out_of_several_atoms():
 def test_patches_of_which_some_pixels_are_known(width):
     """From none to all of them, in a history of single answers; a query of which all is known gains nothing."""
     rng = np.random.default_rng(width)
-    atoms = rng.permutation(16)[:width].tolist()
+    variables = rng.permutation(16)[:width].tolist()
     world = banked("alone", seed=2)
-    queries = asking([*[[a] for a in range(16)], atoms, [(atoms[0] + 1) % 16, 3]])
+    queries = asking([*[[a] for a in range(16)], variables, [(variables[0] + 1) % 16, 3]])
     world = type(world)(world.cloud, queries)
     fast, slow = both(world, n_states=150)
     x = world.inputs(rng, 2)[1]
     for k in range(width + 1):
-        history = world.history(x, atoms[:k])
+        history = world.history(x, variables[:k])
         found = choose(fast, world, history)
         assert_agree(found, choose(slow, world, history))
         if k < width:
@@ -186,9 +186,9 @@ def test_a_copy_is_a_tie_that_the_lowest_wins_and_a_clear_lead_is_none():
     world = banked("alone")
     gains = choose(both(world, 1000)[0], world, []).gains[0]
     order = np.argsort(-gains).tolist()
-    for atoms, tie in (([order[0], order[0], order[-1]], True), ([order[-1], order[0], order[-2]], False)):
+    for variables, tie in (([order[0], order[0], order[-1]], True), ([order[-1], order[0], order[-2]], False)):
         for wider in ([], [order[1]]):
-            other = type(world)(world.cloud, asking([*[[a, *wider] for a in atoms], *[[a] for a in range(16)]]))
+            other = type(world)(world.cloud, asking([*[[a, *wider] for a in variables], *[[a] for a in range(16)]]))
             asked = np.zeros((1, 19), dtype=bool)
             asked[0, 3:] = True
             found = choose(both(other, 1000)[0], other, [], asked)
@@ -235,7 +235,7 @@ def test_many_histories_together_are_each_alone(n_threads):
 # ---- a whole pursuit ------------------------------------------------------------------------------------------------
 
 KNOWN = Known(small_vae((2,) * 16, 2, seed=1, scale=6.0), ip.queries.patches((4, 4), size=2), 21)
-SETTINGS = SMC(n_draws=5600, least_ess=0)
+SETTINGS = SMC(n_draws=5600, min_ess=0)
 ON_SOME = {"exact_gains": False, "n_states": 256, "n_screened": 5}
 
 
@@ -247,14 +247,14 @@ def pursuit():
 
 def test_a_large_bank_is_served_and_a_small_one_is_not(pursuit):
     assert pursuit.posterior.cloud.n_states > bank.MANY
-    assert isinstance(pursuit.posterior.shared, BankPosterior)
-    assert isinstance(pursuit.chooser._bank, BankChooser)
+    assert isinstance(pursuit.posterior.shared, PrunedBelief)
+    assert isinstance(pursuit.chooser._bank, PrunedGains)
     small = KNOWN.pursuit(SMC(n_draws=50), **ON_SOME)
-    assert not isinstance(small.posterior.shared, BankPosterior)
+    assert not isinstance(small.posterior.shared, PrunedBelief)
     assert small.chooser._bank is None
     # gains on all draws are the other chooser's
-    assert SampledChooser(pursuit.posterior, KNOWN.queries, exact_gains=True)._bank is None
-    assert not BankChooser.serves(small.posterior.shared)
+    assert ParticleGains(pursuit.posterior, KNOWN.queries, exact_gains=True)._bank is None
+    assert not PrunedGains.serves(small.posterior.shared)
 
 
 def test_a_batch_and_one_by_one_are_the_same_pursuit(pursuit):
@@ -268,7 +268,7 @@ def test_a_batch_and_one_by_one_are_the_same_pursuit(pursuit):
         k = int(batch.length[i])
         for other, j in ((alone, 0), (turned, len(values) - 1 - i)):
             assert other.length[j] == k
-            assert other.stopped_because[j] == batch.stopped_because[i]
+            assert other.stop_reason[j] == batch.stop_reason[i]
             for name in names:
                 upto = k + 1 if name.startswith("posterior") else k
                 np.testing.assert_array_equal(getattr(other, name)[j, :upto], getattr(batch, name)[i, :upto], name)
@@ -279,9 +279,9 @@ def test_a_batch_and_one_by_one_are_the_same_pursuit(pursuit):
 def test_the_posteriors_of_a_pursuit_are_those_of_the_exact_weights(pursuit, monkeypatch):
     """Along the same histories, of inputs that the model expects; and where both are asked, the next query has about
     the same gain."""
-    monkeypatch.setattr(BankPosterior, "serves", staticmethod(lambda cloud, queries: False))
+    monkeypatch.setattr(PrunedBelief, "serves", staticmethod(lambda cloud, queries: False))
     truth = KNOWN.pursuit(SETTINGS, ip.Confidence(0.05) | ip.MaxQueries(5), **ON_SOME)
-    assert not isinstance(truth.posterior.shared, BankPosterior)
+    assert not isinstance(truth.posterior.shared, PrunedBelief)
     values = KNOWN.inputs(12, seed=2)
     trace, off = pursuit.run_values(values), []
     for i in range(len(values)):

@@ -47,11 +47,11 @@ def test_gains_lie_between_zero_and_both_entropies(seed):
 
 @given(SEEDS)
 def test_chain_rule(seed):
-    """The gain of a pair is that of its first atom, and then what the second is expected to tell."""
+    """The gain of a pair is that of its first variable, and then what the second is expected to tell."""
     world, rng = world_of(seed)
     sizes = world.sizes
     a, b = rng.permutation(len(sizes))[:2].tolist()
-    rest = [atom for atom in range(len(sizes)) if atom not in (a, b)]
+    rest = [variable for variable in range(len(sizes)) if variable not in (a, b)]
     queries = Given(
         ["a", "b", "both", *(f"rest {r}" for r in rest)], sizes, [[a, -1], [b, -1], [a, b], *[[r, -1] for r in rest]]
     )
@@ -79,7 +79,7 @@ def test_relabelling_the_classes_permutes_posteriors_and_nothing_else(seed):
     one, two = (w.pursuit([("confidence", 0.05, None)]).run_values(values) for w in (world, other))
     np.testing.assert_array_equal(one.queries, two.queries)
     np.testing.assert_array_equal(one.length, two.length)
-    assert one.stopped_because.tolist() == two.stopped_because.tolist()
+    assert one.stop_reason.tolist() == two.stop_reason.tolist()
     np.testing.assert_allclose(one.gains, two.gains, atol=1e-11)
     np.testing.assert_allclose(one.posteriors[:, :, order], two.posteriors, atol=1e-11)
 
@@ -88,7 +88,7 @@ def test_relabelling_the_classes_permutes_posteriors_and_nothing_else(seed):
 def test_reordering_the_queries_permutes_gains(seed):
     world, rng = world_of(seed)
     qs, order = world.queries, rng.permutation(len(world.queries))
-    queries = Given([qs.names[q] for q in order], world.sizes, qs.query_atoms[order], qs.query_cells[order])
+    queries = Given([qs.names[q] for q in order], world.sizes, qs.query_variables[order], qs.query_cells[order])
     other = World(world.prior, world.latent, world.probs, queries)
     history = random_history(world, rng, int(rng.integers(0, len(qs))))
     place = {int(q): i for i, q in enumerate(order)}
@@ -98,12 +98,12 @@ def test_reordering_the_queries_permutes_gains(seed):
 
 
 @given(SEEDS)
-def test_reordering_the_atoms_changes_nothing(seed):
+def test_reordering_the_variables_changes_nothing(seed):
     world, rng = world_of(seed)
     qs, order = world.queries, rng.permutation(len(world.sizes))
-    place = np.append(np.argsort(order), -1)  # where each atom went; -1 stays -1
+    place = np.append(np.argsort(order), -1)  # where each variable went; -1 stays -1
     sizes = [world.sizes[a] for a in order]
-    queries = Given(qs.names, sizes, place[qs.query_atoms], qs.query_cells)
+    queries = Given(qs.names, sizes, place[qs.query_variables], qs.query_cells)
     other = World(world.prior, world.latent, [world.probs[a] for a in order], queries)
     history = random_history(world, rng, int(rng.integers(0, len(qs))))
     np.testing.assert_allclose(
@@ -120,7 +120,7 @@ def ragged(world):
     keep = torch.isfinite(model.log_prior)
     counts = np.bincount(model.state_class[keep].numpy(), minlength=model.n_classes)
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    return FiniteModel(model.atoms, model.log_prior[keep], offsets, model.probs[:, keep].contiguous())
+    return FiniteModel(model.variables, model.log_prior[keep], offsets, model.probs[:, keep].contiguous())
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -131,7 +131,7 @@ def test_classes_of_unlike_size(seed):
     assert model.n_states < world.model.n_states or (world.latent > 0).all()
     rules = [("confidence", 0.02, None)]
     options = {"exact_gains": False} if seed % 2 else {}
-    pursuit = ip.Pursuit(model, world.queries, stopping=ip.Confidence(0.02), **options)
+    pursuit = ip.Pursuit.of(model, world.queries, stopping=ip.Confidence(0.02), **options)
     history = random_history(world, rng, int(rng.integers(0, len(world.queries))))
     gains = pursuit.session(history).gains
     for query in np.flatnonzero(~np.isnan(gains)):
@@ -156,7 +156,7 @@ def test_a_small_budget_only_cuts_the_work(seed):
 
 
 @pytest.mark.parametrize("exact_gains", [True, False])
-def test_atoms_that_no_query_asks_about_do_not_matter(exact_gains):
+def test_variables_that_no_query_asks_about_do_not_matter(exact_gains):
     """Before, between and after those that are asked about; the model may know more than is ever asked."""
     rng = np.random.default_rng(0)
     probs = [rng.dirichlet(np.ones(size), size=(3, 2)) for size in (2, 3, 2, 2)]
@@ -174,24 +174,24 @@ def test_exactness_is_given_up_only_where_it_is_not_affordable():
     big = ip.models.TableModel([0.5, 0.5], np.full((2, 4000), 1 / 4000), rng.random((2, 4000, 36)))
     queries = ip.queries.patches((6, 6), size=3)
     many = ip.queries.patches((6, 6), size=4)
-    assert ip.Pursuit(small, queries).chooser.exact
-    assert ip.Pursuit(small, many).chooser.exact
-    assert not ip.Pursuit(big, many).chooser.exact
-    assert ip.Pursuit(big, many, exact_gains=True).chooser.exact
-    assert not ip.Pursuit(small, queries, exact_gains=False).chooser.exact
+    assert ip.Pursuit.of(small, queries).chooser.exact
+    assert ip.Pursuit.of(small, many).chooser.exact
+    assert not ip.Pursuit.of(big, many).chooser.exact
+    assert ip.Pursuit.of(big, many, exact_gains=True).chooser.exact
+    assert not ip.Pursuit.of(small, queries, exact_gains=False).chooser.exact
 
 
 # ---- sampled gains --------------------------------------------------------------------------------------------------
 
 
 def sampled_world(n_classes, n_latents, width, seed=0, n_answers=0):
-    """One query about ``width`` yes/no atoms, and then questions about other atoms for a history."""
+    """One query about ``width`` yes/no variables, and then questions about other variables for a history."""
     rng = np.random.default_rng(seed)
     probs = rng.beta(0.7, 0.7, size=(n_classes, n_latents, width + n_answers))
-    atoms = np.full((1 + n_answers, width), -1)
-    atoms[0], atoms[1:, 0] = np.arange(width), width + np.arange(n_answers)
+    variables = np.full((1 + n_answers, width), -1)
+    variables[0], variables[1:, 0] = np.arange(width), width + np.arange(n_answers)
     tables = [np.stack([1 - p, p], axis=-1) for p in np.moveaxis(probs, 2, 0)]
-    queries = Given([f"q{i}" for i in range(1 + n_answers)], [2] * (width + n_answers), atoms)
+    queries = Given([f"q{i}" for i in range(1 + n_answers)], [2] * (width + n_answers), variables)
     latent = rng.dirichlet(np.ones(n_latents), size=n_classes)
     world = World(rng.dirichlet(np.full(n_classes, 2.0)), latent, tables, queries)
     return world, [(1 + i, (int(rng.integers(2)),)) for i in range(n_answers)]
@@ -245,29 +245,29 @@ def test_a_single_draw_does_not_pass_for_exact():
         assert propose(world.pursuit(exact_gains=False, n_states=10)).error[0] == 0
 
 
-def test_screening_keeps_the_most_promising_and_all_about_one_atom():
+def test_screening_keeps_the_most_promising_and_all_about_one_variable():
     rng = np.random.default_rng(3)
     model = ip.models.TableModel(np.full(4, 0.25), np.full((4, 20), 0.05), rng.beta(0.5, 0.5, size=(4, 20, 36)))
     pixels = np.full((36, 9), -1)
     pixels[:, 0] = np.arange(36)
-    atoms = np.concatenate([ip.queries.patches((6, 6), size=3).query_atoms, pixels])
-    queries = Given([f"q{i}" for i in range(len(atoms))], [2] * 36, atoms)
-    exact = propose(ip.Pursuit(model, queries, exact_gains=True)).gains[0]
-    screened = propose(ip.Pursuit(model, queries, exact_gains=False, n_states=80, n_screened=5)).gains[0]
+    variables = np.concatenate([ip.queries.patches((6, 6), size=3).query_variables, pixels])
+    queries = Given([f"q{i}" for i in range(len(variables))], [2] * 36, variables)
+    exact = propose(ip.Pursuit.of(model, queries, exact_gains=True)).gains[0]
+    screened = propose(ip.Pursuit.of(model, queries, exact_gains=False, n_states=80, n_screened=5)).gains[0]
     known = ~np.isnan(screened)
     assert known[16:].all()
     assert known[:16].sum() == 5
     np.testing.assert_allclose(screened[known], exact[known], atol=1e-12)
-    promise = np.array([exact[16 + np.array(a)].sum() for a in atoms[:16]])
+    promise = np.array([exact[16 + np.array(a)].sum() for a in variables[:16]])
     assert set(np.flatnonzero(known[:16])) == set(np.argsort(-promise, kind="stable")[:5].tolist())
-    every = propose(ip.Pursuit(model, queries, exact_gains=False, n_states=80, n_screened=16)).gains[0]
+    every = propose(ip.Pursuit.of(model, queries, exact_gains=False, n_states=80, n_screened=16)).gains[0]
     np.testing.assert_allclose(every, exact, atol=1e-12)
 
 
 def test_screening_does_not_spend_its_places_on_what_was_asked():
     world, _ = sampled_world(3, 5, 2, n_answers=4)
     pairs = Given([f"pair {i}" for i in range(6)], [2] * 6, [[i, (i + 1) % 6] for i in range(6)])
-    pursuit = ip.Pursuit(world.model, pairs, exact_gains=False, n_screened=2)
+    pursuit = ip.Pursuit.of(world.model, pairs, exact_gains=False, n_screened=2)
     for asked in itertools.combinations(range(6), 4):
         found = propose(pursuit, asked=asked)
         left = sorted(set(range(6)) - set(asked))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import enumerator
-from infopursuit.information import entropy, gain, kl_divergence
+from infopursuit.acquisition import entropy, gain, kl_divergence
 
 WEIGHTS = st.one_of(st.just(0.0), st.floats(1e-12, 1.0), st.sampled_from([1e-300, 1e-30, 1.0]))
 

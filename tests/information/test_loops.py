@@ -9,13 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from banks import QUERIES, banked
-from infopursuit.information import loops
-from infopursuit.information.chooser import Chooser, _largest, _leaders
-from infopursuit.information.gain import gain
-from infopursuit.information.patterns import pattern_joint
-from infopursuit.information.prices import Prices
-from infopursuit.information.singles import part_gains, value_joint
-from infopursuit.information.subset import resample
+from infopursuit.acquisition import loops
+from infopursuit.acquisition.mutual_information import FiniteGains, _largest, _leaders
+from infopursuit.acquisition.ranking import Ranking, resample
+from infopursuit.acquisition.tables import gain, part_gains, pattern_joint, value_joint
 from infopursuit.types import TIE, UNKNOWN
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -175,13 +172,13 @@ def test_weights_that_are_rounded_are_still_drawn_from_in_full(kind):
         assert np.isin(np.flatnonzero(exact > (1 + 1e-6) / size), states[:m]).all()
 
 
-# ---- one atom at a time, and which queries are worth more ----------------------------------------------------------
+# ---- one variable at a time, and which queries are worth more ----------------------------------------------------------
 
 
-def sample_of(seed, n_atoms=16, n_states=120, n=60, n_classes=4, extreme=False):
+def sample_of(seed, n_variables=16, n_states=120, n=60, n_classes=4, extreme=False):
     """Draws as `choose` has them: by_state (S, A), states (n,), masses (n,) and where each class's draws begin."""
     rng = np.random.default_rng(seed)
-    by_state = np.clip(rng.beta(0.4, 0.4, size=(n_states, n_atoms)), 1e-6, 1 - 1e-6).astype(np.float32)
+    by_state = np.clip(rng.beta(0.4, 0.4, size=(n_states, n_variables)), 1e-6, 1 - 1e-6).astype(np.float32)
     states = np.sort(rng.integers(n_states, size=n))
     masses = rng.dirichlet(np.full(n, 0.5)) + 1e-7
     if extreme:
@@ -192,14 +189,14 @@ def sample_of(seed, n_atoms=16, n_states=120, n=60, n_classes=4, extreme=False):
 
 
 def cells_of(by_state, states):
-    """(L, M) P(value | state): "no" and "yes" of one atom after the other."""
+    """(L, M) P(value | state): "no" and "yes" of one variable after the other."""
     yes = torch.tensor(by_state[states].T.astype(np.float64))
     return torch.stack([1 - yes, yes], dim=1).flatten(0, 1)
 
 
 @pytest.mark.parametrize("extreme", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_gains_of_single_atoms(seed, extreme):
+def test_gains_of_single_variables(seed, extreme):
     """Classes without a draw too, and draws of next to no weight."""
     by_state, states, masses, ends = sample_of(seed, extreme=extreme)
     summed, space, alone = np.empty((3, 16), dtype=np.float32)
@@ -212,7 +209,7 @@ def test_gains_of_single_atoms(seed, extreme):
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.7]), min_size=1, max_size=20), SEEDS)
 def test_the_most_promising_queries(promise, seed):
-    """Ties to the lowest; none that was asked, none about one atom, and none where none is wanted."""
+    """Ties to the lowest; none that was asked, none about one variable, and none where none is wanted."""
     rng = np.random.default_rng(seed)
     promise = np.array(promise, dtype=np.float32)
     asked, widths = rng.random(len(promise)) < 0.3, rng.integers(1, 4, size=len(promise))
@@ -232,7 +229,7 @@ def test_the_best_query_and_the_second_best(seed):
     gains = rng.choice(
         [0.0, 0.1, 0.1 + TIE / 2, 0.1 - TIE / 2, 0.1 + 3 * TIE, 0.3, np.nan], size=int(rng.integers(1, 9))
     )
-    prices = Prices.of(rng.choice([0.0, 1.0, 2.0, 300.0], size=len(gains)) if seed % 2 else np.ones(len(gains)))
+    prices = Ranking.of(rng.choice([0.0, 1.0, 2.0, 300.0], size=len(gains)) if seed % 2 else np.ones(len(gains)))
     scores = prices.scores(gains)
     np.testing.assert_array_equal(scores, [loops.score(g, r) for g, r in zip(gains, prices.rates, strict=True)])
     best, second = _leaders(scores[None], prices.near)
@@ -244,24 +241,24 @@ def test_no_query_is_best_where_none_is_left():
     assert loops.leaders(np.array([np.nan, 0.0, np.nan]), np.ones(3)) == (1, UNKNOWN)
 
 
-# ---- queries about several atoms ------------------------------------------------------------------------------------
+# ---- queries about several variables ------------------------------------------------------------------------------------
 
 
 class Patterns:
-    """What `choose` works with for one query about ``n`` atoms."""
+    """What `choose` works with for one query about ``n`` variables."""
 
     def __init__(self, n, seed=0, **options):
         self.n = n
         by_state, self.states, self.masses, self.ends = sample_of(seed, **options)
         rng = np.random.default_rng(seed + 1)
-        self.atoms = rng.permutation(16)[:n]
+        self.variables = rng.permutation(16)[:n]
         m, self.n_classes = len(self.states), len(self.ends) - 1
-        # columns of other atoms lie between, and what is not written must not be read
+        # columns of other variables lie between, and what is not written must not be read
         self.columns = np.full((16, m + 4), np.nan, dtype=np.float32)
         self.which = np.full(16, 99)
         self.which[:n] = rng.permutation(16)[:n]
-        self.columns[self.which[:n], :m] = by_state[self.states][:, self.atoms].T
-        self.yes = by_state[self.states][:, self.atoms].T.astype(np.float64)  # (n, M)
+        self.columns[self.which[:n], :m] = by_state[self.states][:, self.variables].T
+        self.yes = by_state[self.states][:, self.variables].T.astype(np.float64)  # (n, M)
         self.sizes = max(4, 2 ** (n // 2)), max(4, 2 ** (n - n // 2))
         self.left, self.right = (np.full((k, m + 4), np.nan, dtype=np.float32) for k in self.sizes)
         self.joint, self.whole = np.full((2, self.sizes[0] * self.sizes[1]), np.nan, dtype=np.float32)
@@ -273,12 +270,12 @@ class Patterns:
 
     @property
     def cells(self):
-        """For each atom (1, 2, M)."""
+        """For each variable (1, 2, M)."""
         return [torch.tensor(np.stack([1 - p, p]))[None] for p in self.yes]
 
     @property
     def true_joint(self):
-        """(patterns, C), the last atom running fastest."""
+        """(patterns, C), the last variable running fastest."""
         weights = torch.tensor(self.masses.astype(np.float64))
         if self.n == 0:
             return torch.stack([weights[a:b].sum() for a, b in self.bounds])[None]
@@ -346,7 +343,7 @@ def test_nothing_is_learnt_about_a_single_class():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 9])
 def test_what_each_draw_adds_to_a_gain_and_by_how_much_it_is_too_large(n, seed):
-    """Against `Chooser`; classes of one draw and of none among them."""
+    """Against `FiniteGains`; classes of one draw and of none among them."""
     p = Patterns(n, seed, n_classes=6)
     p.ends[1:3] = 1, 1
     p.ends[3:] = np.maximum(p.ends[3:], 1)
@@ -354,9 +351,9 @@ def test_what_each_draw_adds_to_a_gain_and_by_how_much_it_is_too_large(n, seed):
     loops.influence(p.columns, p.which, n, p.masses, p.ends, p.left, p.right, p.tables, p.whole, each)
     bias = loops.excess(p.columns, p.which, n, p.masses, p.ends, p.left, p.right, p.tables, p.whole)
     queries = QUERIES["alone" if n == 1 else "nines"]
-    chooser = Chooser(banked("alone").cloud, queries, sampled=True, exact_gains=False)
+    chooser = FiniteGains(banked("alone").cloud, queries, sampled=True, exact_gains=False)
     weights, drawn = torch.tensor(p.masses.astype(np.float64)), torch.ones(len(p.states), dtype=torch.bool)
-    chooser._tables = lambda *_: p.cells  # the probabilities of this query's atoms
+    chooser._tables = lambda *_: p.cells  # the probabilities of this query's variables
     truth = chooser._influence(0, None, weights, p.ends, drawn)
     mine = each[: len(p.states)]
     np.testing.assert_allclose(mine, truth.each.numpy() * p.masses, rtol=0, atol=1e-6)
@@ -385,9 +382,9 @@ def test_the_variance_of_a_sum(seed):
 # ---- columns and logarithms -----------------------------------------------------------------------------------------
 
 
-def test_columns_are_copied_once_and_known_atoms_left_out():
+def test_columns_are_copied_once_and_known_variables_left_out():
     by_state, states, _, _ = sample_of(0)
-    query_atoms = np.array([[3, 7, 1, -1], [7, 2, -1, -1], [1, 4, 5, 6]])
+    query_variables = np.array([[3, 7, 1, -1], [7, 2, -1, -1], [1, 4, 5, 6]])
     seen = np.full(16, UNKNOWN, dtype=np.int8)
     seen[[1, 5]] = 0, 1
     place, n_columns = np.full(16, UNKNOWN), 0
@@ -395,11 +392,11 @@ def test_columns_are_copied_once_and_known_atoms_left_out():
     which = np.full(4, 99)
     for query, left, total in ((0, [3, 7], 2), (1, [7, 2], 3), (2, [4, 6], 5), (0, [3, 7], 5)):
         width, n_columns = loops.gather(
-            query, query_atoms, seen, by_state, states, len(states), place, columns, n_columns, which
+            query, query_variables, seen, by_state, states, len(states), place, columns, n_columns, which
         )
         assert (width, n_columns) == (2, total)
-        for w, atom in enumerate(left):
-            np.testing.assert_array_equal(columns[which[w], : len(states)], by_state[states, atom])
+        for w, variable in enumerate(left):
+            np.testing.assert_array_equal(columns[which[w], : len(states)], by_state[states, variable])
     assert np.isnan(columns[:, len(states) :]).all()
     assert np.isnan(columns[5]).all()
     assert (place[[1, 5]] == UNKNOWN).all()

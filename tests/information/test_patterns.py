@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.information.patterns import partial_products, pattern_joint
+from infopursuit.acquisition.tables import partial_products, pattern_joint
 
 
 @given(
@@ -17,7 +17,7 @@ from infopursuit.information.patterns import partial_products, pattern_joint
     st.integers(0, 2**32 - 1),
 )
 def test_every_pattern_is_the_sum_of_products_over_the_states(sizes, per_class, seed):
-    """Atoms of any numbers of cells, classes of any numbers of states, none of them among them."""
+    """Variables of any numbers of cells, classes of any numbers of states, none of them among them."""
     rng = np.random.default_rng(seed)
     n = sum(per_class)
     if n == 0:
@@ -38,7 +38,7 @@ def test_every_pattern_is_the_sum_of_products_over_the_states(sizes, per_class, 
     np.testing.assert_allclose(found.sum(axis=1), [[weights[a:b].sum() for a, b in bounds]] * 2, atol=1e-12)
 
 
-def test_the_last_atom_runs_fastest():
+def test_the_last_variable_runs_fastest():
     one = torch.tensor([[[0.1], [0.9]]], dtype=torch.float64)
     two = torch.tensor([[[0.2], [0.3], [0.5]]], dtype=torch.float64)
     np.testing.assert_allclose(partial_products([one, two])[0, :, 0], [0.02, 0.03, 0.05, 0.18, 0.27, 0.45])

@@ -1,4 +1,4 @@
-"""Joint tables of one atom and the label: what is known already, in full or in part."""
+"""Joint tables of one variable and the label: what is known already, in full or in part."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enumerator import mutual_information
-from infopursuit.information.singles import condition, part_gains, value_joint
+from infopursuit.acquisition.tables import condition, part_gains, value_joint
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -27,7 +27,7 @@ def test_value_joint_sums_over_the_states_of_each_class(per_class, seed):
 
 
 @given(SEEDS)
-def test_condition_is_bayes_on_one_atom(seed):
+def test_condition_is_bayes_on_one_variable(seed):
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.ones(4) / 3, size=6).T * (rng.random((4, 6)) < 0.7)
     left = rng.random(4) < 0.6

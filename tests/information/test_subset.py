@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from infopursuit.information.subset import resample, uniform_of
+from infopursuit.acquisition.ranking import resample, uniform_of
 
 WEIGHTS = arrays(
     np.float64, st.integers(1, 40), elements=st.one_of(st.just(0.0), st.floats(1e-9, 1.0), st.sampled_from([5.0, 50.0]))

@@ -38,7 +38,7 @@ def fit(kind):
     elif kind == "vae":
         X, y = marks()
         learner = ip.models.vae(ip.models.MLPArchitecture((4,)), 2, SHORT)
-        clf = Classifier(ip.queries.concepts(NAMES), learner, ip.posteriors.SMC(n_draws=30))
+        clf = Classifier(ip.queries.concepts(NAMES), learner, ip.beliefs.SMC(n_draws=30))
     elif kind == "words":
         X, y = texts()
         clf = Classifier(ip.queries.words(min_count=1), "table")
@@ -83,7 +83,7 @@ def test_rows_classes_and_shares_are_those_of_the_data(thing):
 def test_questions_are_counted_and_shown_in_words(thing):
     _, clf, _, _ = thing
     queries, details = clf.queries_, section(clf.model_card(), "Model Details")
-    assert f"{len(queries):,} ({queries.kind}) about {len(queries.atoms)} atoms" in details
+    assert f"{len(queries):,} ({queries.kind}) about {len(queries.variables)} variables" in details
     shown = re.findall(r"^- (.*) \(.*\)$", details.split("### Questions")[1], re.MULTILINE)
     assert shown[0] == plain(queries.sentences[0])
     assert shown[-1] == plain(queries.sentences[-1])
@@ -113,15 +113,15 @@ def test_the_model_the_posterior_and_the_rule(thing):
     details = section(clf.model_card(), "Model Details")
     states = getattr(clf.model_, "n_states", None)
     expected = {
-        "table": (f"table, {states} latent states of 4 atoms", "**Posterior**: exact", "exact information gain"),
+        "table": (f"table, {states} latent states of 4 variables", "**Posterior**: exact", "exact information gain"),
         "empirical": (
-            f"empirical, {states} latent states of 9 atoms",
+            f"empirical, {states} latent states of 9 variables",
             "**Posterior**: exact",
             "exact information gain",
         ),
-        "vae": ("vae, mlp architecture, 2 latent dimensions, 9 atoms", "sampled", "SMC(n_draws=30"),
+        "vae": ("vae, mlp architecture, 2 latent dimensions, 9 variables", "sampled", "SMC(n_draws=30"),
         "words": (f"table, {states} latent states", "**Posterior**: exact"),
-        "patches": (f"table, {states} latent states of 30 atoms", "**Posterior**: exact"),
+        "patches": (f"table, {states} latent states of 30 variables", "**Posterior**: exact"),
     }[kind]
     for fact in (*expected, f"`{clf.pursuit_.stopping}`"):
         assert fact in details

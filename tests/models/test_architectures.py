@@ -23,7 +23,7 @@ from infopursuit.models.architectures import (
     architecture_from_spec,
     initialise,
 )
-from infopursuit.types import Atoms
+from infopursuit.types import Variables
 
 SIZES = {"binary": (2, 2, 2, 2), "categorical": (3, 5, 3), "mixed": (2, 3, 2, 4, 2), "one": (2,), "one of four": (4,)}
 
@@ -34,7 +34,7 @@ def draw(sizes, n=20, seed=0, unknown=0.3):
     values = np.stack([rng.integers(0, size, n) for size in sizes], axis=1)
     values[rng.random(values.shape) < unknown] = -1
     values[0] = -1  # a row of which nothing is known
-    return torch.as_tensor(values), torch.as_tensor(rng.normal(0, 3, (n, Features(Atoms(sizes)).size)))
+    return torch.as_tensor(values), torch.as_tensor(rng.normal(0, 3, (n, Features(Variables(sizes)).size)))
 
 
 def naive_features(row, sizes):
@@ -48,7 +48,7 @@ def naive_features(row, sizes):
 
 
 def naive_log_probs(logits, sizes):
-    """A list for each atom: a yes/no atom by the logistic function, another by softmax, number by number."""
+    """A list for each variable: a yes/no variable by the logistic function, another by softmax, number by number."""
     found, at = [], 0
     for size in sizes:
         if size == 2:
@@ -70,7 +70,7 @@ def naive_log_probs(logits, sizes):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_encode_is_what_a_loop_gives(sizes, dtype):
     values, _ = draw(sizes)
-    features = Features(Atoms(sizes))
+    features = Features(Variables(sizes))
     found = features.encode(values, dtype)
     assert found.dtype == dtype
     assert found.shape == (len(values), features.size)
@@ -83,14 +83,14 @@ def test_encode_is_what_a_loop_gives(sizes, dtype):
 def test_the_number_type_of_the_values_does_not_matter(sizes, kind):
     """In uint8, 2 x - 1 of a "no" would be 255."""
     values = draw(sizes)[0].clamp(0, 1)
-    features = Features(Atoms(sizes))
+    features = Features(Variables(sizes))
     assert torch.equal(features.encode(values.to(kind)), features.encode(values))
 
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_log_probabilities_are_what_a_loop_gives(sizes):
     _, logits = draw(sizes)
-    found = Features(Atoms(sizes)).slot_log_probs(logits)
+    found = Features(Variables(sizes)).slot_log_probs(logits)
     truth = [np.concatenate(naive_log_probs(row, sizes)) for row in logits.tolist()]
     np.testing.assert_allclose(found.numpy(), truth, rtol=0, atol=1e-12)
 
@@ -98,9 +98,9 @@ def test_log_probabilities_are_what_a_loop_gives(sizes):
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_the_likelihood_is_what_a_loop_gives(sizes):
     values, logits = draw(sizes)
-    found = Features(Atoms(sizes)).log_likelihood(logits, values)
+    found = Features(Variables(sizes)).log_likelihood(logits, values)
     truth = [
-        sum(atom[v] for atom, v in zip(naive_log_probs(row, sizes), seen, strict=True) if v != -1)
+        sum(variable[v] for variable, v in zip(naive_log_probs(row, sizes), seen, strict=True) if v != -1)
         for row, seen in zip(logits.tolist(), values.tolist(), strict=True)
     ]
     np.testing.assert_allclose(found.numpy(), truth, rtol=0, atol=1e-12)
@@ -113,14 +113,14 @@ def test_the_likelihood_is_what_a_loop_gives(sizes):
     st.sampled_from([torch.float32, torch.float64]),
     st.integers(0, 10**6),
 )
-def test_the_probabilities_of_an_atoms_values_sum_to_one(sizes, scale, dtype, seed):
-    atoms = Atoms(tuple(sizes))
+def test_the_probabilities_of_an_variables_values_sum_to_one(sizes, scale, dtype, seed):
+    variables = Variables(tuple(sizes))
     generator = torch.Generator().manual_seed(seed)
-    logits = scale * torch.randn((3, Features(atoms).size), generator=generator, dtype=dtype)
-    log_probs = Features(atoms).slot_log_probs(logits)
+    logits = scale * torch.randn((3, Features(variables).size), generator=generator, dtype=dtype)
+    log_probs = Features(variables).slot_log_probs(logits)
     assert log_probs.isfinite().all()
     assert (log_probs <= 0).all()
-    for first, after in zip(atoms.offsets[:-1], atoms.offsets[1:], strict=True):
+    for first, after in zip(variables.offsets[:-1], variables.offsets[1:], strict=True):
         total = log_probs[:, first:after].exp().sum(1)
         torch.testing.assert_close(total, torch.ones(3, dtype=dtype), rtol=0, atol=1e-5)
 
@@ -129,13 +129,13 @@ def test_the_probabilities_of_an_atoms_values_sum_to_one(sizes, scale, dtype, se
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_trap_8_saturated_logits_keep_log_probabilities_and_gradients(sizes, logit):
     """log(p + tiny) of a probability that underflows is constant, and so has no gradient."""
-    features = Features(Atoms(sizes))
+    features = Features(Variables(sizes))
     # all that the decoder is sure of is wrong
     logits = torch.full((1, features.size), logit)
     values = torch.zeros((1, len(sizes)), dtype=torch.int64)
-    for atom, size in enumerate(sizes):
+    for variable, size in enumerate(sizes):
         if size > 2:
-            first = sum(1 if s == 2 else s for s in sizes[:atom])
+            first = sum(1 if s == 2 else s for s in sizes[:variable])
             logits[0, first] = -logit
     logits.requires_grad_()
     likelihood = features.log_likelihood(logits, values)
@@ -156,7 +156,7 @@ def test_what_is_unknown_pulls_at_nothing(sizes):
     values, logits = draw(sizes)
     values[:, -1] = -1
     (gradient,) = torch.autograd.grad(
-        Features(Atoms(sizes)).log_likelihood(logits.requires_grad_(), values).sum(), logits
+        Features(Variables(sizes)).log_likelihood(logits.requires_grad_(), values).sum(), logits
     )
     width = 1 if sizes[-1] == 2 else sizes[-1]
     assert (gradient[:, -width:] == 0).all()
@@ -177,19 +177,19 @@ ARCHITECTURES = [
 
 
 def called(thing):
-    return f"{len(thing)} atoms" if isinstance(thing, tuple) else repr(thing)
+    return f"{len(thing)} variables" if isinstance(thing, tuple) else repr(thing)
 
 
 def made(architecture, sizes, n_classes=3, latent_dim=2, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    encoder, decoder = architecture.build(Features(Atoms(sizes)), n_classes, latent_dim)
+    encoder, decoder = architecture.build(Features(Variables(sizes)), n_classes, latent_dim)
     return initialise(encoder, generator), initialise(decoder, generator)
 
 
 @pytest.mark.parametrize(("architecture", "sizes"), ARCHITECTURES, ids=called)
 def test_every_body_gives_the_right_shapes(architecture, sizes):
     encoder, decoder = made(architecture, sizes)
-    features = Features(Atoms(sizes)).encode(draw(sizes, n=4)[0])
+    features = Features(Variables(sizes)).encode(draw(sizes, n=4)[0])
     label = torch.eye(3)[[0, 1, 2, 0]]
     mean, log_std = encoder(features, label)
     assert mean.shape == log_std.shape == (4, 2)
@@ -199,7 +199,7 @@ def test_every_body_gives_the_right_shapes(architecture, sizes):
 @pytest.mark.parametrize(("architecture", "sizes"), ARCHITECTURES, ids=called)
 def test_the_label_matters_to_both(architecture, sizes):
     encoder, decoder = (network.eval() for network in made(architecture, sizes))
-    features = Features(Atoms(sizes)).encode(draw(sizes, n=1)[0]).expand(2, -1)
+    features = Features(Variables(sizes)).encode(draw(sizes, n=1)[0]).expand(2, -1)
     mean, log_std = encoder(features, torch.eye(3)[[0, 1]])
     assert not torch.allclose(mean[0], mean[1])
     assert not torch.allclose(log_std[0], log_std[1])
@@ -211,7 +211,7 @@ def test_the_label_matters_to_both(architecture, sizes):
 def test_every_feature_is_seen_and_every_weight_learns(architecture, sizes):
     """A crop on the wrong side, or a padding that hides the last rows, would lose pixels."""
     encoder, decoder = (network.eval() for network in made(architecture, sizes, seed=1))
-    features = torch.randn((4, Features(Atoms(sizes)).size), generator=torch.Generator().manual_seed(0))
+    features = torch.randn((4, Features(Variables(sizes)).size), generator=torch.Generator().manual_seed(0))
     features.requires_grad_()
     label = torch.eye(3)[[0, 1, 2, 0]]
     mean, log_std = encoder(features, label)
@@ -267,16 +267,18 @@ def test_a_strange_input_cannot_overflow():
 
 @pytest.mark.parametrize("sizes", [(3,) * 6, (2,) * 5 + (3,), (2,) * 7, (2,) * 5])
 def test_a_convolution_takes_black_and_white_pixels_only(sizes):
-    with pytest.raises(ValueError, match=r"\(2, 3\) needs 6 black and white pixels; got . atoms .* architecture='mlp'"):
-        ConvArchitecture((2, 3)).build(Features(Atoms(sizes)), 2, 2)
+    with pytest.raises(
+        ValueError, match=r"\(2, 3\) needs 6 black and white pixels; got . variables .* architecture='mlp'"
+    ):
+        ConvArchitecture((2, 3)).build(Features(Variables(sizes)), 2, 2)
 
 
 @pytest.mark.parametrize("shape", [(27, 28), (14, 56), (32, 32)])
 def test_the_papers_body_takes_images_of_28_x_28_only(shape):
     with pytest.raises(ValueError, match=r"28 x 28 pixels, got \(.*use architecture='conv'"):
-        PaperArchitecture(shape).build(Features(Atoms((2,) * math.prod(shape))), 2, 2)
-    with pytest.raises(ValueError, match="needs 784 black and white pixels; got 6 atoms"):
-        PaperArchitecture().build(Features(Atoms((2,) * 6)), 2, 2)
+        PaperArchitecture(shape).build(Features(Variables((2,) * math.prod(shape))), 2, 2)
+    with pytest.raises(ValueError, match="needs 784 black and white pixels; got 6 variables"):
+        PaperArchitecture().build(Features(Variables((2,) * 6)), 2, 2)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_trap_7_the_measure_sees_batch_norm_that_is_left_in_training():
 
 
 def small():
-    """Two latents, six atoms, three classes; an encoder whose spread depends much on the class, and is wide enough."""
+    """Two latents, six variables, three classes; an encoder whose spread depends much on the class, and is wide enough."""
     model = VAE(SIZES, PRIOR, MLPArchitecture((8,), batch_norm=False), latent_dim=2, seed=3).to(dtype=torch.float64)
     with torch.no_grad():
         model.encoder.mean.weight.mul_(0.2)
@@ -112,7 +112,7 @@ def quadrature(model, values, reach=8.0, points=241):
     for c in range(model.n_classes):
         logs = model.log_probs(grid, torch.full((len(grid),), c)).numpy()
         for i, row in enumerate(np.asarray(values)):
-            seen = [model.atoms.offsets[a] + v for a, v in enumerate(row) if v != -1]
+            seen = [model.variables.offsets[a] + v for a, v in enumerate(row) if v != -1]
             found[i, c] = logsumexp(logs[:, seen].sum(1) + prior.numpy()) + area + np.log(model.class_prior[c])
     return found
 
@@ -154,7 +154,7 @@ def test_trap_5_without_the_spread_of_the_proposal_classes_are_biased(monkeypatc
     assert (np.abs(right - wrong).max(axis=1) > 0.1).all()
 
 
-def test_unknown_atoms_are_summed_over():
+def test_unknown_variables_are_summed_over():
     """log p of what is known is the log of the sum of p over all values of what is not."""
     model = small()
     row = np.array([1, -1, 0, -1, 3, -1])
@@ -282,7 +282,7 @@ def test_a_copy_is_a_copy():
     ("make", "word"),
     [
         (lambda: VAE((), PRIOR, MLPArchitecture((4,))), "sizes is empty"),
-        (lambda: VAE((2, 1), PRIOR, MLPArchitecture((4,))), "sizes[1] is 1; an atom needs at least two values"),
+        (lambda: VAE((2, 1), PRIOR, MLPArchitecture((4,))), "sizes[1] is 1; a variable needs at least two values"),
         (lambda: VAE(SIZES, [0.5, 0.6], MLPArchitecture((4,))), "class_prior must be probabilities that sum to 1"),
         (lambda: VAE(SIZES, [[0.5, 0.5]], MLPArchitecture((4,))), "class_prior has shape (1, 2)"),
         (lambda: VAE(SIZES, "even", MLPArchitecture((4,))), "class_prior is 'even'"),
@@ -291,7 +291,7 @@ def test_a_copy_is_a_copy():
         (lambda: VAE(SIZES, PRIOR, ConvArchitecture((2, 3))), "use architecture='mlp'"),
         (lambda: small().with_class_prior([0.5, 0.5]), "class_prior has shape (2,)"),
         (lambda: log_evidence(small(), [[0, 1, 0]]), "values has shape (1, 3); expected (inputs, 6)"),
-        (lambda: log_evidence(small(), [[0, 3, 0, 0, 0, 0]]), "values[0, 1] is 3; atom 1 takes the values 0 to 2"),
+        (lambda: log_evidence(small(), [[0, 3, 0, 0, 0, 0]]), "values[0, 1] is 3; variable 1 takes the values 0 to 2"),
         (lambda: log_evidence(small(), [[-2, 0, 0, 0, 0, 0]]), "values[0, 0] is -2"),
         (lambda: log_evidence(small(), [[0.5] * 6]), "values holds numbers that are not whole"),
         (lambda: log_evidence(small(), [[0] * 6], n_draws=0), "n_draws=0 must be 1 or more"),

@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter
 import infopursuit as ip
 from infopursuit.models import Blur, EmpiricalModel, Flip, Sample
 from infopursuit.models.empirical import BLURS, smoothing_from_spec
-from infopursuit.types import Atoms
+from infopursuit.types import Variables
 from worlds import Given
 
 SHAPE = (3, 5)
@@ -32,9 +32,9 @@ def rows(seed=0, n=20, sizes=(2,) * 15, missing=0.0, n_classes=3):
 
 
 def naive_probs(values, labels, weights, smoothing, sizes):
-    """For each example and scale: its class, its prior weight, and a list of P(value) for each atom, written out."""
+    """For each example and scale: its class, its prior weight, and a list of P(value) for each variable, written out."""
     n_classes = labels.max() + 1
-    usual = Sample.of(Atoms(sizes), values, labels, weights).marginals()
+    usual = Sample.of(Variables(sizes), values, labels, weights).marginals()
     starts = np.concatenate([[0], np.cumsum(sizes)])
     prior = np.array([weights[labels == c].sum() + 0.5 for c in range(n_classes)])
     prior = prior / prior.sum()
@@ -57,7 +57,7 @@ def naive_probs(values, labels, weights, smoothing, sizes):
 
 
 def naive_posterior(values, labels, weights, smoothing, sizes, seen):
-    """p(class | some atoms) by a loop over everything."""
+    """p(class | some variables) by a loop over everything."""
     mass = np.zeros(labels.max() + 1)
     for label, share, probs in naive_probs(values, labels, weights, smoothing, sizes):
         mass[label] += share * np.prod([probs[a][v] for a, v in seen])
@@ -65,7 +65,7 @@ def naive_posterior(values, labels, weights, smoothing, sizes, seen):
 
 
 def whole(model):
-    return model.block(slice(0, model.atoms.n_slots)).astype(np.float64)
+    return model.block(slice(0, model.variables.n_slots)).astype(np.float64)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
@@ -74,7 +74,7 @@ def whole(model):
 def test_posteriors_are_those_of_a_loop_over_examples(smoothing, missing, dtype, tolerance):
     values, labels, weights = rows(missing=missing)
     model = EmpiricalModel(values, labels, smoothing, weights=weights, dtype=dtype)
-    pursuit = ip.Pursuit(model, ip.queries.concepts([f"pixel {a}" for a in range(15)]))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts([f"pixel {a}" for a in range(15)]))
     rng = np.random.default_rng(1)
     for length in (0, 1, 3, 15):
         seen = [(int(a), int(rng.integers(2))) for a in rng.permutation(15)[:length]]
@@ -83,12 +83,12 @@ def test_posteriors_are_those_of_a_loop_over_examples(smoothing, missing, dtype,
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_posteriors_of_atoms_of_different_sizes(missing):
+def test_posteriors_of_variables_of_different_sizes(missing):
     sizes = (2, 4, 3, 2)
     values, labels, weights = rows(2, n=15, sizes=sizes, missing=missing)
     smoothing = Flip((0.1, 0.5))
     model = EmpiricalModel(values, labels, smoothing, weights=weights, sizes=sizes, dtype=np.float64)
-    pursuit = ip.Pursuit(model, Given([f"atom {a}" for a in range(4)], sizes, [[a] for a in range(4)]))
+    pursuit = ip.Pursuit.of(model, Given([f"variable {a}" for a in range(4)], sizes, [[a] for a in range(4)]))
     for seen in ([(1, 3)], [(0, 1), (2, 2), (1, 0)], [(0, 0), (1, 1), (2, 0), (3, 1)]):
         expected = naive_posterior(values, labels, weights, smoothing, sizes, seen)
         np.testing.assert_allclose(pursuit.believe([(a, (v,)) for a, v in seen]), expected, atol=1e-12)
@@ -100,7 +100,7 @@ def test_flips_by_hand():
     # all classes: 2 of 3 and 1 of 2 are lit, with half a row more of each value; one such row is added to each class
     first, second = 2.5 / 4, 0.5
     usual = np.array([[(1 + first) / 2, second], [(1 + first) / 3, (1 + second) / 3]])
-    probs = whole(model)[1::2]  # P(atom = 1) in the six states
+    probs = whole(model)[1::2]  # P(variable = 1) in the six states
     np.testing.assert_allclose(probs[0, :2], [0.8 + 0.2 * usual[0, 0], 0.5 + 0.5 * usual[0, 0]])
     np.testing.assert_allclose(
         probs[1, :2], [usual[0, 1]] * 2
@@ -116,7 +116,7 @@ def test_a_flip_at_rate_one_is_naive_bayes():
     plain = ip.models.naive_bayes(1.0).fit(model.sample)
     queries = ip.queries.concepts([f"pixel {a}" for a in range(15)])
     history = [(a, (int(values[3, a]),)) for a in range(9)]
-    one, two = (ip.Pursuit(m, queries).believe(history) for m in (model, plain))
+    one, two = (ip.Pursuit.of(m, queries).believe(history) for m in (model, plain))
     np.testing.assert_allclose(one, two, atol=1e-12)
 
 
@@ -171,7 +171,7 @@ def test_a_class_without_examples_gets_no_probability(smoothing):
     assert model.n_classes == 5
     np.testing.assert_array_equal(model.class_prior[3:], 0)
     assert model.class_prior.sum() == pytest.approx(1, abs=1e-12)
-    posterior = ip.Pursuit(model, ip.queries.concepts([f"pixel {a}" for a in range(15)])).believe([(0, (1,))])
+    posterior = ip.Pursuit.of(model, ip.queries.concepts([f"pixel {a}" for a in range(15)])).believe([(0, (1,))])
     assert np.isfinite(posterior).all()
     with pytest.raises(ValueError, match=r"class_prior\[3\]"):
         model.with_class_prior([0.2] * 5)
@@ -211,12 +211,12 @@ def held(*models):
 )
 def test_the_table_is_held_once(smoothing, per_value):
     """For 60,000 images of 784 pixels a second table would be 0.4 GB: probabilities of lit pixels only, and bytes."""
-    n, n_atoms = 400, 256
+    n, n_variables = 400, 256
     rng = np.random.default_rng(0)
-    model = EmpiricalModel(rng.integers(2, size=(n, n_atoms)), rng.integers(3, size=n), smoothing)
+    model = EmpiricalModel(rng.integers(2, size=(n, n_variables)), rng.integers(3, size=n), smoothing)
     per_state = 8 * 2 * smoothing.n_scales + 8
-    small = (8 * 3 + 8 + 8) * 2 * n_atoms
-    assert held(model) <= per_value * n * n_atoms + per_state * n + small
+    small = (8 * 3 + 8 + 8) * 2 * n_variables
+    assert held(model) <= per_value * n * n_variables + per_state * n + small
     other = model.with_class_prior([0.2, 0.3, 0.5])
     assert held(model, other) <= held(model) + 8 * n * smoothing.n_scales
 
@@ -226,8 +226,8 @@ def test_the_table_is_held_once(smoothing, per_value):
     [
         ({"smoothing": Blur()}, r"shape=None, but there are 15 pixels; give Blur\(shape=\(rows, columns\)\)"),
         ({"smoothing": Blur(shape=(4, 4))}, "there are 15 pixels"),
-        ({"smoothing": Blur(shape=SHAPE), "sizes": (3,) * 15}, "use Flip for atoms with more values"),
-        ({"sizes": (2,) * 14 + (255,)}, "an atom has 255 values; an empirical model takes fewer than 255"),
+        ({"smoothing": Blur(shape=SHAPE), "sizes": (3,) * 15}, "use Flip for variables with more values"),
+        ({"sizes": (2,) * 14 + (255,)}, "a variable has 255 values; an empirical model takes fewer than 255"),
         ({"weights": np.zeros(20)}, "no row has a positive weight"),
         ({"n_classes": 2}, "only 2 classes"),
     ],

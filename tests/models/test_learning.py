@@ -6,7 +6,7 @@ import pytest
 import infopursuit as ip
 from infopursuit.models import Blur, EmpiricalModel, Flip, Sample, TableModel, learning
 from infopursuit.models.empirical import BLURS
-from infopursuit.types import Atoms
+from infopursuit.types import Variables
 
 NB, MIXTURE, EMPIRICAL = ip.models.naive_bayes, ip.models.latent_classes, ip.models.empirical
 
@@ -14,13 +14,13 @@ NB, MIXTURE, EMPIRICAL = ip.models.naive_bayes, ip.models.latent_classes, ip.mod
 def sample(n=60, sizes=(2, 3, 2), n_classes=2, seed=0):
     rng = np.random.default_rng(seed)
     values = np.stack([rng.integers(size, size=n) for size in sizes], axis=1)
-    return Sample.of(Atoms(sizes), values, np.arange(n) % n_classes)
+    return Sample.of(Variables(sizes), values, np.arange(n) % n_classes)
 
 
-def wide(n, n_atoms, n_classes=2):
+def wide(n, n_variables, n_classes=2):
     """Rows that are all different."""
     rng = np.random.default_rng(0)
-    return Sample.of(Atoms((2,) * n_atoms), rng.integers(2, size=(n, n_atoms)), np.arange(n) % n_classes)
+    return Sample.of(Variables((2,) * n_variables), rng.integers(2, size=(n, n_variables)), np.arange(n) % n_classes)
 
 
 @pytest.mark.parametrize("smoothing", [0.1, 3.0])
@@ -32,7 +32,7 @@ def test_naive_bayes_is_the_table_of_frequencies(smoothing):
     prior, _, table = model.tables()
     np.testing.assert_allclose(prior, rows.class_prior, atol=1e-14)
     np.testing.assert_allclose(table[:, 0], rows.marginals(smoothing), atol=1e-14)
-    assert model.atoms == rows.atoms
+    assert model.variables == rows.variables
     assert model.dtype == np.float64
 
 
@@ -77,7 +77,7 @@ def test_a_mixture_needs_five_rows_for_each_kind(rows, expected):
 
 def test_mixtures_that_take_too_long_are_left_out(monkeypatch):
     rows = wide(400, 16)
-    work = 60 * len(rows) * rows.atoms.n_slots
+    work = 60 * len(rows) * rows.variables.n_slots
     monkeypatch.setattr(learning, "TABLE_WORK", 8 * work)
     assert [c.n_latents for c in MIXTURE().candidates(rows)] == [2, 4, 8]
 
@@ -94,8 +94,8 @@ def test_empirical_models_that_do_not_fit_the_memory_are_left_out(monkeypatch):
     assert EMPIRICAL(Flip()).candidates(pixels) == [EMPIRICAL(Flip())]  # who asks for it by name gets it
 
 
-def test_atoms_with_too_many_values_for_bytes_are_left_out():
-    rows = Sample.of(Atoms((300, 2)), [[299, 0], [5, 1]], [0, 1])
+def test_variables_with_too_many_values_for_bytes_are_left_out():
+    rows = Sample.of(Variables((300, 2)), [[299, 0], [5, 1]], [0, 1])
     assert EMPIRICAL().candidates(rows) == []
     assert NB().candidates(rows)
 
@@ -126,5 +126,5 @@ def test_no_answer_is_impossible(learner):
     """Whatever a later input says, every class keeps some probability, the class without rows apart."""
     rows = sample(n=12, sizes=(2, 6, 2))
     model = learner.fit(rows)
-    assert (model.block(slice(0, model.atoms.n_slots)) > 0).all()
+    assert (model.block(slice(0, model.variables.n_slots)) > 0).all()
     assert (model.class_prior > 0).all()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from infopursuit.models import Sample
-from infopursuit.types import Atoms
+from infopursuit.types import Variables
 
-ATOMS = Atoms((2, 3))
+ATOMS = Variables((2, 3))
 VALUES = np.array([[0, 2], [1, -1], [0, 2], [1, 1], [0, 0]])
 LABELS = np.array([1, 0, 1, 1, 0])
 
@@ -14,7 +14,7 @@ LABELS = np.array([1, 0, 1, 1, 0])
 def random_rows(seed, n=60, sizes=(2, 3, 2, 4), n_classes=3):
     rng = np.random.default_rng(seed)
     values = np.stack([rng.integers(-1, size, n) for size in sizes], axis=1)
-    return Atoms(sizes), values, rng.integers(n_classes, size=n)
+    return Variables(sizes), values, rng.integers(n_classes, size=n)
 
 
 def assert_same(one, other):
@@ -35,26 +35,26 @@ def test_repeated_rows_are_joined_and_sorted():
 
 def test_unknown_sorts_before_every_value_and_large_values_sort_as_numbers():
     """Rows are compared as bytes, in which -1 and 256 would stand in the wrong place if nothing were done about it."""
-    atoms = Atoms((300,))
-    sample = Sample.of(atoms, [[256], [-1], [1], [255], [0]], [0] * 5)
+    variables = Variables((300,))
+    sample = Sample.of(variables, [[256], [-1], [1], [255], [0]], [0] * 5)
     assert sample.values[:, 0].tolist() == [-1, 0, 1, 255, 256]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_repeating_a_row_is_weighting_it(seed):
-    atoms, values, labels = random_rows(seed)
+    variables, values, labels = random_rows(seed)
     times = np.random.default_rng(seed).integers(0, 4, len(values))
-    weighted = Sample.of(atoms, values, labels, times, 3)
-    repeated = Sample.of(atoms, np.repeat(values, times, axis=0), np.repeat(labels, times), None, 3)
+    weighted = Sample.of(variables, values, labels, times, 3)
+    repeated = Sample.of(variables, np.repeat(values, times, axis=0), np.repeat(labels, times), None, 3)
     assert_same(weighted, repeated)
     np.testing.assert_array_equal(weighted.folds(5), repeated.folds(5))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_of_rows_means_nothing(seed):
-    atoms, values, labels = random_rows(seed)
+    variables, values, labels = random_rows(seed)
     order = np.random.default_rng(seed).permutation(len(values))
-    one, other = Sample.of(atoms, values, labels), Sample.of(atoms, values[order], labels[order])
+    one, other = Sample.of(variables, values, labels), Sample.of(variables, values[order], labels[order])
     assert_same(one, other)
     np.testing.assert_array_equal(one.keys, other.keys)
     np.testing.assert_array_equal(one.folds(3), other.folds(3))
@@ -70,8 +70,8 @@ def test_rows_of_no_weight_are_dropped_but_their_class_remains():
 
 
 def test_keys_tell_rows_apart_and_depend_on_label_and_values():
-    atoms, values, labels = random_rows(0)
-    sample = Sample.of(atoms, values, labels)
+    variables, values, labels = random_rows(0)
+    sample = Sample.of(variables, values, labels)
     assert len(set(sample.keys.tolist())) == len(sample)
     one, two = Sample.of(ATOMS, [[0, 1]], [0]), Sample.of(ATOMS, [[0, 1]], [1])
     assert one.keys[0] != two.keys[0]
@@ -81,8 +81,8 @@ def test_keys_tell_rows_apart_and_depend_on_label_and_values():
 
 def test_rows_that_occur_once_are_each_in_one_fold_and_classes_are_spread_evenly():
     rng = np.random.default_rng(1)
-    atoms = Atoms((2,) * 30)
-    sample = Sample.of(atoms, rng.integers(2, size=(400, 30)), rng.choice(3, 400, p=[0.7, 0.25, 0.05]))
+    variables = Variables((2,) * 30)
+    sample = Sample.of(variables, rng.integers(2, size=(400, 30)), rng.choice(3, 400, p=[0.7, 0.25, 0.05]))
     held_out = sample.folds(5)
     assert (held_out.sum(axis=0) == 1).all()
     assert set(np.unique(held_out)) == {0, 1}
@@ -94,20 +94,20 @@ def test_rows_that_occur_once_are_each_in_one_fold_and_classes_are_spread_evenly
 
 def test_a_frequent_row_is_in_every_fold():
     """Else a table of few distinct rows would be judged by rows only that a model cannot have learnt."""
-    sample = Sample.of(Atoms((2,)), [[0], [1]], [0, 0], [13, 0.5])
+    sample = Sample.of(Variables((2,)), [[0], [1]], [0, 0], [13, 0.5])
     held_out = sample.folds(5)
     frequent, rare = held_out.T
     assert sorted(frequent) == [2, 2, 3, 3, 3]
     assert sorted(rare) == [0, 0, 0, 0, 0.5]
-    split = Sample.of(Atoms((2,)), [[0]], [0], [7.25]).folds(5)[:, 0]
+    split = Sample.of(Variables((2,)), [[0]], [0], [7.25]).folds(5)[:, 0]
     assert sorted(split) == [1, 1, 1.25, 2, 2]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_folds_hold_out_everything_once_and_never_all_of_a_class(seed):
     rng = np.random.default_rng(seed)
-    atoms, values, labels = random_rows(seed)
-    sample = Sample.of(atoms, values, labels, rng.choice([0.3, 1.0, 2.5, 9.0], len(values)))
+    variables, values, labels = random_rows(seed)
+    sample = Sample.of(variables, values, labels, rng.choice([0.3, 1.0, 2.5, 9.0], len(values)))
     held_out = sample.folds(4)
     np.testing.assert_allclose(held_out.sum(axis=0), sample.weights, atol=1e-8)
     for c in range(3):
@@ -116,21 +116,21 @@ def test_folds_hold_out_everything_once_and_never_all_of_a_class(seed):
 
 
 def test_a_class_that_is_too_small_is_never_held_out():
-    atoms = Atoms((2,) * 5)
+    variables = Variables((2,) * 5)
     values = np.array(np.meshgrid(*[[0, 1]] * 5)).reshape(5, -1).T
     labels = np.array([0] * 28 + [1] * 4)
-    sample = Sample.of(atoms, values, labels)
+    sample = Sample.of(variables, values, labels)
     held_out = sample.folds(5)
     assert (held_out[:, sample.labels == 1] == 0).all()
     assert (held_out[:, sample.labels == 0].sum(axis=0) == 1).all()
     assert (sample.folds(4)[:, sample.labels == 1].sum(axis=0) == 1).all()
-    assert not Sample.of(atoms, values[:2], [0, 1]).folds(5).any()
+    assert not Sample.of(variables, values[:2], [0, 1]).folds(5).any()
 
 
 def test_a_row_stays_in_its_fold_whatever_class_it_stands_beside():
     """Folds of one class depend on the rows of that class alone."""
-    atoms, values, labels = random_rows(3, n=80)
-    sample = Sample.of(atoms, values, labels, n_classes=3)
+    variables, values, labels = random_rows(3, n=80)
+    sample = Sample.of(variables, values, labels, n_classes=3)
     alone = sample.take(sample.labels == 1)
     np.testing.assert_array_equal(alone.folds(4), sample.folds(4)[:, sample.labels == 1])
 
@@ -162,20 +162,20 @@ def test_frequencies_by_hand():
 
 @pytest.mark.parametrize("smoothing", [0.1, 1.0, 8.0])
 def test_frequencies_are_positive_and_sum_to_one(smoothing):
-    atoms, values, labels = random_rows(7)
+    variables, values, labels = random_rows(7)
     values[:, 2] = -1  # never known
-    table = Sample.of(atoms, values, labels, n_classes=4).marginals(smoothing)  # class 3 has no rows
+    table = Sample.of(variables, values, labels, n_classes=4).marginals(smoothing)  # class 3 has no rows
     assert (table > 0).all()
-    for begin, end in zip(atoms.offsets[:-1], atoms.offsets[1:], strict=True):
+    for begin, end in zip(variables.offsets[:-1], variables.offsets[1:], strict=True):
         np.testing.assert_allclose(table[:, begin:end].sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_allclose(table[:, atoms.offsets[2] : atoms.offsets[3]], 0.5)
+    np.testing.assert_allclose(table[:, variables.offsets[2] : variables.offsets[3]], 0.5)
 
 
 @pytest.mark.parametrize(
     ("values", "labels", "weights", "n_classes", "message"),
     [
         ([[0, 3]], [0], None, None, r"values\[0, 1\] is 3"),
-        ([[0]], [0], None, None, "one column for each atom"),
+        ([[0]], [0], None, None, "one column for each variable"),
         ([[0.5, 1]], [0], None, None, "not whole"),
         ([[0, 1]], [0, 1], None, None, "labels is .*; expected the class number of each of 1 rows"),
         ([[0, 1]], [0.0], None, None, "labels is .*; expected the class number of each of 1 rows"),

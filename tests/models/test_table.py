@@ -8,12 +8,12 @@ import pytest
 import infopursuit as ip
 from infopursuit.models import Sample, TableModel
 from infopursuit.models.table import fit_latent_classes
-from infopursuit.types import Atoms
+from infopursuit.types import Variables
 from worlds import Given, world_of
 
 
 def test_two_ways_to_say_the_same():
-    """P(atom = 1) and the probabilities of both values; with and without the axis of the single latent state."""
+    """P(variable = 1) and the probabilities of both values; with and without the axis of the single latent state."""
     p = np.array([[0.9, 0.2, 0.5], [0.1, 0.3, 0.0]])
     both = np.stack([1 - p, p], axis=-1)
     first = TableModel([0.4, 0.6], None, p)
@@ -26,13 +26,13 @@ def test_two_ways_to_say_the_same():
         other = TableModel([0.4, 0.6], latent, table)
         np.testing.assert_array_equal(first.probs, other.probs)
         np.testing.assert_array_equal(first.log_prior, other.log_prior)
-        assert first.atoms == other.atoms
+        assert first.variables == other.variables
     assert first.probs[:, 0].tolist() == pytest.approx([0.1, 0.9, 0.8, 0.2, 0.5, 0.5])
 
 
 def test_naive_bayes_by_hand():
     model = TableModel([0.2, 0.8], None, [[0.9, 0.5], [0.3, 0.5]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a", "b"]))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]))
     np.testing.assert_allclose(pursuit.believe([(0, (1,))]), [0.18 / 0.42, 0.24 / 0.42])
     np.testing.assert_allclose(pursuit.believe([(0, (0,)), (1, (1,))]), [0.02 / 0.58, 0.56 / 0.58])
 
@@ -49,19 +49,19 @@ def test_tables_give_back_what_was_put_in(seed):
     assert world.model.n_latents == world.latent.shape[1]
 
 
-def test_one_categorical_atom_is_not_taken_for_several_yes_no_atoms():
-    """(C, A, V) with a single atom: without latent states the second axis is always that of the atoms."""
+def test_one_categorical_variable_is_not_taken_for_several_yes_no_variables():
+    """(C, A, V) with a single variable: without latent states the second axis is always that of the variables."""
     model = TableModel([0.5, 0.5], None, [[[0.2, 0.3, 0.5]], [[0.6, 0.3, 0.1]]])
-    assert model.atoms.sizes == (3,)
+    assert model.variables.sizes == (3,)
     assert model.probs[:, 1].tolist() == [0.6, 0.3, 0.1]
 
 
-def test_atoms_of_different_sizes():
+def test_variables_of_different_sizes():
     table = np.array([[[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]], [[0.1, 0.9, 0.0], [0.2, 0.2, 0.6]]])
     model = TableModel([0.5, 0.5], None, table, sizes=[2, 3])
-    assert model.atoms.sizes == (2, 3)
+    assert model.variables.sizes == (2, 3)
     assert model.probs[:, 1].tolist() == [0.1, 0.9, 0.2, 0.2, 0.6]
-    pursuit = ip.Pursuit(model, Given(["a", "b"], [2, 3], [[0], [1]]))
+    pursuit = ip.Pursuit.of(model, Given(["a", "b"], [2, 3], [[0], [1]]))
     np.testing.assert_allclose(pursuit.believe([(1, (1,))]), [0.6, 0.4])
 
 
@@ -71,9 +71,9 @@ def test_a_mean_that_came_out_above_one_is_one():
     assert (model.probs >= 0).all()
     assert (model.probs <= 1).all()
     np.testing.assert_array_equal(model.probs[0], [0, 0])
-    trace = ip.Pursuit(model, ip.queries.concepts(["a", "b"]), stopping=ip.MaxQueries(2)).run([[1, 1], [0, 1]])
+    trace = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), stopping=ip.MaxQueries(2)).run([[1, 1], [0, 1]])
     np.testing.assert_allclose(trace.posterior, [[1 / 3, 2 / 3]] * 2)
-    assert trace.stopped_because.tolist() == ["max_queries", "impossible"]
+    assert trace.stop_reason.tolist() == ["max_queries", "impossible"]
 
 
 def test_a_prior_that_is_almost_one_is_made_one():
@@ -94,8 +94,8 @@ def test_dtype():
         (([0.5, np.nan], None, [[0.9], [0.1]]), {}, "class_prior must be probabilities"),
         (([0.5, 0.5], [[0.5, 0.4], [0.5, 0.5]], np.full((2, 2, 1), 0.5)), {}, r"latent_prior\[0\]"),
         (([0.5, 0.5], [1.0, 1.0], np.full((2, 1, 1), 0.5)), {}, "latent_prior has shape"),
-        (([0.5, 0.5], [[1.0], [1.0]], np.full((2, 2, 1), 0.5)), {}, "atom_probs has shape"),
-        (([0.5, 0.5], None, np.zeros((2, 0))), {}, "atom_probs has shape"),
+        (([0.5, 0.5], [[1.0], [1.0]], np.full((2, 2, 1), 0.5)), {}, "variable_probs has shape"),
+        (([0.5, 0.5], None, np.zeros((2, 0))), {}, "variable_probs has shape"),
         (([0.5, 0.5], None, [[1.1], [0.1]]), {}, "between 0 and 1"),
         (([0.5, 0.5], None, [[-0.1], [0.1]]), {}, "between 0 and 1"),
         (([0.5, 0.5], None, [[np.nan], [0.1]]), {}, "between 0 and 1"),
@@ -124,13 +124,13 @@ def planted(seed=0, n=600, missing=0.0, share=0.3):
     labels = rng.integers(2, size=n)
     values = (rng.random((n, 8)) < np.where(labels[:, None] == 0, KINDS[kind], 1 - KINDS[kind] ** 2)).astype(int)
     values[rng.random(values.shape) < missing] = -1
-    return Atoms((2,) * 8), values, labels
+    return Variables((2,) * 8), values, labels
 
 
 def mixed(seed, n=80, sizes=(2, 3, 4, 2), n_classes=2):
     rng = np.random.default_rng(seed)
     values = np.stack([rng.integers(-1, size, n) for size in sizes], axis=1)
-    return Sample.of(Atoms(sizes), values, rng.integers(n_classes, size=n), rng.integers(1, 4, n), n_classes)
+    return Sample.of(Variables(sizes), values, rng.integers(n_classes, size=n), rng.integers(1, 4, n), n_classes)
 
 
 def log_likelihood(sample, c, mixing, table):
@@ -139,7 +139,7 @@ def log_likelihood(sample, c, mixing, table):
     for row, label, weight in zip(sample.values, sample.labels, sample.weights, strict=True):
         if label != c:
             continue
-        slots = [sample.atoms.offsets[a] + v for a, v in enumerate(row) if v != -1]
+        slots = [sample.variables.offsets[a] + v for a, v in enumerate(row) if v != -1]
         total += weight * np.log(sum(p * np.prod(t[slots]) for p, t in zip(mixing, table, strict=True)))
     return total
 
@@ -171,7 +171,7 @@ def test_it_ends_at_a_maximum():
     rng = np.random.default_rng(0)
     for _ in range(20):
         mixing, table = rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(1000), size=2)[:, : tables.shape[2]]
-        for begin, end in zip(sample.atoms.offsets[:-1], sample.atoms.offsets[1:], strict=True):
+        for begin, end in zip(sample.variables.offsets[:-1], sample.variables.offsets[1:], strict=True):
             table[:, begin:end] /= table[:, begin:end].sum(axis=1, keepdims=True)
         for step in (0.01, 0.1):
             moved = (1 - step) * latent[0] + step * mixing, (1 - step) * tables[0] + step * table
@@ -211,8 +211,8 @@ def test_more_kinds_explain_the_planted_rows_better():
 
 @pytest.mark.parametrize("n_latents", [2, 5, 16])
 def test_a_class_with_fewer_rows_than_kinds_or_none_at_all(n_latents):
-    atoms = Atoms((2, 3))
-    sample = Sample.of(atoms, [[0, 2], [1, 1], [0, 0], [1, -1], [0, 1]], [0, 1, 1, 1, 1], n_classes=3)
+    variables = Variables((2, 3))
+    sample = Sample.of(variables, [[0, 2], [1, 1], [0, 0], [1, -1], [0, 1]], [0, 1, 1, 1, 1], n_classes=3)
     latent, tables = fit_latent_classes(sample, n_latents)
     np.testing.assert_allclose(latent.sum(axis=1), 1)
     assert (latent > 0).all()
@@ -222,26 +222,26 @@ def test_a_class_with_fewer_rows_than_kinds_or_none_at_all(n_latents):
     np.testing.assert_allclose(tables[2], np.tile(sample.marginals()[2], (n_latents, 1)))
 
 
-def test_an_atom_that_is_never_known_stays_as_it_is_everywhere():
-    sample = Sample.of(Atoms((2, 2)), [[0, -1], [1, -1], [1, -1]], [0, 0, 1])
+def test_an_variable_that_is_never_known_stays_as_it_is_everywhere():
+    sample = Sample.of(Variables((2, 2)), [[0, -1], [1, -1], [1, -1]], [0, 0, 1])
     _, tables = fit_latent_classes(sample, 2)
     np.testing.assert_allclose(tables[..., 2:], 0.5)
 
 
 def test_unknown_values_are_left_out_rather_than_counted():
     """A row with nothing known says nothing about the tables."""
-    atoms, values, labels = planted(n=100)
+    variables, values, labels = planted(n=100)
     more = np.concatenate([values, np.full((30, 8), -1)])
-    with_gaps = Sample.of(atoms, more, np.concatenate([labels, np.zeros(30, dtype=int)]))
-    plain = Sample.of(atoms, values, labels)
+    with_gaps = Sample.of(variables, more, np.concatenate([labels, np.zeros(30, dtype=int)]))
+    plain = Sample.of(variables, values, labels)
     np.testing.assert_allclose(fit_latent_classes(with_gaps, 1)[1], fit_latent_classes(plain, 1)[1], rtol=1e-12)
 
 
 def test_the_same_seed_gives_the_same_fit_whatever_the_order_of_rows():
-    atoms, values, labels = planted(n=200, missing=0.1)
+    variables, values, labels = planted(n=200, missing=0.1)
     order = np.random.default_rng(5).permutation(len(values))
-    one, again = (fit_latent_classes(Sample.of(atoms, values, labels), 3, seed=4) for _ in range(2))
-    other = fit_latent_classes(Sample.of(atoms, values[order], labels[order]), 3, seed=4)
+    one, again = (fit_latent_classes(Sample.of(variables, values, labels), 3, seed=4) for _ in range(2))
+    other = fit_latent_classes(Sample.of(variables, values[order], labels[order]), 3, seed=4)
     for a, b, c in zip(one, again, other, strict=True):
         np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(a, c)
@@ -254,8 +254,8 @@ def test_another_seed_may_give_another_fit():
 
 
 def test_repeating_a_row_is_weighting_it():
-    atoms, values, labels = planted(n=60)
+    variables, values, labels = planted(n=60)
     times = np.random.default_rng(0).integers(1, 4, 60)
-    one = fit_latent_classes(Sample.of(atoms, values, labels, times), 2)
-    other = fit_latent_classes(Sample.of(atoms, np.repeat(values, times, axis=0), np.repeat(labels, times)), 2)
+    one = fit_latent_classes(Sample.of(variables, values, labels, times), 2)
+    other = fit_latent_classes(Sample.of(variables, np.repeat(values, times, axis=0), np.repeat(labels, times)), 2)
     np.testing.assert_array_equal(one[1], other[1])

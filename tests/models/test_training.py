@@ -281,7 +281,7 @@ def test_what_is_no_checkpoint_is_refused(content, tmp_path):
 # ---- learning -------------------------------------------------------------------------------------------------------
 
 KINDS = np.array(
-    [  # two classes of two kinds each; no single atom tells the classes apart
+    [  # two classes of two kinds each; no single variable tells the classes apart
         [[0.95] * 4 + [0.05] * 4 + [0.95] * 4, [0.05] * 4 + [0.95] * 4 + [0.05] * 4],
         [[0.95] * 8 + [0.05] * 4, [0.05] * 8 + [0.95] * 4],
     ]
@@ -301,7 +301,7 @@ def test_it_learns_two_classes_of_two_kinds(norm):
     trained, history = train(model, *planted(), settings)
     losses = [epoch.train_loss for epoch in history]
     assert losses[-1] < losses[0] - 1
-    assert history[-1].validation_loss < 12 * math.log(2) - 1.5  # better than atoms that are independent
+    assert history[-1].validation_loss < 12 * math.log(2) - 1.5  # better than variables that are independent
     values, labels = planted(500, seed=1)
     loss, accuracy = validate(trained, values, labels, np.arange(500))
     assert accuracy > 0.9  # 0.5 is chance
@@ -323,7 +323,7 @@ def test_the_negative_elbo_is_what_a_loop_gives():
             latent = mean + log_std.exp() * noise[i]
             logs = model.log_probs(latent, labels[i : i + 1])[0]
             likelihood = sum(
-                logs[model.atoms.offsets[a] + v].item() for a, v in enumerate(values[i].tolist()) if v >= 0
+                logs[model.variables.offsets[a] + v].item() for a, v in enumerate(values[i].tolist()) if v >= 0
             )
             divergence = torch.distributions.kl_divergence(posterior, prior).sum().item()
             assert found[i].item() == pytest.approx(0.3 * divergence - likelihood, abs=1e-10)
@@ -588,8 +588,8 @@ def test_bad_settings_are_refused(settings, word):
         (VALUES[:50], LABELS, {}, "values has shape (50, 6); expected (100, 6)"),
         (VALUES[0], LABELS, {}, "values has shape (6,)"),
         (VALUES.tolist(), LABELS, {}, "values has shape None"),
-        (changed(VALUES, (3, 0), 2), LABELS, {}, "0] is 2; atom 0 takes the values 0 to 1"),
-        (changed(VALUES, (3, 0), -2), LABELS, {}, "0] is -2; atom 0"),
+        (changed(VALUES, (3, 0), 2), LABELS, {}, "0] is 2; variable 0 takes the values 0 to 1"),
+        (changed(VALUES, (3, 0), -2), LABELS, {}, "0] is -2; variable 0"),
         (VALUES + 0.5, LABELS, {}, "numbers that are not whole"),
         (VALUES, LABELS + 1, {}, "labels must be two or more class numbers from 0 to 2"),
         (VALUES, LABELS - 1, {}, "labels must be"),

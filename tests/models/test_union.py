@@ -5,7 +5,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.evaluation.map_using_q import log_joint
-from infopursuit.models.smoothing import Flip
+from infopursuit.models.empirical import Flip
 from infopursuit.models.union import UnionModel
 
 QUERIES = ip.queries.concepts(["a", "b", "c", "d"])
@@ -36,7 +36,7 @@ def test_its_joint_is_the_weighted_sum_of_theirs(shares):
 @pytest.mark.parametrize("posterior", ["exact", "bank"])
 def test_pursuits_believe_what_the_mixture_says(posterior):
     union = UnionModel(models())
-    pursuit = ip.Pursuit(union, QUERIES, posterior, ip.Confidence(0.05))
+    pursuit = ip.Pursuit.of(union, QUERIES, posterior, ip.Confidence(0.05))
     history = [(0, (1,)), (2, (0,))]
     seen = np.array([[1, -1, 0, -1]])
     joint = np.exp(log_joint(union, seen))[0]
@@ -47,7 +47,7 @@ def test_pursuits_believe_what_the_mixture_says(posterior):
 
 def test_rows_and_states_agree():
     union = UnionModel(models())
-    slots = np.arange(union.atoms.n_slots)
+    slots = np.arange(union.variables.n_slots)
     np.testing.assert_allclose(union.rows(slots), union.state_probs(np.arange(union.n_states)))
     assert (np.diff(union.offsets) == sum(np.diff(model.offsets) for model in models())).all()
 
@@ -59,7 +59,7 @@ def test_it_refuses_models_that_do_not_fit():
     with pytest.raises(TypeError, match=r"models\[1\] is str"):
         UnionModel([table, "examples"])
     other = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.2]])
-    with pytest.raises(ValueError, match=r"models\[1\] has 1 atoms and 2 classes.* they must be the same"):
+    with pytest.raises(ValueError, match=r"models\[1\] has 1 variables and 2 classes.* they must be the same"):
         UnionModel([table, other])
     with pytest.raises(ValueError, match="must be 2 numbers, one for each model"):
         UnionModel([table, examples], [1.0])

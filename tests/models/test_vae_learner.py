@@ -13,7 +13,7 @@ from infopursuit.models import training as module
 from infopursuit.models.autoencoder import log_evidence
 from infopursuit.models.training import default_training, repeat_by_weight
 from infopursuit.selection import select_model
-from infopursuit.types import Atoms
+from infopursuit.types import Variables
 
 QUICK = vae(MLPArchitecture((8,)), latent_dim=2, training=Training(epochs=2, batch_size=8))
 
@@ -21,13 +21,13 @@ QUICK = vae(MLPArchitecture((8,)), latent_dim=2, training=Training(epochs=2, bat
 def sample(n=40, sizes=(2, 3, 2, 2), n_classes=2, seed=0, weights=None):
     rng = np.random.default_rng(seed)
     values = np.stack([rng.integers(-1, size, n) for size in sizes], axis=1)
-    return Sample.of(Atoms(sizes), values, np.arange(n) % n_classes, weights)
+    return Sample.of(Variables(sizes), values, np.arange(n) % n_classes, weights)
 
 
 def pixels(shape, n=20, sizes=2):
     rng = np.random.default_rng(0)
-    atoms = Atoms((sizes,) * (shape[0] * shape[1]))
-    return Sample.of(atoms, rng.integers(2, size=(n, len(atoms))), np.arange(n) % 2)
+    variables = Variables((sizes,) * (shape[0] * shape[1]))
+    return Sample.of(variables, rng.integers(2, size=(n, len(variables))), np.arange(n) % 2)
 
 
 def weights_of(model):
@@ -92,7 +92,7 @@ def test_a_training_sees_each_row_as_often_as_it_was_given(spied):
     rng = np.random.default_rng(0)
     values, labels = rng.integers(-1, 2, (30, 3)), rng.integers(2, size=30)
     times = rng.integers(1, 4, 30)
-    QUICK.fit(Sample.of(Atoms((2, 2, 2)), values, labels, times))
+    QUICK.fit(Sample.of(Variables((2, 2, 2)), values, labels, times))
     seen = np.column_stack([spied[0]["labels"], spied[0]["values"][np.arange(times.sum())]])
     given = np.repeat(np.column_stack([labels, values]), times, axis=0)
     assert spied[0]["values"].shape == (times.sum(), 3)
@@ -103,9 +103,9 @@ def test_a_weight_of_two_is_a_row_given_twice():
     rng = np.random.default_rng(0)
     values, labels = rng.integers(-1, 2, (30, 3)), rng.integers(2, size=30)
     times = rng.integers(1, 4, 30)
-    weighted = Sample.of(Atoms((2, 2, 2)), values, labels, times.astype(float))
-    twice = Sample.of(Atoms((2, 2, 2)), np.repeat(values, times, axis=0), np.repeat(labels, times))
-    once = Sample.of(Atoms((2, 2, 2)), values, labels)
+    weighted = Sample.of(Variables((2, 2, 2)), values, labels, times.astype(float))
+    twice = Sample.of(Variables((2, 2, 2)), np.repeat(values, times, axis=0), np.repeat(labels, times))
+    once = Sample.of(Variables((2, 2, 2)), values, labels)
     assert same(QUICK.fit(weighted), QUICK.fit(twice))
     assert not same(QUICK.fit(weighted), QUICK.fit(once))
 
@@ -125,7 +125,7 @@ def test_a_weight_of_two_is_a_row_given_twice():
     ],
     ids=["table", "large table", "image", "narrow image", "grey image", "no image"],
 )
-def test_the_body_suits_the_atoms(rows, shape, expected):
+def test_the_body_suits_the_variables(rows, shape, expected):
     assert vae().choose_architecture(rows, shape) == expected
     assert vae("mlp").choose_architecture(rows, shape).kind == "mlp"
     assert vae(MLPArchitecture((5,))).choose_architecture(rows, shape) == MLPArchitecture((5,))
@@ -136,10 +136,10 @@ def test_bodies_by_name():
     assert vae("paper").choose_architecture(pixels((28, 28), 2), (28, 28)) == PaperArchitecture()
 
 
-@pytest.mark.parametrize(("n_atoms", "expected"), [(1, 2), (4, 2), (9, 4), (50, 10)])
-def test_tables_have_up_to_ten_latents(n_atoms, expected, spied):
-    assert vae().fit(sample(sizes=(2,) * n_atoms)).latent_dim == expected
-    assert vae(latent_dim=7).fit(sample(sizes=(2,) * n_atoms)).latent_dim == 7
+@pytest.mark.parametrize(("n_variables", "expected"), [(1, 2), (4, 2), (9, 4), (50, 10)])
+def test_tables_have_up_to_ten_latents(n_variables, expected, spied):
+    assert vae().fit(sample(sizes=(2,) * n_variables)).latent_dim == expected
+    assert vae(latent_dim=7).fit(sample(sizes=(2,) * n_variables)).latent_dim == 7
 
 
 def test_images_have_twenty_latents_and_are_moved(spied):
@@ -200,32 +200,32 @@ def test_it_is_a_vae_of_the_sample():
     rows = sample(sizes=(2, 3, 4), n_classes=3)
     model = QUICK.fit(rows)
     assert type(model) is ip.models.VAE
-    assert model.atoms == rows.atoms
+    assert model.variables == rows.variables
     np.testing.assert_allclose(model.class_prior, rows.class_prior)
     assert not model.encoder.training
     assert not model.decoder.training
     assert (model.architecture, model.latent_dim) == (MLPArchitecture((8,)), 2)
 
 
-def test_it_learns_what_atoms_say_together():
-    """Pairs of atoms agree in one class and differ in the other; each atom alone is a fair coin in both."""
+def test_it_learns_what_variables_say_together():
+    """Pairs of variables agree in one class and differ in the other; each variable alone is a fair coin in both."""
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=400)
     first = rng.integers(2, size=(400, 4))
     values = np.concatenate([first, first ^ labels[:, None]], axis=1)
     values ^= rng.random(values.shape) < 0.05
-    train, test = (Sample.of(Atoms((2,) * 8), values[part], labels[part]) for part in (slice(300), slice(300, 400)))
+    train, test = (Sample.of(Variables((2,) * 8), values[part], labels[part]) for part in (slice(300), slice(300, 400)))
     model = vae(training=Training(epochs=50, batch_size=32, learning_rate=5e-3, validation=0.0)).fit(train)
     guessed = log_evidence(model, test.values, n_draws=32).argmax(axis=1)
     assert np.average(guessed == test.labels, weights=test.weights) > 0.8
-    naive = ip.Pursuit(ip.models.naive_bayes(1.0).fit(train), ip.queries.concepts(list("abcdefgh")))
+    naive = ip.Pursuit.of(ip.models.naive_bayes(1.0).fit(train), ip.queries.concepts(list("abcdefgh")))
     alone = naive.run_values(test.values).predictions
     assert np.average(alone == test.labels, weights=test.weights) < 0.7  # else the task would be too easy
 
 
 def test_one_row_for_each_class_is_enough(monkeypatch):
     monkeypatch.setitem(module.MIN_STEPS, "table", 20)
-    facts = Sample.of(Atoms((2,) * 3), [[0, 0, 1], [1, 0, 0], [1, 1, -1]], [0, 1, 2])
+    facts = Sample.of(Variables((2,) * 3), [[0, 0, 1], [1, 0, 0], [1, 1, -1]], [0, 1, 2])
     assert np.isfinite(log_evidence(vae().fit(facts), facts.values)).all()
 
 

@@ -62,7 +62,7 @@ def test_the_level_is_that_of_the_whole_verdict(n_now):
     """400 checks of twelve dependent columns at a level of 0.05: at most 5 % alarms, within three standard errors."""
     rng = np.random.default_rng(9)
     sizes = (2,) * 6 + (4,) * 4 + (9,) * 2
-    atoms = ip.queries.concepts(["a"]).atoms.__class__(sizes)
+    variables = ip.queries.concepts(["a"]).variables.__class__(sizes)
 
     def draw(n):
         state = rng.integers(3, size=n)  # what the columns have in common
@@ -70,7 +70,7 @@ def test_the_level_is_that_of_the_whole_verdict(n_now):
         return np.where(rng.random(values.shape) < 0.05, -1, values)
 
     alarms = [
-        ip.drift(AnswerProfile.of_values(atoms, draw(200)), draw(n_now), level=0.05, min_distance=0).found
+        ip.drift(AnswerProfile.of_values(variables, draw(200)), draw(n_now), level=0.05, min_distance=0).found
         for _ in range(400)
     ]
     assert np.mean(alarms) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
@@ -148,13 +148,13 @@ def test_shares_that_were_announced_are_no_drift():
 
 
 def test_a_change_too_small_to_matter_is_not_counted():
-    atoms = ip.queries.concepts(["a", "b"]).atoms
-    profile = AnswerProfile.of_values(atoms, np.tile([[0, 1], [1, 0]], (50_000, 1)))
+    variables = ip.queries.concepts(["a", "b"]).variables
+    profile = AnswerProfile.of_values(variables, np.tile([[0, 1], [1, 0]], (50_000, 1)))
     values = np.tile([[0, 1], [1, 0]], (50_000, 1))
     values[:1_600, 0] = 1
     assert not ip.drift(profile, values).found
     assert "No relevant drift: of 4 comparisons 1 is significant" in ip.drift(profile, values).verdict
-    assert ip.drift(profile, values, min_distance=0.005).drifted()[0].name == "atom 0"
+    assert ip.drift(profile, values, min_distance=0.005).drifted()[0].name == "variable 0"
 
 
 # ---- other queries, other models ------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_pixels_and_words_are_named():
     texts = ["film actor", "law senate", "film trailer", "senate votes"] * 20
     clf = Classifier(ip.queries.words(min_count=1), "table").fit(texts, [0, 1] * 40)
     report = clf.drift([text.replace("law", "film") for text in texts])
-    assert report.atoms == ("word", "words")
+    assert report.variables == ("word", "words")
     assert [change.example for change in report.drifted(ANSWERS)] == ["law: yes"]
 
 
@@ -182,7 +182,7 @@ def test_every_kind_of_model_has_a_profile():
     X = np.random.default_rng(0).integers(2, size=(60, 4)).astype(float)
     short = ip.models.Training(epochs=1, batch_size=16, validation=0.2)
     tiny = ip.models.vae(ip.models.MLPArchitecture((4,)), 1, short)
-    for model, posterior in (("empirical", "auto"), (tiny, ip.posteriors.SMC(n_draws=20))):
+    for model, posterior in (("empirical", "auto"), (tiny, ip.beliefs.SMC(n_draws=20))):
         clf = Classifier(ip.queries.concepts(list("abcd")), model, posterior, ip.MaxQueries(2)).fit(X, X[:, 0])
         assert clf.profile_.n_rows == 60
         assert not clf.drift(X).drifted(ANSWERS)
@@ -221,7 +221,7 @@ def test_a_profile_alone_takes_values(clf):
     X, _ = people(150, 1)
     values = clf.queries_.observe(X.assign(shoe=99.0))
     report = ip.drift(clf.profile_, values)
-    assert [change.name for change in report.drifted()] == ["atom 4"]
+    assert [change.name for change in report.drifted()] == ["variable 4"]
     assert len(report.changes) == 10
 
 

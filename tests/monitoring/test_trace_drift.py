@@ -21,7 +21,7 @@ def birds(n, seed, *, share=0.5, lost=0.0):
 @pytest.fixture(scope="module")
 def pursuit():
     model = ip.models.TableModel([0.5, 0.5], None, PROBS)
-    return ip.Pursuit(model, ip.queries.concepts(NAMES), stopping=ip.Confidence(0.02) | ip.MaxQueries(4))
+    return ip.Pursuit.of(model, ip.queries.concepts(NAMES), stopping=ip.Confidence(0.02) | ip.MaxQueries(4))
 
 
 def test_what_is_compared_is_what_the_traces_hold(pursuit):
@@ -88,7 +88,7 @@ def test_a_reference_takes_the_place_of_the_prior_in_judging_predictions():
     assert not clf.drift(new, reference=clf.explain(birds(400, 2))).found
 
 
-def test_patterns_of_several_atoms_are_told_apart():
+def test_patterns_of_several_variables_are_told_apart():
     rng = np.random.default_rng(0)
     images = (rng.random((60, 4, 4)) < 0.5).astype(float)
     clf = ip.InformationPursuitClassifier(ip.queries.patches((4, 4), size=2), "table", stopping=ip.MaxQueries(1))
@@ -100,7 +100,7 @@ def test_patterns_of_several_atoms_are_told_apart():
 
 def test_nothing_asked_is_nothing_to_compare():
     model = ip.models.TableModel([0.999, 0.001], None, PROBS)
-    pursuit = ip.Pursuit(model, ip.queries.concepts(NAMES), stopping=ip.Confidence(0.05))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(NAMES), stopping=ip.Confidence(0.05))
     trace = pursuit.run(birds(20, 0))
     assert trace.length.max() == 0
     assert FIRST not in {change.kind for change in compare_traces(trace, trace)}
@@ -110,11 +110,11 @@ def test_a_trace_of_something_else_is_refused(pursuit):
     trace = pursuit.run(birds(10, 0))
     with pytest.raises(ValueError, match="reference must be a trace"):
         ip.drift(pursuit, trace)
-    other = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, PROBS[:, :2]), ip.queries.concepts(NAMES[:2]))
+    other = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, PROBS[:, :2]), ip.queries.concepts(NAMES[:2]))
     with pytest.raises(ValueError, match="reference is a trace of other queries or classes"):
         ip.drift(pursuit, trace, reference=other.run(birds(10, 0)[:, :2]))
     with pytest.raises(ValueError, match="reference is a trace of 0 inputs"):
         ip.drift(pursuit, trace, reference=pursuit.run(np.zeros((0, 5))))
-    turned = ip.Pursuit(ip.models.TableModel([0.5, 0.5], None, PROBS[:, ::-1]), ip.queries.concepts(NAMES))
+    turned = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, PROBS[:, ::-1]), ip.queries.concepts(NAMES))
     with pytest.raises(ValueError, match="reference begins with another question"):
         ip.drift(pursuit, trace, reference=turned.run(birds(10, 0)))

@@ -12,7 +12,7 @@ QUERIES = ip.queries.concepts(["has wings", "is red"])
 
 def pursuit(**options):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]])
-    return ip.Pursuit(model, QUERIES, **options)
+    return ip.Pursuit.of(model, QUERIES, **options)
 
 
 @pytest.mark.parametrize("right", [-0.1, 1.1, "often", [[0.9, 0.2], [0.1, 0.9]], [0.9, 0.1], np.nan, None])
@@ -64,9 +64,11 @@ def test_words_of_a_person():
 def test_two_histories_that_differ_in_how_sure_an_answer_is_are_two():
     """What is remembered of the one must not be taken for the other."""
     mine = pursuit(stopping=ip.MaxQueries(2))
-    gains = [mine.session([("has wings", ip.Likely(((1 - s, s),)))]).gains[1] for s in (0.6, 0.99, 0.6)]
+    gains = [mine.session([("has wings", ip.SoftAnswer(((1 - s, s),)))]).gains[1] for s in (0.6, 0.99, 0.6)]
     assert gains[0] == gains[2] != gains[1]
-    keys = {mine.at(((0, said),)).keys()[0] for said in ((1,), ip.Likely(((0.4, 0.6),)), ip.Likely(((0.3, 0.7),)))}
+    keys = {
+        mine.at(((0, said),)).keys()[0] for said in ((1,), ip.SoftAnswer(((0.4, 0.6),)), ip.SoftAnswer(((0.3, 0.7),)))
+    }
     assert len(keys) == 3
 
 
@@ -80,7 +82,7 @@ def test_two_histories_that_differ_in_how_sure_an_answer_is_are_two():
         ({"yes": 0.8, "maybe": 0.2}, None, None, "maybe"),
         ({"yes": "much", "no": 0.2}, None, None, "'much'"),
         ({"yes": 1.0}, 0.5, None, "leave it out"),
-        (ip.Likely(((0.2, 0.3, 0.5),)), None, None, r"\[3\] cells"),
+        (ip.SoftAnswer(((0.2, 0.3, 0.5),)), None, None, r"\[3\] cells"),
     ],
 )
 def test_refuses_answers_that_make_no_sense(value, sure, by, match):
@@ -91,7 +93,7 @@ def test_refuses_answers_that_make_no_sense(value, sure, by, match):
 @pytest.mark.parametrize("weights", [((-0.1, 1.0),), ((0.0, 0.0),), ((np.nan, 1.0),), ((np.inf, 1.0),)])
 def test_refuses_weights_that_are_none(weights):
     with pytest.raises(ValueError, match=r"weights\[0\]"):
-        ip.Likely(weights)
+        ip.SoftAnswer(weights)
 
 
 def test_errors_come_as_often_as_they_should():
@@ -145,7 +147,7 @@ def test_the_same_pursuit_for_somebody_less_reliable():
     """All settings stay; a bank, which cannot weigh, gives way."""
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]])
     for posterior in ("exact", "bank"):
-        mine = ip.Pursuit(model, QUERIES, posterior, ip.MaxQueries(2), 1, 7, classes=["a", "b"], n_states=50)
+        mine = ip.Pursuit.of(model, QUERIES, posterior, ip.MaxQueries(2), 1, 7, classes=["a", "b"], n_states=50)
         other = mine.with_noise(ip.AnswerNoise(0.8, max_repeats=2))
         kept = (other.stopping, other.patience, other.seed, other.classes.tolist(), other.work.n_states)
         assert kept == (ip.MaxQueries(2), 1, 7, ["a", "b"], 50)

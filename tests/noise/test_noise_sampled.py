@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.posteriors import SMC, Langevin
+from infopursuit.beliefs import SMC, Langevin
 from quadrature import mixed, pixels, yes_no
 
 KNOWN = {"yes/no": yes_no(2, seed=5), "mixed": mixed(1, seed=4), "pixels": pixels(2, seed=1)}
 SETTINGS = {
-    "bank": SMC(n_draws=4000, least_ess=0),
-    "smc": SMC(n_draws=1500, least_ess=1200, n_own=1500, n_moves=6),
+    "bank": SMC(n_draws=4000, min_ess=0),
+    "smc": SMC(n_draws=1500, min_ess=1200, n_own=1500, n_moves=6),
     "langevin": Langevin(n_chains=200, n_steps=10, burn_in=10),
 }
 WRONG = ip.AnswerNoise(0.75, max_repeats=2)
@@ -20,7 +20,7 @@ def history_with_errors(known):
     """Four answers: one of them given twice, one of them likely only."""
     first, second, third = known.history([0, 1, 2], seed=2)
     sizes = known.queries.n_cells[third[0]][: len(third[1])]
-    likely = ip.Likely(tuple(tuple(np.linspace(0.2, 0.9, int(size)).tolist()) for size in sizes))
+    likely = ip.SoftAnswer(tuple(tuple(np.linspace(0.2, 0.9, int(size)).tolist()) for size in sizes))
     return (first, second, first, (third[0], likely))
 
 
@@ -44,21 +44,21 @@ def test_draws_agree_with_the_truth(name, settings):
 
 def test_a_large_bank_of_draws_refuses_what_it_cannot_weigh():
     """Whole answers are what makes it fast; with noise the slower way is taken."""
-    from infopursuit.posteriors.bank import MANY
+    from infopursuit.beliefs.pruned import MANY
 
     known = KNOWN["yes/no"]
-    settings = SMC(n_draws=MANY, least_ess=0)
+    settings = SMC(n_draws=MANY, min_ess=0)
     fast = known.pursuit(settings)
     with pytest.raises(ValueError, match=r"noise=ip.AnswerNoise\(1.0\)"):
         fast.session().answer("yes", sure=0.8)
     slow = known.pursuit(settings, noise=ip.AnswerNoise(1.0)).session()
     query = slow.question.index
     slow.answer("yes", sure=0.8)
-    true = known.world.pursuit().session([(query, ip.Likely(((0.2, 0.8),)))])
+    true = known.world.pursuit().session([(query, ip.SoftAnswer(((0.2, 0.8),)))])
     np.testing.assert_allclose(slow.posterior, true.posterior, rtol=0, atol=0.02)
 
 
 def test_a_bank_of_a_finite_model_refuses_a_reliability():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    with pytest.raises(ValueError, match="posterior='exact'"):
-        ip.Pursuit(model, ip.queries.concepts(["a", "b"]), "bank", noise=ip.AnswerNoise(0.9))
+    with pytest.raises(ValueError, match="belief='exact'"):
+        ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), "bank", noise=ip.AnswerNoise(0.9))

@@ -24,8 +24,8 @@ def noisy_world(seed, kind=None, *, max_repeats=1):
     noise = ip.AnswerNoise(float(rng.choice([0.7, 0.9])), some, max_repeats)
     channel = noise.bind(world.queries)
     tables = [
-        [channel.confusion_matrices[channel.which[q, w]] for w, atom in enumerate(atoms) if atom >= 0]
-        for q, atoms in enumerate(world.queries.query_atoms)
+        [channel.confusion_matrices[channel.which[q, w]] for w, variable in enumerate(variables) if variable >= 0]
+        for q, variables in enumerate(world.queries.query_variables)
     ]
     return world, rng, noise, NoisyTruth(world.truth, tables)
 
@@ -58,7 +58,7 @@ def test_beliefs_and_gains(seed):
         history = noisy_history(world, truth, rng, n, repeats=True)
         state = pursuit.at(tuple(history))
         np.testing.assert_allclose(state.posterior[0], truth.posterior(history), rtol=0, atol=EXACT)
-        assert state.log_probability[0] == pytest.approx(np.log(truth.probability(history)), abs=EXACT)
+        assert state.log_evidence[0] == pytest.approx(np.log(truth.probability(history)), abs=EXACT)
         gains = pursuit.gains(state, [0])[1].gains[0]
         _, expected = truth.best(history, 3)
         for query in range(len(world.queries)):
@@ -80,7 +80,7 @@ def test_what_is_asked(seed, again):
         history = trace.history(i)
         for k, (query, _) in enumerate(history):
             best, gains = truth.best(history[:k], again)
-            if trace.stopped_because[i] == "impossible" and k == len(history) - 1:
+            if trace.stop_reason[i] == "impossible" and k == len(history) - 1:
                 break
             assert gains[query] == pytest.approx(gains[best], abs=2e-9)
             assert trace.gains[i, k] == pytest.approx(gains[query], abs=EXACT)
@@ -91,20 +91,20 @@ def test_a_query_is_asked_again_where_that_tells_most():
     """One query that tells much and is wrong now and then, one that tells little: the first is asked again."""
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0, 0.55], [0.0, 0.45]])
     queries = ip.queries.concepts(["tells", "hardly tells"])
-    again = ip.Pursuit(model, queries, noise=ip.AnswerNoise(0.8, max_repeats=5), stopping=ip.MaxQueries(3))
+    again = ip.Pursuit.of(model, queries, noise=ip.AnswerNoise(0.8, max_repeats=5), stopping=ip.MaxQueries(3))
     session = again.session()
     for _ in range(2):
         assert session.question.name == "tells"
         session.answer("yes")
     assert session.posterior[0] == pytest.approx(0.8**2 / (0.8**2 + 0.2**2))
-    once = ip.Pursuit(model, queries, noise=ip.AnswerNoise(0.8), stopping=ip.MaxQueries(3)).session()
+    once = ip.Pursuit.of(model, queries, noise=ip.AnswerNoise(0.8), stopping=ip.MaxQueries(3)).session()
     once.answer("yes")
     assert once.question.name == "hardly tells"
 
 
 def test_what_was_not_known_is_not_asked_again():
     model = ip.models.TableModel([0.5, 0.5], None, [[1.0, 0.55], [0.0, 0.45]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a", "b"]), noise=ip.AnswerNoise(0.8, max_repeats=5))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), noise=ip.AnswerNoise(0.8, max_repeats=5))
     assert pursuit.session().skip().question.name == "b"
 
 
@@ -118,7 +118,7 @@ def test_answers_that_are_likely_only(seed):
     for query, answer in random_history(world, rng, 4):
         if answer is not None and rng.random() < 0.7:
             weights = tuple(tuple(rng.uniform(0.1, 1, len(t)).tolist()) for t in truth.tables[query])
-            session = pursuit.session([*session.history, (query, ip.Likely(weights))])
+            session = pursuit.session([*session.history, (query, ip.SoftAnswer(weights))])
             history.append((query, weights))
         elif exact.probability([*history, (query, answer)]) > 0:
             session = pursuit.session([*session.history, (query, answer)])
@@ -153,11 +153,11 @@ def test_reliability_one_is_none():
         world, rng = world_of(400 + seed)
         values = world.inputs(rng, 6)
         rules = rule_of([("max_queries", 4)])
-        plain = ip.Pursuit(world.model, world.queries, stopping=rules).run_values(values)
-        sure = ip.Pursuit(world.model, world.queries, stopping=rules, noise=ip.AnswerNoise(1.0)).run_values(values)
+        plain = ip.Pursuit.of(world.model, world.queries, stopping=rules).run_values(values)
+        sure = ip.Pursuit.of(world.model, world.queries, stopping=rules, noise=ip.AnswerNoise(1.0)).run_values(values)
         np.testing.assert_array_equal(plain.queries, sure.queries)
         np.testing.assert_allclose(plain.posteriors, sure.posteriors, rtol=0, atol=1e-12)
-        assert plain.stopped_because.tolist() == sure.stopped_because.tolist()
+        assert plain.stop_reason.tolist() == sure.stop_reason.tolist()
 
 
 def test_a_table_says_the_same_each_time():

@@ -112,7 +112,7 @@ def test_a_folder_with_a_damaged_reference_is_refused(clf, tmp_path):
     manifest["pursuit"]["reference"]["surprises"] = [3.0, 1.0] * 20
     manifest["sha256"] = model_files.own_checksum(manifest)
     file.write_text(json.dumps(manifest))
-    with pytest.raises(ip.DamagedModel, match="reference"):
+    with pytest.raises(ip.ModelFormatError, match="reference"):
         ip.load(tmp_path)
 
 
@@ -124,7 +124,7 @@ def test_the_explanation_says_so_in_words_json_and_html(clf, digits, noise):
     assert "The last 8 questions came after that, to check that it is like training." in str(trace)
     assert "do not trust the label" in trace.to_html()
     again = Explanation.from_json(trace.to_json())
-    assert (again.p_value, again.n_checks) == (trace.p_value, 8)
+    assert (again.p_value, again.n_novelty_queries) == (trace.p_value, 8)
     own = clf.explain(digits[0][1200:1300])
     usual = own[int(np.argmax(own.p_values))]
     assert not usual.warning

@@ -17,7 +17,7 @@ def pursuit():
     rare = 0.002
     model = ip.models.TableModel([0.5, 0.5], None, [[0.999, rare, rare, rare, rare], [0.001, rare, rare, rare, rare]])
     names = ip.queries.concepts(["wings", "wheels", "engine", "roots", "keys"])
-    made = ip.Pursuit(model, names, stopping=ip.Confidence(0.01), classes=["bird", "fish"], n_novelty_queries=2)
+    made = ip.Pursuit.of(model, names, stopping=ip.Confidence(0.01), classes=["bird", "fish"], n_novelty_queries=2)
     return made.with_novelty_reference(NoveltyReference.from_model(made, 499))
 
 
@@ -49,7 +49,7 @@ def test_the_server_says_so_too(pursuit):
             history = (*history, (pursuit.queries.names.index(told.question.name), (said,)))
         last = NextResponse(**next_step(served, history, 3, True))
         assert last.question is None
-        assert last.stopped_because == "confidence"
+        assert last.stop_reason == "confidence"
         assert ("do not trust the label" in (last.warning or "")) == warned
         assert (last.explanation["p_value"] <= 0.05) == warned
 
@@ -59,7 +59,7 @@ def test_a_picture_says_so_in_its_headline():
     from infopursuit.plots import image_trace
 
     model = ip.models.TableModel([0.5, 0.5], None, [[0.99] * 2 + [0.01] * 14, [0.01] * 16])
-    made = ip.Pursuit(model, ip.queries.patches((4, 4), size=2), stopping=ip.Confidence(0.05), n_novelty_queries=3)
+    made = ip.Pursuit.of(model, ip.queries.patches((4, 4), size=2), stopping=ip.Confidence(0.05), n_novelty_queries=3)
     made = made.with_novelty_reference(NoveltyReference.from_model(made, 99))
     image = np.ones((4, 4))
     figure = image_trace(image, made.run([image])[0])

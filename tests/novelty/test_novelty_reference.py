@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.models.bodies import MLPBody
+from infopursuit.models.architectures import MLPArchitecture
 from infopursuit.models.sampling import sample_values
 from infopursuit.novelty import NoveltyReference
 from worlds import KINDS, table_model, world_of
@@ -20,7 +20,7 @@ def true_p_values(world, trace):
     """
     truth = world.truth
     weights = truth.joint.sum(axis=(0, 1))
-    begin = np.maximum(trace.checked_from, 0)
+    begin = np.maximum(trace.novelty_from, 0)
     surprise = np.empty(len(trace))
     for i in range(len(trace)):
         history = trace.history(i)
@@ -53,7 +53,7 @@ def test_inputs_of_the_model_are_flagged_at_the_level_and_others_far_more_often(
     probs = [np.stack([1 - p, p], axis=2) for p in rng.choice([0.03, 0.97], size=(14, 3, 2))]
     model = table_model(np.full(3, 1 / 3), latent, probs)
     names = ip.queries.concepts([f"c{a}" for a in range(14)])
-    pursuit = ip.Pursuit(model, names, stopping=ip.Confidence(0.05), n_novelty_queries=checks)
+    pursuit = ip.Pursuit.of(model, names, stopping=ip.Confidence(0.05), n_novelty_queries=checks)
     pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 999, seed=seed))
     own = pursuit.run_values(sample_values(model, 2000, seed=77 + seed)).p_values
     for alpha in (0.01, 0.05, 0.2, 0.5):
@@ -83,7 +83,7 @@ def test_batch_and_session_have_the_same_checks_and_p_values(kind):
     pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 99))
     values = world.inputs(rng, 12, unknown=0.15)
     trace = pursuit.run_values(values)
-    for i in np.flatnonzero(trace.stopped_because != "impossible"):
+    for i in np.flatnonzero(trace.stop_reason != "impossible"):
         alone = pursuit.run_values(values[i : i + 1])
         k = int(trace.length[i])
         assert alone.queries[0].tolist() == trace.queries[i, :k].tolist()
@@ -91,16 +91,16 @@ def test_batch_and_session_have_the_same_checks_and_p_values(kind):
         session = pursuit.session()
         assert session.p_value is None
         for step in range(k):
-            assert session.checking == (step >= trace.checked_from[i])
+            assert session.checking == (step >= trace.novelty_from[i])
             assert session.question.index == trace.queries[i, step]
             session.answer(world.truth.answer(session.question.index, values[i].tolist()))
         assert session.question is None
         assert not session.checking
-        assert session.stopped_because == trace.stopped_because[i]
+        assert session.stop_reason == trace.stop_reason[i]
         assert session.p_value == trace.p_values[i]
         assert session.explanation.to_json() == trace[int(i)].to_json()
         state = pursuit.at(trace.history(int(i)))
-        assert pursuit.propose(state).reason == [trace.stopped_because[i]]
+        assert pursuit.propose(state).reason == [trace.stop_reason[i]]
 
 
 def test_checks_come_after_the_stop_and_change_nothing_before_it():
@@ -110,10 +110,10 @@ def test_checks_come_after_the_stop_and_change_nothing_before_it():
     plain = world.pursuit(rules).run_values(values)
     checked = world.pursuit(rules, n_novelty_queries=2).run_values(values)
     left = len(world.queries) - plain.length
-    np.testing.assert_array_equal(checked.checked_from, plain.length)
-    np.testing.assert_array_equal(checked.n_checks, np.minimum(2, left))
-    assert (checked.n_checks > 0).any()
-    np.testing.assert_array_equal(checked.stopped_because, plain.stopped_because)
+    np.testing.assert_array_equal(checked.novelty_from, plain.length)
+    np.testing.assert_array_equal(checked.n_novelty_queries, np.minimum(2, left))
+    assert (checked.n_novelty_queries > 0).any()
+    np.testing.assert_array_equal(checked.stop_reason, plain.stop_reason)
     np.testing.assert_array_equal(checked.settled_at, plain.settled_at)
     for i in range(len(values)):
         k = int(plain.length[i])
@@ -121,15 +121,15 @@ def test_checks_come_after_the_stop_and_change_nothing_before_it():
         np.testing.assert_allclose(checked.posterior[i], world.truth.posterior(checked.history(i)), atol=1e-9)
         assert np.isnan(checked.gains[i, k : checked.length[i]]).all()
         assert len(set(checked.queries[i, : checked.length[i]].tolist())) == checked.length[i]
-    assert (plain.checked_from == -1).all()
-    assert (plain.n_checks == 0).all()
+    assert (plain.novelty_from == -1).all()
+    assert (plain.n_novelty_queries == 0).all()
 
 
 def test_a_check_is_asked_where_the_model_is_surest():
     probs = [[0.9, 0.5, 0.999, 0.6], [0.1, 0.5, 0.999, 0.6]]
     model = ip.models.TableModel([0.5, 0.5], None, probs)
     names = ip.queries.concepts(["tells", "coin", "always", "mostly"])
-    trace = ip.Pursuit(model, names, stopping=ip.MaxQueries(1), n_novelty_queries=1).run_values(
+    trace = ip.Pursuit.of(model, names, stopping=ip.MaxQueries(1), n_novelty_queries=1).run_values(
         [[1, 0, 1, 0], [0, 1, 0, 1]]
     )
     assert trace.queries.tolist() == [[0, 2], [0, 2]]
@@ -147,10 +147,10 @@ def test_unknown_answers_say_nothing_against_an_input():
 
 def test_an_impossible_answer_is_as_unlike_as_can_be():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 1.0], [0.1, 1.0]])
-    pursuit = ip.Pursuit(model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.0))
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.0))
     pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 49))
     trace = pursuit.run_values([[1, 0], [1, 1]])
-    assert trace.stopped_because.tolist() == ["impossible", "exhausted"]
+    assert trace.stop_reason.tolist() == ["impossible", "exhausted"]
     assert trace.p_values[0] == 1 / 50
     assert trace.p_values[1] > 0.5
 
@@ -167,7 +167,7 @@ def test_draws_are_those_of_the_model():
 
 
 def test_draws_of_a_vae_have_its_probabilities():
-    vae = ip.models.VAE((2, 3), [0.7, 0.3], MLPBody((8,)), latent_dim=2, seed=1)
+    vae = ip.models.VAE((2, 3), [0.7, 0.3], MLPArchitecture((8,)), latent_dim=2, seed=1)
     values = sample_values(vae, 20_000, seed=1)
     generator = torch.Generator().manual_seed(9)
     labels = (torch.rand(20_000, generator=generator) < 0.3).long()
@@ -180,10 +180,10 @@ def test_draws_of_a_vae_have_its_probabilities():
 def test_sampled_posteriors_have_checks_too():
     vae = ip.models.VAE((2,) * 6, [0.5, 0.5], MLPArchitecture((8,)), latent_dim=2, seed=1)
     names = ip.queries.concepts([f"c{a}" for a in range(6)])
-    pursuit = ip.Pursuit(vae, names, ip.posteriors.SMC(n_draws=200), ip.MaxQueries(2), n_novelty_queries=3)
+    pursuit = ip.Pursuit.of(vae, names, ip.beliefs.SMC(n_draws=200), ip.MaxQueries(2), n_novelty_queries=3)
     values = sample_values(vae, 30, seed=2)
     trace = pursuit.run_values(values)
-    assert (trace.n_checks == 3).all()
+    assert (trace.n_novelty_queries == 3).all()
     assert pursuit.run_values(values[4:5]).queries[0].tolist() == trace.queries[4].tolist()
 
 

@@ -15,7 +15,7 @@ def pursue(shape, size, n_classes=3, stopping=None, classes=None, seed=0):
     model = ip.models.TableModel(np.full(n_classes, 1 / n_classes), None, probs)
     queries = ip.queries.patches(shape, size=size)
     image = (rng.random(shape) < 0.5).astype(int)
-    pursuit = ip.Pursuit(model, queries, stopping=stopping or ip.MaxQueries(3), classes=classes)
+    pursuit = ip.Pursuit.of(model, queries, stopping=stopping or ip.MaxQueries(3), classes=classes)
     return image, pursuit.run(image[None])[0]
 
 

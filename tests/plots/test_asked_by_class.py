@@ -14,7 +14,7 @@ def found():
     names = [f"a question with a rather long name, number {a}" for a in range(8)]
     classes = [f"a class with the name {c}" for c in "abcde"]
     model = ip.models.TableModel(np.full(5, 0.2), None, rng.uniform(0.05, 0.95, (5, 8)))
-    pursuit = ip.Pursuit(model, ip.queries.concepts(names), stopping=ip.Confidence(0.2), classes=classes)
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(names), stopping=ip.Confidence(0.2), classes=classes)
     y = rng.choice(classes[:4], size=60)
     return ip.query_frequencies(pursuit.run(rng.integers(0, 2, size=(60, 8))), y)
 
@@ -53,7 +53,7 @@ def test_axes_of_the_caller_and_mistakes(found):
     assert not left.texts
     with pytest.raises(ValueError, match="max_queries=0 must be at least 1"):
         asked_by_class(found, max_queries=0)
-    pursuit = ip.Pursuit(
+    pursuit = ip.Pursuit.of(
         ip.models.TableModel([0.5, 0.5], None, [[0.5], [0.4]]), ip.queries.concepts(["fur"]), stopping=ip.MaxQueries(0)
     )
     with pytest.raises(ValueError, match="nothing was asked about any input"):

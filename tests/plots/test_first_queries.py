@@ -29,7 +29,7 @@ def animals():
     model = ip.models.TableModel([0.4, 0.3, 0.3], None, probs)
     queries = ip.queries.concepts(["fur", "fins", "legs", "wings"])
     stopping = ip.Confidence(0.15) | ip.MaxQueries(3)
-    return ip.Pursuit(model, queries, stopping=stopping, classes=["cat", "cod", "crow"]).run(ANSWERS)
+    return ip.Pursuit.of(model, queries, stopping=stopping, classes=["cat", "cod", "crow"]).run(ANSWERS)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def images():
     rng = np.random.default_rng(0)
     model = ip.models.TableModel([0.5, 0.5], None, rng.uniform(0.1, 0.9, size=(2, 30)))
     queries = ip.queries.patches((5, 6), size=2)
-    return ip.Pursuit(model, queries, stopping=ip.MaxQueries(3)).run(rng.integers(0, 2, size=(40, 5, 6)))
+    return ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(3)).run(rng.integers(0, 2, size=(40, 5, 6)))
 
 
 def bars(axes):
@@ -99,9 +99,9 @@ def test_a_map_for_each_position_and_one_for_all(images):
     for k, seen in enumerate((first, second)):
         expected = np.zeros(30)
         for q in images.queries[:, k]:
-            expected[images.query_set.query_atoms[q]] += 1 / 40
+            expected[images.query_set.query_variables[q]] += 1 / 40
         np.testing.assert_allclose(seen, expected.reshape(5, 6))
-    once = [len({a for q in row for a in images.query_set.query_atoms[q].tolist()}) for row in images.queries]
+    once = [len({a for q in row for a in images.query_set.query_variables[q].tolist()}) for row in images.queries]
     assert all_of_it.sum() == pytest.approx(np.mean(once))
     assert {text.get_text() for text in axes.texts} >= {
         "1st",
@@ -145,7 +145,7 @@ def test_axes_of_the_caller(kind, request):
 
 
 def test_a_pursuit_that_asks_nothing(animals):
-    pursuit = ip.Pursuit(
+    pursuit = ip.Pursuit.of(
         ip.models.TableModel([0.5, 0.5], None, [[0.5], [0.4]]), ip.queries.concepts(["fur"]), stopping=ip.MaxQueries(0)
     )
     axes = first_queries(pursuit.run([[1], [0]]))

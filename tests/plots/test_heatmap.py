@@ -289,7 +289,7 @@ def test_a_pursuit_over_yes_no_questions():
     rng = np.random.default_rng(0)
     model = ip.models.TableModel(np.full(3, 1 / 3), None, rng.uniform(0.1, 0.9, size=(3, 4)))
     queries = ip.queries.concepts(["fur", "fins", "wings", "tail"])
-    pursuit = ip.Pursuit(model, queries, stopping=ip.MaxQueries(4), classes=["cat", "cod", "crow"])
+    pursuit = ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(4), classes=["cat", "cod", "crow"])
     explanation = pursuit.run(np.array([[1, 0, np.nan, 0]]))[0]
     said = {row[1][0]: row[2] for row in beside(drawn(explanation, truth="cod"))[1:]}
     assert said == {

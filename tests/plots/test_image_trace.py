@@ -54,7 +54,7 @@ def test_the_patch_asked_about_now_and_those_before(digit):
         found = boxes(axis)
         assert [colour for *_, colour in found] == [BEFORE.upper()] * (asked - 1) + [NOW.upper()] * (asked > 0)
         for step, (corner, wide, high, _) in zip(explanation.steps, found, strict=False):
-            row, column = divmod(step.atoms[0], 6)
+            row, column = divmod(step.variables[0], 6)
             assert corner == (column - 0.5, row - 0.5)
             assert (wide, high) == (2, 2)
 

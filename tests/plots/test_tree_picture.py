@@ -23,7 +23,7 @@ def random_pursuit(n_classes, n_queries, names=None, seed=0, **options):
         np.full(n_classes, 1 / n_classes), None, rng.uniform(0.05, 0.95, (n_classes, n_queries))
     )
     queries = ip.queries.concepts(names or [f"question {a}" for a in range(n_queries)])
-    return ip.Pursuit(model, queries, **options)
+    return ip.Pursuit.of(model, queries, **options)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def trees():
         stopping=ip.Confidence(0.1), classes=["a class whose name is a whole sentence, as it were", "cod", "$5 bill"],
     )  # fmt: skip
     model = ip.models.TableModel([0.5, 0.5], None, rng.uniform(0.02, 0.98, size=(2, 30)))
-    image = ip.Pursuit(model, ip.queries.patches((5, 6), size=2), stopping=ip.MaxQueries(2))
+    image = ip.Pursuit.of(model, ip.queries.patches((5, 6), size=2), stopping=ip.MaxQueries(2))
     X, y = rng.integers(0, 2, size=(80, 6)), rng.integers(0, 3, size=80)
     cart = cart_of_length(long.queries, X, long.classes[y], X, 2.0)
     return {
@@ -129,7 +129,7 @@ def test_images_show_what_was_seen_and_what_is_next(trees):
         shown = np.asarray(image.get_array()).ravel()
         seen = {}
         for query, answer in node.history:
-            seen |= dict(zip(tree.query_set.query_atoms[query].tolist(), answer, strict=True))
+            seen |= dict(zip(tree.query_set.query_variables[query].tolist(), answer, strict=True))
         assert {a: int(v) for a, v in enumerate(shown) if v != 1} == {a: 2 * v for a, v in seen.items()}
 
 

@@ -5,16 +5,16 @@ import pytest
 import torch
 
 from banks import banked
+from infopursuit.beliefs.particles import Particles
+from infopursuit.beliefs.pruned import alike
 from infopursuit.models.finite import segments
-from infopursuit.posteriors.alike import alike
-from infopursuit.posteriors.cloud import Cloud
 from quadrature import small_vae
 
 
-def table_of(n, n_atoms, seed=0, dtype=torch.float32):
+def table_of(n, n_variables, seed=0, dtype=torch.float32):
     """(n, A) what draws look like that differ in a few directions."""
     generator = torch.Generator().manual_seed(seed)
-    places, directions = torch.randn((n, 3), generator=generator), torch.randn((3, n_atoms), generator=generator)
+    places, directions = torch.randn((n, 3), generator=generator), torch.randn((3, n_variables), generator=generator)
     return torch.sigmoid(2 * places @ directions).to(dtype)
 
 
@@ -25,12 +25,12 @@ def spread(table, offsets, size):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("n_atoms", [1, 2, 40])
+@pytest.mark.parametrize("n_variables", [1, 2, 40])
 @pytest.mark.parametrize("size", [1, 7, 24, 96])
-def test_every_class_keeps_its_draws_in_another_order(n_atoms, size, dtype):
+def test_every_class_keeps_its_draws_in_another_order(n_variables, size, dtype):
     """Classes of any size: none, one, fewer than a run, whole runs, and one more."""
     offsets = np.cumsum([0, 0, 1, 5, 96, 97, 300])
-    table = table_of(int(offsets[-1]), n_atoms, dtype=dtype)
+    table = table_of(int(offsets[-1]), n_variables, dtype=dtype)
     order = alike(table, offsets, size)
     assert order.dtype == np.int64
     for begin, end in segments(offsets):
@@ -55,7 +55,7 @@ def test_runs_are_alike():
 
 
 def test_a_cut_is_across_the_direction_in_which_draws_differ_most():
-    """Two groups that differ in many atoms come apart, whatever else differs a little."""
+    """Two groups that differ in many variables come apart, whatever else differs a little."""
     generator = torch.Generator().manual_seed(1)
     group = torch.rand(192, generator=generator).argsort() < 96
     table = torch.where(group[:, None], 0.8, 0.2) + 0.05 * torch.rand((192, 30), generator=generator)
@@ -77,8 +77,8 @@ def test_a_cloud_in_another_order_is_the_same_cloud():
     generator = torch.Generator().manual_seed(2)
     log_prior = torch.log_softmax(torch.randn(plain.n_states, generator=generator, dtype=torch.float64), dim=0)
     family = torch.arange(plain.n_states)
-    one = Cloud(model, plain.latents, plain.offsets, log_prior, family)
-    two = Cloud(model, plain.latents, plain.offsets, log_prior, family, block=24)
+    one = Particles(model, plain.latents, plain.offsets, log_prior, family)
+    two = Particles(model, plain.latents, plain.offsets, log_prior, family, block=24)
     order = two.family.numpy()
     assert (order != np.arange(len(order))).any()
     assert (order == alike(one.by_state, one.offsets, 24)).all()

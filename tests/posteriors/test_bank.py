@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from banks import QUERIES, Banked, banked, longer, posteriors_of
+from infopursuit.beliefs import SMC, bank, loops, sampled
+from infopursuit.beliefs.diagnostics import weight_ess
+from infopursuit.beliefs.particles import Particles, ParticleState, stratified_prior
+from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.models.finite import segments
-from infopursuit.posteriors import SMC, bank, loops, sampled
-from infopursuit.posteriors.bank import BankPosterior
-from infopursuit.posteriors.cloud import Cloud, SampledBelief, stratified_prior
-from infopursuit.posteriors.diagnostics import weight_ess
 from infopursuit.types import UNKNOWN
 from quadrature import mixed, small_vae, yes_no
 from worlds import Given
@@ -108,7 +108,7 @@ def test_the_same_answer_again_and_one_that_is_not_known_teach_nothing():
         np.testing.assert_array_equal(again.seen, once.seen)
 
 
-def test_what_contradicts_a_seen_atom_is_impossible():
+def test_what_contradicts_a_seen_variable_is_impossible():
     """A row that cannot be has no posterior; those beside it are what they are alone."""
     world = banked("patches")
     first = (1, 0, 1, 1)  # pixels 0, 1, 4 and 5
@@ -261,7 +261,7 @@ def expected_error(world, history, query):
     """How far posteriors are off after one more answer, the mean over all its answers by their probability."""
     belief, truth = longer(world.bank, world.bank.start(), history), longer(world.exact, world.exact.start(), history)
     answers = np.array(list(itertools.product([0, 1], repeat=4)))
-    known = truth.evidence[0].reshape(16, 2)[world.queries.query_atoms[query]]  # (4, 2)
+    known = truth.evidence[0].reshape(16, 2)[world.queries.query_variables[query]]  # (4, 2)
     answers = answers[[all(known[w, v] == 0 for w, v in enumerate(a)) for a in answers]]
     rows, queries = np.zeros(len(answers), dtype=np.int64), np.full(len(answers), query)
     found = world.bank.update(belief, rows, queries, answers)
@@ -301,7 +301,7 @@ def test_effective_draws_are_those_that_are_left(share, monkeypatch):
         np.testing.assert_allclose(world.bank.class_ess(after), expected, rtol=1e-5)
         without += (expected == 0).any()
         p = posteriors_of(world.bank, after)
-        errors = posterior.class_errors(SampledBelief(after, (None,), (True,)))
+        errors = posterior.class_errors(ParticleState(after, (None,), (True,)))
         assert (errors <= p * 1.5).all()
     assert without > 5
 
@@ -313,11 +313,11 @@ def test_draws_that_were_let_go_are_drawn_anew(monkeypatch):
         monkeypatch.setattr(module, "MANY", 500)
     world, rng = banked("patches"), np.random.default_rng(9)
     posterior = SMC(n_draws=300, n_own=32, n_moves=1).build(small_vae((2,) * 16, 2, seed=1, scale=6.0), world.queries)
-    assert isinstance(posterior.shared, BankPosterior)
+    assert isinstance(posterior.shared, PrunedBelief)
     world, found = Banked(posterior.cloud, world.queries), 0
     for x in world.inputs(rng, 12):
         history = world.history(x, rng.permutation(9)[:3])
-        one = SampledBelief(longer(posterior.shared, posterior.shared.start(), history), (None,), (False,))
+        one = ParticleState(longer(posterior.shared, posterior.shared.start(), history), (None,), (False,))
         worth = posterior._worth(posterior.log_class(one)[0])
         gone = [c for c in worth if (one.shared.weights.class_sums[0, c]) == 0]
         truth = longer(world.exact, world.exact.start(), history)
@@ -422,8 +422,8 @@ def test_blocks_cover_each_class_and_no_block_has_draws_of_two():
 def test_it_serves_large_banks_of_yes_no_draws(monkeypatch):
     def serves(known, n_draws=40, dtype=torch.float32, queries=None):
         model = known.model.to(dtype=dtype)
-        cloud = Cloud(model, *stratified_prior(model, n_draws, torch.Generator().manual_seed(0)))
-        return BankPosterior.serves(cloud, queries or known.queries)
+        cloud = Particles(model, *stratified_prior(model, n_draws, torch.Generator().manual_seed(0)))
+        return PrunedBelief.serves(cloud, queries or known.queries)
 
     assert not serves(yes_no(2))
     monkeypatch.setattr(bank, "MANY", 100)

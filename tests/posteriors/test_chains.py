@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.posteriors.chains import Chains, adapt, mala, start, ula
-from infopursuit.posteriors.diagnostics import chain_ess
+from infopursuit.beliefs.diagnostics import chain_ess
+from infopursuit.beliefs.langevin_kernels import Chains, adapt, mala, start, ula
 
 FLOAT = torch.float64
 
@@ -228,7 +228,7 @@ def test_a_broken_acceptance_fails_the_same_check():
 
 
 def test_mala_on_a_bernoulli_decoder():
-    """Five binary atoms, three of them seen; the probability of an unseen one is what a gain is made of."""
+    """Five binary variables, three of them seen; the probability of an unseen one is what a gain is made of."""
     rng = np.random.default_rng(1)
     loadings, biases = torch.from_numpy(2 * rng.normal(size=(5, 2))), torch.from_numpy(rng.normal(size=5))
     seen, unseen = [0, 2, 3], 4
@@ -249,7 +249,7 @@ def test_mala_on_a_bernoulli_decoder():
     answers = logits(draws)[..., unseen].sigmoid()  # (n_steps, N)
     assert worst(draws, mean, covariance) < 4
     assert off(answers, probability).abs() < 4
-    assert off(answers, before).abs() > 10  # the answers do tell something of the unseen atom
+    assert off(answers, before).abs() > 10  # the answers do tell something of the unseen variable
 
 
 # ---- the preconditioner ---------------------------------------------------------------------------------------------

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import torch
 
+from infopursuit.beliefs.particles import LEAST, Particles, stratified_prior
 from infopursuit.models.finite import segments
-from infopursuit.posteriors.cloud import LEAST, Cloud, stratified_prior
 from quadrature import mixed, small_vae, yes_no
 
 MAKERS = {"yes/no": yes_no, "mixed": mixed}
 
 
 def cloud_of(model, n_draws=20, seed=0):
-    return Cloud(model, *stratified_prior(model, n_draws, torch.Generator().manual_seed(seed)))
+    return Particles(model, *stratified_prior(model, n_draws, torch.Generator().manual_seed(seed)))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e5])
@@ -22,10 +22,10 @@ def test_probabilities_are_those_of_the_decoder_kept_off_zero(make, scale):
     cloud = cloud_of(model)
     with torch.no_grad():
         expected = model.log_probs(cloud.latents, cloud.state_class).exp().T  # (L, S)
-    table = cloud.block(slice(0, model.atoms.n_slots))
+    table = cloud.block(slice(0, model.variables.n_slots))
     torch.testing.assert_close(table, expected, rtol=0, atol=5 * LEAST)
     assert table.min() >= LEAST * (1 - 1e-9)
-    for a, b in zip(model.atoms.offsets[:-1], model.atoms.offsets[1:], strict=True):
+    for a, b in zip(model.variables.offsets[:-1], model.variables.offsets[1:], strict=True):
         torch.testing.assert_close(table[a:b].sum(dim=0), torch.ones(60, dtype=torch.float64))
 
 
@@ -34,16 +34,16 @@ def test_probabilities_are_those_of_the_decoder_kept_off_zero(make, scale):
 def test_every_way_to_the_probabilities_gives_the_same(make, dtype):
     model = make(2, dtype=dtype).model
     cloud = cloud_of(model)
-    table = cloud.block(slice(0, model.atoms.n_slots)).to(dtype)
+    table = cloud.block(slice(0, model.variables.n_slots)).to(dtype)
     states = torch.tensor([3, 0, 41, 59])
     torch.testing.assert_close(cloud.state_probs(states), table[:, states], rtol=1e-6, atol=1e-7)
-    slots = torch.tensor(model.atoms.offsets[:-1]) + torch.tensor([0, 1, 1, 0, 1, 0][: len(model.atoms)])
+    slots = torch.tensor(model.variables.offsets[:-1]) + torch.tensor([0, 1, 1, 0, 1, 0][: len(model.variables)])
     torch.testing.assert_close(cloud.rows(slots), table[slots])
     logs = table[slots].to(torch.float64).log().sum(dim=0)  # a sum over thousands needs more digits than the table has
     torch.testing.assert_close(cloud.log_product(slots), logs, rtol=1e-5, atol=1e-5)
 
 
-def test_the_least_probabilities_of_many_atoms_are_still_numbers():
+def test_the_least_probabilities_of_many_variables_are_still_numbers():
     """Forty answers that a decoder takes for impossible: products of them are below every float32."""
     model = small_vae((2,) * 40, 1, scale=1e6)
     cloud = cloud_of(model)
@@ -69,8 +69,8 @@ def test_the_variance_of_a_sum_over_draws():
     family = torch.tensor([0, 0, 1, 1, 2, 2] * 3)
     mass_variance = np.array([0.1, 0.0, 0.5])
     states = torch.arange(18)
-    plain = Cloud(model, latents, offsets, log_prior)
-    grouped = Cloud(model, latents, offsets, log_prior, family, mass_variance)
+    plain = Particles(model, latents, offsets, log_prior)
+    grouped = Particles(model, latents, offsets, log_prior, family, mass_variance)
     alone = together = 0.0
     for c, (a, b) in enumerate(segments(offsets)):
         t = terms[a:b].numpy()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from infopursuit.posteriors.diagnostics import Diagnostics, chain_ess, family_ess, r_hat, sum_variance, weight_ess
+from infopursuit.beliefs.diagnostics import Diagnostics, chain_ess, family_ess, r_hat, sum_variance, weight_ess
 
 FINE = {"acceptance": 0.6, "ess": 500.0, "r_hat": 1.01}
 

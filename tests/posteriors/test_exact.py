@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.posteriors import ExactPosterior
+from infopursuit.beliefs import Exact
 from worlds import Given, World, random_history, world_of
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -26,7 +26,7 @@ def test_the_order_of_answers_does_not_matter(seed):
     world, rng = world_of(seed)
     history = random_history(world, rng, len(world.queries))
     shuffled = [history[i] for i in rng.permutation(len(history))]
-    posterior = ExactPosterior(world.model, world.queries)
+    posterior = Exact(world.model, world.queries)
     one, two = believe(posterior, history), believe(posterior, shuffled)
     np.testing.assert_allclose(one.log_weights.exp(), two.log_weights.exp(), atol=1e-13)
     np.testing.assert_array_equal(one.evidence, two.evidence)
@@ -38,7 +38,7 @@ def test_the_probability_of_a_history(seed):
     """The weights are p(y, z, history), not only up to a factor."""
     world, rng = world_of(seed)
     history = random_history(world, rng, int(rng.integers(0, len(world.queries) + 1)))
-    posterior = ExactPosterior(world.model, world.queries)
+    posterior = Exact(world.model, world.queries)
     belief = believe(posterior, history)
     truth = world.truth.joint[:, :, world.truth.agrees(history)].sum(axis=2)
     np.testing.assert_allclose(posterior.log_joint(belief)[0].exp(), truth.sum(axis=1), atol=1e-13)
@@ -49,7 +49,7 @@ def test_the_probability_of_a_history(seed):
 def test_the_same_answer_again_teaches_nothing(seed):
     world, rng = world_of(seed)
     history = random_history(world, rng, int(rng.integers(1, len(world.queries) + 1)))
-    posterior = ExactPosterior(world.model, world.queries)
+    posterior = Exact(world.model, world.queries)
     once = believe(posterior, history)
     twice = believe(posterior, [*history, *history[::-1]])
     np.testing.assert_array_equal(once.log_weights, twice.log_weights)
@@ -60,7 +60,7 @@ def test_the_same_answer_again_teaches_nothing(seed):
 def test_many_histories_together_are_each_alone(seed):
     """Rows with different parents, queries, widths and unknown parts disturb neither each other nor their parents."""
     world, rng = world_of(seed)
-    posterior = ExactPosterior(world.model, world.queries)
+    posterior = Exact(world.model, world.queries)
     first = [random_history(world, rng, 1) for _ in range(3)]
     parents = [believe(posterior, history) for history in first]
     belief = type(parents[0])(torch.cat([b.log_weights for b in parents]), torch.cat([b.evidence for b in parents]))
@@ -94,7 +94,7 @@ def test_evidence_says_which_values_are_left():
         [rng.dirichlet(np.ones(4), size=(2, 1))],
         Given("abc", [4], [[0]] * 3, cells),
     )
-    posterior = ExactPosterior(world.model, world.queries)
+    posterior = Exact(world.model, world.queries)
     belief = posterior.start()
     for history, left in (
         ([], [1, 1, 1, 1]),
@@ -113,7 +113,7 @@ def test_contradictions_have_no_weight():
     world = World(
         np.array([0.4, 0.6]), np.ones((2, 1)), [np.full((2, 1, 3), 1 / 3)], Given("ab", [3], [[0]] * 2, cells)
     )
-    posterior = ExactPosterior(world.model, world.queries)
+    posterior = Exact(world.model, world.queries)
     belief = believe(posterior, [(0, (0,)), (1, (1,))])
     assert torch.isneginf(belief.log_weights).all()
     assert torch.isneginf(posterior.log_joint(belief)).all()

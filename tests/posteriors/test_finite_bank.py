@@ -1,4 +1,4 @@
-"""`posterior="bank"`: the exact posterior of a finite model, faster and nearly as good."""
+"""`belief="pruned"`: the exact posterior of a finite model, faster and nearly as good."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import torch
 import infopursuit as ip
 from infopursuit.models import EmpiricalModel
 from infopursuit.models.empirical import Blur, Flip
-from infopursuit.posteriors import Bank, ExactPosterior, FiniteBank
+from infopursuit.beliefs import Bank, Exact, PrunedBelief
 
 SHAPE = (7, 7)
 QUERIES = ip.queries.patches(SHAPE, size=2, threshold=0.5)
@@ -51,7 +51,7 @@ def after(posterior, values, asked):
 def test_it_agrees_with_the_exact_posterior():
     model = examples()
     values, asked = histories()
-    exact, fast = (after(make(model, QUERIES), values, asked) for make in (ExactPosterior, FiniteBank))
+    exact, fast = (after(make(model, QUERIES), values, asked) for make in (Exact, PrunedBelief))
     assert np.abs(exact - fast).max() < 2e-3  # five answers, of which each may let 3e-4 go
     assert np.abs(exact - 0.5).max() > 0.4  # and there was something to agree on
 
@@ -61,9 +61,9 @@ def test_it_asks_what_the_exact_one_asks_where_gains_are_on_all_states(smoothing
     values, labels = bars(300, np.random.default_rng(2))
     model = EmpiricalModel(values, labels, smoothing)
     stopping = ip.Confidence(0.02) | ip.MaxQueries(6)
-    exact = ip.Pursuit(model, QUERIES, stopping=stopping, exact_gains=True)
+    exact = ip.Pursuit.of(model, QUERIES, stopping=stopping, exact_gains=True)
     # as many drawn states as there are, and all queries: nothing is estimated
-    fast = ip.Pursuit(model, QUERIES, "bank", stopping, n_states=model.n_states, n_screened=len(QUERIES))
+    fast = ip.Pursuit.of(model, QUERIES, "bank", stopping, n_states=model.n_states, n_screened=len(QUERIES))
     inputs, _ = bars(60, np.random.default_rng(3))
     theirs, ours = exact.run_values(inputs), fast.run_values(inputs)
     assert (theirs.predictions == ours.predictions).all()
@@ -77,11 +77,11 @@ def test_it_asks_what_the_exact_one_asks_where_gains_are_on_all_states(smoothing
 def test_a_classifier_may_have_it_and_is_saved_with_it(tmp_path):
     values, labels = bars(200, np.random.default_rng(4))
     X = values.reshape(-1, *SHAPE).astype(float)
-    classifier = ip.InformationPursuitClassifier(QUERIES, model="empirical", posterior="bank").fit(X, labels)
-    assert isinstance(classifier.pursuit_.posterior, FiniteBank)
+    classifier = ip.InformationPursuitClassifier(QUERIES, model="empirical", belief="pruned").fit(X, labels)
+    assert isinstance(classifier.pursuit_.posterior, PrunedBelief)
     ip.save(classifier, tmp_path / "model")
     loaded = ip.load(tmp_path / "model")
-    assert isinstance(loaded.pursuit_.posterior, FiniteBank)
+    assert isinstance(loaded.pursuit_.posterior, PrunedBelief)
     assert (loaded.explain(X[:20]).queries == classifier.explain(X[:20]).queries).all()
 
 
@@ -89,19 +89,19 @@ def test_it_refuses_what_it_cannot_do():
     concepts = ip.queries.concepts(["wings"])
     sure = ip.models.TableModel([0.5, 0.5], None, [[1.0], [0.2]])
     with pytest.raises(ValueError, match=r"needs probabilities from 1e-06 to 1 - 1e-06, and the model has 0"):
-        ip.Pursuit(sure, concepts, "bank")
+        ip.Pursuit.of(sure, concepts, "bank")
     model = examples(50)
-    with pytest.raises(ValueError, match="exact_gains=True does not suit posterior='bank'"):
-        ip.Pursuit(model, QUERIES, Bank(), exact_gains=True)
+    with pytest.raises(ValueError, match="exact_gains=True does not suit belief="pruned""):
+        ip.Pursuit.of(model, QUERIES, Pruned(), exact_gains=True)
     three = EmpiricalModel([[0, 2], [1, 1]], [0, 1], sizes=(2, 3))
-    with pytest.raises(ValueError, match="needs yes/no atoms"):
-        FiniteBank(three, ip.queries.columns().fit(np.array([[0, 2], [1, 1], [0, 0]])))
+    with pytest.raises(ValueError, match="needs yes/no variables"):
+        PrunedBelief(three, ip.queries.columns().fit(np.array([[0, 2], [1, 1], [0, 0]])))
 
 
 def test_classes_without_examples_have_no_weight():
     model = EmpiricalModel([[1, 0], [0, 1]], [0, 2], Flip((0.1,)), n_classes=3)
-    bank = FiniteBank(model, ip.queries.concepts(["a", "b"]))
+    bank = PrunedBelief(model, ip.queries.concepts(["a", "b"]))
     assert torch.allclose(
         bank.log_class(bank.start()).exp(),
-        ExactPosterior(model, bank.queries).log_class(ExactPosterior(model, bank.queries).start()).exp(),
+        Exact(model, bank.queries).log_class(Exact(model, bank.queries).start()).exp(),
     )

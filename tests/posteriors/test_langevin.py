@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.posteriors import Langevin
-from infopursuit.posteriors import langevin as module
-from infopursuit.posteriors.target import target
+from infopursuit.beliefs import Langevin
+from infopursuit.beliefs import langevin as module
+from infopursuit.beliefs.langevin_kernels import target
 from quadrature import POINTS, REACH, believe, estimates, key_of, mixed, pixels, yes_no
 
 FEW = {"n_chains": 32, "n_steps": 4, "burn_in": 4}

@@ -1,14 +1,14 @@
-"""`Bank(pooled=True)`: the mean of what several models believe, each by itself."""
+"""`Pruned(pooled=True)`: the mean of what several models believe, each by itself."""
 
 import numpy as np
 import pytest
 import torch
 
 import infopursuit as ip
+from infopursuit.beliefs import Exact, PrunedBelief
+from infopursuit.beliefs import bank as bank_module
 from infopursuit.models import EmpiricalModel, TableModel, UnionModel
 from infopursuit.models.empirical import Blur, Flip
-from infopursuit.posteriors import Bank, ExactPosterior, FiniteBank
-from infopursuit.posteriors import bank as bank_module
 
 QUERIES = ip.queries.patches((6, 6), size=2, threshold=0.5)
 
@@ -53,20 +53,20 @@ def test_it_is_the_mean_of_what_the_models_believe_each_by_itself(shares):
     models, (values, _) = members(), bars(25, 2)
     asked = np.stack([np.random.default_rng(i).choice(len(QUERIES), 6, replace=False) for i in range(len(values))])
     union = UnionModel(models, shares)
-    pooled, _ = after(FiniteBank(union, QUERIES, pooled=True), values, asked)
-    each = np.array([after(ExactPosterior(model, QUERIES), values, asked)[0] for model in models])
+    pooled, _ = after(PrunedBelief(union, QUERIES, pooled=True), values, asked)
+    each = np.array([after(Exact(model, QUERIES), values, asked)[0] for model in models])
     mean = np.einsum("m,mkbc->kbc", union.shares, each)
     # six answers, each of which may let 3e-4 of all go, which is more of one model
     assert np.abs(pooled - mean).max() < 1e-2
     assert np.abs(pooled - mean).mean() < 1e-3
-    bayes, _ = after(ExactPosterior(union, QUERIES), values, asked)
+    bayes, _ = after(Exact(union, QUERIES), values, asked)
     assert np.abs(bayes - mean).max() > 0.1  # and that is another thing than Bayes' rule for all together
 
 
 def test_each_model_keeps_its_share_of_the_weight():
     models, (values, _) = members(), bars(10, 3)
     union = UnionModel(models, [0.2, 0.3, 0.5])
-    posterior = FiniteBank(union, QUERIES, pooled=True)
+    posterior = PrunedBelief(union, QUERIES, pooled=True)
     asked = np.tile(np.arange(0, 24, 4), (len(values), 1))
     _, belief = after(posterior, values, asked)
     weights = torch.softmax(belief.log_weights, dim=1).numpy()
@@ -80,9 +80,9 @@ def test_weights_computed_anew_are_those_that_were_followed(monkeypatch):
     models, (values, _) = members(), bars(8, 4)
     asked = np.tile(np.arange(0, 24, 2), (len(values), 1))
     union = UnionModel(models)
-    followed, _ = after(FiniteBank(union, QUERIES, pooled=True), values, asked)
+    followed, _ = after(PrunedBelief(union, QUERIES, pooled=True), values, asked)
     monkeypatch.setattr(bank_module, "DROP", 0.0)  # as if every answer were improbable enough
-    anew, belief = after(FiniteBank(union, QUERIES, pooled=True), values, asked)
+    anew, belief = after(PrunedBelief(union, QUERIES, pooled=True), values, asked)
     assert np.abs(followed - anew).max() < 5e-3
     assert (belief.weights.log_whole == belief.weights.log_total).all()
 
@@ -91,7 +91,7 @@ def test_an_answer_that_one_model_all_but_rules_out_leaves_the_others_their_say(
     sure = TableModel([0.5, 0.5], [[1.0], [1.0]], np.full((2, 1, 36), 2e-6))
     unsure = TableModel([0.5, 0.5], [[1.0], [1.0]], np.stack([np.full((1, 36), 0.6), np.full((1, 36), 0.4)]))
     queries = ip.queries.patches((6, 6), size=4, threshold=0.5)  # sixteen pixels: less than a float32 holds
-    posterior = FiniteBank(UnionModel([sure, unsure]), queries, pooled=True)
+    posterior = PrunedBelief(UnionModel([sure, unsure]), queries, pooled=True)
     belief = posterior.update(posterior.start(), np.zeros(1, int), np.zeros(1, int), np.ones((1, 16), int), [])
     found = posterior.log_class(belief).exp().numpy()[0]
     theirs = 0.6**16 / (0.6**16 + 0.4**16)
@@ -105,8 +105,8 @@ def test_a_pursuit_of_a_pool_stops_later_where_its_models_disagree():
     inputs, truth = bars(60, 6)
     stopping = ip.Confidence(0.05) | ip.MaxQueries(12)
     settings = {"n_states": 600, "n_screened": len(QUERIES)}
-    alone = ip.Pursuit(sharp, QUERIES, "bank", stopping, **settings).run_values(inputs)
-    pooled = ip.Pursuit(UnionModel([sharp, soft]), QUERIES, Bank(pooled=True), stopping, **settings)
+    alone = ip.Pursuit.of(sharp, QUERIES, "bank", stopping, **settings).run_values(inputs)
+    pooled = ip.Pursuit.of(UnionModel([sharp, soft]), QUERIES, Pruned(pooled=True), stopping, **settings)
     together = pooled.run_values(inputs)
     assert together.length.mean() > alone.length.mean()
     assert (together.predictions == truth).mean() > 0.95
@@ -124,4 +124,4 @@ def history_of(trace, i):
 def test_only_a_union_has_models_to_pool():
     values, labels = bars(30, 7)
     with pytest.raises(ValueError, match=r"pooled=True needs a UnionModel, and the model is EmpiricalModel"):
-        FiniteBank(EmpiricalModel(values, labels, Flip((0.1,))), QUERIES, pooled=True)
+        PrunedBelief(EmpiricalModel(values, labels, Flip((0.1,))), QUERIES, pooled=True)

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
+from infopursuit.beliefs import SMC
+from infopursuit.beliefs import smc as module
+from infopursuit.beliefs.diagnostics import weight_ess
+from infopursuit.beliefs.langevin_kernels import target
+from infopursuit.beliefs.particles import LEAST, ParticleState
 from infopursuit.models.finite import segments
-from infopursuit.posteriors import SMC
-from infopursuit.posteriors import smc as module
-from infopursuit.posteriors.cloud import LEAST, SampledBelief
-from infopursuit.posteriors.diagnostics import weight_ess
-from infopursuit.posteriors.target import target
 from infopursuit.queries import patches
 from quadrature import Known, believe, cells_of, estimates, key_of, mixed, pixels, small_vae, yes_no
 
-BANK = SMC(n_draws=64, least_ess=0)
-RENEWING = SMC(n_draws=64, least_ess=40, n_own=48, n_moves=3)
+BANK = SMC(n_draws=64, min_ess=0)
+RENEWING = SMC(n_draws=64, min_ess=40, n_own=48, n_moves=3)
 KNOWN = {
     "yes/no": (yes_no(2, seed=5), [3, 0, 4, 1, 5, 2]),
     "mixed": (mixed(1, seed=4), [5, 3, 8, 1, 7, 6]),
@@ -53,8 +53,8 @@ def test_posteriors_are_right_within_their_reported_errors(name, settings):
 def test_errors_would_not_be_honest_without_those_inherited(monkeypatch):
     """The control of the test above: to forget what was not known when draws were made is to be too sure."""
     known, history = history_of("yes/no", 4)
-    inherit = module.SMCPosterior.class_variance
-    monkeypatch.setattr(module.SMCPosterior, "class_variance", lambda self, belief: 0.02 * inherit(self, belief))
+    inherit = module.SMCBelief.class_variance
+    monkeypatch.setattr(module.SMCBelief, "class_variance", lambda self, belief: 0.02 * inherit(self, belief))
     found = estimates(known, RENEWING, history, 12)
     assert found.renewed.all()
     assert found.covered < 0.7
@@ -65,7 +65,7 @@ def test_the_probability_of_a_history_is_unbiased(name):
     """Few draws, resampled and moved after almost every answer."""
     known, order = KNOWN[name]
     history = known.history(order[:5], seed=1)
-    found = estimates(known, SMC(n_draws=48, least_ess=32, n_own=32, n_moves=2), history, 16)
+    found = estimates(known, SMC(n_draws=48, min_ess=32, n_own=32, n_moves=2), history, 16)
     assert found.renewed.all()
     assert abs(found.bias) < 4
     assert found.evidence.std() < 0.5
@@ -81,13 +81,13 @@ def test_moves_towards_a_wrong_law_are_found_out(monkeypatch):
         return lambda latents: whole(latents) - model.log_prior(latents, labels)
 
     monkeypatch.setattr(module, "target", flat)
-    found = estimates(known, SMC(n_draws=48, least_ess=49, n_own=32, n_moves=6, step_size=1.0), history[:5], 10)
+    found = estimates(known, SMC(n_draws=48, min_ess=49, n_own=32, n_moves=6, step_size=1.0), history[:5], 10)
     assert abs(found.bias) > 10
 
 
 def test_more_draws_bring_the_posterior_closer():
     known, history = history_of("pixels", 3)
-    few, many = (estimates(known, SMC(n_draws=n, least_ess=0), history, 30) for n in (50, 1250))
+    few, many = (estimates(known, SMC(n_draws=n, min_ess=0), history, 30) for n in (50, 1250))
     distance = [np.sqrt(np.mean((found.class_probs - found.truth) ** 2)) for found in (few, many)]
     assert distance[1] < 0.35 * distance[0]
     assert many.errors.mean() == pytest.approx(few.errors.mean() / 5, rel=0.3)
@@ -118,13 +118,13 @@ def test_it_draws_anew_where_too_few_draws_carry_the_weight(name):
     p = known.class_probs(history)
     assert (p > 0.05).any()
     least = ess[p > 0.05].min()
-    for least_ess, renewed in ((0, False), (1, False), (0.99 * least, False), (1.01 * least, True), (64, True)):
-        settings = SMC(n_draws=64, least_ess=least_ess, n_own=10, n_moves=1)
+    for min_ess, renewed in ((0, False), (1, False), (0.99 * least, False), (1.01 * least, True), (64, True)):
+        settings = SMC(n_draws=64, min_ess=min_ess, n_own=10, n_moves=1)
         posterior = settings.build(known.model, known.queries)
         # one answer at a time without looking after the draws: all four on the bank
-        belief = SampledBelief(believe(posterior.shared, history), (None,), (False,))
+        belief = ParticleState(believe(posterior.shared, history), (None,), (False,))
         after = posterior.refresh(belief, [key_of(history, known.queries.width)])
-        assert (after.own[0] is not None) == renewed, least_ess
+        assert (after.own[0] is not None) == renewed, min_ess
         if renewed:
             assert after.own[0].cloud.n_states == 30
             assert after.own[0].belief.log_weights.shape == (1, 30)
@@ -133,11 +133,11 @@ def test_it_draws_anew_where_too_few_draws_carry_the_weight(name):
 def test_a_class_that_hardly_counts_does_not_call_for_draws():
     """Its weight sits on one draw, but its posterior is below 1 %."""
     known = yes_no(1, seed=0, prior=(0.6, 0.395, 0.005))
-    posterior = SMC(n_draws=8, least_ess=2.0).build(known.model, known.queries)
+    posterior = SMC(n_draws=8, min_ess=2.0).build(known.model, known.queries)
     start = posterior.start()
     log_weights = start.shared.log_weights.clone()
     log_weights[0, 17:] = -torch.inf
-    lopsided = SampledBelief(type(start.shared)(log_weights, start.shared.evidence), (None,), (False,))
+    lopsided = ParticleState(type(start.shared)(log_weights, start.shared.evidence), (None,), (False,))
     assert posterior.class_ess(lopsided).round(6).tolist() == [[8.0, 8.0, 1.0]]
     assert posterior.refresh(lopsided, [b""]).own == (None,)
     log_weights[0, 9:16] = -torch.inf
@@ -147,7 +147,7 @@ def test_a_class_that_hardly_counts_does_not_call_for_draws():
 @pytest.mark.parametrize("name", KNOWN)
 def test_drawing_anew_changes_no_probability_and_no_error(name):
     known, history = history_of(name, 4)
-    posterior = SMC(n_draws=64, least_ess=65, n_own=48, n_moves=2).build(known.model, known.queries, seed=3)
+    posterior = SMC(n_draws=64, min_ess=65, n_own=48, n_moves=2).build(known.model, known.queries, seed=3)
     before, after = refreshed(posterior, history)
     assert after.own[0] is not before.own[0]
     np.testing.assert_allclose(posterior.log_joint(after), posterior.log_joint(before), rtol=0, atol=1e-12)
@@ -162,7 +162,7 @@ def test_the_draws_that_a_history_gets_are_from_its_law():
     latents = np.stack(np.meshgrid(*[np.linspace(-5, 5, 81)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
     found = []
     for seed in range(16):
-        posterior = SMC(n_draws=100, least_ess=101, n_own=50, n_moves=4).build(known.model, known.queries, seed)
+        posterior = SMC(n_draws=100, min_ess=101, n_own=50, n_moves=4).build(known.model, known.queries, seed)
         own = refreshed(posterior, history)[1].own[0]
         z = own.cloud.latents.reshape(3, 50, 2).numpy()
         found.append(np.concatenate([z.mean(axis=1), (z**2).mean(axis=1)], axis=1))
@@ -198,7 +198,7 @@ def test_other_histories_in_the_batch_do_not_matter(name):
     """Histories together, in another order, or refreshed one by one: the same draws and the same numbers."""
     known, order = KNOWN[name]
     width = known.queries.width
-    posterior = SMC(n_draws=40, least_ess=30, n_own=16, n_moves=2).build(known.model, known.queries)
+    posterior = SMC(n_draws=40, min_ess=30, n_own=16, n_moves=2).build(known.model, known.queries)
     query, following = order[:2]
     firsts = [known.history([query], seed=seed)[0] for seed in range(40)]
     firsts = list(dict.fromkeys(firsts))[:2]
@@ -246,8 +246,8 @@ def test_another_seed_and_another_history_get_other_draws():
 def test_a_class_below_a_millionth_is_carried_along():
     """No work is spent on it; its mass and its single draw stay, and its answers still count."""
     model = small_vae((2,) * 5, 1, seed=0, prior=(0.6, 0.4 - 1e-8, 1e-8))
-    known = Known(model, yes_no(n_atoms=5).queries)
-    posterior = SMC(n_draws=32, least_ess=33, n_own=16, n_moves=1).build(model, known.queries)
+    known = Known(model, yes_no(n_variables=5).queries)
+    posterior = SMC(n_draws=32, min_ess=33, n_own=16, n_moves=1).build(model, known.queries)
     history = known.history([0, 1, 2], seed=1)
     before, after = refreshed(posterior, history)
     assert np.diff(after.own[0].cloud.offsets).tolist() == [16, 16, 1]
@@ -267,18 +267,18 @@ def test_trap_1_overlapping_patches_count_a_pixel_once():
     history = known.history([0, 1], seed=0)
     seen = {}
     for query, answer in history:
-        seen |= dict(zip(known.queries.query_atoms[query].tolist(), answer, strict=True))
+        seen |= dict(zip(known.queries.query_variables[query].tolist(), answer, strict=True))
     assert len(seen) == 6
     expected, twice = [], []
     for c, (a, b) in enumerate(segments(posterior.cloud.offsets)):
         with torch.no_grad():
             yes = known.model.logits(posterior.cloud.latents[a:b], torch.full((b - a,), c)).sigmoid().double()
         yes = (LEAST + (1 - 2 * LEAST) * yes).numpy()
-        factors = {atom: yes[:, atom] if value else 1 - yes[:, atom] for atom, value in seen.items()}
+        factors = {variable: yes[:, variable] if value else 1 - yes[:, variable] for variable, value in seen.items()}
         weight = known.model.class_prior[c] * np.prod(list(factors.values()), axis=0)
-        shared = sorted(set(known.queries.query_atoms[0].tolist()) & set(known.queries.query_atoms[1].tolist()))
+        shared = sorted(set(known.queries.query_variables[0].tolist()) & set(known.queries.query_variables[1].tolist()))
         expected.append(np.log(weight.mean()))
-        twice.append(np.log((weight * np.prod([factors[atom] for atom in shared], axis=0)).mean()))
+        twice.append(np.log((weight * np.prod([factors[variable] for variable in shared], axis=0)).mean()))
     found = posterior.log_joint(believe(posterior, history))[0].numpy()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
     assert np.abs(found - twice).min() > 0.05
@@ -288,13 +288,13 @@ def test_trap_1_after_drawing_anew_too():
     """Trap 1: the patch seen in full tells nothing, and its pixels pull the draws no further."""
     known = pixels(2, seed=1)
     centre = Known(known.model, patches((3, 3), size=2))
-    posterior = SMC(n_draws=64, least_ess=65, n_own=32, n_moves=2).build(centre.model, centre.queries)
+    posterior = SMC(n_draws=64, min_ess=65, n_own=32, n_moves=2).build(centre.model, centre.queries)
     history = known.history([0, 1, 2, 3], seed=0)
     belief = believe(posterior, history[:3])
     # the last patch shares three of its pixels with the others; say those only
-    atoms = known.queries.query_atoms[3].tolist()
-    new = set(atoms) - {a for q in (0, 1, 2) for a in known.queries.query_atoms[q].tolist()}
-    said = tuple(-1 if atom in new else cell for atom, cell in zip(atoms, history[3][1], strict=True))
+    variables = known.queries.query_variables[3].tolist()
+    new = set(variables) - {a for q in (0, 1, 2) for a in known.queries.query_variables[q].tolist()}
+    said = tuple(-1 if variable in new else cell for variable, cell in zip(variables, history[3][1], strict=True))
     assert said.count(-1) == 1
     again = believe(posterior, [*history[:3], (3, said)])
     np.testing.assert_allclose(posterior.log_joint(again), posterior.log_joint(belief), rtol=0, atol=1e-12)
@@ -332,7 +332,7 @@ def test_diagnostics_follow_the_weights():
 def test_few_effective_draws_are_said_once(caplog):
     """All draws of a class stem from one or two, and hardly move."""
     known, history = history_of("yes/no", 4)
-    settings = SMC(n_draws=4, least_ess=5, n_own=32, n_moves=1, step_size=1e-8)
+    settings = SMC(n_draws=4, min_ess=5, n_own=32, n_moves=1, step_size=1e-8)
     posterior = settings.build(known.model, known.queries)
     with caplog.at_level(logging.WARNING, logger="infopursuit"):
         _, after = refreshed(posterior, history)
@@ -355,8 +355,8 @@ def test_few_effective_draws_are_said_once(caplog):
         ({"step_size": 0.0}, "step_size=0.0 must be positive"),
         ({"step_size": float("inf")}, "step_size=inf"),
         ({"step_size": "much"}, "step_size='much'"),
-        ({"least_ess": -1}, "least_ess=-1 must be 0 or more"),
-        ({"least_ess": float("nan")}, "least_ess=nan"),
+        ({"min_ess": -1}, "min_ess=-1 must be 0 or more"),
+        ({"min_ess": float("nan")}, "min_ess=nan"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(options, word):
@@ -367,7 +367,7 @@ def test_settings_that_cannot_be_are_refused(options, word):
 def test_one_draw_of_each_class_is_the_least():
     """It says how little it knows: a relative error of one, rather than none."""
     known, history = history_of("yes/no", 2)
-    posterior = SMC(n_draws=1, least_ess=0).build(known.model, known.queries)
+    posterior = SMC(n_draws=1, min_ess=0).build(known.model, known.queries)
     belief = believe(posterior, history)
     assert posterior.log_class(belief).isfinite().all()
     p = posterior.log_class(belief)[0].exp().numpy()

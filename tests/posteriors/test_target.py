@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from infopursuit.beliefs import SMC
+from infopursuit.beliefs.langevin_kernels import start, target
 from infopursuit.models.finite import segments
-from infopursuit.posteriors import SMC
-from infopursuit.posteriors.chains import start
-from infopursuit.posteriors.target import target
 from quadrature import believe, mixed, pixels, small_vae, yes_no
 
 FLOAT = torch.float64
@@ -23,7 +22,7 @@ def draws_of(model, n=12, seed=0):
 
 
 def naive(model, latents, labels, evidence):
-    """(N,) log p(z) + sum over all atoms of log of the evidence-weighted probability, in plain numbers.
+    """(N,) log p(z) + sum over all variables of log of the evidence-weighted probability, in plain numbers.
 
     Every value has a probability of 1e-6 at the least, and what it takes is taken from all.
     """
@@ -31,8 +30,8 @@ def naive(model, latents, labels, evidence):
     found = []
     for z, p in zip(latents.tolist(), probs, strict=True):
         total = sum(-x * x / 2 - math.log(2 * math.pi) / 2 for x in z)
-        for atom in range(len(model.atoms)):
-            slots = range(int(model.atoms.offsets[atom]), int(model.atoms.offsets[atom + 1]))
+        for variable in range(len(model.variables)):
+            slots = range(int(model.variables.offsets[variable]), int(model.variables.offsets[variable + 1]))
             share = 1 - 1e-6 * len(slots)
             total += math.log(sum(math.exp(float(evidence[slot])) * (1e-6 + share * p[slot]) for slot in slots))
         found.append(total)
@@ -76,7 +75,7 @@ def test_the_density_is_the_naive_sum(make, history):
 def test_noisy_evidence_is_weighed(make):
     """An answer that is probably right: log-weights between 0 and minus infinity, beside some that are sure."""
     known = make(2, seed=3, dtype=FLOAT)
-    evidence = torch.zeros(known.model.atoms.n_slots, dtype=FLOAT)
+    evidence = torch.zeros(known.model.variables.n_slots, dtype=FLOAT)
     evidence[0], evidence[2], evidence[-1] = -0.5, NEVER, -2.0
     check(known, evidence)
     evidence[0] = NEVER
@@ -88,7 +87,7 @@ def test_noisy_evidence_is_weighed(make):
 def test_the_density_is_what_a_cloud_weighs_its_draws_by(make, history):
     """Else moves would aim at another law than that of the weights."""
     known = make(2, seed=3, dtype=FLOAT)
-    posterior = SMC(n_draws=20, least_ess=0).build(known.model, known.queries)
+    posterior = SMC(n_draws=20, min_ess=0).build(known.model, known.queries)
     belief = believe(posterior, history).shared
     gained = belief.log_weights[0] - posterior.cloud.log_prior
     for c, (a, b) in enumerate(segments(posterior.cloud.offsets)):
@@ -122,7 +121,7 @@ def test_saturated_decoders_give_finite_numbers(name, scale):
     """Logits in the millions: the probability of an answer is 0 in every float, its logarithm is not."""
     make, history = HISTORIES[name]
     known = make(2, seed=3)
-    model = small_vae(known.model.atoms.sizes, 2, seed=3, scale=scale)
+    model = small_vae(known.model.variables.sizes, 2, seed=3, scale=scale)
     latents, labels = draws_of(model)
     assert model.logits(latents, labels).abs().max() > 20 * scale / 100
     evidence = believe(known.posterior, history).evidence[0]
@@ -132,7 +131,7 @@ def test_saturated_decoders_give_finite_numbers(name, scale):
     assert (chains.gradient != 0).any(dim=1).all()
 
 
-def test_atoms_that_nothing_is_known_of_do_not_matter():
+def test_variables_that_nothing_is_known_of_do_not_matter():
     """They are left out; an evidence-weighted sum over all of their values would be 1 anyway."""
     known = mixed(2, seed=3, dtype=FLOAT)
     latents, labels = draws_of(known.model)

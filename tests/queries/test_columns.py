@@ -69,18 +69,18 @@ def test_what_is_asked_reads_well():
     assert qs.say(0, (1,)) == "bill shape: dagger"
 
 
-def test_several_thresholds_of_one_column_share_one_atom():
+def test_several_thresholds_of_one_column_share_one_variable():
     qs = columns(np.arange(8.0)[:, None])
     assert len(qs) == 7
-    assert len(qs.atoms) == 1
-    assert set(qs.query_atoms.ravel()) == {0}
+    assert len(qs.variables) == 1
+    assert set(qs.query_variables.ravel()) == {0}
     np.testing.assert_array_equal(qs.answers([[2.5]])[0, :, 0], [1, 1, 1, 0, 0, 0, 0])
 
 
-def test_yes_no_splits_categories_of_one_atom():
+def test_yes_no_splits_categories_of_one_variable():
     qs = columns(pd.DataFrame({"bill shape": BIRDS["bill shape"], "sex": list("mffmm")}), yes_no=True)
     assert qs.names == ("bill shape is cone", "bill shape is dagger", "bill shape is hooked", "sex is m")
-    assert qs.atoms.sizes == (3, 2)
+    assert qs.variables.sizes == (3, 2)
     assert qs[1].sentence == "Is bill shape dagger?"
     assert qs.say(1, (0,)) == "bill shape is dagger: no"
     np.testing.assert_array_equal(
@@ -171,7 +171,7 @@ def test_constant_columns_are_left_out_with_one_warning():
         qs = columns(frame)
     assert len(caught) == 1
     assert qs.names == ("b > 1",)
-    assert len(qs.atoms) == 1
+    assert len(qs.variables) == 1
     assert qs.observe(frame[["b"]]).tolist() == [[0], [1]]
     assert qs.observe(frame.to_numpy()).tolist() == [[0], [1]]
 

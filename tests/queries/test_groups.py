@@ -22,13 +22,13 @@ BLOOD = groups(concepts(["fever", "hb > 12", "wbc > 10"]), {"blood panel": ["hb 
 
 def test_members_are_asked_together_and_not_alone():
     assert BLOOD.names == ("fever", "blood panel")
-    assert BLOOD.query_atoms.tolist() == [[0, -1], [1, 2]]
+    assert BLOOD.query_variables.tolist() == [[0, -1], [1, 2]]
     assert BLOOD.n_answers.tolist() == [2, 4]
     both = groups(concepts(["fever", "hb > 12", "wbc > 10"]), {"blood panel": ["hb > 12", "wbc > 10"]}, alone=True)
     assert both.names == ("fever", "hb > 12", "wbc > 10", "blood panel")
     several = groups(concepts(list("abcd")), {"first": ["a", "b"], "second": ["b", "c", "d"]})
     assert several.names == ("first", "second")
-    assert several.query_atoms.tolist() == [[0, 1, -1], [1, 2, 3]]
+    assert several.query_variables.tolist() == [[0, 1, -1], [1, 2, 3]]
 
 
 def test_what_is_said():
@@ -92,7 +92,7 @@ def test_thresholds_of_a_column_are_merged_and_said_shortly():
     a, b, c = (name.removeprefix("age > ") for name in AGE.names)
     qs = groups(AGE, {"visit": ["age"]})
     assert qs.names == ("visit",)
-    assert qs.query_atoms.tolist() == [[0]]
+    assert qs.query_variables.tolist() == [[0]]
     assert qs.n_answers.tolist() == [4]
     assert list(qs.choices(0)) == [f"age: up to {a}", f"age: {a} to {b}", f"age: {b} to {c}", f"age: above {c}"]
     assert qs.to_answer(0, {high: "yes"}) == qs.to_answer(0, {low: "yes", high: "yes", middle: "yes"}) == (3,)
@@ -203,10 +203,10 @@ def test_the_gain_of_a_panel_is_that_of_all_its_answers_together(seed):
     wanted = [["x", "flag"], ["kind", "flag"], [base.names[0], base.names[2], "kind"], ["x", "kind", "flag"]][seed % 4]
     qs = groups(base, {"group": wanted}, alone=True)
     prior, latent = rng.dirichlet([1] * 3), rng.dirichlet([1] * 2, size=3)
-    probs = [rng.dirichlet([0.7] * size, size=(3, 2)) for size in base.atoms.sizes]
+    probs = [rng.dirichlet([0.7] * size, size=(3, 2)) for size in base.variables.sizes]
     world = World(prior, latent, probs, qs)
     truth, at = Truth(prior, latent, probs, qs), qs.names.index("group")
-    pursuit = ip.Pursuit(table_model(prior, latent, probs), qs)
+    pursuit = ip.Pursuit.of(table_model(prior, latent, probs), qs)
     for n in (0, 1, 3):
         history = [(q, a) for q, a in random_history(world, rng, n) if q != at]
         gains = pursuit.session(history).gains

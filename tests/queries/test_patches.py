@@ -9,12 +9,12 @@ from infopursuit.queries import patches
 IMAGES = np.random.default_rng(0).integers(0, 2, size=(5, 4, 6))
 
 
-def test_overlapping_patches_share_atoms():
+def test_overlapping_patches_share_variables():
     qs = patches((4, 6), size=3)
     assert len(qs) == 2 * 4
-    assert len(qs.atoms) == 24
-    assert set(qs.query_atoms[0]) & set(qs.query_atoms[1]) == {1, 2, 7, 8, 13, 14}
-    assert len(qs.parts.atom) == 24  # each pixel once, whatever the number of patches that show it
+    assert len(qs.variables) == 24
+    assert set(qs.query_variables[0]) & set(qs.query_variables[1]) == {1, 2, 7, 8, 13, 14}
+    assert len(qs.parts.variable) == 24  # each pixel once, whatever the number of patches that show it
 
 
 def test_a_patch_shows_the_pixels_under_it():

@@ -1,4 +1,4 @@
-"""What every query set does with its atoms, cells and words, on hand-made sets; and what is asked by default."""
+"""What every query set does with its variables, cells and words, on hand-made sets; and what is asked by default."""
 
 import numpy as np
 import pandas as pd
@@ -19,21 +19,21 @@ TABLE = {"a": [1, 2], "b": ["x", "y"]}
 
 
 class Plain(QuerySet):
-    """Atom values are given as they are."""
+    """Variable values are given as they are."""
 
     kind = "plain"
 
     def observe(self, X):
-        return self.atoms.check(X)
+        return self.variables.check(X)
 
     def to_spec(self):
         return {}
 
 
 def mixed() -> Plain:
-    """A threshold and a whole atom of the same atom, and a query about two atoms."""
+    """A threshold and a whole variable of the same variable, and a query about two variables."""
     cells = [[[0, 0, 1], [-1] * 3], [[0, 1, 2], [-1] * 3], [[0, 1, -1], [0, 1, 2]]]
-    return Plain(["a > 1", "a", "b and a"], sizes=[3, 2], atoms=[[0, -1], [0, -1], [1, 0]], cells=cells)
+    return Plain(["a > 1", "a", "b and a"], sizes=[3, 2], variables=[[0, -1], [0, -1], [1, 0]], cells=cells)
 
 
 def test_answers_are_cells_padded_with_unknown():
@@ -53,7 +53,7 @@ def test_an_answer_is_said_with_and_without_padding():
 
 @pytest.mark.parametrize("value", ["perhaps", 3, -2, 0.5, True, np.True_, [0, 0], [3], [[1], [0, 2]], {"a": 1}, object])
 def test_nonsense_is_refused_by_name(value):
-    qs = Plain(["bill shape"], sizes=[3], atoms=[[0]], choices=[["dagger", "cone", "hooked"]])
+    qs = Plain(["bill shape"], sizes=[3], variables=[[0]], choices=[["dagger", "cone", "hooked"]])
     with pytest.raises(ValueError, match=r"is no answer to 'bill shape'.*'dagger', 'cone', 'hooked'"):
         qs.to_answer(0, value)
 
@@ -70,7 +70,7 @@ def test_to_answer_reads_what_people_write():
 
 
 def test_choices_of_many_cells_are_told_apart():
-    qs = Plain(["one", "two"], sizes=[12, 12], atoms=[[0, -1], [0, 1]])
+    qs = Plain(["one", "two"], sizes=[12, 12], variables=[[0, -1], [0, 1]])
     for query in (0, 1):
         for index, choice in enumerate(qs.choices(query)):
             assert qs.choices(query)[qs.choices(query).index(choice)] == choice
@@ -88,19 +88,19 @@ def test_joint_choices_are_a_sequence_of_different_texts(limits):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"names": [], "sizes": [2], "atoms": []}, "empty"),
-        ({"names": ["a", "a"], "sizes": [2], "atoms": [[0], [0]]}, "names must differ, but 'a'"),
-        ({"names": ["a"], "sizes": [1], "atoms": [[0]]}, "at least two values"),
-        ({"names": ["a"], "sizes": [2], "atoms": [[1]]}, "must lie in 0..0"),
-        ({"names": ["a"], "sizes": [2, 2], "atoms": [[-1, 1]]}, "padding of -1 must come last"),
-        ({"names": ["a"], "sizes": [2, 2], "atoms": [[1, 1]]}, "same atom twice"),
-        ({"names": ["a"], "sizes": [3], "atoms": [[0]], "cells": [[[0, 1, -1]]]}, "to each value of each atom"),
-        ({"names": ["a"], "sizes": [3], "atoms": [[0]], "cells": [[[0, 1]]]}, "to each value of each atom"),
-        ({"names": ["a"], "sizes": [2], "atoms": [[0]], "sentences": ["?", "!"]}, "sentences has 2 entries"),
-        ({"names": ["a"], "sizes": [2], "atoms": [[0]], "choices": []}, "choices has 0 entries"),
-        ({"names": ["a"], "sizes": [2], "atoms": [[0]], "choices": [["x"]]}, "names 1 answers"),
-        ({"names": ["a"], "sizes": [2], "atoms": [[0]], "choices": [["x", "x"]]}, "an answer twice"),
-        ({"names": ["a"], "sizes": [2] * 64, "atoms": [range(64)]}, "joint answers, more than 65536"),
+        ({"names": [], "sizes": [2], "variables": []}, "empty"),
+        ({"names": ["a", "a"], "sizes": [2], "variables": [[0], [0]]}, "names must differ, but 'a'"),
+        ({"names": ["a"], "sizes": [1], "variables": [[0]]}, "at least two values"),
+        ({"names": ["a"], "sizes": [2], "variables": [[1]]}, "must lie in 0..0"),
+        ({"names": ["a"], "sizes": [2, 2], "variables": [[-1, 1]]}, "padding of -1 must come last"),
+        ({"names": ["a"], "sizes": [2, 2], "variables": [[1, 1]]}, "same variable twice"),
+        ({"names": ["a"], "sizes": [3], "variables": [[0]], "cells": [[[0, 1, -1]]]}, "to each value of each variable"),
+        ({"names": ["a"], "sizes": [3], "variables": [[0]], "cells": [[[0, 1]]]}, "to each value of each variable"),
+        ({"names": ["a"], "sizes": [2], "variables": [[0]], "sentences": ["?", "!"]}, "sentences has 2 entries"),
+        ({"names": ["a"], "sizes": [2], "variables": [[0]], "choices": []}, "choices has 0 entries"),
+        ({"names": ["a"], "sizes": [2], "variables": [[0]], "choices": [["x"]]}, "names 1 answers"),
+        ({"names": ["a"], "sizes": [2], "variables": [[0]], "choices": [["x", "x"]]}, "an answer twice"),
+        ({"names": ["a"], "sizes": [2] * 64, "variables": [range(64)]}, "joint answers, more than 65536"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(arguments, message):

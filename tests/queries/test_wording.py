@@ -81,7 +81,7 @@ def test_a_column_words_all_its_thresholds_and_a_query_has_the_last_word():
 
 def test_words_are_kept_with_a_saved_model_and_read_in_explanations(tmp_path):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.99, 0.5, 0.5], [0.01, 0.5, 0.5]])
-    pursuit = ip.Pursuit(model, reword(concepts(), WANTED), stopping=ip.Confidence(0.05), classes=["Katze", "Vogel"])
+    pursuit = ip.Pursuit.of(model, reword(concepts(), WANTED), stopping=ip.Confidence(0.05), classes=["Katze", "Vogel"])
     ip.save(pursuit, tmp_path / "model")
     again = ip.load(tmp_path / "model")
     session = again.session()
@@ -105,9 +105,9 @@ def test_a_damaged_wording_is_refused(tmp_path, change):
 
 def test_models_without_words_are_saved_as_before(tmp_path):
     model = ip.models.TableModel([0.5, 0.5], None, [[0.99, 0.5, 0.5], [0.01, 0.5, 0.5]])
-    ip.save(ip.Pursuit(model, concepts()), tmp_path)
+    ip.save(ip.Pursuit.of(model, concepts()), tmp_path)
     assert "wording" not in (tmp_path / "manifest.json").read_text()
-    assert "worded" not in ip.Pursuit(model, concepts()).run([[1, 0, 0]])[0].to_json()
+    assert "worded" not in ip.Pursuit.of(model, concepts()).run([[1, 0, 0]])[0].to_json()
 
 
 @pytest.mark.parametrize(

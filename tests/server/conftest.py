@@ -62,8 +62,8 @@ def _make_models():
         return ip.InformationPursuitClassifier(queries=queries, model="table").fit(X, y).pursuit_
 
     pursuits = {
-        "certain": ip.Pursuit(certain, asked, classes=ANIMALS),
-        "animals": ip.Pursuit(doubtful, asked, classes=ANIMALS, stopping=ip.Confidence(0.1)),
+        "certain": ip.Pursuit.of(certain, asked, classes=ANIMALS),
+        "animals": ip.Pursuit.of(doubtful, asked, classes=ANIMALS, stopping=ip.Confidence(0.1)),
         "images": fit(ip.queries.patches((4, 5), size=2), images, labels),
         "table": fit(ip.queries.columns(names=["size", "colour"]), table, sizes > 0),
         "texts": fit(ip.queries.words(), texts, ["weather", "sport"] * 10),

@@ -43,7 +43,7 @@ def test_it_is_the_session(client, models, name, seed):
         np.testing.assert_allclose(list(told["posterior"].values()), session.posterior, rtol=0, atol=1e-12)
         assert list(told["posterior"]) == [str(c) for c in session.pursuit.classes]
         assert told["prediction"] == str(session.prediction)
-        assert told["stopped_because"] == session.stopped_because
+        assert told["stop_reason"] == session.stop_reason
         if session.question is None:
             assert told["question"] is told["why"] is None
             assert told["stopped_in_words"]
@@ -81,7 +81,7 @@ def test_an_answer_that_cannot_come_leads_nowhere(client, models):
     told = post(client, "certain", [{"query": "swims", "answer": "yes"}])
     assert told["question"]["name"] == "has feathers"
     told = post(client, "certain", [{"query": "swims", "answer": "yes"}, {"query": "has feathers", "answer": "no"}])
-    assert (told["prediction"], told["confidence"], told["stopped_because"]) == ("carp", 1.0, "confidence")
+    assert (told["prediction"], told["confidence"], told["stop_reason"]) == ("carp", 1.0, "confidence")
 
 
 def test_the_explanation_comes_where_it_is_asked_for(client, models):
@@ -132,7 +132,9 @@ def _pursuit():
     asked = ip.queries.panels(ip.queries.concepts([SEX, PREGNANT, "fever", "rash"]), {LAB: ["fever", "rash"]})
     model = ip.models.TableModel([0.5, 0.5], None, [[0.6, 0.9, 0.9, 0.2], [0.4, 0.1, 0.2, 0.8]])
     terms = ip.Terms({LAB: 12.5}, {PREGNANT: (SEX, "yes")})
-    return ip.Pursuit(model, asked, classes=["ill", "well"], terms=terms, stopping=ip.Confidence(0.0) | ip.MaxCost(14))
+    return ip.Pursuit.of(
+        model, asked, classes=["ill", "well"], terms=terms, stopping=ip.Confidence(0.0) | ip.MaxCost(14)
+    )
 
 
 @pytest.fixture(scope="module", name="ask")
@@ -163,7 +165,7 @@ def test_costs_and_panels_are_told_and_requirements_kept_to(ask):
     first, second = panel["things"]
     told = ask((SEX, "no"), (LAB, f"{first['answers'][1]}, {second['unknown']}"))
     assert told["so_far"][1] == "lab: fever: yes, rash: not known"
-    assert ask((SEX, "yes"), (PREGNANT, "yes"))["stopped_because"] == "max_cost"
+    assert ask((SEX, "yes"), (PREGNANT, "yes"))["stop_reason"] == "max_cost"
 
 
 def test_answers_out_of_order_are_evidence(ask, pursuit):

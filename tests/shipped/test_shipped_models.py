@@ -5,13 +5,13 @@ import time
 import numpy as np
 import pytest
 import torch
-from benchmarks.shipped import make
 
+from benchmarks.shipped import make
 from infopursuit import datasets, shipped
 from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.serialization import save
 from infopursuit.shipped import FOLDER
-from infopursuit.storage import save
-from infopursuit.types import DamagedModel
+from infopursuit.types import ModelFormatError
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_the_next_question_comes_quickly(digit_pursuit):
             spent = []
             for seed in range(3):
                 session = pursuit.session()
-                values = np.random.default_rng(seed).integers(2, size=(1, len(pursuit.queries.atoms)))
+                values = np.random.default_rng(seed).integers(2, size=(1, len(pursuit.queries.variables)))
                 while session.question is not None and len(session.history) < 6:
                     answer = pursuit.queries.answers_of(values, np.array([session.question.index]))[0]
                     start = time.perf_counter()
@@ -119,8 +119,8 @@ def test_pictures_that_are_damaged_are_refused(tmp_path):
     whole = (FOLDER / "mnist" / shipped.SAMPLES).read_bytes()
     for content in (whole[:1000], b"", whole[:5000] + bytes(1000) + whole[6000:]):
         (tmp_path / shipped.SAMPLES).write_bytes(content)
-        with pytest.raises(DamagedModel, match="install infopursuit again"):
+        with pytest.raises(ModelFormatError, match="install infopursuit again"):
             shipped.read_samples(tmp_path)
     make.save_samples(np.zeros((10, 784)), tmp_path)
-    with pytest.raises(DamagedModel, match="it holds 7840 pixels"):
+    with pytest.raises(ModelFormatError, match="it holds 7840 pixels"):
         shipped.read_samples(tmp_path)

@@ -26,14 +26,14 @@ def tiny_world(seed, *, zeros=None, n_classes=None):
         ),
         "categorical": lambda: Given(list("abc"), [3, 2, 2], [[0], [1], [2]]),
         "patches": lambda: Given(["left", "right"], [2, 2, 2], [[0, 1], [1, 2]]),
-        "hidden": lambda: Given(list("ab"), [2, 2, 2], [[0], [2]]),  # nothing asks about atom 1
+        "hidden": lambda: Given(list("ab"), [2, 2, 2], [[0], [2]]),  # nothing asks about variable 1
     }[kind]()
     zeros = seed % 3 == 0 if zeros is None else zeros
     n_classes = int(rng.integers(2, 4)) if n_classes is None else n_classes
     n_latents = int(rng.integers(1, 4))
     prior = rng.dirichlet(np.ones(n_classes))
     latent = rng.dirichlet(np.ones(n_latents), size=n_classes)
-    probs = [rng.dirichlet(np.ones(size), size=(n_classes, n_latents)) for size in queries.atoms.sizes]
+    probs = [rng.dirichlet(np.ones(size), size=(n_classes, n_latents)) for size in queries.variables.sizes]
     if zeros:
         for table in probs:
             table[rng.random(table.shape[:2]) < 0.4] = np.eye(table.shape[2])[rng.integers(table.shape[2])]

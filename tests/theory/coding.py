@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from infopursuit.acquisition.tables import entropy
 from infopursuit.engine import Pursuit
-from infopursuit.information.gain import entropy
 from infopursuit.models.finite import check_prior
 from infopursuit.models.table import TableModel
 from infopursuit.queries.queryset import QuerySet
@@ -25,7 +25,7 @@ MAX_CLASSES = 12
 
 
 class BinaryFunctions(QuerySet):
-    """Whether Y is one of some classes, for every set of classes up to complement. The one atom is the label itself."""
+    """Whether Y is one of some classes, for every set of classes up to complement. The one variable is the label itself."""
 
     kind = "binary functions"
 
@@ -43,10 +43,10 @@ class BinaryFunctions(QuerySet):
 
     def observe(self, X: Any) -> IntArray:
         """(B, 1) from labels (B,) or (B, 1)."""
-        return self.atoms.check(np.asarray(X).reshape(len(X), -1), "X")
+        return self.variables.check(np.asarray(X).reshape(len(X), -1), "X")
 
     def to_spec(self) -> dict[str, Any]:
-        return {"n_classes": self.atoms.sizes[0]}
+        return {"n_classes": self.variables.sizes[0]}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> BinaryFunctions:
@@ -74,7 +74,7 @@ def label_world(prior: Sequence[float] | FloatArray) -> World:
     """
     probs = check_prior(prior, np.asarray(prior).size, "prior")
     queries = all_binary_functions(len(probs))
-    # (C, Z, A, V) with Z = A = 1: the atom is the class
+    # (C, Z, A, V) with Z = A = 1: the variable is the class
     model = TableModel(probs, None, np.eye(len(probs))[:, None, None, :])
     return enumerate_world(model, queries)
 

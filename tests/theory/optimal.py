@@ -2,7 +2,7 @@
 
 Two histories that leave the same inputs have the same posterior and the same future, so that a set stands for all of
 them. A query that all these inputs answer alike is never worth asking. The number of sets grows like 3 ** (yes/no
-atoms): the problem is NP-hard.
+variables): the problem is NP-hard.
 """
 
 from __future__ import annotations

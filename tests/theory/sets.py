@@ -13,7 +13,7 @@ from theory.world import World
 MAX_WORK = 2**25
 """So many intersections of a set with an answer (of 512 inputs each) are made before a world counts as too large.
 
-Half a minute or so; eleven yes/no atoms are within reach."""
+Half a minute or so; eleven yes/no variables are within reach."""
 
 MAX_BITS = 2**30
 """So many bits may the sets of all answers to all queries take."""
@@ -67,7 +67,7 @@ class Sets:
     def _too_large(world: World) -> ValueError:
         return ValueError(
             f"world is too large for an exact search: {len(world)} inputs, {world.answers.shape[1]} queries; every "
-            f"set of inputs that some history leaves is looked at; give fewer atoms (about ten, if "
+            f"set of inputs that some history leaves is looked at; give fewer variables (about ten, if "
             f"they are yes/no) or fewer queries"
         )
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from infopursuit.acquisition.tables import gain, kl_divergence
 from infopursuit.engine import Pursuit
-from infopursuit.information.gain import gain, kl_divergence
 from infopursuit.stopping import STOP
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, Answer, FloatArray, History, IntArray
@@ -54,7 +54,7 @@ class Strategy:
         return {history: STOP if node.query == UNKNOWN else node.query for history, node in self.nodes()}
 
     def walk(self, values: Any) -> History:
-        """expl(x) (eq. 2): all that is asked and answered about the input with these atom values (A,)."""
+        """expl(x) (eq. 2): all that is asked and answered about the input with these variable values (A,)."""
         row = self.world.find(values)
         history: list[tuple[int, Answer]] = []
         node = self.root

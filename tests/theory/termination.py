@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from infopursuit.information.gain import kl_divergence
+from infopursuit.acquisition.tables import kl_divergence
 from infopursuit.types import TIE, IntArray
 from theory.sets import Sets
 from theory.world import World, gains

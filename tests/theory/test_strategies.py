@@ -37,13 +37,13 @@ GREEDY_IS_WORSE = ([[0, 1, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]], [0, 1, 0, 1])
 
 
 def listed(values, labels, weights=None):
-    """A world of yes/no atoms in which each input has one label."""
+    """A world of yes/no variables in which each input has one label."""
     table = np.eye(max(labels) + 1)[labels] * np.array(weights or [1] * len(labels))[:, None]
     return table_world(ip.queries.concepts([f"bit {i}" for i in range(len(values[0]))]), values, table)
 
 
 def chase(world, stopping, **options):
-    return pursuit_tree(ip.Pursuit(world.model, world.queries, stopping=stopping, **options), world)
+    return pursuit_tree(ip.Pursuit.of(world.model, world.queries, stopping=stopping, **options), world)
 
 
 @pytest.fixture(scope="module")
@@ -295,8 +295,8 @@ def test_proposition_1_for_optimal_strategies_and_all_trees(tiny):
 
 
 def test_what_nobody_asks_about_stays_unknown():
-    """X is all atoms: where the label hangs on one that no query sees, no strategy is sufficient."""
-    made = tiny_world(4)  # the kind with a hidden atom
+    """X is all variables: where the label hangs on one that no query sees, no strategy is sufficient."""
+    made = tiny_world(4)  # the kind with a hidden variable
     world = enumerate_world(made.model, made.queries)
     everything = chase(world, ip.MaxQueries(2))
     assert sufficiency(everything) > 1e-3
@@ -311,22 +311,24 @@ def test_what_nobody_asks_about_stays_unknown():
 def test_worlds_that_are_too_large_are_refused(monkeypatch):
     many = ip.models.TableModel([0.5, 0.5], None, np.full((2, 2000), 0.5))
     names = [str(i) for i in range(2000)]
-    with pytest.raises(ValueError, match=r"2000 atoms with about 1e602 joint values, more than 65536.*fewer atoms"):
+    with pytest.raises(
+        ValueError, match=r"2000 variables with about 1e602 joint values, more than 65536.*fewer variables"
+    ):
         enumerate_world(many, ip.queries.concepts(names))
     seventeen = ip.models.TableModel([0.5, 0.5], None, np.full((2, 17), 0.5))
-    with pytest.raises(ValueError, match="17 atoms with 131072 joint values"):
+    with pytest.raises(ValueError, match="17 variables with 131072 joint values"):
         enumerate_world(seventeen, ip.queries.concepts(names[:17]))
     wide = ip.queries.patches((4, 4), size=(1, 2))
     queries = Given([str(i) for i in range(300)], [2] * 16, np.arange(300)[:, None] % 16)
     with pytest.raises(
-        ValueError, match=r"300 queries for 65536 joint values of the atoms, 19660800 answers.*fewer queries"
+        ValueError, match=r"300 queries for 65536 joint values of the variables, 19660800 answers.*fewer queries"
     ):
         enumerate_world(ip.models.TableModel([0.5, 0.5], None, np.full((2, 16), 0.5)), queries)
     sixteen = ip.models.TableModel([0.5, 0.5], None, np.linspace(0.1, 0.9, 32).reshape(2, 16))
     world = enumerate_world(sixteen, wide)
     assert len(world) == 2**16
     monkeypatch.setattr("theory.sets.MAX_WORK", 2**20)
-    with pytest.raises(ValueError, match=r"too large for an exact search: 65536 inputs, 12 queries.*fewer atoms"):
+    with pytest.raises(ValueError, match=r"too large for an exact search: 65536 inputs, 12 queries.*fewer variables"):
         optimal_strategy(world, lambda world, inputs: len(inputs) == 1)
     small = enumerate_world(*(lambda w: (w.model, w.queries))(tiny_world(0)))
     monkeypatch.setattr("theory.optimal.MAX_POINTS", 10)
@@ -340,7 +342,7 @@ def test_continuous_latents_are_refused():
     message = r"model is a VAE, and theory sums over finitely many latent states; give a finite model such as"
     with pytest.raises(TypeError, match=message):
         enumerate_world(vae, queries)
-    pursuit = ip.Pursuit(vae, queries, ip.posteriors.SMC(n_draws=4))
+    pursuit = ip.Pursuit.of(vae, queries, ip.beliefs.SMC(n_draws=4))
     with pytest.raises(TypeError, match=message):
         pursuit_tree(pursuit)
     with pytest.raises(ValueError, match="world belongs to another model"):
@@ -363,10 +365,10 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match=r"sizes \(2, 2, 2\).*sizes \(2, 2\)"):
         enumerate_world(world.model, ip.queries.concepts(["a", "b", "c"]))
     with pytest.raises(ValueError, match="another model or query set"):
-        pursuit_tree(ip.Pursuit(world.model, world.queries), xor_world())
+        pursuit_tree(ip.Pursuit.of(world.model, world.queries), xor_world())
     with pytest.raises(ValueError, match=r"joint has shape \(1, 2\)"):
         table_world(world.queries, [[0, 0], [0, 1]], [[0.5, 0.5]])
-    with pytest.raises(ValueError, match=r"values\[1\] has an unknown atom"):
+    with pytest.raises(ValueError, match=r"values\[1\] has an unknown variable"):
         table_world(world.queries, [[0, 0], [0, -1]], np.eye(2))
 
 

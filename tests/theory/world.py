@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from infopursuit.information.gain import entropy, gain
+from infopursuit.acquisition.tables import entropy, gain
 from infopursuit.models.autoencoder import VAE
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.models.table import TableModel
@@ -20,7 +20,7 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray
 
 MAX_INPUTS = 2**16
-"""A model whose atoms have more joint values than this is refused: all of them are written down."""
+"""A model whose variables have more joint values than this is refused: all of them are written down."""
 
 MAX_ANSWERS_KEPT = 2**24
 """So many answers (inputs x queries) are kept at most."""
@@ -30,10 +30,10 @@ MAX_ANSWERS_KEPT = 2**24
 class World:
     """The inputs of positive probability of a finite model, and their answers to a query set.
 
-    X is the whole vector of atoms, whether a query looks at them or not; a set of inputs is an array of rows
+    X is the whole vector of variables, whether a query looks at them or not; a set of inputs is an array of rows
     ``inputs`` (n,).
 
-    values: (N, A) the atoms of each input. joint: (N, C) p(x, y). answers: (N, Q) equal where two inputs answer a
+    values: (N, A) the variables of each input. joint: (N, C) p(x, y). answers: (N, Q) equal where two inputs answer a
     query alike.
     """
 
@@ -72,11 +72,11 @@ class World:
     def answer(self, row: int, query: int) -> Answer:
         """What one input answers to one query, as cells without padding."""
         cells = self.queries.answers_of(self.values[row : row + 1], np.array([query]))[0]
-        return tuple(cells[self.queries.query_atoms[query] >= 0].tolist())
+        return tuple(cells[self.queries.query_variables[query] >= 0].tolist())
 
     def find(self, values: Any) -> int:
-        """The row of the input with these atom values (A,)."""
-        wanted = self.queries.atoms.check(np.asarray(values)[None], "values")[0]
+        """The row of the input with these variable values (A,)."""
+        wanted = self.queries.variables.check(np.asarray(values)[None], "values")[0]
         rows = np.flatnonzero((self.values == wanted).all(axis=1))
         if not len(rows):
             raise ValueError(
@@ -86,7 +86,7 @@ class World:
 
 
 def enumerate_world(model: FiniteModel | VAE, queries: QuerySet) -> World:
-    """All assignments of the atoms that have positive probability, with p(x, y) = sum_z p(y, z) prod_a p(x_a | y, z).
+    """All assignments of the variables that have positive probability, with p(x, y) = sum_z p(y, z) prod_a p(x_a | y, z).
 
     >>> from infopursuit.models import TableModel
     >>> model = TableModel([0.5, 0.5], None, [[0.5, 0.0], [1.0, 0.5]])
@@ -101,25 +101,25 @@ def enumerate_world(model: FiniteModel | VAE, queries: QuerySet) -> World:
             f"model is a {type(model).__name__}, and theory sums over finitely many latent states; give a finite model "
             f"such as ip.models.TableModel, or estimate on a sample with Pursuit.run(X)"
         )
-    if queries.atoms != model.atoms:
+    if queries.variables != model.variables:
         raise ValueError(
-            f"queries reveal atoms of sizes {queries.atoms.sizes[:10]}, but the model has atoms of sizes "
-            f"{model.atoms.sizes[:10]}; give the query set that the model was made for"
+            f"queries reveal variables of sizes {queries.variables.sizes[:10]}, but the model has variables of sizes "
+            f"{model.variables.sizes[:10]}; give the query set that the model was made for"
         )
-    n_inputs = math.prod(model.atoms.sizes)  # whole numbers of Python: no overflow
+    n_inputs = math.prod(model.variables.sizes)  # whole numbers of Python: no overflow
     if n_inputs > MAX_INPUTS:
         size = str(n_inputs) if n_inputs < 10**9 else f"about 1e{math.floor(math.log10(n_inputs))}"
         raise ValueError(
-            f"model has {len(model.atoms)} atoms with {size} joint values, more than {MAX_INPUTS}, and theory writes "
-            f"all of them down; give a model of fewer atoms or values, or estimate on a sample with Pursuit.run(X)"
+            f"model has {len(model.variables)} variables with {size} joint values, more than {MAX_INPUTS}, and theory writes "
+            f"all of them down; give a model of fewer variables or values, or estimate on a sample with Pursuit.run(X)"
         )
     if n_inputs * len(queries) > MAX_ANSWERS_KEPT:
         raise ValueError(
-            f"queries has {len(queries)} queries for {n_inputs} joint values of the atoms, "
+            f"queries has {len(queries)} queries for {n_inputs} joint values of the variables, "
             f"{n_inputs * len(queries)} answers, more than {MAX_ANSWERS_KEPT}; "
-            f"give fewer queries, or a model of fewer atoms"
+            f"give fewer queries, or a model of fewer variables"
         )
-    values = np.stack([axis.ravel() for axis in np.indices(model.atoms.sizes)], axis=1).astype(np.int64)
+    values = np.stack([axis.ravel() for axis in np.indices(model.variables.sizes)], axis=1).astype(np.int64)
     joint = _joint(model, values)
     occurs = joint.sum(axis=1) > 0
     values = values[occurs]
@@ -159,16 +159,16 @@ def gains(world: World, inputs: IntArray | None = None) -> FloatArray:
 
 
 def table_world(queries: QuerySet, values: Any, joint: Any) -> World:
-    """The world of a table of p(x, y): any distribution on the atoms, dependent in any way.
+    """The world of a table of p(x, y): any distribution on the variables, dependent in any way.
 
-    values: (N, A) the atoms of each input. joint: (N, C) p(x, y) up to a factor. Each input is one latent state of its
+    values: (N, A) the variables of each input. joint: (N, C) p(x, y) up to a factor. Each input is one latent state of its
     model.
 
     >>> world = table_world(concepts(["wings", "beak"]), [[0, 0], [1, 1]], [[3, 1], [0, 4]])
     >>> world.probabilities.tolist(), world.posteriors.round(6).tolist()
     ([0.5, 0.5], [[0.75, 0.25], [0.0, 1.0]])
     """
-    rows = queries.atoms.check(values)
+    rows = queries.variables.check(values)
     table = np.asarray(joint, dtype=np.float64)
     if (
         table.ndim != 2
@@ -182,16 +182,16 @@ def table_world(queries: QuerySet, values: Any, joint: Any) -> World:
         )
     if (rows == UNKNOWN).any():
         raise ValueError(
-            f"values[{int(np.argwhere(rows == UNKNOWN)[0, 0])}] has an unknown atom; give every atom a value"
+            f"values[{int(np.argwhere(rows == UNKNOWN)[0, 0])}] has an unknown variable; give every variable a value"
         )
     prior = table.sum(axis=0)
     latent = np.where(prior > 0, table, 1.0).T  # a class of probability zero needs some p(z | y); any will do
-    probs = np.eye(max(queries.atoms.sizes))[rows]  # (Z, A, V)
+    probs = np.eye(max(queries.variables.sizes))[rows]  # (Z, A, V)
     model = TableModel(
         prior / prior.sum(),
         latent / latent.sum(axis=1, keepdims=True),
         np.broadcast_to(probs, (table.shape[1], *probs.shape)),
-        sizes=queries.atoms.sizes,
+        sizes=queries.variables.sizes,
     )
     return enumerate_world(model, queries)
 
@@ -213,14 +213,14 @@ def xor_world(n_bits: int = 2) -> World:
 
 def _joint(model: FiniteModel, values: IntArray) -> FloatArray:
     """(N, C) p(x, y) of some inputs, in parts that bound the (n, S) table of latent states."""
-    slots = torch.as_tensor(values + model.atoms.offsets[:-1], device=model.device)
+    slots = torch.as_tensor(values + model.variables.offsets[:-1], device=model.device)
     log_probs = model.probs.to(torch.float64).log()
     rows = max(1, 2**22 // model.n_states)
     parts = []
     for start in range(0, len(values), rows):
         log_weights = model.log_prior.repeat(len(slots[start : start + rows]), 1)
-        for atom in range(len(model.atoms)):
-            log_weights += log_probs[slots[start : start + rows, atom]]
+        for variable in range(len(model.variables)):
+            log_weights += log_probs[slots[start : start + rows, variable]]
         parts.append(class_log_sums(log_weights, model.offsets).exp())
     return np.asarray(torch.cat(parts).cpu().numpy(), dtype=np.float64)
 

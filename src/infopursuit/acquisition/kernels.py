@@ -1,6 +1,6 @@
-"""The next query after one history, on draws of yes/no atoms: compiled loops for what `FiniteGains` does by products.
+"""The next query after one history, on draws of yes/no variables: compiled loops for what `FiniteGains` does by products.
 
-The steps are those of `FiniteGains`: some states stand for all, single atoms are ranked, the most promising queries about
+The steps are those of `FiniteGains`: some states stand for all, single variables are ranked, the most promising queries about
 several get their full gain, and the best two are compared. A history takes a fraction of a millisecond this way, which
 is less than the calls of as many small products.
 """
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from infopursuit.compiled import compiled
 from infopursuit.acquisition.ranking import FREE
+from infopursuit.compiled import compiled
 from infopursuit.types import TIE, UNKNOWN
 
 LN2 = np.float32(np.log(2))
@@ -133,11 +133,11 @@ def _log(bits):
 
 @compiled
 def single_gains(by_state, states, masses, ends, sums, space, alone):
-    """The gain of each atom alone, on the drawn states; ends: (C + 1,) where each class's draws begin."""
-    n_atoms = len(alone)
+    """The gain of each variable alone, on the drawn states; ends: (C + 1,) where each class's draws begin."""
+    n_variables = len(alone)
     bits = space.view(np.int32)
     alone[:] = ZERO
-    whole, label = np.zeros(n_atoms, np.float32), ZERO
+    whole, label = np.zeros(n_variables, np.float32), ZERO
     for c in range(len(ends) - 1):
         if ends[c] == ends[c + 1]:
             continue
@@ -146,28 +146,28 @@ def single_gains(by_state, states, masses, ends, sums, space, alone):
         for i in range(ends[c], ends[c + 1]):
             row, w = by_state[states[i]], masses[i]
             mass += w
-            for a in range(n_atoms):
+            for a in range(n_variables):
                 sums[a] += w * row[a]
         label += mass * np.log(mass)
-        for a in range(n_atoms):
+        for a in range(n_variables):
             whole[a] += sums[a]
             space[a] = sums[a]
         add_xlogx(space, bits, ONE, alone)
-        for a in range(n_atoms):
+        for a in range(n_variables):
             space[a] = max(mass - sums[a], ZERO)
         add_xlogx(space, bits, ONE, alone)
     space[:] = whole
     add_xlogx(space, bits, -ONE, alone)
-    for a in range(n_atoms):
+    for a in range(n_variables):
         space[a] = max(ONE - whole[a], ZERO)
     add_xlogx(space, bits, -ONE, alone)
-    for a in range(n_atoms):
+    for a in range(n_variables):
         alone[a] = max(alone[a] - label, ZERO)
 
 
 @compiled
 def screen(promise, asked, widths, n, found):
-    """The n most promising queries about several atoms, ties to the lowest; returns how many."""
+    """The n most promising queries about several variables, ties to the lowest; returns how many."""
     size = 0
     for q in range(len(promise)):
         if n < 1 or asked[q] or widths[q] < 2 or (size == n and promise[q] <= promise[found[size - 1]]):
@@ -183,9 +183,9 @@ def screen(promise, asked, widths, n, found):
 
 @compiled
 def products(columns, which, start, masses, square, table):
-    """(2 ** n, M) the probability of each pattern of n atoms in each state, times its mass.
+    """(2 ** n, M) the probability of each pattern of n variables in each state, times its mass.
 
-    columns: (., M) P(yes), which: (W,) those of the query's atoms. table: where to write, patterns with the first atom
+    columns: (., M) P(yes), which: (W,) those of the query's variables. table: where to write, patterns with the first variable
     running fastest.
     """
     n_states = np.uintp(len(masses))
@@ -259,7 +259,7 @@ def contract(left, right, n_left, n_right, begin, end, joint):
 
 @compiled
 def halves(columns, which, n, masses, square, left, right):
-    """The partial products of n atoms, split in two; padded with patterns that cannot be. Returns both sizes."""
+    """The partial products of n variables, split in two; padded with patterns that cannot be. Returns both sizes."""
     for half, table in enumerate((left, right)):
         first, last = (0, n // 2) if half == 0 else (n // 2, n)
         if half == 0:
@@ -276,7 +276,7 @@ def halves(columns, which, n, masses, square, left, right):
 
 @compiled
 def pattern_gain(columns, which, n, masses, ends, left, right, joint, whole):
-    """The gain of one query about n atoms: P(yes) in each state in ``columns``, draws sorted by class."""
+    """The gain of one query about n variables: P(yes) in each state in ``columns``, draws sorted by class."""
     n_left, n_right = halves(columns, which, n, masses, False, left, right)
     size = n_left * n_right
     table, total = joint[:size], whole[:size]
@@ -389,52 +389,56 @@ def variance_of(terms, states, masses, ends, n_each):
 
 
 @compiled
-def gather(query, query_atoms, seen, by_state, states, n, place, columns, n_columns, which):
-    """The columns P(yes) of a query's atoms that are not known yet; each is copied once. Returns how many, and how many
+def gather(query, query_variables, seen, by_state, states, n, place, columns, n_columns, which):
+    """The columns P(yes) of a query's variables that are not known yet; each is copied once. Returns how many, and how many
     columns there are now."""
     width = 0
-    for w in range(query_atoms.shape[1]):
-        atom = query_atoms[query, w]
-        if atom < 0 or seen[atom] != UNKNOWN:
+    for w in range(query_variables.shape[1]):
+        variable = query_variables[query, w]
+        if variable < 0 or seen[variable] != UNKNOWN:
             continue
-        if place[atom] < 0:
-            place[atom] = n_columns
+        if place[variable] < 0:
+            place[variable] = n_columns
             n_columns += 1
-            mine = columns[place[atom]]
+            mine = columns[place[variable]]
             for i in range(n):
-                mine[i] = by_state[states[i], atom]
-        which[width] = place[atom]
+                mine[i] = by_state[states[i], variable]
+        which[width] = place[variable]
         width += 1
     return width, n_columns
 
 
 @compiled
 def choose(
-    rows, weights, begin, end, blocks, starts, sums, totals, bounds, class_ends, by_state, seen, asked, query_atoms,
+    rows, weights, begin, end, blocks, starts, sums, totals, bounds, class_ends, by_state, seen, asked, query_variables,
     widths, rates, n_states, n_screened, uniforms, query, gain, error, runner_up, tie, gains,
 ):  # fmt: skip
     """The best query after each of some histories: see `PrunedGains` for what is written.
 
     rows: of each history in the weights, see `BlockWeights` for those. class_ends: (C + 1,) states. by_state: (S, A) P(yes).
-    seen: (H, A). asked: (H, Q). query_atoms: (Q, W). rates: (Q,) see `Ranking`. uniforms: (H,) by which
+    seen: (H, A). asked: (H, Q). query_variables: (Q, W). rates: (Q,) see `Ranking`. uniforms: (H,) by which
     states are drawn.
     """
-    n_queries, most_wide = query_atoms.shape
-    n_classes, n_atoms, n_all = len(class_ends) - 1, by_state.shape[1], class_ends[-1]
+    n_queries, most_wide = query_variables.shape
+    n_classes, n_variables, n_all = len(class_ends) - 1, by_state.shape[1], class_ends[-1]
     n_each = class_ends[1:] - class_ends[:-1]
     n_wide = min(n_screened, n_queries)
     buffer = np.empty(n_all, np.float64)
     states, exact_masses = np.empty(n_states, np.int64), np.empty(n_states, np.float64)
     all_masses = np.empty(n_states, np.float32)
-    summed, space, alone = np.empty(n_atoms, np.float32), np.empty(n_atoms, np.float32), np.empty(n_atoms, np.float32)
+    summed, space, alone = (
+        np.empty(n_variables, np.float32),
+        np.empty(n_variables, np.float32),
+        np.empty(n_variables, np.float32),
+    )
     promise, found = np.empty(n_queries, np.float32), np.empty(n_wide + 1, np.int64)
     scores = np.empty(n_queries, np.float64)
     n_left, n_right = max(4, 1 << (most_wide // 2)), max(4, 1 << (most_wide - most_wide // 2))
     left, right = np.empty((n_left, n_states), np.float32), np.empty((n_right, n_states), np.float32)
     joint, whole = np.empty(n_left * n_right, np.float32), np.empty(n_left * n_right, np.float32)
     tables = np.empty((n_classes, n_left * n_right), np.float32)
-    place = np.empty(n_atoms, np.int64)
-    columns = np.empty((min(n_atoms, (n_wide + 3) * most_wide), n_states), np.float32)
+    place = np.empty(n_variables, np.int64)
+    columns = np.empty((min(n_variables, (n_wide + 3) * most_wide), n_states), np.float32)
     which = np.empty(most_wide, np.int64)
     ends = np.empty(n_classes + 1, np.int64)
     first, second = np.empty(n_states, np.float32), np.empty(n_states, np.float32)
@@ -453,13 +457,13 @@ def choose(
                 i += 1
             ends[c + 1] = i
         single_gains(by_state, states, masses, ends, summed, space, alone)
-        for a in range(n_atoms):
+        for a in range(n_variables):
             if seen[h, a] != UNKNOWN:
                 alone[a] = ZERO
         for q in range(n_queries):
             promise[q] = ZERO
             for w in range(widths[q]):
-                promise[q] += alone[query_atoms[q, w]]
+                promise[q] += alone[query_variables[q, w]]
             gains[h, q] = promise[q] if widths[q] == 1 and not asked[h, q] else np.nan
             scores[q] = score(promise[q], rates[q])
         n_found = screen(scores, asked[h], widths, n_wide, found)
@@ -467,7 +471,7 @@ def choose(
         place[:], n_columns = UNKNOWN, 0
         for k in range(n_found):
             width, n_columns = gather(
-                found[k], query_atoms, seen[h], by_state, states, n, place, columns, n_columns, which
+                found[k], query_variables, seen[h], by_state, states, n, place, columns, n_columns, which
             )
             gains[h, found[k]] = pattern_gain(columns, which, width, masses, ends, left, right, joint, whole)
         for q in range(n_queries):
@@ -477,13 +481,15 @@ def choose(
         if best == UNKNOWN:
             continue
         gain[h] = gains[h, best]
-        width, n_columns = gather(best, query_atoms, seen[h], by_state, states, n, place, columns, n_columns, which)
+        width, n_columns = gather(best, query_variables, seen[h], by_state, states, n, place, columns, n_columns, which)
         influence(columns, which, width, masses, ends, left, right, tables, whole, first)
         bias = excess(columns, which, width, masses, ends, left, right, tables, whole)
         error[h] = np.sqrt(variance_of(first[:n], states, masses, ends, n_each) + bias * bias)
         if runner == UNKNOWN:
             continue
-        width, n_columns = gather(runner, query_atoms, seen[h], by_state, states, n, place, columns, n_columns, which)
+        width, n_columns = gather(
+            runner, query_variables, seen[h], by_state, states, n, place, columns, n_columns, which
+        )
         influence(columns, which, width, masses, ends, left, right, tables, whole, second)
         ours, theirs = np.float32(weight(rates[best])), np.float32(weight(rates[runner]))
         for i in range(n):
@@ -509,7 +515,7 @@ def score(gain, rate):
 
 @compiled
 def add_largest(promise, asked, widths, found, size):
-    """The query about several atoms that promises most at all, if it is not among those found; returns how many."""
+    """The query about several variables that promises most at all, if it is not among those found; returns how many."""
     largest = UNKNOWN
     for q in range(len(promise)):
         if widths[q] > 1 and not asked[q] and (largest == UNKNOWN or promise[q] > promise[largest]):

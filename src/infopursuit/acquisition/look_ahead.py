@@ -79,7 +79,7 @@ class _BoundLookAhead:
         for q in np.flatnonzero(allowed.any(axis=0)).tolist():
             said = np.asarray(self.belief.answer_distribution(b, q))  # (H, answers)
             if self.noise is not None:
-                which = self.noise.which[q][self.queries.query_atoms[q] >= 0]
+                which = self.noise.which[q][self.queries.query_variables[q] >= 0]
                 said = said @ reduce(np.kron, [self.noise.confusion_matrices[t] for t in which])
             rows, answers = np.nonzero((said > NEGLIGIBLE) & allowed[:, q, None])
             found.append((rows, np.full(len(rows), q), answers, said[rows, answers]))
@@ -91,10 +91,10 @@ class _BoundLookAhead:
 
     def _cells(self, queries: IntArray, answers: IntArray) -> IntArray:
         """(N, W) the cells of joint answers, given by their index."""
-        sizes = np.where(self.queries.query_atoms[queries] >= 0, self.queries.n_cells[queries], 1)  # (N, W)
+        sizes = np.where(self.queries.query_variables[queries] >= 0, self.queries.n_cells[queries], 1)  # (N, W)
         following = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes
         cells = answers[:, None] // following % sizes
-        return np.where(self.queries.query_atoms[queries] >= 0, cells, UNKNOWN)
+        return np.where(self.queries.query_variables[queries] >= 0, cells, UNKNOWN)
 
 
 @dataclass(frozen=True)

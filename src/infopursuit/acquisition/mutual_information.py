@@ -104,9 +104,9 @@ class FiniteGains:
         self.model, self.queries, self.settings, self.sampled, self.noise = model, queries, settings, sampled, noise
         self.ranking = Ranking.of(np.ones(len(queries)) if costs is None else costs)
         self.parts = queries.parts if noise is None else noise.parts
-        n_variables = (queries.query_atoms >= 0).sum(axis=1)
+        n_variables = (queries.query_variables >= 0).sum(axis=1)
         self._wide, self._narrow = np.flatnonzero(n_variables > 1), np.flatnonzero(n_variables == 1)
-        self.operations = float(model.n_states) * (model.atoms.n_slots + int(queries.n_answers[self._wide].sum()))
+        self.operations = float(model.n_states) * (model.variables.n_slots + int(queries.n_answers[self._wide].sum()))
         self.on_all_states = self.operations <= AFFORDABLE if settings.exact is None else bool(settings.exact)
         self.exact = self.on_all_states and not sampled
         self._table: FloatArray | None = None
@@ -121,7 +121,7 @@ class FiniteGains:
         return list(found), which
 
     def _signature(self, query: int) -> tuple[int, ...]:
-        return tuple(int(n) for n in self.queries.n_cells[query][self.queries.query_atoms[query] >= 0])
+        return tuple(int(n) for n in self.queries.n_cells[query][self.queries.query_variables[query] >= 0])
 
     def __call__(self, b: StateWeights, h: Histories, allowed: BoolArray, model: FiniteModel | None = None) -> Estimate:
         """(H, Q) gains. ``model``: where the weights are not on the own model, but on particles of one history."""
@@ -159,19 +159,19 @@ class FiniteGains:
     def _wanted(self, allowed: BoolArray) -> BoolArray:
         """(H, A) whether an allowed query looks at a variable: with noisy answers all that were asked about are known in
         part only, and to work out what is left of them takes long."""
-        wanted = np.zeros((len(allowed), len(self.queries.atoms)), dtype=bool)
+        wanted = np.zeros((len(allowed), len(self.queries.variables)), dtype=bool)
         for row, still in zip(wanted, allowed, strict=True):
-            atoms = self.queries.query_atoms[still]
-            row[atoms[atoms >= 0]] = True
+            variables = self.queries.query_variables[still]
+            row[variables[variables >= 0]] = True
         return wanted
 
     def part_gains(self, b: StateWeights, model: FiniteModel, wanted: BoolArray | None = None) -> FloatArray:
         """(H, P) the gain of each part alone, on all states; of variables that are not ``wanted`` (H, A) it may be
         off."""
         if model is self.model and not b.soft and self._one_state is not None:
-            return self._one_state_gains(softmax(b.log_weights), b.evidence)[:, self.parts.atom]
+            return self._one_state_gains(softmax(b.log_weights), b.evidence)[:, self.parts.variable]
         rows = int(np.clip(self.settings.memory_limit // (16 * ABREAST * model.n_states), 1, AT_A_TIME))
-        gains = np.empty((len(b), len(self.parts.atom)))
+        gains = np.empty((len(b), len(self.parts.variable)))
         blocks = self._part_blocks(rows)
 
         def some(i: int) -> None:
@@ -191,8 +191,8 @@ class FiniteGains:
         each = 48 * n_histories * self.model.n_classes + 16 * self.model.n_states
         most = max(1, int(self.settings.memory_limit // (2 * ABREAST * each)))
         blocks, begin = [], 0
-        starts = np.flatnonzero(np.diff(parts.atom, prepend=-1))
-        stops = np.append(starts[1:], len(parts.atom))
+        starts = np.flatnonzero(np.diff(parts.variable, prepend=-1))
+        stops = np.append(starts[1:], len(parts.variable))
         for stop, following in zip(stops, np.append(stops[1:], UNKNOWN), strict=True):
             if following == UNKNOWN or parts.offsets[following] - parts.offsets[begin] > most:
                 blocks.append((int(begin), int(stop)))
@@ -203,8 +203,10 @@ class FiniteGains:
         self, model: FiniteModel, weights: FloatArray, evidence: FloatArray, begin: int, end: int, wanted: Any
     ) -> FloatArray:
         """(H, parts) gains of the parts ``begin`` to ``end``."""
-        parts, atoms = self.parts, model.atoms
-        slots = slice(int(atoms.offsets[parts.atom[begin]]), int(atoms.offsets[parts.atom[end - 1] + 1]))
+        parts, variables = self.parts, model.variables
+        slots = slice(
+            int(variables.offsets[parts.variable[begin]]), int(variables.offsets[parts.variable[end - 1] + 1])
+        )
         joint = tables.value_joint(weights, model.block(slots).astype(np.float64, copy=False), model.offsets)
         joint = tables.see_evidence(joint, weights, evidence, model, slots, wanted)
         if not parts.plain:
@@ -225,7 +227,7 @@ class FiniteGains:
         as they are: then I = H(answer) - sum over y of p(y) H(answer | y), two products and one entropy."""
         model = self.model
         one = model.n_states == model.n_classes and bool((np.diff(model.offsets) == 1).all())
-        if self.noise is not None or not one or not self.parts.plain or set(model.atoms.sizes) != {2}:
+        if self.noise is not None or not one or not self.parts.plain or set(model.variables.sizes) != {2}:
             return None
         yes = np.ascontiguousarray(model.state_probs(np.arange(model.n_states))[1::2].T, dtype=np.float64)
         return yes, _binary_entropy(yes)
@@ -307,7 +309,7 @@ class FiniteGains:
         every history needs it."""
         if self._table is not None and model is self.model:
             return self._table
-        table = model.block(slice(0, model.atoms.n_slots)).astype(np.float64, copy=False)
+        table = model.block(slice(0, model.variables.n_slots)).astype(np.float64, copy=False)
         if model is self.model and table.nbytes <= self.settings.memory_limit:
             self._table = table
         return table

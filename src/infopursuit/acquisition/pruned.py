@@ -33,7 +33,7 @@ class PrunedGains:
     def __init__(self, belief: PrunedBelief, settings: MutualInformation, costs: FloatArray | None = None) -> None:
         self.belief, self.states, self.queries, self.settings = belief, belief.states, belief.queries, settings
         self.ranking = Ranking.of(np.ones(len(self.queries)) if costs is None else costs)
-        self._widths = (self.queries.query_atoms >= 0).sum(axis=1)
+        self._widths = (self.queries.query_variables >= 0).sum(axis=1)
         self._compile()
 
     def _compile(self) -> None:
@@ -70,7 +70,7 @@ class PrunedGains:
             part: Any = slice(i * step, (i + 1) * step)
             kernels.choose(
                 some.row[part], w.values, w.begin, w.end, w.blocks, w.starts, w.sums, w.totals, self.belief.bounds,
-                self.states.offsets, self.states.by_state, some.seen[part], closed[part], self.queries.query_atoms,
+                self.states.offsets, self.states.by_state, some.seen[part], closed[part], self.queries.query_variables,
                 self._widths, self.ranking.rates, settings.n_states, settings.n_screened, uniforms[part], best[part],
                 gain[part], error[part], runner_up[part], within[part], mine[part],
             )  # fmt: skip

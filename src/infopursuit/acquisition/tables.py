@@ -87,20 +87,23 @@ def see_evidence(
     changed = said != 0
     if not changed.any():
         return joint
-    slot_atom = model.atoms.slot_atom[slots]
-    first, starts = int(slot_atom[0]), model.atoms.offsets[slot_atom[0] : slot_atom[-1] + 1] - slots.start
+    slot_variable = model.variables.slot_variable[slots]
+    first, starts = (
+        int(slot_variable[0]),
+        model.variables.offsets[slot_variable[0] : slot_variable[-1] + 1] - slots.start,
+    )
     touched = np.logical_or.reduceat(changed, starts, axis=1)  # (H, a)
     known = touched & (np.add.reduceat(np.isfinite(said), starts, axis=1, dtype=np.int64) == 1)
     mass = np.stack([weights[:, a:b].sum(1) for a, b in segments(model.offsets)], axis=-1)  # (H, C)
-    row, column = known[:, slot_atom - first].nonzero()
+    row, column = known[:, slot_variable - first].nonzero()
     joint[row, column] = np.where(np.isfinite(said[row, column, None]), mass[row], 0.0)
     partly = touched & ~known
     if wanted is not None:
         partly &= wanted[:, first : first + partly.shape[1]]
-    for atom in np.flatnonzero(partly.any(axis=0)).tolist():
-        begin, end = int(model.atoms.offsets[first + atom]), int(model.atoms.offsets[first + atom + 1])
+    for variable in np.flatnonzero(partly.any(axis=0)).tolist():
+        begin, end = int(model.variables.offsets[first + variable]), int(model.variables.offsets[first + variable + 1])
         probs = model.block(slice(begin, end)).astype(np.float64, copy=False)  # (V, S)
-        histories = np.flatnonzero(partly[:, atom])
+        histories = np.flatnonzero(partly[:, variable])
         size = max(1, CHUNK // (24 * model.n_states))
         for start in range(0, len(histories), size):
             some = histories[start : start + size]
@@ -170,7 +173,7 @@ def noisy_cells(cells: FloatArray, noise: NoiseChannel, begin: int = 0, end: int
     cells: (cells of these parts, M), any M; the same shape comes out.
     """
     parts = noise.parts
-    end = len(parts.atom) if end is None else end
+    end = len(parts.variable) if end is None else end
     said = np.empty_like(cells)
     first = int(parts.offsets[begin])
     for kind in np.unique(parts.kind[begin:end]):
@@ -194,9 +197,7 @@ def pattern_joint(weights: FloatArray, cells: list[FloatArray], bounds: list[tup
     half = _split([table.shape[1] for table in cells])
     left = partial_products(cells[:half]) * weights
     right = partial_products(cells[half:]) if half < len(cells) else np.ones_like(left[:, :1])
-    tables = [
-        np.matmul(left[:, :, a:b], right[:, :, a:b].transpose(0, 2, 1)).reshape(len(left), -1) for a, b in bounds
-    ]
+    tables = [np.matmul(left[:, :, a:b], right[:, :, a:b].transpose(0, 2, 1)).reshape(len(left), -1) for a, b in bounds]
     return np.stack(tables, axis=-1)
 
 
@@ -219,13 +220,13 @@ def conditioned(table: FloatArray, model: FiniteModel, evidence: FloatArray) -> 
     changed = np.flatnonzero(evidence != 0)
     if not len(changed):
         return table
-    atoms, possible = model.atoms, np.isfinite(evidence)
-    touched = np.unique(atoms.slot_atom[changed])
-    n_possible = np.add.reduceat(possible.astype(np.int64), atoms.offsets[:-1])[touched]
-    known = np.isin(atoms.slot_atom, touched[n_possible == 1])
+    variables, possible = model.variables, np.isfinite(evidence)
+    touched = np.unique(variables.slot_variable[changed])
+    n_possible = np.add.reduceat(possible.astype(np.int64), variables.offsets[:-1])[touched]
+    known = np.isin(variables.slot_variable, touched[n_possible == 1])
     table[known] = possible[known, None]
-    for atom in touched[n_possible > 1].tolist():
-        here = slice(int(atoms.offsets[atom]), int(atoms.offsets[atom + 1]))
+    for variable in touched[n_possible > 1].tolist():
+        here = slice(int(variables.offsets[variable]), int(variables.offsets[variable + 1]))
         table[here] = condition(table[here], evidence[here])
     return table
 
@@ -251,7 +252,7 @@ def answer_joint(
     weights = softmax(log_weights)
     states = np.flatnonzero(weights > 0)
     table = conditioned(model.state_probs(states).astype(np.float64), model, evidence)
-    signature = tuple(int(n) for n in queries.n_cells[query][queries.query_atoms[query] >= 0])
+    signature = tuple(int(n) for n in queries.n_cells[query][queries.query_variables[query] >= 0])
     bounds = segments(np.searchsorted(states, model.offsets))
     tables = query_tables(np.array([query]), signature, part_cells(table, parts), parts)
     return np.asarray(pattern_joint(weights[states], tables, bounds)[0])

@@ -82,11 +82,11 @@ class Exact:
     @property
     def row_bytes(self) -> int:
         """The memory of one history: a weight for each state, that of its parent, and one to work on."""
-        return 24 * self.model.n_states + 16 * self.model.atoms.n_slots
+        return 24 * self.model.n_states + 16 * self.model.variables.n_slots
 
     def init(self) -> StateWeights:
         """The prior."""
-        return self.of(self.model.log_prior[None], np.zeros((1, self.model.atoms.n_slots)))
+        return self.of(self.model.log_prior[None], np.zeros((1, self.model.variables.n_slots)))
 
     def of(self, log_weights: FloatArray, evidence: FloatArray, soft: bool = False) -> StateWeights:
         """The state with these weights."""
@@ -101,8 +101,10 @@ class Exact:
             for w in range(cells.shape[1]):
                 known = np.flatnonzero(cells[:, w] != UNKNOWN)
                 if len(known):
-                    slots = self.model.atoms.slots[self.queries.query_atoms[asked[known], w]]  # (n, V)
-                    own = self.queries.query_cells[asked[known], w][:, : slots.shape[1]]  # (n, V) the cell of each value
+                    slots = self.model.variables.slots[self.queries.query_variables[asked[known], w]]  # (n, V)
+                    own = self.queries.query_cells[asked[known], w][
+                        :, : slots.shape[1]
+                    ]  # (n, V) the cell of each value
                     if said is None:
                         shift = np.where(own == cells[known, w, None], 0.0, -np.inf)
                     else:

@@ -22,8 +22,8 @@ from infopursuit.beliefs.particles import (
     check_settings,
     systematic,
 )
-from infopursuit.models.finite import segments
 from infopursuit.models.autoencoder import VAE
+from infopursuit.models.finite import segments
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray
 

@@ -160,9 +160,9 @@ def target(model: VAE, labels: Tensor, evidence: FloatArray, least: float) -> Lo
     have factor one and are left out. Probabilities have the floor ``least`` that they have in particles, or moves would
     target another law than the weights.
     """
-    atoms = model.atoms
-    touched = np.unique(atoms.slot_atom[np.flatnonzero(evidence != 0)])
-    index = atoms.slots[touched]  # (T, V)
+    variables = model.variables
+    touched = np.unique(variables.slot_variable[np.flatnonzero(evidence != 0)])
+    index = variables.slots[touched]  # (T, V)
     slots = torch.as_tensor(index, device=labels.device)
     log_weights = np.where(index >= 0, evidence[np.maximum(index, 0)], -np.inf)
     weights = torch.as_tensor(log_weights, device=labels.device).to(model.dtype)

@@ -23,8 +23,8 @@ from infopursuit.beliefs.exact import Exact, StateWeights, log_normalised
 from infopursuit.beliefs.langevin_kernels import adapt, mala, start, target
 from infopursuit.beliefs.pruned import BLOCK, MANY, PrunedBelief, States, similar_order
 from infopursuit.history import BoolArray, Estimate, Histories
-from infopursuit.models.finite import FiniteModel, log_sum_exp, segments, softmax
 from infopursuit.models.autoencoder import VAE
+from infopursuit.models.finite import FiniteModel, log_sum_exp, segments, softmax
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
@@ -79,7 +79,7 @@ class Particles(States):
             by_state, latents, log_prior = by_state[order], latents[torch.as_tensor(order)], log_prior[order]
             self.family = None if family is None else family[order]
         self.latents = latents
-        super().__init__(model.atoms, log_prior, offsets, by_state)
+        super().__init__(model.variables, log_prior, offsets, by_state)
 
     def variance_of(self, states: IntArray, terms: FloatArray) -> float:
         """How much the sum of terms (M,), one for each of some draws, would vary from one draw of all to another."""
@@ -95,10 +95,10 @@ class Particles(States):
 def decode(model: VAE, latents: Tensor, labels: IntArray) -> Any:
     """(S, D) -> (S, L) probabilities of all values, or (S, A) of "yes" where all variables are yes/no."""
     binary = model.features.binary
-    sizes = np.array(model.atoms.sizes)[model.atoms.slot_atom]
+    sizes = np.array(model.variables.sizes)[model.variables.slot_variable]
     rest = 1 - LEAST * (2 if binary else torch.as_tensor(sizes, dtype=model.dtype, device=model.device))
     of_class = torch.as_tensor(labels, device=model.device)
-    table = torch.empty((len(latents), len(model.atoms) if binary else model.atoms.n_slots), dtype=model.dtype)
+    table = torch.empty((len(latents), len(model.variables) if binary else model.variables.n_slots), dtype=model.dtype)
     with Progress("decoding particles", len(latents)) as shown:
 
         @torch.no_grad()  # which holds for the thread that says so
@@ -274,7 +274,10 @@ class ParticleBelief:
         """(H, answers) p(answer | history) of one query."""
         from infopursuit.acquisition.tables import answer_joint
 
-        found = [answer_joint(self.latent_states(b, h)[0], self.queries, query, *self.latent_states(b, h)[1:]) for h in range(len(b))]
+        found = [
+            answer_joint(self.latent_states(b, h)[0], self.queries, query, *self.latent_states(b, h)[1:])
+            for h in range(len(b))
+        ]
         return np.stack(found).sum(axis=2)
 
     def class_variance(self, b: ParticleState) -> FloatArray:
@@ -324,9 +327,7 @@ class ParticleBelief:
             return own.particles, own.weights.log_weights[0], own.weights.evidence[0]
         return self.shared.latent_states(b.shared, h)  # type: ignore[no-any-return]
 
-    def gains(
-        self, settings: MutualInformation, costs: FloatArray | None, noise: NoiseChannel | None
-    ) -> ParticleGains:
+    def gains(self, settings: MutualInformation, costs: FloatArray | None, noise: NoiseChannel | None) -> ParticleGains:
         """The mutual information of queries under this belief."""
         return ParticleGains(self, settings, costs, noise)
 
@@ -427,7 +428,7 @@ def check_memory(settings: Any, model: VAE, n_draws: int) -> None:
         if getattr(settings, step, 0) > MAX_STEPS:
             raise ValueError(f"{step}={getattr(settings, step)} is more than {MAX_STEPS:,}; choose fewer")
     # the probabilities of all values in all draws, laid out twice
-    size = 2 * n_draws * model.n_classes * model.atoms.n_slots * model.dtype.itemsize
+    size = 2 * n_draws * model.n_classes * model.variables.n_slots * model.dtype.itemsize
     if size > MAX_BYTES:
         raise ValueError(
             f"belief={settings}: its particles would take {size / 2**30:.3g} GiB, more than {MAX_BYTES / 2**30:g}; "

@@ -17,7 +17,7 @@ from infopursuit.history import Estimate, Histories
 from infopursuit.models.finite import FiniteModel, log_sum_exp, segments
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
-from infopursuit.types import UNKNOWN, Atoms, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
 
 if TYPE_CHECKING:
     from infopursuit.acquisition.mutual_information import MutualInformation
@@ -72,21 +72,21 @@ class States(FiniteModel):
 
     kind = "states"
 
-    def __init__(self, atoms: Atoms, log_prior: FloatArray, offsets: IntArray, by_state: Any) -> None:
+    def __init__(self, variables: Variables, log_prior: FloatArray, offsets: IntArray, by_state: Any) -> None:
         self.by_state = np.ascontiguousarray(by_state)
-        self.binary = by_state.shape[1] == len(atoms)
-        super().__init__(atoms, log_prior, offsets, np.ascontiguousarray(by_state.T))
+        self.binary = by_state.shape[1] == len(variables)
+        super().__init__(variables, log_prior, offsets, np.ascontiguousarray(by_state.T))
 
     @classmethod
     def in_blocks(cls, model: FiniteModel, size: int, runs: IntArray | None = None) -> States:
         """The states of a model with yes/no variables, in such an order that blocks of ``size`` resemble each other;
         each class, or each of the given runs of states, stays where it is."""
-        by_state = np.empty((model.n_states, len(model.atoms)), dtype=np.float32)
+        by_state = np.empty((model.n_states, len(model.variables)), dtype=np.float32)
         for start in range(0, model.n_states, DECODED):
             some = np.arange(start, min(start + DECODED, model.n_states))
             by_state[some] = model.state_probs(some)[1::2].T
         order = similar_order(by_state, model.offsets if runs is None else runs, size)
-        return cls(model.atoms, model.log_prior[order], model.offsets, by_state[order])
+        return cls(model.variables, model.log_prior[order], model.offsets, by_state[order])
 
     def _by_slot(self, by_state: Any) -> Any:
         columns = np.ascontiguousarray(by_state.T)
@@ -269,13 +269,13 @@ class PrunedBelief:
     @classmethod
     def of(cls, model: FiniteModel, queries: QuerySet, pooled: bool = False) -> PrunedBelief:
         """For a finite model, refused where it cannot be pruned."""
-        if set(model.atoms.sizes) != {2} or not queries.parts.plain:
+        if set(model.variables.sizes) != {2} or not queries.parts.plain:
             raise ValueError("belief='pruned' needs yes/no variables and queries that reveal them; use 'exact'")
-        size = 8 * model.n_states * len(model.atoms)
+        size = 8 * model.n_states * len(model.variables)
         if size > MAX_BYTES:
             raise ValueError(
                 f"belief='pruned' would take {size / 2**30:.3g} GiB for {model.n_states} states of "
-                f"{len(model.atoms)} variables, more than {MAX_BYTES / 2**30:g}; use 'exact', or fewer examples"
+                f"{len(model.variables)} variables, more than {MAX_BYTES / 2**30:g}; use 'exact', or fewer examples"
             )
         if pooled and not hasattr(model, "runs"):
             raise ValueError(f"pooled=True needs a UnionModel, and the model is {type(model).__name__}")
@@ -313,21 +313,21 @@ class PrunedBelief:
 
     def init(self) -> PrunedState:
         """The prior."""
-        seen = np.full((1, len(self.states.atoms)), UNKNOWN, dtype=np.int8)
+        seen = np.full((1, len(self.states.variables)), UNKNOWN, dtype=np.int8)
         return PrunedState(np.zeros(1, dtype=np.int64), self._whole(seen), seen, self.bounds)
 
     def update(self, b: PrunedState, parents: IntArray, new: Histories) -> PrunedState:
         """One more answer for each history, taken as certain."""
         queries, answers = new.queries[:, -1], new.answers[:, -1]
         seen = b.seen[parents]
-        atoms = self.queries.query_atoms[queries]
+        variables = self.queries.query_variables[queries]
         rows = np.arange(len(parents))[:, None]
-        told = (answers != UNKNOWN) & (atoms >= 0)
-        fresh = told & (seen[rows, atoms] == UNKNOWN)
-        clash = (told & ~fresh & (seen[rows, atoms] != answers)).any(axis=1)
-        slots = np.where(fresh, 2 * atoms + answers, UNKNOWN)
+        told = (answers != UNKNOWN) & (variables >= 0)
+        fresh = told & (seen[rows, variables] == UNKNOWN)
+        clash = (told & ~fresh & (seen[rows, variables] != answers)).any(axis=1)
+        slots = np.where(fresh, 2 * variables + answers, UNKNOWN)
         where = fresh.nonzero()
-        seen[where[0], atoms[where]] = answers[where]
+        seen[where[0], variables[where]] = answers[where]
         after = self._reweigh(b.weights, b.row[parents], slots, np.argsort(queries, kind="stable"))
         after.class_sums[clash], after.totals[clash], after.log_total[clash] = 0.0, 0.0, -np.inf
         # an answer that the kept states hardly allow may be just what those that were pruned would have said
@@ -450,8 +450,8 @@ class PrunedBelief:
 
         def one(h: int) -> None:
             log_weights = self.states.log_prior.copy()
-            atoms = np.flatnonzero(seen[h] != UNKNOWN)
-            kernels.add_log_likelihood(self.states.probs, 2 * atoms + seen[h, atoms], log_weights)
+            variables = np.flatnonzero(seen[h] != UNKNOWN)
+            kernels.add_log_likelihood(self.states.probs, 2 * variables + seen[h, variables], log_weights)
             log_total[h] = log_sum_exp(log_weights[None])[0]
             self._hold_shares(log_weights, log_total[h])
             weights = np.exp(log_weights - log_total[h])

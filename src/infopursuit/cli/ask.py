@@ -33,7 +33,7 @@ from infopursuit.queries.groups import Panels, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal
-from infopursuit.threads import one_thread
+from infopursuit.threads import single_threaded
 from infopursuit.types import UNKNOWN, ImpossibleAnswer, Said
 
 EXAMPLES = (
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if file is not None:
         save_session(session, file)  # before anything is asked, so that a place that cannot be written to is known
     talk = Talk(session, Terminal(sys.stderr if args.json else sys.stdout), sys.stdin, file)
-    with one_thread():
+    with single_threaded():
         try:
             finished = talk.go()
         except KeyboardInterrupt:
@@ -336,7 +336,7 @@ def _show_patch(session: Session, terminal: Terminal) -> None:
     rows, columns = queries.shape
     seen = session.explanation.revealed()
     each = 2 if 2 * columns + 2 <= terminal.width else 1
-    asked = set(queries.query_atoms[question.index].tolist())
+    asked = set(queries.query_variables[question.index].tolist())
     picture = Text()
     for r in range(rows):
         picture.append("  ")

@@ -19,7 +19,7 @@ from infopursuit.models import latent_classes
 from infopursuit.plots import image_trace, text_trace
 from infopursuit.stopping import Confidence, InformationGain
 from infopursuit.terminal import Terminal, table
-from infopursuit.threads import one_thread
+from infopursuit.threads import single_threaded
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, IntArray
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     terminal = Terminal()
     terminal.say(terminal.paint(f"infopursuit {__version__}: a classifier that explains itself by asking", "bold"), "")
     folder = _prepare(args.out, terminal) if args.examples else None
-    with one_thread():
+    with single_threaded():
         data = digits()
         rows, columns = data.x_train.shape[1:]
         terminal.tell(
@@ -148,7 +148,7 @@ def compare(clf: InformationPursuitClassifier, data: Dataset, seed: int, termina
         "All three see the same black and white pixels; settings of the other two were chosen by cross-validation on "
         "training images."
     )
-    confident = trace.stopped_because == "confidence"
+    confident = trace.stop_reason == "confidence"
     if confident.any():
         text += (
             f" Information Pursuit stopped at a confidence of 99 % in {100 * confident.mean():.0f} % of the cases, and "

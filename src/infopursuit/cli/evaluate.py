@@ -17,8 +17,8 @@ from infopursuit.evaluation.machine import write_result
 from infopursuit.evaluation.text import tell
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
+from infopursuit.serialization import load_pursuit
 from infopursuit.stopping import stopping_in_words
-from infopursuit.storage import load_pursuit
 from infopursuit.terminal import Terminal
 
 EXAMPLES = (

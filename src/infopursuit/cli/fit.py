@@ -80,7 +80,9 @@ def run(args: argparse.Namespace) -> int:
         _tell_facts(args, clf, facts, terminal)
     else:
         asked = None
-        if given.costs or given.constraints or given.groups:  # costs name queries, so these are made before rows are held out
+        if (
+            given.costs or given.constraints or given.groups
+        ):  # costs name queries, so these are made before rows are held out
             asked = tabular.with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
             bind_costs(given.costs, given.constraints, asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
@@ -186,7 +188,7 @@ def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> N
     terminal.head("First questions")
     session = clf.session()
     if session.question is None:
-        return terminal.tell(f"None: it stops at once ({session.stopped_because}).")
+        return terminal.tell(f"None: it stops at once ({session.stop_reason}).")
     choices = session.question.choices
     terminal.say(f"  {session.question}")
     for choice in list(choices)[:6]:

@@ -33,7 +33,7 @@ class Feature:
     """What queries are about: a column with its thresholds, a word, a patch.
 
     size: number of answers. ordered: whether a higher answer means more. queries: indices. table: (V,) the answer for
-    each value of the atom; None where a query is about several atoms.
+    each value of the variable; None where a query is about several variables.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Feature:
 class AnswerTable:
     """Rows with labels.
 
-    values: (N, A) atoms. y: (N,) classes. groups: (N,) numbers, or None. rows: (N,) positions in the data given, which
+    values: (N, A) variables. y: (N,) classes. groups: (N,) numbers, or None. rows: (N,) positions in the data given, which
     has n_rows. counted: (B,) positions of the rows whose answers are counted. codes: (B, S) their answers about each
     feature, -1 for unknown.
     """
@@ -76,10 +76,12 @@ class AnswerTable:
     @cached_property
     def patterns(self) -> IntArray:
         """(N,) equal numbers for rows with equal answers."""
-        atoms = self.queries.query_atoms
+        variables = self.queries.query_variables
         wide = self.queries.width > 1
         return row_ids(
-            self.values[:, np.unique(atoms[atoms >= 0])] if wide else _encode(self.values, self.queries, self.features)
+            self.values[:, np.unique(variables[variables >= 0])]
+            if wide
+            else _encode(self.values, self.queries, self.features)
         )
 
     @property
@@ -117,7 +119,7 @@ class AnswerTable:
         return contingency(self.codes[:, feature], self.labels, len(self.classes))
 
     def raw_rows(self, X: Any) -> Any:
-        """(N, F) numbers that are equal where the cells of X are: table cells, whole texts, or else atoms."""
+        """(N, F) numbers that are equal where the cells of X are: table cells, whole texts, or else variables."""
         queries = self.queries
         if isinstance(queries, Columns):
             table = read_table(take(X, self.rows) if len(self.rows) < self.n_rows else X)
@@ -128,7 +130,7 @@ class AnswerTable:
             texts = take(X, self.rows)
             texts = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
             return np.unique([str(text) for text in texts], return_inverse=True)[1][:, None].astype(np.int32)
-        return self.values[:, np.unique(queries.query_atoms[queries.query_atoms >= 0])]
+        return self.values[:, np.unique(queries.query_variables[queries.query_variables >= 0])]
 
 
 def read_answers(queries: QuerySet, X: Any, y: Any, groups: Any = None, *, seed: int = 0) -> AnswerTable:
@@ -149,7 +151,7 @@ def read_answers(queries: QuerySet, X: Any, y: Any, groups: Any = None, *, seed:
         raise ValueError(f"y has one label only, {classes.tolist()[0]!r}; give rows of two classes or more")
     rng = np.random.default_rng(seed)
     rows = np.arange(n) if n <= MAX_ROWS else np.sort(rng.choice(n, MAX_ROWS, replace=False))
-    dtype = np.int16 if max(queries.atoms.sizes) < 2**15 else np.int32
+    dtype = np.int16 if max(queries.variables.sizes) < 2**15 else np.int32
     batches = [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]
     values = np.concatenate([queries.observe(take(X, batch)).astype(dtype) for batch in batches])
     features = find_features(queries)
@@ -192,16 +194,16 @@ def row_ids(matrix: Any) -> IntArray:
 
 
 def find_features(queries: QuerySet) -> tuple[Feature, ...]:
-    """All thresholds on a column are one feature; a query about several atoms is one by itself."""
+    """All thresholds on a column are one feature; a query about several variables is one by itself."""
     if queries.width > 1:
         sizes = queries.n_answers.tolist()
         return tuple(Feature(name, sizes[q], False, (q,)) for q, name in enumerate(queries.names))
     about: dict[int, list[int]] = {}
-    for query, atom in enumerate(queries.query_atoms[:, 0].tolist()):
-        about.setdefault(atom, []).append(query)
+    for query, variable in enumerate(queries.query_variables[:, 0].tolist()):
+        about.setdefault(variable, []).append(query)
     features = []
-    for atom, some in about.items():
-        cells = queries.query_cells[some, 0, : queries.atoms.sizes[atom]]  # (q, V)
+    for variable, some in about.items():
+        cells = queries.query_cells[some, 0, : queries.variables.sizes[variable]]  # (q, V)
         answers, table = np.unique(cells.T, axis=0, return_inverse=True)
         name = queries.names[some[0]] if len(some) == 1 else queries.topics[some[0]][0]
         ordered = bool(len(some) > 1 and (np.diff(cells, axis=1) >= 0).all())
@@ -215,10 +217,10 @@ def _encode(values: Any, queries: QuerySet, features: Sequence[Feature]) -> Any:
     for f, feature in enumerate(features):
         query, table = feature.queries[0], feature.table
         if table is not None:
-            column = values[:, int(queries.query_atoms[query, 0])]
+            column = values[:, int(queries.query_variables[query, 0])]
             column = np.where(column == UNKNOWN, UNKNOWN, table[np.maximum(column, 0)])
         else:
-            used = queries.query_atoms[query] >= 0
+            used = queries.query_variables[query] >= 0
             cells = queries.answers_of(values, np.full(len(values), query))[:, used]  # (B, w)
             flat = np.ravel_multi_index(tuple(np.maximum(cells, 0).T), tuple(queries.n_cells[query][used]))
             column = np.where((cells == UNKNOWN).any(axis=1), UNKNOWN, flat)

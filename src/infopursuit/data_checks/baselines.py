@@ -129,11 +129,11 @@ def answer_matrix(table: AnswerTable, features: Sequence[int] | None = None) -> 
     """(N, F) the answers about some features: ordered ones from 0 to 1, categories one-hot, see `_numbers`."""
     queries = table.queries
     chosen = [table.features[f] for f in (range(len(table.features)) if features is None else features)]
-    ordered = {int(queries.query_atoms[f.queries[0], 0]): f.ordered for f in chosen if queries.width == 1}
-    atoms = queries.query_atoms[[q for f in chosen for q in f.queries]]
+    ordered = {int(queries.query_variables[f.queries[0], 0]): f.ordered for f in chosen if queries.width == 1}
+    variables = queries.query_variables[[q for f in chosen for q in f.queries]]
     blocks = [
-        _numbers(table.values[:, atom], queries.atoms.sizes[atom], ordered.get(atom, queries.width > 1))
-        for atom in np.unique(atoms[atoms >= 0]).tolist()
+        _numbers(table.values[:, variable], queries.variables.sizes[variable], ordered.get(variable, queries.width > 1))
+        for variable in np.unique(variables[variables >= 0]).tolist()
     ]
     return np.concatenate(blocks, axis=1)
 

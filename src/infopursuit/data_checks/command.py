@@ -17,7 +17,7 @@ from infopursuit.datasets.examples import is_dataset, read_examples
 from infopursuit.datasets.tables import read_frame
 from infopursuit.files import write_atomically
 from infopursuit.fitting.labelled import label_table
-from infopursuit.storage import load_pursuit
+from infopursuit.serialization import load_pursuit
 from infopursuit.tabular import read_facts
 from infopursuit.terminal import Terminal
 

@@ -10,8 +10,7 @@ from scipy.stats import chi2_contingency
 
 from infopursuit.data_checks.answers import AnswerTable, column_places, leave_one_out_accuracy, row_ids
 from infopursuit.data_checks.report import Finding, Severity, quoted
-from infopursuit.queries.columns import Columns
-from infopursuit.queries.columns import as_shares
+from infopursuit.queries.columns import Columns, as_shares
 from infopursuit.queries.tables import Column, read_table
 from infopursuit.types import UNKNOWN, IntArray
 

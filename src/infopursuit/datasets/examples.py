@@ -33,8 +33,8 @@ from infopursuit.datasets.tables import (
 )
 from infopursuit.engine import Pursuit
 from infopursuit.queries.columns import Columns
-from infopursuit.queries.tables import is_missing
 from infopursuit.queries.patches import Patches
+from infopursuit.queries.tables import is_missing
 from infopursuit.queries.words import Words
 
 Part = Literal["test", "train"]

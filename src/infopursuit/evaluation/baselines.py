@@ -41,7 +41,7 @@ AT_A_TIME = 2000
 
 
 def check_rows(query_set: QuerySet, values: Any, labels: Any, which: str) -> tuple[Any, Any]:
-    """Atom values (N, A), in the type that they came in, and labels (N,); refused where they do not fit."""
+    """Variable values (N, A), in the type that they came in, and labels (N,); refused where they do not fit."""
     values, labels = np.asarray(values), np.asarray(labels)
     if labels.ndim != 1 or len(values) != len(labels):
         raise ValueError(
@@ -50,7 +50,7 @@ def check_rows(query_set: QuerySet, values: Any, labels: Any, which: str) -> tup
     if not len(labels):
         raise ValueError(f"values_{which} has no rows; give at least one")
     for start in range(0, len(values), AT_A_TIME):  # a few at a time: the check makes wide integers of narrow ones
-        query_set.atoms.check(values[start : start + AT_A_TIME], f"values_{which}")
+        query_set.variables.check(values[start : start + AT_A_TIME], f"values_{which}")
     return values, labels
 
 
@@ -125,7 +125,7 @@ class Fitted(Protocol):
         """What was chosen, as JSON data."""
 
     def predict(self, values: Any) -> Any:
-        """(B, A) atom values -> (B,) labels."""
+        """(B, A) variable values -> (B,) labels."""
 
 
 def result_of(name: str, right: Any, seconds: float, details: Mapping[str, Any] | None = None) -> BaselineResult:
@@ -161,9 +161,9 @@ class Inputs:
         telling = np.flatnonzero(parts.sizes > 1)  # a part with a single cell says nothing
         if not len(telling):
             raise ValueError("query_set has queries with one possible answer only; nothing can be learnt from them")
-        self._atoms: IntArray = np.arange(len(query_set.atoms)) if self.picture else parts.atom[telling]
-        sizes = np.array(query_set.atoms.sizes)[self._atoms] if self.picture else parts.sizes[telling]
-        self._hidden = ~np.isin(self._atoms, parts.atom)
+        self._variables: IntArray = np.arange(len(query_set.variables)) if self.picture else parts.variable[telling]
+        sizes = np.array(query_set.variables.sizes)[self._variables] if self.picture else parts.sizes[telling]
+        self._hidden = ~np.isin(self._variables, parts.variable)
         self._cells = None if self.picture else self._table(telling)
         widths = np.where(sizes == 2, 1, sizes)  # (P,) how many numbers encode each part
         self._first = np.cumsum(widths) - widths
@@ -181,7 +181,7 @@ class Inputs:
         return np.where(self._signed, -1.0, 0.0).astype(np.float32)[None]
 
     def encode(self, values: Any) -> Any:
-        """(B, A) atom values -> (B, F) in single precision."""
+        """(B, A) variable values -> (B, F) in single precision."""
         cells = self.parts_of(values)
         if self._signed.all():
             return np.where(cells == UNKNOWN, 0, 2 * cells - 1).astype(np.float32)
@@ -201,25 +201,25 @@ class Inputs:
         return found
 
     def parts_of(self, values: Any) -> IntArray:
-        """(B, A) atom values -> (B, P) the cell of each part, -1 where it is not known."""
-        picked = np.asarray(values)[:, self._atoms].astype(np.int64)
+        """(B, A) variable values -> (B, P) the cell of each part, -1 where it is not known."""
+        picked = np.asarray(values)[:, self._variables].astype(np.int64)
         if self._cells is None:
             return np.where(self._hidden, UNKNOWN, picked)
-        cells = self._cells[np.arange(len(self._atoms)), np.maximum(picked, 0)]
+        cells = self._cells[np.arange(len(self._variables)), np.maximum(picked, 0)]
         return np.where(picked == UNKNOWN, UNKNOWN, cells)
 
-    def to_atoms(self, scores: Any) -> FloatArray:
-        """(B, F) a score for each number -> (B, A) for each atom, the sum of those that tell of it."""
-        found = np.zeros((len(self.query_set.atoms), len(scores)))
-        np.add.at(found, self._atoms[self._owner], np.asarray(scores, dtype=np.float64).T)
+    def to_variables(self, scores: Any) -> FloatArray:
+        """(B, F) a score for each number -> (B, A) for each variable, the sum of those that tell of it."""
+        found = np.zeros((len(self.query_set.variables), len(scores)))
+        np.add.at(found, self._variables[self._owner], np.asarray(scores, dtype=np.float64).T)
         return found.T
 
     def _table(self, telling: IntArray) -> IntArray:
-        """(P, V) the cell of each value of a part's atom."""
-        parts, atoms = self.query_set.parts, self.query_set.atoms
-        table = np.zeros((len(parts.atom), max(atoms.sizes)), dtype=np.int64)
+        """(P, V) the cell of each value of a part's variable."""
+        parts, variables = self.query_set.parts, self.query_set.variables
+        table = np.zeros((len(parts.variable), max(variables.sizes)), dtype=np.int64)
         owner = np.searchsorted(parts.offsets, parts.entry_cell, side="right") - 1  # (E,) the part of each entry
-        value = parts.entry_slot - atoms.offsets[atoms.slot_atom[parts.entry_slot]]
+        value = parts.entry_slot - variables.offsets[variables.slot_variable[parts.entry_slot]]
         table[owner, value] = parts.entry_cell - parts.offsets[owner]
         return table[telling]
 
@@ -256,7 +256,7 @@ class Tree:
         }
 
     def predict(self, values: Any) -> Any:
-        """(B, A) atom values -> (B,) labels."""
+        """(B, A) variable values -> (B,) labels."""
         return self.classes[self._guesses(self.nodes(values)[:, -1])]
 
     def nodes(self, values: Any) -> IntArray:
@@ -309,7 +309,7 @@ def fit_tree(query_set: QuerySet, values: Any, labels: Any, *, validation: float
     """Grow a tree on all rows, to the depth at which one grown without the held-out rows is best on them.
 
     Splits are made on the answer to one query: is a yes/no answer yes; is an answer with more choices this one; and
-    for a query about several atoms, such as a patch, does its answer come after a given one in the order of all its
+    for a query about several variables, such as a patch, does its answer come after a given one in the order of all its
     answers (a 3 x 3 patch has 512, ordered as binary numbers). The paper does not say how its trees read patches.
     This way a tree on all of MNIST gets 90.1 % right, the paper's 90.2 %; one that is shown single pixels gets
     86.5 %, and would pay for a patch to look at a ninth of it.
@@ -342,7 +342,7 @@ def fit_tree(query_set: QuerySet, values: Any, labels: Any, *, validation: float
 def answer_matrix(query_set: QuerySet, values: Any) -> FloatArray:
     """(B, F) answers as a tree reads them, NaN where they are not known, in single precision as CART wants it.
 
-    One column for a query with two answers or about several atoms: the index of its answer. One column for each answer
+    One column for a query with two answers or about several variables: the index of its answer. One column for each answer
     of any other, 1 where it is that one.
 
     >>> from infopursuit.queries import patches
@@ -353,14 +353,14 @@ def answer_matrix(query_set: QuerySet, values: Any) -> FloatArray:
     whole = _as_index(query_set)[owner]
     first = np.concatenate([[True], owner[1:] != owner[:-1]])
     answer = np.arange(len(owner)) - np.flatnonzero(first)[np.cumsum(first) - 1]  # (F,) the answer that a column is for
-    limits = np.where(query_set.query_atoms >= 0, query_set.n_cells, 1)
-    # place: (Q, W) what one step of an atom's cell adds to the index of the joint answer
+    limits = np.where(query_set.query_variables >= 0, query_set.n_cells, 1)
+    # place: (Q, W) what one step of a variable's cell adds to the index of the joint answer
     place = np.cumprod(np.concatenate([np.ones((len(limits), 1)), limits[:, :0:-1]], axis=1), axis=1)[:, ::-1]
-    rows = max(1, AT_A_TIME * 4096 // query_set.query_atoms.size)
+    rows = max(1, AT_A_TIME * 4096 // query_set.query_variables.size)
     matrix = np.empty((len(values), len(owner)), dtype=np.float32)
     for start in range(0, len(values), rows):
         cells = query_set.answers_of(np.asarray(values[start : start + rows], dtype=np.int64))  # (B, Q, W)
-        unknown = ((cells == UNKNOWN) & (query_set.query_atoms >= 0)).any(axis=2)
+        unknown = ((cells == UNKNOWN) & (query_set.query_variables >= 0)).any(axis=2)
         index = (np.maximum(cells, 0) * place).sum(axis=2)[:, owner]  # (B, F)
         found = np.where(whole, index, index == answer)
         matrix[start : start + rows] = np.where(unknown[:, owner], np.nan, found)
@@ -375,7 +375,7 @@ def feature_queries(query_set: QuerySet) -> IntArray:
 
 def _as_index(query_set: QuerySet) -> Any:
     """(Q,) whether the answers of a query are told as one number."""
-    several = (query_set.query_atoms >= 0).sum(axis=1) > 1
+    several = (query_set.query_variables >= 0).sum(axis=1) > 1
     return several | (query_set.n_answers <= 2)
 
 
@@ -436,7 +436,7 @@ class Tuned:
         return {"validation_accuracy": self.validation_accuracy, "tried": self.tried}
 
     def predict(self, values: Any) -> Any:
-        """(B, A) atom values -> (B,) labels."""
+        """(B, A) variable values -> (B,) labels."""
         parts = [
             self.estimator.predict(self.inputs.matrix(values[start : start + AT_A_TIME]))
             for start in range(0, len(values), AT_A_TIME)

@@ -112,7 +112,7 @@ def evaluate(
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    >>> pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]), stopping=ip.Confidence(0.1))
+    >>> pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]), stopping=ip.Confidence(0.1))
     >>> result = evaluate(pursuit, [[1, 0], [0, 0], [0, 1], [1, 1]], [0, 1, 1, 1])
     >>> result.rows[0].accuracy, result.rows[0].length, round(result.calibration.expected_calibration_error, 6)
     (0.75, 1.0, 0.15)
@@ -211,8 +211,8 @@ def lengths_of(length: IntArray) -> Lengths:
 def stops_of(trace: Trace, right: Any) -> tuple[Stop, ...]:
     """Why inputs stopped, the most frequent reason first."""
     found = []
-    for reason in np.unique(trace.stopped_because):
-        here = trace.stopped_because == reason
+    for reason in np.unique(trace.stop_reason):
+        here = trace.stop_reason == reason
         low, high = accuracy_interval(int(right[here].sum()), int(here.sum()))
         share, length = float(right[here].mean()), float(trace.length[here].mean())
         found.append(Stop(str(reason), int(here.sum()), share, low, high, length))
@@ -230,7 +230,7 @@ def _pursuit(classifier: Any) -> Pursuit:
 
 
 def _observed(pursuit: Pursuit, X: Any, y: Any, which: str) -> tuple[IntArray, Any]:
-    """Atom values (B, A) and labels (B,), refused where they do not fit the classifier or each other."""
+    """Variable values (B, A) and labels (B,), refused where they do not fit the classifier or each other."""
     values, labels = pursuit.queries.observe(X), np.asarray(y)
     if labels.shape != (len(values),):
         raise ValueError(

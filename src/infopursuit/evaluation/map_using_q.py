@@ -32,12 +32,12 @@ def map_using_q(pursuit: Pursuit, values: Any, *, progress: bool | None = None) 
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
-    >>> pursuit = ip.Pursuit(model, ip.queries.concepts(["has wings", "is red"]))
+    >>> pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]))
     >>> map_using_q(pursuit, [[1, 0], [0, 1]])[:, 0].round(6).tolist()
     [0.9, 0.1]
     """
-    values = pursuit.queries.atoms.check(values)[: _affordable(pursuit)]
-    told = told_atoms(pursuit.queries)
+    values = pursuit.queries.variables.check(values)[: _affordable(pursuit)]
+    told = told_variables(pursuit.queries)
     if (told == PARTLY).any():
         every = np.broadcast_to(np.arange(len(pursuit.queries)), (len(values), len(pursuit.queries)))
         return posteriors_after(pursuit, values, every, progress=progress)[0]
@@ -50,7 +50,7 @@ def map_using_q(pursuit: Pursuit, values: Any, *, progress: bool | None = None) 
         posterior = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
         posterior[impossible] = pursuit.model.class_prior
         return np.asarray(posterior)
-    from infopursuit.models.vae import log_evidence
+    from infopursuit.models.autoencoder import log_evidence
 
     joint = log_evidence(pursuit.model, seen, seed=pursuit.seed)
     return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
@@ -59,29 +59,29 @@ def map_using_q(pursuit: Pursuit, values: Any, *, progress: bool | None = None) 
 NEVER, PARTLY, WHOLLY = 0, 1, 2
 
 
-def told_atoms(query_set: QuerySet) -> IntArray:
-    """(A,) how much all answers together tell of each atom: nothing, which group of values it has, or its value.
+def told_variables(query_set: QuerySet) -> IntArray:
+    """(A,) how much all answers together tell of each variable: nothing, which group of values it has, or its value.
 
     >>> from infopursuit.queries import patches
-    >>> told_atoms(patches((1, 3), size=(1, 2), stride=2)).tolist()
+    >>> told_variables(patches((1, 3), size=(1, 2), stride=2)).tolist()
     [2, 2, 0]
     """
-    sizes = query_set.atoms.sizes
+    sizes = query_set.variables.sizes
     told = np.zeros(len(sizes), dtype=np.int64)
     cells: dict[int, list[IntArray]] = {}
-    for query, wide in zip(*np.nonzero(query_set.query_atoms >= 0), strict=True):
-        atom = int(query_set.query_atoms[query, wide])
-        cells.setdefault(atom, []).append(query_set.query_cells[query, wide, : sizes[atom]])
-    for atom, partitions in cells.items():
+    for query, wide in zip(*np.nonzero(query_set.query_variables >= 0), strict=True):
+        variable = int(query_set.query_variables[query, wide])
+        cells.setdefault(variable, []).append(query_set.query_cells[query, wide, : sizes[variable]])
+    for variable, partitions in cells.items():
         groups = np.unique(np.stack(partitions, axis=1), axis=0)  # values that no answer tells apart are one
-        told[atom] = WHOLLY if len(groups) == sizes[atom] else PARTLY
+        told[variable] = WHOLLY if len(groups) == sizes[variable] else PARTLY
     return told
 
 
 def _affordable(pursuit: Pursuit) -> int:
     """How many inputs can be looked at."""
     states = pursuit.model.n_states if isinstance(pursuit.model, FiniteModel) else 1
-    return max(MIN_INPUTS, int(WORK // (states * pursuit.queries.atoms.n_slots)))
+    return max(MIN_INPUTS, int(WORK // (states * pursuit.queries.variables.n_slots)))
 
 
 def log_joint(
@@ -92,7 +92,7 @@ def log_joint(
     memory: int = BYTES,
     progress: bool | None = None,
 ) -> FloatArray:
-    """(B, A) atom values -> (B, C) log p(y, values) of a finite model, by matrix products; unknown values are left out.
+    """(B, A) variable values -> (B, C) log p(y, values) of a finite model, by matrix products; unknown values are left out.
 
     dtype: of the products; the model's own by default.
 
@@ -101,9 +101,9 @@ def log_joint(
     >>> np.exp(log_joint(model, [[1, 0], [0, -1]])).round(6).tolist()
     [[0.225, 0.025], [0.05, 0.45]]
     """
-    values, dtype = model.atoms.check(values), dtype or model.dtype
+    values, dtype = model.variables.check(values), dtype or model.dtype
     found = np.empty((len(values), model.n_classes))
-    size = max(1, min(AT_A_TIME, memory // (8 * model.atoms.n_slots), math.isqrt(memory // 8)))
+    size = max(1, min(AT_A_TIME, memory // (8 * model.variables.n_slots), math.isqrt(memory // 8)))
     with Progress("all answers known", len(values), show=progress) as shown:
         for start in range(0, len(values), size):
             some = values[start : start + size]
@@ -116,8 +116,8 @@ def _log_joint(model: FiniteModel, values: IntArray, size: int, dtype: torch.dty
     """The same for a few inputs, ``size`` states at a time."""
     total = np.full((len(values), model.n_classes), -np.inf)
     rows, columns = np.nonzero(values != UNKNOWN)
-    has = torch.zeros((len(values), model.atoms.n_slots), dtype=dtype)  # (B, L) 1 for the value of each atom
-    has[rows, model.atoms.offsets[columns] + values[rows, columns]] = 1.0
+    has = torch.zeros((len(values), model.variables.n_slots), dtype=dtype)  # (B, L) 1 for the value of each variable
+    has[rows, model.variables.offsets[columns] + values[rows, columns]] = 1.0
     for start in range(0, model.n_states, size):
         some = torch.arange(start, min(start + size, model.n_states), device=model.device)
         table = model.state_probs(some).to(dtype).log().clamp_(min=-IMPOSSIBLE).cpu()  # (L, M)
@@ -137,7 +137,7 @@ def posteriors_after(
     Inputs with the same answers to the same queries share a history, as in a pursuit; for its own queries this gives
     its own posterior, draws included. As many at a time as the pursuit's budget allows.
     """
-    values = pursuit.queries.atoms.check(values)
+    values = pursuit.queries.variables.check(values)
     asked = padded(queries, len(values), len(pursuit.queries))
     found = np.empty((len(values), pursuit.model.n_classes))
     impossible = np.zeros(len(values), dtype=bool)

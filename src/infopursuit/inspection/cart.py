@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.baselines import trees
+from infopursuit.evaluation import baselines as trees
 from infopursuit.evaluation.baselines import check_training_rows
 from infopursuit.evaluation.table import Difference, Row, counted, paired
 from infopursuit.explanation import percent
@@ -51,7 +51,7 @@ class Cart:
         return np.asarray(np.take_along_axis(paths, np.minimum(np.arange(paths.shape[1]), end[:, None]), axis=1))
 
     def ends(self, values: Any) -> IntArray:
-        """(B,) the node in which each input ends, for atom values (B, A)."""
+        """(B,) the node in which each input ends, for variable values (B, A)."""
         return np.asarray(self.paths(values)[:, -1])
 
     def predict(self, ends: IntArray) -> Any:
@@ -149,7 +149,7 @@ def cart_tree(
             posterior=tuple(posteriors[place].tolist()),
             query=query,
             gain=gain,
-            stopped_because="" if goes_on else "leaf",
+            stop_reason="" if goes_on else "leaf",
             branches=tuple(branches),
             n_inputs=None if rows is None else len(rows),
             n_right=None if rows is None or labels is None else int((labels[rows] == best).sum()),
@@ -174,7 +174,7 @@ def _side(cart: Cart, place: int, query: int, side: int) -> tuple[str, int]:
     n = int(queries.n_answers[query])
     if n == 2:
         return str(queries.choices(query)[side]), 1
-    sizes = queries.n_cells[query][queries.query_atoms[query] >= 0]
+    sizes = queries.n_cells[query][queries.query_variables[query] >= 0]
     if len(sizes) > 1:  # patterns are numbered, and cut at a number
         last = int(np.floor(tree.threshold[place]))
         pattern = queries.say_answer(query, tuple(int(c) for c in np.unravel_index(last, sizes)))

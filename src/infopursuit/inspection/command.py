@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from infopursuit import shipped, storage
+from infopursuit import serialization, shipped
 from infopursuit.datasets.examples import has_training_part, read_examples
 from infopursuit.evaluation.evaluate_command import share
 from infopursuit.files import write_atomically
@@ -127,9 +127,9 @@ def _write(
 
 def _open(name: str) -> Any:
     """A shipped model, or a saved one."""
-    if not shipped.is_shipped(name) and (Path(name) / storage.MANIFEST).is_file():
+    if not shipped.is_shipped(name) and (Path(name) / serialization.MANIFEST).is_file():
         call = f"ip.strategy_tree(ip.load({name!r}, functions=...))"
-        return storage.load_for_command(name, f"its folder has a CARD.md; or from Python: {call}")
+        return serialization.load_for_command(name, f"its folder has a CARD.md; or from Python: {call}")
     return shipped.open_model(name)
 
 

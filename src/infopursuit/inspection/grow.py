@@ -48,7 +48,9 @@ def strategy_tree(
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
     >>> queries = ip.queries.concepts(["has wings", "is red"])
-    >>> print(strategy_tree(ip.Pursuit(model, queries, stopping=ip.Confidence(0.2), classes=["crow", "cat"]), depth=2))
+    >>> print(
+    ...     strategy_tree(ip.Pursuit.of(model, queries, stopping=ip.Confidence(0.2), classes=["crow", "cat"]), depth=2)
+    ... )
     The first 2 questions of the pursuit.
     <BLANKLINE>
                          share  belief
@@ -63,7 +65,7 @@ def strategy_tree(
         raise ValueError(f"min_share={min_share} must be a share from 0 up to 1, such as 0.01")
     if max_branches < 2:
         raise ValueError(f"max_branches={max_branches} must be at least 2")
-    values = None if X is None else pursuit.queries.atoms.check(pursuit.queries.observe(X), "X")
+    values = None if X is None else pursuit.queries.variables.check(pursuit.queries.observe(X), "X")
     labels = None if y is None else np.asarray(y)
     if labels is not None and labels.shape != (None if values is None else (len(values),)):
         raise ValueError(f"y has shape {labels.shape}; give one label for each of the inputs in X")
@@ -153,7 +155,7 @@ class _Grower:
             posterior=tuple(posterior.tolist()),
             query=int(step.query[h]),
             gain=float(step.gain[h]) if step.query[h] != UNKNOWN else 0.0,
-            stopped_because=step.reason[h],
+            stop_reason=step.reason[h],
             n_inputs=None if draft.rows is None else len(draft.rows),
             n_right=right,
         )
@@ -198,12 +200,12 @@ class _Grower:
         return dict.fromkeys(answers, 0.0) | dict(zip(known, found, strict=True))
 
     def _is_missing(self, query: int, cells: Cells) -> bool:
-        """Whether an answer leaves an atom of its query unknown."""
-        return bool((np.array(cells)[self.pursuit.queries.query_atoms[query] >= 0] == UNKNOWN).any())
+        """Whether an answer leaves a variable of its query unknown."""
+        return bool((np.array(cells)[self.pursuit.queries.query_variables[query] >= 0] == UNKNOWN).any())
 
     def _below(self, draft: _Draft, query: int, cells: Cells, probability: float, rows: IntArray | None) -> _Draft:
         """The draft after an answer."""
-        wide = int((self.pursuit.queries.query_atoms[query] >= 0).sum())
+        wide = int((self.pursuit.queries.query_variables[query] >= 0).sum())
         answer: Answer = None if all(cell == UNKNOWN for cell in cells) else cells[:wide]
         rows = draft.rows[:0] if draft.rows is not None and rows is None else rows
         path = (*draft.path, (query, self.pursuit.queries.say_answer(query, answer)))
@@ -220,25 +222,25 @@ class _Grower:
 
 @dataclass(frozen=True)
 class LikelyAnswers:
-    """Answers to a query with their probabilities, the largest first; possible: the possible cells of each atom."""
+    """Answers to a query with their probabilities, the largest first; possible: the possible cells of each variable."""
 
     share: dict[Cells, float]
     possible: list[IntArray]
 
     @property
     def n_possible(self) -> int:
-        """The number of all answers whose atoms are each possible."""
+        """The number of all answers whose variables are each possible."""
         return int(np.prod([len(cells) for cells in self.possible], dtype=float))
 
 
 def likely_answers(pursuit: Pursuit, state: State, row: int, query: int, least: float) -> LikelyAnswers:
     """The answers to a query whose probability after history ``row`` is at least ``least``.
 
-    A 4 x 4 patch has 65,536 answers, so they are built atom by atom: the probability of the first atoms bounds that of
+    A 4 x 4 patch has 65,536 answers, so they are built variable by variable: the probability of the first variables bounds that of
     every answer that begins with them. At most `BEAM` beginnings are followed.
     """
     queries = pursuit.queries
-    sizes = queries.n_cells[query, : int((queries.query_atoms[query] >= 0).sum())].tolist()
+    sizes = queries.n_cells[query, : int((queries.query_variables[query] >= 0).sum())].tolist()
     singles = np.full((sum(sizes), queries.width), UNKNOWN, dtype=np.int64)
     singles[np.arange(len(singles)), np.repeat(np.arange(len(sizes)), sizes)] = np.concatenate([*map(np.arange, sizes)])
     can_be = answer_probabilities(pursuit, state, row, query, singles) > NOTHING
@@ -255,7 +257,7 @@ def likely_answers(pursuit: Pursuit, state: State, row: int, query: int, least: 
 
 
 def answer_probabilities(pursuit: Pursuit, state: State, row: int, query: int, cells: IntArray) -> FloatArray:
-    """(n,) p(answer | history) = p(history, answer) / p(history), for answers (n, W) that may leave atoms unknown."""
+    """(n,) p(answer | history) = p(history, answer) / p(history), for answers (n, W) that may leave variables unknown."""
     if not len(cells):
         return np.zeros(0)
     posterior: Any = pursuit.posterior

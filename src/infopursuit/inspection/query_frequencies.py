@@ -102,7 +102,7 @@ def query_frequencies(trace: Trace, y: Any = None) -> QueryFrequencies:
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.9], [0.05, 0.3]])
     >>> queries = ip.queries.concepts(["has wings", "is black"])
-    >>> pursuit = ip.Pursuit(model, queries, stopping=ip.Confidence(0.06), classes=["crow", "cat"])
+    >>> pursuit = ip.Pursuit.of(model, queries, stopping=ip.Confidence(0.06), classes=["crow", "cat"])
     >>> print(query_frequencies(pursuit.run([[1, 0], [0, 0], [0, 1], [1, 1]])))
     4 inputs, 1.5 questions each on average; 2 of 2 queries are asked.
     <BLANKLINE>

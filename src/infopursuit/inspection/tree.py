@@ -29,7 +29,7 @@ class TreeNode:
     path: the queries asked, each with the answer in words. history: the same in cells; None in CART's tree, where a
     branch may stand for many answers. probability: of coming here, under the model (CART: share of its training rows).
     posterior: (C,). query: asked next, -1 where it has stopped. gain: its expected information gain in nats.
-    stopped_because: "" where it goes on. branches: none where it stops or the tree is cut off. n_inputs: how many of
+    stop_reason: "" where it goes on. branches: none where it stops or the tree is cut off. n_inputs: how many of
     the inputs given come here; n_right: for how many the most probable class here is right.
     """
 
@@ -39,7 +39,7 @@ class TreeNode:
     posterior: tuple[float, ...]
     query: int
     gain: float
-    stopped_because: str
+    stop_reason: str
     branches: tuple[Branch, ...] = ()
     n_inputs: int | None = None
     n_right: int | None = None
@@ -47,7 +47,7 @@ class TreeNode:
     @property
     def stopped(self) -> bool:
         """Whether it asks no more."""
-        return bool(self.stopped_because)
+        return bool(self.stop_reason)
 
     @property
     def cut(self) -> bool:
@@ -149,7 +149,7 @@ class StrategyTree:
             "query": queries.names[node.query] if asks else None,
             "sentence": queries.sentences[node.query] if asks else None,
             "gain": node.gain if asks else None,
-            "stopped_because": node.stopped_because or None,
+            "stop_reason": node.stop_reason or None,
             "n_inputs": node.n_inputs,
             "n_right": node.n_right,
             "branches": [
@@ -191,9 +191,7 @@ class StrategyTree:
     ) -> list[tuple[str, str, str, list[str]]]:
         """For a node and all below it: the indent of its first line and of the others, its words, its numbers."""
         if node.stopped:
-            why = (
-                "" if node.stopped_because in ("confidence", "leaf") else f" ({node.stopped_because.replace('_', ' ')})"
-            )
+            why = "" if node.stop_reason in ("confidence", "leaf") else f" ({node.stop_reason.replace('_', ' ')})"
             words = f"stop: {self.classes[int(np.argmax(node.posterior))]}{why}"
             belief = percent(max(node.posterior))
         else:

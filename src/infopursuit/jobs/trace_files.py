@@ -39,7 +39,7 @@ def row_of(
         "label": None if truth is None else str(truth),
         "p_value": p_value,
         "length": len(explanation),
-        "stopped_because": explanation.stopped_because,
+        "stop_reason": explanation.stop_reason,
         "steps": json.dumps(steps, ensure_ascii=False, allow_nan=False),
     }
 
@@ -97,7 +97,7 @@ def trace_file(file: Path, first: int = 0) -> Iterator[TraceFile]:
             ("label", pa.string()),
             ("p_value", pa.float64()),
             ("length", pa.int64()),
-            ("stopped_because", pa.string()),
+            ("stop_reason", pa.string()),
             ("steps", pa.string()),
         ]
     )

@@ -1,4 +1,4 @@
-"""Models: p(atoms | z, y) p(z | y) p(y), given as tables or learnt from labelled atom values.
+"""Models: p(variables | z, y) p(z | y) p(y), given as tables or learnt from labelled variable values.
 
 Finite models need numpy only. The names in `_NETWORKS` need PyTorch, which is imported when one is first used.
 """

@@ -1,6 +1,6 @@
-"""Architectures of a variational autoencoder: the networks between atoms and latents.
+"""Architectures of a variational autoencoder: the networks between variables and latents.
 
-An encoder takes what is seen of the atoms (``F`` numbers for an input, see `Features`) and a label (one-hot) to the
+An encoder takes what is seen of the variables (``F`` numbers for an input, see `Features`) and a label (one-hot) to the
 mean and log standard deviation of a Gaussian over latents; a decoder takes latents and labels to ``F`` logits.
 """
 
@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from infopursuit.types import UNKNOWN, Atoms
+from infopursuit.types import UNKNOWN, Variables
 
 MAX_LOG_STD, MIN_LOG_STD = 2.0, -7.0
 """Bounds of an encoder's log standard deviation, so that a strange input cannot overflow."""
@@ -25,56 +25,56 @@ MAX_LOG_STD, MIN_LOG_STD = 2.0, -7.0
 
 @dataclass(frozen=True)
 class Features:
-    """How atoms go into a network: a yes/no atom as one number (1, -1, 0 where unknown), another as one-hot.
+    """How variables go into a network: a yes/no variable as one number (1, -1, 0 where unknown), another as one-hot.
 
-    >>> Features(Atoms((2, 3))).encode(torch.tensor([[1, 2], [0, -1]])).tolist()
+    >>> Features(Variables((2, 3))).encode(torch.tensor([[1, 2], [0, -1]])).tolist()
     [[1.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 0.0]]
     """
 
-    atoms: Atoms
+    variables: Variables
 
     @cached_property
     def binary(self) -> bool:
-        """Whether all atoms have two values, which is the fast case."""
-        return set(self.atoms.sizes) == {2}
+        """Whether all variables have two values, which is the fast case."""
+        return set(self.variables.sizes) == {2}
 
     @property
     def size(self) -> int:
         """F."""
-        return sum(1 if size == 2 else size for size in self.atoms.sizes)
+        return sum(1 if size == 2 else size for size in self.variables.sizes)
 
     @cached_property
     def _slots(self) -> tuple[Tensor, Tensor, Tensor]:
-        """(L,) of each slot: its feature, which both slots of a yes/no atom share; -1 for "no", otherwise 1; whether it
-        is of a yes/no atom."""
-        atom, widths = self.atoms.slot_atom, [1 if size == 2 else size for size in self.atoms.sizes]
+        """(L,) of each slot: its feature, which both slots of a yes/no variable share; -1 for "no", otherwise 1; whether it
+        is of a yes/no variable."""
+        variable, widths = self.variables.slot_variable, [1 if size == 2 else size for size in self.variables.sizes]
         first = np.concatenate([[0], np.cumsum(widths)[:-1]])
-        inner = np.arange(self.atoms.n_slots) - self.atoms.offsets[atom]
-        yes_no = np.array(self.atoms.sizes)[atom] == 2
+        inner = np.arange(self.variables.n_slots) - self.variables.offsets[variable]
+        yes_no = np.array(self.variables.sizes)[variable] == 2
         sign = np.where(yes_no & (inner == 0), -1.0, 1.0).astype(np.float32)
-        feature = first[atom] + np.where(yes_no, 0, inner)
+        feature = first[variable] + np.where(yes_no, 0, inner)
         return torch.as_tensor(feature), torch.as_tensor(sign), torch.as_tensor(yes_no)
 
     def encode(self, values: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """(B, A) atom values -> (B, F)."""
+        """(B, A) variable values -> (B, F)."""
         known = values != UNKNOWN
         if self.binary:
             return torch.where(known, 2 * values.to(dtype) - 1, 0.0)
         device = values.device
-        slots = torch.as_tensor(self.atoms.offsets[:-1], device=device) + values.clamp(min=0)  # (B, A)
+        slots = torch.as_tensor(self.variables.offsets[:-1], device=device) + values.clamp(min=0)  # (B, A)
         where, sign = (table.to(device)[slots] for table in self._slots[:2])
         out = torch.zeros((len(values), self.size), dtype=dtype, device=device)
         return out.scatter_add_(1, where, torch.where(known, sign, 0.0).to(dtype))
 
     def slot_log_probs(self, logits: Tensor) -> Tensor:
-        """(N, F) -> (N, L) log p(value) of every atom value."""
+        """(N, F) -> (N, L) log p(value) of every variable value."""
         if self.binary:
             return F.logsigmoid(torch.stack([-logits, logits], dim=-1)).flatten(1)
-        # a yes/no atom's logit is the difference of two, so that half of it on each side gives the same probabilities
+        # a yes/no variable's logit is the difference of two, so that half of it on each side gives the same probabilities
         feature, sign, yes_no = (table.to(logits.device) for table in self._slots)
         scores = logits[:, feature] * sign.to(logits)
         scores = torch.where(yes_no, scores / 2, scores)
-        padded = torch.as_tensor(self.atoms.slots, device=logits.device)  # (A, V)
+        padded = torch.as_tensor(self.variables.slots, device=logits.device)  # (A, V)
         table = torch.where(padded >= 0, scores[:, padded.clamp(min=0)], -torch.inf)
         return torch.log_softmax(table, dim=-1)[:, padded >= 0]
 
@@ -83,7 +83,7 @@ class Features:
         known = values != UNKNOWN
         if self.binary:
             return torch.where(known, F.logsigmoid(torch.where(values == 1, logits, -logits)), 0.0).sum(1)
-        slots = torch.as_tensor(self.atoms.offsets[:-1], device=logits.device) + values.clamp(min=0)
+        slots = torch.as_tensor(self.variables.offsets[:-1], device=logits.device) + values.clamp(min=0)
         return torch.where(known, self.slot_log_probs(logits).gather(1, slots), 0.0).sum(1)
 
 
@@ -151,7 +151,7 @@ class ClassHeads(nn.Module):
 
 
 class ClassDecoder(nn.Module):
-    """A decoder whose first layer, and what each atom is like on average, are each class's own."""
+    """A decoder whose first layer, and what each variable is like on average, are each class's own."""
 
     def __init__(self, first: PerClass, network: nn.Module, n_classes: int, size: int) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ class Mean(nn.Module):
 
 @dataclass(frozen=True)
 class MLPArchitecture(Architecture):
-    """A multilayer perceptron, for any atoms; the paper's for words and attributes has these widths and batch norm."""
+    """A multilayer perceptron, for any variables; the paper's for words and attributes has these widths and batch norm."""
 
     kind: ClassVar[str] = "mlp"
     widths: tuple[int, ...] = (512, 128)
@@ -329,8 +329,8 @@ def _check_counts(name: str, counts: tuple[int, ...], n: int | None = None) -> N
 
 
 def _check_shape(shape: tuple[int, int], features: Features) -> None:
-    if shape[0] * shape[1] != len(features.atoms) or not features.binary:
+    if shape[0] * shape[1] != len(features.variables) or not features.binary:
         raise ValueError(
             f"a convolutional architecture of shape {shape} needs {shape[0] * shape[1]} black and white pixels; "
-            f"got {len(features.atoms)} atoms with up to {max(features.atoms.sizes)} values; use architecture='mlp'"
+            f"got {len(features.variables)} variables with up to {max(features.variables.sizes)} values; use architecture='mlp'"
         )

@@ -1,4 +1,4 @@
-"""`VAE`: the paper's conditional autoencoder over atoms, p(atoms | z, y) p(z | y) p(y) with a continuous latent z.
+"""`VAE`: the paper's conditional autoencoder over variables, p(variables | z, y) p(z | y) p(y) with a continuous latent z.
 
 `AggregateVAE` (see `aggregate`) and `SoftVAE` (see `soften`) are variants of a trained one with another p(z | y) or
 another decoder.
@@ -25,7 +25,7 @@ from infopursuit.models.architectures import (
 from infopursuit.models.empirical import Blur, blur_matrix, smoothing_from_spec
 from infopursuit.models.finite import Array, check_prior
 from infopursuit.models.storing import check_array, check_class_prior, check_count
-from infopursuit.types import Atoms, FloatArray, IntArray
+from infopursuit.types import FloatArray, IntArray, Variables
 
 N_TRIED = 64
 """Classes for which the decoder of a VAE that was read is tried out."""
@@ -36,11 +36,11 @@ CHUNK = 512
 
 
 class VAE:
-    """Atoms independent given a label y and a latent z with a standard normal prior.
+    """Variables independent given a label y and a latent z with a standard normal prior.
 
     Parameters
     ----------
-    sizes: values of each atom.
+    sizes: values of each variable.
     class_prior: (C,) p(y).
     architecture: of the networks: `MLPArchitecture`, `ConvArchitecture` or `PaperArchitecture`.
     latent_dim: D.
@@ -59,14 +59,14 @@ class VAE:
     def __init__(
         self, sizes: Any, class_prior: Any, architecture: Architecture, latent_dim: int = 32, *, seed: int = 0
     ) -> None:
-        self.atoms = Atoms(tuple(int(size) for size in sizes))
-        if not len(self.atoms):
-            raise ValueError("sizes is empty; a model needs one atom or more")
+        self.variables = Variables(tuple(int(size) for size in sizes))
+        if not len(self.variables):
+            raise ValueError("sizes is empty; a model needs one variable or more")
         self.class_prior: FloatArray = check_prior(class_prior, np.size(class_prior), "class_prior")
         if latent_dim < 1 or int(latent_dim) != latent_dim:
             raise ValueError(f"latent_dim={latent_dim} must be a whole number, 1 or more")
         self.architecture, self.latent_dim = architecture, int(latent_dim)
-        self.features = Features(self.atoms)
+        self.features = Features(self.variables)
         generator = torch.Generator().manual_seed(seed)
         with torch.random.fork_rng(devices=[]):  # layers draw from torch's own generator when made: leave it as it was
             encoder, decoder = architecture.build(self.features, self.n_classes, self.latent_dim)
@@ -105,7 +105,7 @@ class VAE:
         return torch.as_tensor(self.decoder(latents, self.one_hot(labels)))
 
     def log_probs(self, latents: Tensor, labels: Tensor) -> Tensor:
-        """(N, D), (N,) -> (N, L) log p(atom value | z, y)."""
+        """(N, D), (N,) -> (N, L) log p(variable value | z, y)."""
         return self.features.slot_log_probs(self.logits(latents, labels))
 
     def log_prior(self, latents: Tensor, labels: Tensor) -> Tensor:
@@ -151,7 +151,7 @@ class VAE:
         return spec, {"class_prior": self.class_prior, **weights}
 
     @classmethod
-    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], atoms: Atoms, n_classes: int) -> VAE:
+    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], variables: Variables, n_classes: int) -> VAE:
         """The model that `to_parts` took apart, everything checked."""
         prior = check_class_prior(arrays, n_classes)
         # each layer has weights, so that there are no more layers than arrays: else a list could make millions of them
@@ -170,10 +170,10 @@ class VAE:
             if not np.isfinite(array).all() or (name.endswith("running_var") and (array < 0).any()):
                 raise ValueError(f"weight {name!r} holds a number that is not finite, or a negative variance")
             weights[name] = torch.tensor(array.astype(spec["dtype"]) if array.dtype.kind == "f" else array)
-        if not len(atoms):
-            raise ValueError("sizes is empty; a model needs one atom or more")
+        if not len(variables):
+            raise ValueError("sizes is empty; a model needs one variable or more")
         model = object.__new__(VAE)
-        model.atoms, model.class_prior, model.features = atoms, prior, Features(atoms)
+        model.variables, model.class_prior, model.features = variables, prior, Features(variables)
         model.architecture = architecture_from_spec(spec["body"])
         model.latent_dim = check_count(spec["latent_dim"], "latent_dim")
         with torch.device("meta"):  # shapes without memory: a file may describe any architecture
@@ -219,7 +219,7 @@ def log_evidence(model: VAE, values: Any, n_draws: int = 16, *, seed: int = 0, b
     """
     if n_draws < 1:
         raise ValueError(f"n_draws={n_draws} must be 1 or more")
-    values = torch.as_tensor(model.atoms.check(values), device=model.device)
+    values = torch.as_tensor(model.variables.check(values), device=model.device)
     n_classes = model.n_classes
     rows = max(1, int(budget // (64 * n_classes * n_draws * model.features.size)))
     found = np.empty((len(values), n_classes))
@@ -302,8 +302,8 @@ class AggregateVAE(VAE):
         return spec, arrays | dict(zip(AGGREGATE, (mean, log_std, np.diff(self.offsets)), strict=True))
 
     @classmethod
-    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], atoms: Atoms, n_classes: int) -> VAE:
-        vae = VAE.from_parts(spec, arrays, atoms, n_classes)
+    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], variables: Variables, n_classes: int) -> VAE:
+        vae = VAE.from_parts(spec, arrays, variables, n_classes)
         counts = check_array(arrays, AGGREGATE[2], (n_classes,), np.int64)
         if (counts < 1).any() or (counts >= 2**31).any():
             raise ValueError("every class needs one example or more")
@@ -326,7 +326,7 @@ class AggregateVAE(VAE):
 def aggregate(vae: VAE, values: Any, labels: Any) -> AggregateVAE:
     """A VAE with the aggregate posterior of some examples as its prior.
 
-    values: (R, A) atom values, -1 for unknown. labels: (R,); every class needs an example.
+    values: (R, A) variable values, -1 for unknown. labels: (R,); every class needs an example.
     """
     labels = np.asarray(labels, dtype=np.int64)
     counts = np.bincount(labels, minlength=vae.n_classes)
@@ -417,14 +417,14 @@ class SoftVAE(VAE):
         return spec | {"base": self.base.kind, "blur": self.blur.to_spec()}, arrays
 
     @classmethod
-    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], atoms: Atoms, n_classes: int) -> VAE:
+    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], variables: Variables, n_classes: int) -> VAE:
         bases = {base.kind: base for base in (VAE, AggregateVAE)}
         if spec["base"] not in bases:
             raise ValueError(f"{spec['base']!r} cannot be softened; expected one of {sorted(bases)}")
         blur = smoothing_from_spec(spec["blur"])
         if not isinstance(blur, Blur):
             raise ValueError(f"{spec['blur']!r} is no blur")
-        return soften(bases[spec["base"]].from_parts(spec, arrays, atoms, n_classes), blur)
+        return soften(bases[spec["base"]].from_parts(spec, arrays, variables, n_classes), blur)
 
 
 def soften(vae: VAE, blur: Blur) -> SoftVAE:

@@ -17,10 +17,10 @@ from infopursuit.models.finite import Array, FiniteModel, log
 from infopursuit.models.sample import Sample
 from infopursuit.models.storing import check_array, check_class_prior, check_count, check_log_prior, check_probs
 from infopursuit.threads import single_threaded
-from infopursuit.types import UNKNOWN, Atoms, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
 
 MISSING = 255
-"""How an unknown value is stored; atoms of an empirical model have fewer values than this."""
+"""How an unknown value is stored; variables of an empirical model have fewer values than this."""
 CHUNK = 4096
 """Examples that are blurred at a time."""
 
@@ -90,7 +90,7 @@ class Blur:
 
 @dataclass(frozen=True)
 class Flip:
-    """Any atom: the example's own value, or with probability ``rate`` a value drawn as in its class.
+    """Any variable: the example's own value, or with probability ``rate`` a value drawn as in its class.
 
     rates: one for each scale. A rate of 1 is naive Bayes.
     """
@@ -156,11 +156,11 @@ class EmpiricalModel(FiniteModel):
 
     Parameters
     ----------
-    values: (N, A) atom values of the training examples, -1 for unknown.
+    values: (N, A) variable values of the training examples, -1 for unknown.
     labels: (N,) their classes, 0 to C - 1.
     smoothing: `Blur` for images, `Flip` for anything else.
     weights: (N,) how much each example counts.
-    sizes: values of each atom; 2 where nothing is given.
+    sizes: values of each variable; 2 where nothing is given.
 
     >>> model = EmpiricalModel([[1, 0], [1, 1], [0, 0]], [0, 0, 1], Flip(rates=(0.1,)))
     >>> model.n_states, model.n_classes
@@ -182,8 +182,8 @@ class EmpiricalModel(FiniteModel):
         dtype: npt.DTypeLike = np.float32,
     ) -> None:
         values = np.asarray(values)
-        atoms = Atoms(tuple(int(s) for s in sizes) if sizes is not None else (2,) * values.shape[-1])
-        self._build(Sample.of(atoms, values, labels, weights, n_classes), smoothing or Flip(), dtype)
+        variables = Variables(tuple(int(s) for s in sizes) if sizes is not None else (2,) * values.shape[-1])
+        self._build(Sample.of(variables, values, labels, weights, n_classes), smoothing or Flip(), dtype)
 
     @classmethod
     def of(
@@ -208,31 +208,33 @@ class EmpiricalModel(FiniteModel):
         class_prior: FloatArray | None = None,
         marginals: FloatArray | None = None,
     ) -> None:
-        atoms, scales = sample.atoms, smoothing.n_scales
-        if max(atoms.sizes) >= MISSING:
-            raise ValueError(f"an atom has {max(atoms.sizes)} values; an empirical model takes fewer than {MISSING}")
+        variables, scales = sample.variables, smoothing.n_scales
+        if max(variables.sizes) >= MISSING:
+            raise ValueError(
+                f"a variable has {max(variables.sizes)} values; an empirical model takes fewer than {MISSING}"
+            )
         if isinstance(smoothing, Blur):
-            if smoothing.shape is None or smoothing.shape[0] * smoothing.shape[1] != len(atoms):
+            if smoothing.shape is None or smoothing.shape[0] * smoothing.shape[1] != len(variables):
                 raise ValueError(
-                    f"smoothing has shape={smoothing.shape}, but there are {len(atoms)} pixels; "
+                    f"smoothing has shape={smoothing.shape}, but there are {len(variables)} pixels; "
                     f"give Blur(shape=(rows, columns))"
                 )
-            if set(atoms.sizes) != {2}:
-                raise ValueError("only black and white pixels can be blurred; use Flip for atoms with more values")
+            if set(variables.sizes) != {2}:
+                raise ValueError("only black and white pixels can be blurred; use Flip for variables with more values")
         self.sample, self.smoothing, self._dtype = sample, smoothing, np.dtype(dtype)
         self.marginals: FloatArray = sample.marginals() if marginals is None else marginals
         # (N, A) and (A, N): one for the values of some examples, one for some values of all examples
         self._values = np.where(sample.values == UNKNOWN, MISSING, sample.values).astype(np.uint8)
         self._columns = np.ascontiguousarray(self._values.T) if isinstance(smoothing, Flip) else self._values[:0]
         self._gaps = bool((sample.values == UNKNOWN).any())
-        self._slot_value = (np.arange(atoms.n_slots) - atoms.offsets[atoms.slot_atom]).astype(np.uint8)
+        self._slot_value = (np.arange(variables.n_slots) - variables.offsets[variables.slot_variable]).astype(np.uint8)
         totals = sample.class_weights
         # a class without examples has no states, and its probability goes to the others
         prior = np.where(totals > 0, sample.class_prior if class_prior is None else class_prior, 0.0)
         share = log(prior / prior.sum())[sample.labels] + np.log(sample.weights / totals[sample.labels] / scales)
         counts = np.bincount(sample.labels, minlength=sample.n_classes)
         super().__init__(
-            atoms, np.repeat(share, scales), scales * np.concatenate([[0], np.cumsum(counts)]), self._lit_pixels()
+            variables, np.repeat(share, scales), scales * np.concatenate([[0], np.cumsum(counts)]), self._lit_pixels()
         )
 
     @single_threaded()
@@ -241,7 +243,7 @@ class EmpiricalModel(FiniteModel):
         if not isinstance(self.smoothing, Blur):
             return np.empty((0, 0), dtype=self._dtype)
         scales, n = self.smoothing.n_scales, len(self.sample)
-        table = np.empty((len(self.sample.atoms), n * scales), dtype=self._dtype)
+        table = np.empty((len(self.sample.variables), n * scales), dtype=self._dtype)
         for start in range(0, n, CHUNK):
             stop = min(start + CHUNK, n)
             pixels = self._pixels(slice(start, stop))
@@ -263,15 +265,15 @@ class EmpiricalModel(FiniteModel):
         return self._dtype
 
     def rows(self, slots: IntArray) -> Array:
-        """(n,) -> (n, S) the probability of some atom values in all states."""
+        """(n,) -> (n, S) the probability of some variable values in all states."""
         slots = np.asarray(slots)
-        atom, value = self.atoms.slot_atom[slots], self._slot_value[slots]
+        variable, value = self.variables.slot_variable[slots], self._slot_value[slots]
         if isinstance(self.smoothing, Blur):
-            table = np.take(self.probs, atom, axis=0)
+            table = np.take(self.probs, variable, axis=0)
             for i in np.flatnonzero(value == 0):
                 np.subtract(1, table[i], out=table[i])
             return table
-        here = np.take(self._columns, atom, axis=0)  # (n, N)
+        here = np.take(self._columns, variable, axis=0)  # (n, N)
         usual = np.take(self.marginals.T[slots].astype(self._dtype), self.sample.labels, axis=1)
         own = (here == value[:, None]).astype(self._dtype)
         return self._flipped(own, usual, here)
@@ -283,7 +285,7 @@ class EmpiricalModel(FiniteModel):
         """
         if isinstance(self.smoothing, Blur):
             return super().masses(slots, weights)
-        here = np.take(self._columns, self.atoms.slot_atom[slots[:, 0]], axis=0)  # (n, N)
+        here = np.take(self._columns, self.variables.slot_variable[slots[:, 0]], axis=0)  # (n, N)
         own = np.empty((*weights.shape[:2], here.shape[1]), dtype=weights.dtype)
         for i, values in enumerate(here):
             np.take(weights[i], values, axis=1, out=own[i], mode="clip")  # a missing value's own is not used
@@ -305,10 +307,10 @@ class EmpiricalModel(FiniteModel):
         return found.reshape(*own.shape[:-1], -1)
 
     def state_probs(self, states: IntArray) -> Array:
-        """(M,) -> (L, M) the probability of all atom values in some states."""
+        """(M,) -> (L, M) the probability of all variable values in some states."""
         states = np.asarray(states)
         example, scale = np.divmod(states, self.smoothing.n_scales)
-        table = np.empty((self.atoms.n_slots, len(states)), dtype=self._dtype)
+        table = np.empty((self.variables.n_slots, len(states)), dtype=self._dtype)
         if isinstance(self.smoothing, Blur):
             for j in range(self.smoothing.n_scales):
                 mine = np.flatnonzero(scale == j)
@@ -316,7 +318,7 @@ class EmpiricalModel(FiniteModel):
                     table[1::2, mine] = self.smoothing.lit(self._pixels(example[mine]), j)
             np.subtract(1, table[1::2], out=table[::2])
             return table
-        here = np.take(self._values[example], self.atoms.slot_atom, axis=1).T  # (L, M)
+        here = np.take(self._values[example], self.variables.slot_variable, axis=1).T  # (L, M)
         usual = self.marginals[self.sample.labels[example]].T.astype(self._dtype)
         rate = np.asarray(self.smoothing.rates, dtype=self._dtype)[scale]
         np.multiply(here == self._slot_value[:, None], 1 - rate, out=table)
@@ -341,7 +343,7 @@ class EmpiricalModel(FiniteModel):
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """What `storing` keeps: settings and arrays."""
         sample = self.sample
-        packed = bool(set(sample.atoms.sizes) == {2} and (sample.values >= 0).all())
+        packed = bool(set(sample.variables.sizes) == {2} and (sample.values >= 0).all())
         values = np.packbits(sample.values.astype(np.uint8), axis=1) if packed else sample.values.astype(np.int16)
         return {"smoothing": self.smoothing.to_spec(), "n_examples": len(sample), "packed": packed}, {
             "log_prior": self.log_prior,
@@ -353,22 +355,24 @@ class EmpiricalModel(FiniteModel):
         }
 
     @classmethod
-    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], atoms: Atoms, n_classes: int) -> Self:
+    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], variables: Variables, n_classes: int) -> Self:
         """The model that `to_parts` took apart, everything checked."""
         n, packed = check_count(spec["n_examples"], "n_examples"), spec["packed"]
-        n_bytes = (len(atoms) + 7) // 8
-        values = check_array(arrays, "values", (n, n_bytes if packed else len(atoms)), np.uint8 if packed else np.int16)
+        n_bytes = (len(variables) + 7) // 8
+        values = check_array(
+            arrays, "values", (n, n_bytes if packed else len(variables)), np.uint8 if packed else np.int16
+        )
         if packed:
-            values = np.unpackbits(values, axis=1, count=len(atoms))
+            values = np.unpackbits(values, axis=1, count=len(variables))
         labels = check_array(arrays, "labels", (n,), np.int32).astype(np.int64)
         weights = check_array(arrays, "weights", (n,), np.float64)
         in_range = ((labels >= 0) & (labels < n_classes)).all() and ((weights > 0) & (weights < np.inf)).all()
         if not in_range or (np.diff(labels) < 0).any():
             raise ValueError("labels must be sorted class numbers and weights positive")
-        marginals = check_array(arrays, "marginals", (n_classes, atoms.n_slots), np.float64)
-        check_probs(marginals.T, atoms)
+        marginals = check_array(arrays, "marginals", (n_classes, variables.n_slots), np.float64)
+        check_probs(marginals.T, variables)
         model = cls.of(
-            Sample(atoms, atoms.check(values.astype(np.int64)), labels, weights, n_classes),
+            Sample(variables, variables.check(values.astype(np.int64)), labels, weights, n_classes),
             smoothing_from_spec(spec["smoothing"]),
             spec["dtype"],
             class_prior=check_class_prior(arrays, n_classes),

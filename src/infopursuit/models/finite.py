@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.types import Atoms, FloatArray, IntArray
+from infopursuit.types import FloatArray, IntArray, Variables
 
 Array = npt.NDArray[Any]
 FAINT = 1e-290
@@ -18,24 +18,24 @@ PRODUCT = 16
 
 
 class FiniteModel:
-    """p(atoms | z, y) p(z | y) p(y) over S latent states, each of which belongs to one class.
+    """p(variables | z, y) p(z | y) p(y) over S latent states, each of which belongs to one class.
 
     States of one class lie next to each other: class ``c`` owns the states ``offsets[c]`` to ``offsets[c + 1]``.
 
     Parameters
     ----------
-    atoms: how many values each atom has.
+    variables: how many values each variable has.
     log_prior: (S,) log p(y, z).
     offsets: (C + 1,) where the states of each class begin.
-    probs: (L, S) the probability of each atom value in each state, float32 or float64.
+    probs: (L, S) the probability of each variable value in each state, float32 or float64.
     """
 
     kind: ClassVar[str]
     beliefs: ClassVar[tuple[str, ...]] = ("exact", "pruned")
     contains_training_data: bool = False
 
-    def __init__(self, atoms: Atoms, log_prior: Array, offsets: IntArray, probs: Array) -> None:
-        self.atoms = atoms
+    def __init__(self, variables: Variables, log_prior: Array, offsets: IntArray, probs: Array) -> None:
+        self.variables = variables
         self.log_prior: FloatArray = np.asarray(log_prior, dtype=np.float64)
         self.offsets: IntArray = np.asarray(offsets, dtype=np.int64)
         self.probs = probs
@@ -62,11 +62,11 @@ class FiniteModel:
         return np.asarray(np.exp(class_log_sums(self.log_prior[None], self.offsets)[0]))
 
     def rows(self, slots: IntArray) -> Array:
-        """(n,) -> (n, S) the probability of some atom values in all states, a new array."""
+        """(n,) -> (n, S) the probability of some variable values in all states, a new array."""
         return np.take(self.probs, slots, axis=0)
 
     def log_product(self, slots: IntArray) -> FloatArray:
-        """(n,) values of different atoms -> (S,) log of the product of their probabilities."""
+        """(n,) values of different variables -> (S,) log of the product of their probabilities."""
         total = np.zeros(self.n_states)
         for start in range(0, len(slots), PRODUCT):
             table = self.rows(slots[start : start + PRODUCT])
@@ -81,9 +81,9 @@ class FiniteModel:
         return total
 
     def masses(self, slots: IntArray, weights: Array) -> Array:
-        """The weighted sum of the probabilities of an atom's values in every state.
+        """The weighted sum of the probabilities of a variable's values in every state.
 
-        slots: (n, V) of one atom in each row, -1 for padding. weights: (n, J, V). Returns (n, J, S).
+        slots: (n, V) of one variable in each row, -1 for padding. weights: (n, J, V). Returns (n, J, S).
         """
         n, n_values = slots.shape
         table = self.rows(np.maximum(slots, 0).ravel()).astype(weights.dtype, copy=False)
@@ -108,11 +108,11 @@ class FiniteModel:
         return found
 
     def block(self, slots: slice) -> Array:
-        """(l, S) the probability of a run of atom values in all states, a new array."""
+        """(l, S) the probability of a run of variable values in all states, a new array."""
         return self.rows(np.arange(slots.start, slots.stop))
 
     def state_probs(self, states: IntArray) -> Array:
-        """(M,) -> (L, M) the probability of all atom values in some states, a new array."""
+        """(M,) -> (L, M) the probability of all variable values in some states, a new array."""
         return np.take(self.probs, states, axis=1)
 
     def with_class_prior(self, class_prior: Any) -> Self:

@@ -25,7 +25,7 @@ EMPIRICAL_BYTES = 3 * 2**30
 """Memory that an empirical model may take before it is left out of the candidates."""
 
 Shape = tuple[int, int] | None
-"""That of the image whose pixels are the atoms, if they are."""
+"""That of the image whose pixels are the variables, if they are."""
 
 
 class Learner(Protocol):
@@ -40,7 +40,7 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class NaiveBayes:
-    """Naive Bayes: atoms independent given the class, one table for each class.
+    """Naive Bayes: variables independent given the class, one table for each class.
 
     smoothing: how many rows' worth a class's frequencies are drawn towards those of all classes; None chooses it on
     held-out data.
@@ -54,7 +54,9 @@ class NaiveBayes:
 
     def fit(self, sample: Sample, shape: Shape = None, seed: int = 0) -> FiniteModel:
         table = sample.marginals(1.0 if self.smoothing is None else self.smoothing)
-        return TableModel.from_slots(sample.atoms, sample.class_prior, np.ones((sample.n_classes, 1)), table[:, None])
+        return TableModel.from_slots(
+            sample.variables, sample.class_prior, np.ones((sample.n_classes, 1)), table[:, None]
+        )
 
     def candidates(self, sample: Sample, shape: Shape = None) -> list[Learner]:
         options = (0.1, 0.5, 2.0, 8.0) if self.smoothing is None else (self.smoothing,)
@@ -79,13 +81,13 @@ class LatentClasses:
 
     def fit(self, sample: Sample, shape: Shape = None, seed: int = 0) -> FiniteModel:
         latent, table = fit_latent_classes(sample, self.n_latents or 4, self.smoothing, seed)
-        return TableModel.from_slots(sample.atoms, sample.class_prior, latent, table)
+        return TableModel.from_slots(sample.variables, sample.class_prior, latent, table)
 
     def candidates(self, sample: Sample, shape: Shape = None) -> list[Learner]:
         if self.n_latents is not None:
             return [self]
         typical = float(np.median(np.bincount(sample.labels, minlength=sample.n_classes)))
-        work = 60.0 * len(sample) * sample.atoms.n_slots
+        work = 60.0 * len(sample) * sample.variables.n_slots
         sizes = [z for z in (2, 4, 8, 16, 32) if 5 * z <= typical and z * work <= TABLE_WORK]
         return [replace(self, n_latents=z) for z in sizes]
 
@@ -116,13 +118,13 @@ class Empirical:
     def candidates(self, sample: Sample, shape: Shape = None) -> list[Learner]:
         if not isinstance(self.smoothing, str):
             return [self]
-        if max(sample.atoms.sizes) >= MISSING:
+        if max(sample.variables.sizes) >= MISSING:
             return []
         blurs = self._blurs(shape)
         options: tuple[Smoothing, ...] = tuple(replace(each, shape=shape) for each in BLURS) if blurs else FLIPS
         # a probability for each pixel and scale, or the values themselves twice; and a few numbers for each state
         scales = max(option.n_scales for option in options)
-        each = (4 * scales + 1 if blurs else 2) * len(sample.atoms) + 48 * scales
+        each = (4 * scales + 1 if blurs else 2) * len(sample.variables) + 48 * scales
         return [replace(self, smoothing=s) for s in options] if len(sample) * each <= EMPIRICAL_BYTES else []
 
     def _blurs(self, shape: Shape) -> bool:

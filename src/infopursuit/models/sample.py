@@ -1,4 +1,4 @@
-"""`Sample`: labelled atom values to learn from, distinct rows with weights."""
+"""`Sample`: labelled variable values to learn from, distinct rows with weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.types import UNKNOWN, Atoms, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
 
 MAX_WEIGHT = 1e12
 """A larger row weight would round away the others: a float64 has fifteen digits."""
@@ -22,20 +22,22 @@ class Sample:
     values: (N, A), -1 for unknown. labels: (N,) in 0..C-1. weights: (N,) positive.
     """
 
-    atoms: Atoms
+    variables: Variables
     values: IntArray
     labels: IntArray
     weights: FloatArray
     n_classes: int
 
     def __post_init__(self) -> None:
-        if max(self.atoms.sizes) < 2**15:  # 60,000 images of 784 pixels are 90 MB instead of 380
+        if max(self.variables.sizes) < 2**15:  # 60,000 images of 784 pixels are 90 MB instead of 380
             object.__setattr__(self, "values", self.values.astype(np.int16))
 
     @classmethod
-    def of(cls, atoms: Atoms, values: Any, labels: Any, weights: Any = None, n_classes: int | None = None) -> Sample:
+    def of(
+        cls, variables: Variables, values: Any, labels: Any, weights: Any = None, n_classes: int | None = None
+    ) -> Sample:
         """Check, drop rows of no weight, and join repeated rows."""
-        values = atoms.check(values)
+        values = variables.check(values)
         labels = np.asarray(labels)
         if labels.shape != (len(values),) or labels.dtype.kind not in "iu" or (labels < 0).any():
             raise ValueError(
@@ -55,20 +57,20 @@ class Sample:
         if not len(values):
             raise ValueError("there is nothing to learn from: no row has a positive weight")
         # one void scalar for a row sorts whole rows at once; big-endian and shifted, its bytes sort like numbers
-        number = np.dtype(">i2" if max(n_classes, *atoms.sizes) < 2**15 - 1 else ">i4")
-        rows = np.empty((len(values), len(atoms) + 1), dtype=number)
+        number = np.dtype(">i2" if max(n_classes, *variables.sizes) < 2**15 - 1 else ">i4")
+        rows = np.empty((len(values), len(variables) + 1), dtype=number)
         rows[:, 0], rows[:, 1:] = labels + 1, values + 1
         packed = rows.view(np.dtype((np.void, number.itemsize * rows.shape[1])))[:, 0]
         _, first, which = np.unique(packed, return_index=True, return_inverse=True)
         total = np.bincount(which.ravel(), weights=weights).astype(np.float64)
-        return cls(atoms, values[first], labels[first], total, n_classes)
+        return cls(variables, values[first], labels[first], total, n_classes)
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def take(self, rows: Any) -> Sample:
         """Some of the rows, in their order."""
-        return Sample(self.atoms, self.values[rows], self.labels[rows], self.weights[rows], self.n_classes)
+        return Sample(self.variables, self.values[rows], self.labels[rows], self.weights[rows], self.n_classes)
 
     @cached_property
     def class_weights(self) -> FloatArray:
@@ -107,20 +109,20 @@ class Sample:
         return held_out
 
     def value_weights(self) -> FloatArray:
-        """(C, L) the weight of each atom value in each class; unknown values count nowhere."""
-        table = np.zeros((self.n_classes, self.atoms.n_slots))
+        """(C, L) the weight of each variable value in each class; unknown values count nowhere."""
+        table = np.zeros((self.n_classes, self.variables.n_slots))
         for c in range(self.n_classes):
             rows = np.flatnonzero(self.labels == c)
-            slots = self.values[rows] + self.atoms.offsets[:-1]
+            slots = self.values[rows] + self.variables.offsets[:-1]
             known = self.values[rows] != UNKNOWN
             weights = np.broadcast_to(self.weights[rows, None], slots.shape)
-            table[c] = np.bincount(slots[known], weights=weights[known], minlength=self.atoms.n_slots)
+            table[c] = np.bincount(slots[known], weights=weights[known], minlength=self.variables.n_slots)
         return table
 
     def marginals(self, smoothing: float = 1.0) -> FloatArray:
         """(C, L) P(value | class), drawn towards all classes' as if ``smoothing`` more rows had been seen."""
         counts = self.value_weights()
-        starts, sizes = self.atoms.offsets[:-1], np.array(self.atoms.sizes)
+        starts, sizes = self.variables.offsets[:-1], np.array(self.variables.sizes)
         everywhere = counts.sum(axis=0)
         total = np.repeat(np.add.reduceat(everywhere, starts), sizes)
         overall = (everywhere + 0.5) / (total + 0.5 * np.repeat(sizes, sizes))

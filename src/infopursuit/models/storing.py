@@ -1,7 +1,7 @@
 """Models as JSON data and arrays, and back; what comes back is checked as if a stranger had written it.
 
 A model class takes part by an entry in `KINDS` and two methods: ``to_parts()`` gives (settings, arrays), and the
-classmethod ``from_parts(spec, arrays, atoms, n_classes)`` checks them and makes the model.
+classmethod ``from_parts(spec, arrays, variables, n_classes)`` checks them and makes the model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 
 from infopursuit.files import write_atomically
 from infopursuit.models.finite import Array, FiniteModel, check_prior
-from infopursuit.types import Atoms, DamagedModel, FloatArray
+from infopursuit.types import FloatArray, ModelFormatError, Variables
 
 if TYPE_CHECKING:
     from infopursuit.models.autoencoder import VAE
@@ -52,7 +52,7 @@ def model_to_parts(model: Model) -> tuple[dict[str, Any], dict[str, Array]]:
     spec, arrays = model.to_parts()  # type: ignore[union-attr]
     common = {
         "kind": model.kind,
-        "sizes": list(model.atoms.sizes),
+        "sizes": list(model.variables.sizes),
         "n_classes": model.n_classes,
         "dtype": str(model.dtype).removeprefix("torch."),
         "contains_training_data": contains_training_data(model),
@@ -66,9 +66,9 @@ def model_from_parts(spec: dict[str, Any], arrays: dict[str, Array]) -> Model:
         raise ValueError(f"{spec['kind']!r} is no kind of model; expected one of {', '.join(map(repr, KINDS))}")
     if spec["dtype"] not in DTYPES:
         raise ValueError(f"dtype is {spec['dtype']!r}; expected 'float32' or 'float64'")
-    atoms = Atoms(tuple(check_count(size, "sizes") for size in spec["sizes"]))
+    variables = Variables(tuple(check_count(size, "sizes") for size in spec["sizes"]))
     n_classes = check_count(spec["n_classes"], "n_classes")
-    model: Model = _class(spec["kind"]).from_parts(spec, arrays, atoms, n_classes)
+    model: Model = _class(spec["kind"]).from_parts(spec, arrays, variables, n_classes)
     return model
 
 
@@ -111,20 +111,20 @@ def load_vae(file: Any, *, device: Any = None) -> VAE:
             about = json.loads((stored.metadata() or {}).get(KEY, "null"))
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, TypeError, RecursionError) as error:
-        raise DamagedModel(f"{path} cannot be read, it may be cut off or altered: {error}") from None
+        raise ModelFormatError(f"{path} cannot be read, it may be cut off or altered: {error}") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise DamagedModel(f"{path} is no VAE of this package: its metadata does not say format {FORMAT!r}")
+        raise ModelFormatError(f"{path} is no VAE of this package: its metadata does not say format {FORMAT!r}")
     if about.get("version") != VERSION:
-        raise DamagedModel(f"{path} has format version {about.get('version')!r}; this infopursuit reads {VERSION}")
+        raise ModelFormatError(f"{path} has format version {about.get('version')!r}; this infopursuit reads {VERSION}")
     try:
         altered = about["sha256"] != _checksum(about["model"], arrays)
         model: Any = None if altered else model_from_parts(about["model"], arrays)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RuntimeError) as error:
-        raise DamagedModel(f"{path} is damaged: {type(error).__name__}: {error}") from error
+        raise ModelFormatError(f"{path} is damaged: {type(error).__name__}: {error}") from error
     if altered:
-        raise DamagedModel(f"{path} was altered: its checksum does not agree with its content")
+        raise ModelFormatError(f"{path} was altered: its checksum does not agree with its content")
     if not _is_vae(model):
-        raise DamagedModel(f"{path} holds a model of kind {model.kind!r}, which is no VAE")
+        raise ModelFormatError(f"{path} holds a model of kind {model.kind!r}, which is no VAE")
     found: VAE = model if device is None else model.to(device)
     return found
 
@@ -177,10 +177,10 @@ def check_log_prior(arrays: dict[str, Array], n_states: int) -> FloatArray:
     return log_prior
 
 
-def check_probs(probs: Array, atoms: Atoms) -> None:
-    """(L, S): probabilities that sum to one over the values of each atom."""
+def check_probs(probs: Array, variables: Variables) -> None:
+    """(L, S): probabilities that sum to one over the values of each variable."""
     if not ((probs >= 0) & (probs <= 1 + 1e-6)).all():
         raise ValueError("a probability is outside of 0 to 1")
-    total = np.add.reduceat(probs, atoms.offsets[:-1], axis=0, dtype=np.float64)
+    total = np.add.reduceat(probs, variables.offsets[:-1], axis=0, dtype=np.float64)
     if not (np.abs(total - 1) < 1e-5).all():
-        raise ValueError("the probabilities of an atom's values do not sum to one")
+        raise ValueError("the probabilities of a variable's values do not sum to one")

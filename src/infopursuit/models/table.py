@@ -11,25 +11,25 @@ from infopursuit.models.finite import Array, FiniteModel, check_prior, log, roun
 from infopursuit.models.sample import Sample
 from infopursuit.models.storing import check_array, check_count, check_log_prior, check_probs
 from infopursuit.threads import side_by_side
-from infopursuit.types import UNKNOWN, Atoms, FloatArray
+from infopursuit.types import UNKNOWN, FloatArray, Variables
 
 MAX_PARALLEL = 4
 """Classes that EM fits at the same time at most: each holds a one-hot table of its rows."""
 
 
 class TableModel(FiniteModel):
-    """p(y), p(z | y) and p(atom | z, y) as tables.
+    """p(y), p(z | y) and p(variable | z, y) as tables.
 
     Parameters
     ----------
     class_prior: (C,) p(y).
     latent_prior: (C, Z) p(z | y); None for a single latent state, which is naive Bayes.
-    atom_probs: (C, Z, A) P(atom = 1) for yes/no atoms, or (C, Z, A, V) for atoms of up to V values (0 where an atom
+    variable_probs: (C, Z, A) P(variable = 1) for yes/no variables, or (C, Z, A, V) for variables of up to V values (0 where a variable
         has fewer). With ``latent_prior=None`` (C, A) and (C, A, V).
-    sizes: how many values each atom has; all V where nothing is given.
+    sizes: how many values each variable has; all V where nothing is given.
 
     >>> model = TableModel([0.5, 0.5], None, [[0.9, 0.2], [0.1, 0.2]])
-    >>> model.n_classes, model.n_states, len(model.atoms)
+    >>> model.n_classes, model.n_states, len(model.variables)
     (2, 2, 2)
     """
 
@@ -39,12 +39,12 @@ class TableModel(FiniteModel):
         self,
         class_prior: Any,
         latent_prior: Any,
-        atom_probs: Any,
+        variable_probs: Any,
         *,
         sizes: Any = None,
         dtype: npt.DTypeLike = np.float64,
     ) -> None:
-        probs = np.asarray(atom_probs, dtype=np.float64)
+        probs = np.asarray(variable_probs, dtype=np.float64)
         prior = check_prior(class_prior, np.asarray(class_prior).size, "class_prior")
         n_classes = len(prior)
         if latent_prior is None:
@@ -58,37 +58,39 @@ class TableModel(FiniteModel):
             check_prior(row, latent.shape[1], f"latent_prior[{c}]")
         if probs.ndim not in (3, 4) or probs.shape[:2] != latent.shape or probs.shape[2] == 0:
             raise ValueError(
-                f"atom_probs has shape {probs.shape}; expected {(*latent.shape, 'atoms')} with P(atom = 1), or "
-                f"{(*latent.shape, 'atoms', 'values')}"
+                f"variable_probs has shape {probs.shape}; expected {(*latent.shape, 'variables')} with P(variable = 1), or "
+                f"{(*latent.shape, 'variables', 'values')}"
             )
         if not np.isfinite(probs).all() or (probs < 0).any() or (probs > 1 + 1e-9).any():
-            raise ValueError("atom_probs must lie between 0 and 1")
+            raise ValueError("variable_probs must lie between 0 and 1")
         probs = probs.clip(0, 1)  # a mean may come out as 1 + 2e-16, and 1 - p must not be negative
         if probs.ndim == 3:
             probs = np.stack([1 - probs, probs], axis=-1)
-        n_atoms, n_values = probs.shape[2:]
-        atoms = Atoms(tuple(int(s) for s in sizes) if sizes is not None else (n_values,) * n_atoms)
-        if len(atoms) != n_atoms or max(atoms.sizes) > n_values:
+        n_variables, n_values = probs.shape[2:]
+        variables = Variables(tuple(int(s) for s in sizes) if sizes is not None else (n_values,) * n_variables)
+        if len(variables) != n_variables or max(variables.sizes) > n_values:
             raise ValueError(
-                f"sizes names {len(atoms)} atoms of up to {max(atoms.sizes)} values; "
-                f"atom_probs has {n_atoms} of {n_values}"
+                f"sizes names {len(variables)} variables of up to {max(variables.sizes)} values; "
+                f"variable_probs has {n_variables} of {n_values}"
             )
-        present = np.arange(n_values) < np.array(atoms.sizes)[:, None]  # (A, V)
+        present = np.arange(n_values) < np.array(variables.sizes)[:, None]  # (A, V)
         if not np.allclose(np.where(present, probs, 0).sum(-1), 1, atol=1e-6) or probs[..., ~present].any():
             raise ValueError(
-                "atom_probs must sum to 1 over the values of each atom, and be 0 where an atom has fewer values"
+                "variable_probs must sum to 1 over the values of each variable, and be 0 where a variable has fewer values"
             )
-        flat = probs[:, :, present].reshape(latent.size, atoms.n_slots)  # (S, L)
+        flat = probs[:, :, present].reshape(latent.size, variables.n_slots)  # (S, L)
         log_prior = (log(prior)[:, None] + log(latent / latent.sum(1, keepdims=True))).ravel()
         offsets = np.arange(n_classes + 1) * latent.shape[1]
-        super().__init__(atoms, log_prior, offsets, rounded(np.ascontiguousarray(flat.T), dtype))
+        super().__init__(variables, log_prior, offsets, rounded(np.ascontiguousarray(flat.T), dtype))
 
     @classmethod
-    def from_slots(cls, atoms: Atoms, class_prior: FloatArray, latent_prior: FloatArray, table: FloatArray) -> Self:
-        """From (C, Z, L) probabilities of all atom values end to end."""
-        probs = np.zeros((*table.shape[:2], len(atoms), max(atoms.sizes)))
-        probs[:, :, atoms.slots >= 0] = table
-        return cls(class_prior, latent_prior, probs, sizes=atoms.sizes)
+    def from_slots(
+        cls, variables: Variables, class_prior: FloatArray, latent_prior: FloatArray, table: FloatArray
+    ) -> Self:
+        """From (C, Z, L) probabilities of all variable values end to end."""
+        probs = np.zeros((*table.shape[:2], len(variables), max(variables.sizes)))
+        probs[:, :, variables.slots >= 0] = table
+        return cls(class_prior, latent_prior, probs, sizes=variables.sizes)
 
     @property
     def n_latents(self) -> int:
@@ -96,7 +98,7 @@ class TableModel(FiniteModel):
         return self.n_states // self.n_classes
 
     def tables(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(C,) p(y), (C, Z) p(z | y) and (C, Z, L) the probability of each atom value."""
+        """(C,) p(y), (C, Z) p(z | y) and (C, Z, L) the probability of each variable value."""
         log_joint = self.log_prior.reshape(self.n_classes, self.n_latents)
         # a class of probability zero still has a p(z | y); any will do, since it never counts
         with np.errstate(invalid="ignore"):
@@ -110,15 +112,15 @@ class TableModel(FiniteModel):
         return {"n_latents": self.n_latents}, {"log_prior": self.log_prior, "probs": self.probs}
 
     @classmethod
-    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], atoms: Atoms, n_classes: int) -> Self:
+    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], variables: Variables, n_classes: int) -> Self:
         """The model that `to_parts` took apart, everything checked."""
         n_latents = check_count(spec["n_latents"], "n_latents")
         n_states = n_classes * n_latents
-        probs = check_array(arrays, "probs", (atoms.n_slots, n_states), spec["dtype"])
-        check_probs(probs, atoms)
+        probs = check_array(arrays, "probs", (variables.n_slots, n_states), spec["dtype"])
+        check_probs(probs, variables)
         model = object.__new__(cls)
         offsets = np.arange(n_classes + 1) * n_latents
-        FiniteModel.__init__(model, atoms, check_log_prior(arrays, n_states), offsets, probs)
+        FiniteModel.__init__(model, variables, check_log_prior(arrays, n_states), offsets, probs)
         return model
 
 
@@ -136,7 +138,7 @@ def fit_latent_classes(
     """
     marginals = sample.marginals(smoothing)
     latent = np.empty((sample.n_classes, n_latents))
-    tables = np.empty((sample.n_classes, n_latents, sample.atoms.n_slots))
+    tables = np.empty((sample.n_classes, n_latents, sample.variables.n_slots))
 
     def fit_class(c: int) -> None:
         rows = sample.take(np.flatnonzero(sample.labels == c))
@@ -153,7 +155,7 @@ def _em(
     sample: Sample, marginal: FloatArray, n_latents: int, smoothing: float, seed: int, rounds: int, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
     shown = one_hot(sample)  # (N, L)
-    weights, atom_of, starts = sample.weights, sample.atoms.slot_atom, sample.atoms.offsets[:-1]
+    weights, variable_of, starts = sample.weights, sample.variables.slot_variable, sample.variables.offsets[:-1]
     share = _first_responsibilities(sample, shown, marginal, n_latents, seed)
     table, mixing = np.tile(marginal, (n_latents, 1)), np.full(n_latents, 1 / n_latents)
     before = -np.inf
@@ -161,7 +163,7 @@ def _em(
         # M step: share (N, Z) are responsibilities times weights
         counts = share.T @ shown  # (Z, L)
         total = np.add.reduceat(counts, starts, axis=1)  # (Z, A)
-        table = (counts + smoothing * marginal) / (total[:, atom_of] + smoothing)
+        table = (counts + smoothing * marginal) / (total[:, variable_of] + smoothing)
         sizes = share.sum(axis=0) + 1
         mixing = sizes / sizes.sum()
         # E step
@@ -208,7 +210,7 @@ def _first_responsibilities(
 
 def one_hot(sample: Sample) -> FloatArray:
     """(N, L) 1 at the slot of every known value."""
-    shown = np.zeros((len(sample), sample.atoms.n_slots))
-    row, atom = np.nonzero(sample.values != UNKNOWN)
-    shown[row, sample.values[row, atom] + sample.atoms.offsets[atom]] = 1
+    shown = np.zeros((len(sample), sample.variables.n_slots))
+    row, variable = np.nonzero(sample.values != UNKNOWN)
+    shown[row, sample.values[row, variable] + sample.variables.offsets[variable]] = 1
     return shown

@@ -115,7 +115,7 @@ class Training:
 @dataclass(frozen=True)
 class Epoch:
     """Mean training loss in nats; that of the held-out rows, or the former where there are none; and their accuracy by
-    MAP using all atoms."""
+    MAP using all variables."""
 
     epoch: int
     train_loss: float
@@ -152,7 +152,7 @@ def train(
 ) -> tuple[VAE, list[Epoch]]:
     """A trained copy of a model, and what each epoch came to.
 
-    values: (N, A) atom values, -1 for unknown; may be memory-mapped, only mini-batches are read. labels: (N,) in
+    values: (N, A) variable values, -1 for unknown; may be memory-mapped, only mini-batches are read. labels: (N,) in
     0..C-1. checkpoint: a file from which training goes on if it is there, and which is written as it goes.
     """
     training = training or Training()
@@ -225,14 +225,14 @@ def _step(
     model: VAE, optimizer: torch.optim.Optimizer, values: Any, labels: IntArray, training: Training, step: int
 ) -> float:
     generator = torch.Generator().manual_seed(_step_seed(training.seed, step))
-    x = torch.as_tensor(model.atoms.check(values, "a mini-batch of values"))
+    x = torch.as_tensor(model.variables.check(values, "a mini-batch of values"))
     if training.augmentation is not None:
         x = training.augmentation.apply(x, model.architecture.shape, generator)  # type: ignore[attr-defined]
     noise = standard_normal((len(x), model.latent_dim), generator).to(model.dtype)
     x, y = x.to(model.device), torch.as_tensor(labels, device=model.device)
     loss = negative_elbo(model, x, y, noise.to(model.device), training.beta).mean()
     optimizer.zero_grad(set_to_none=True)
-    (loss / len(model.atoms)).backward()  # type: ignore[no-untyped-call]
+    (loss / len(model.variables)).backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(model.networks.parameters(), 1.0)
     optimizer.step()
     return float(loss.detach())
@@ -276,7 +276,7 @@ def validate(
         some = rows[start : start + 500]
         generator = torch.Generator().manual_seed(start)
         noise = standard_normal((len(some), model.latent_dim), generator).to(device=model.device, dtype=model.dtype)
-        x = torch.as_tensor(model.atoms.check(values[some], "a mini-batch of values"), device=model.device)
+        x = torch.as_tensor(model.variables.check(values[some], "a mini-batch of values"), device=model.device)
         total += float(negative_elbo(model, x, torch.as_tensor(labels[some], device=model.device), noise, beta).sum())
     few = rows if len(rows) <= max_rows else rows[np.linspace(0, len(rows) - 1, max_rows).astype(int)]
     guessed = log_evidence(model, values[few], n_draws=2).argmax(axis=1)
@@ -326,13 +326,13 @@ def _read(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.opt
 def _fingerprint(model: VAE, values: Any, labels: IntArray, training: Training) -> str:
     """A name for data, settings and first weights: a checkpoint of another training must not be taken up."""
     settings = asdict(replace(training, checkpoint_every=0.0))
-    shape = [model.architecture.to_spec(), model.latent_dim, list(model.atoms.sizes), list(model.class_prior)]
+    shape = [model.architecture.to_spec(), model.latent_dim, list(model.variables.sizes), list(model.class_prior)]
     digest = hashlib.sha256(json.dumps([settings, *shape], default=lambda number: number.item()).encode())
     weights = {name: tensor.contiguous().cpu() for name, tensor in model.networks.state_dict().items()}
     digest.update(safetensors.torch.save(weights))
     digest.update(labels.tobytes())
     some = np.linspace(0, len(labels) - 1, min(len(labels), 1000)).astype(int)
-    digest.update(model.atoms.check(values[some]).tobytes())
+    digest.update(model.variables.check(values[some]).tobytes())
     return digest.hexdigest()
 
 
@@ -344,10 +344,10 @@ def _check_data(model: VAE, values: Any, labels: Any, training: Training) -> Int
     if given.ndim != 1 or given.dtype.kind not in "iub":
         raise ValueError(f"labels is {given.dtype} of shape {given.shape}; expected the class number of each row")
     whole: IntArray = given.astype(np.int64)
-    if getattr(values, "ndim", None) != 2 or values.shape != (len(whole), len(model.atoms)):
+    if getattr(values, "ndim", None) != 2 or values.shape != (len(whole), len(model.variables)):
         raise ValueError(
-            f"values has shape {getattr(values, 'shape', None)}; expected ({len(whole)}, {len(model.atoms)}): one row "
-            f"for each label, one column for each atom"
+            f"values has shape {getattr(values, 'shape', None)}; expected ({len(whole)}, {len(model.variables)}): one row "
+            f"for each label, one column for each variable"
         )
     if len(whole) < 2 or whole.min() < 0 or whole.max() >= model.n_classes:
         raise ValueError(f"labels must be two or more class numbers from 0 to {model.n_classes - 1}")
@@ -402,10 +402,10 @@ class VAELearner:
         rows = repeat_by_weight(sample.weights, seed)
         architecture = self.choose_architecture(sample, shape)
         image_shape = getattr(architecture, "shape", None)
-        # half as many latents as atoms: with more, a latent could copy a row, and the label would hardly be used
-        default_dim = min(10, max(2, len(sample.atoms) // 2)) if image_shape is None else 20
+        # half as many latents as variables: with more, a latent could copy a row, and the label would hardly be used
+        default_dim = min(10, max(2, len(sample.variables) // 2)) if image_shape is None else 20
         training = self.training or default_training(len(rows), sample.n_classes, image_shape)
-        model = VAE(sample.atoms.sizes, sample.class_prior, architecture, self.latent_dim or default_dim, seed=seed)
+        model = VAE(sample.variables.sizes, sample.class_prior, architecture, self.latent_dim or default_dim, seed=seed)
         trained, _ = train(
             model if self.device is None else model.to(self.device),
             _Rows(sample.values, rows),
@@ -429,12 +429,12 @@ class VAELearner:
         return [self]
 
     def choose_architecture(self, sample: Sample, shape: tuple[int, int] | None) -> Architecture:
-        """The architecture that was given, or the one that suits the atoms."""
+        """The architecture that was given, or the one that suits the variables."""
         if not isinstance(self.architecture, str):
             return self.architecture
         kind = self.architecture
         if kind == "auto":
-            image = shape is not None and min(shape) >= MIN_SIDE and set(sample.atoms.sizes) == {2}
+            image = shape is not None and min(shape) >= MIN_SIDE and set(sample.variables.sizes) == {2}
             kind = "conv" if image else "mlp"
         if kind == "mlp":
             return MLPArchitecture() if sample.weights.sum() > SMALL else MLPArchitecture((64, 32))

@@ -13,13 +13,13 @@ from infopursuit.types import IntArray
 
 
 class UnionModel(FiniteModel):
-    """p(atoms, z, y) = sum over models of share times theirs: which model an input is from is part of its latent state.
+    """p(variables, z, y) = sum over models of share times theirs: which model an input is from is part of its latent state.
 
     Models that are wrong in different ways are less often wrong together, and less confident where they disagree.
 
     Parameters
     ----------
-    models: finite models of the same atoms with the same classes.
+    models: finite models of the same variables with the same classes.
     shares: how probable each is; the same for all where nothing is given.
 
     >>> from infopursuit.models import TableModel
@@ -37,10 +37,10 @@ class UnionModel(FiniteModel):
         for i, model in enumerate(models):
             if not isinstance(model, FiniteModel):
                 raise TypeError(f"models[{i}] is {type(model).__name__}; expected a finite model such as a TableModel")
-            if model.atoms != first.atoms or model.n_classes != first.n_classes:
+            if model.variables != first.variables or model.n_classes != first.n_classes:
                 raise ValueError(
-                    f"models[{i}] has {len(model.atoms)} atoms and {model.n_classes} classes, and models[0] has "
-                    f"{len(first.atoms)} and {first.n_classes}; they must be the same"
+                    f"models[{i}] has {len(model.variables)} variables and {model.n_classes} classes, and models[0] has "
+                    f"{len(first.variables)} and {first.n_classes}; they must be the same"
                 )
         shares = np.full(len(models), 1 / len(models)) if shares is None else shares
         if np.shape(shares) != (len(models),):
@@ -57,7 +57,7 @@ class UnionModel(FiniteModel):
         logs = [model.log_prior + share for model, share in zip(models, log(self.shares), strict=True)]
         offsets = np.sum([model.offsets for model in models], axis=0)
         nothing = np.empty((0, 0), dtype=first.dtype)  # the tables stay with the models
-        super().__init__(first.atoms, np.concatenate(logs)[self._order], offsets, nothing)
+        super().__init__(first.variables, np.concatenate(logs)[self._order], offsets, nothing)
         self.contains_training_data = any(model.contains_training_data for model in models)
 
     def runs(self) -> tuple[IntArray, IntArray]:
@@ -67,7 +67,7 @@ class UnionModel(FiniteModel):
         return np.concatenate([[0], ends]), np.tile(np.arange(len(self.models)), self.n_classes)
 
     def rows(self, slots: IntArray) -> Array:
-        """(n,) -> (n, S) the probability of some atom values in all states."""
+        """(n,) -> (n, S) the probability of some variable values in all states."""
         table = np.empty((len(slots), self.n_states), dtype=self.dtype)
         starts, n_models = self.runs()[0][:-1], len(self.models)
         for m, model in enumerate(self.models):
@@ -77,9 +77,9 @@ class UnionModel(FiniteModel):
         return table
 
     def state_probs(self, states: IntArray) -> Array:
-        """(M,) -> (L, M) the probability of all atom values in some states."""
+        """(M,) -> (L, M) the probability of all variable values in some states."""
         theirs = self._order[states]
-        table = np.empty((self.atoms.n_slots, len(states)), dtype=self.dtype)
+        table = np.empty((self.variables.n_slots, len(states)), dtype=self.dtype)
         for model, start in zip(self.models, self._starts[:-1], strict=True):
             mine = np.flatnonzero((theirs >= start) & (theirs < start + model.n_states))
             if len(mine):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from infopursuit.engine import Pursuit
 from infopursuit.datasets.examples import read_examples
+from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.monitoring.drift import MAX_PURSUED, drift
-from infopursuit.storage import load_for_command
+from infopursuit.serialization import load_for_command
 from infopursuit.terminal import Terminal
 
 SUMMARY = "detect drift: compare answers and predictions with training"

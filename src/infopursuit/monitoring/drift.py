@@ -1,6 +1,6 @@
 """`drift`: do the answers of new inputs, and the predictions from them, still look like those of training?
 
-Values and missingness of each atom are tested against training, predicted classes against the prior or, where a
+Values and missingness of each variable are tested against training, predicted classes against the prior or, where a
 reference is given, the pursuits of both against each other. All p-values are corrected together (Benjamini-Hochberg):
 where nothing has changed, the verdict is "no drift" with probability 1 - level or more.
 """
@@ -28,8 +28,8 @@ from infopursuit.monitoring.statistics import (
     stability_index,
     total_variation,
 )
-from infopursuit.queries.wording import AtomWords
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.wording import VariableWords
 from infopursuit.terminal import table
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -58,7 +58,7 @@ FEW, SHOWN, MAX_LINES = 30, 3, 10
 class Change:
     """One comparison.
 
-    kind: "answers" and "missing" of an atom, "class" predicted, "first answer", "stop" and "length" of the pursuit.
+    kind: "answers" and "missing" of a variable, "class" predicted, "first answer", "stop" and "length" of the pursuit.
     example: what changed most; before, now: its shares. distance: total variation. stability_index: PSI. p,
     corrected_p: before and after correction. test: "exact", "chi-square" or "bound". drifted: whether it counts.
     """
@@ -101,8 +101,8 @@ class DriftReport:
 
     changes: all comparisons. level, min_distance: a change counts when its corrected p-value is at most the first and
     its distance at least the second. n_pursued: inputs that were pursued. unexplained: where predicted classes have
-    shifted, the drifted atoms that would differ even if training had had the classes' present shares; None where that
-    was not tested. atoms: what one atom is called, and several. against: what it was compared with.
+    shifted, the drifted variables that would differ even if training had had the classes' present shares; None where that
+    was not tested. variables: what one variable is called, and several. against: what it was compared with.
     """
 
     n_inputs: int
@@ -112,7 +112,7 @@ class DriftReport:
     min_distance: float
     changes: tuple[Change, ...]
     unexplained: tuple[str, ...] | None = None
-    atoms: tuple[str, str] = ("question", "questions")
+    variables: tuple[str, str] = ("question", "questions")
     against: str = "training"
 
     @property
@@ -161,7 +161,7 @@ class DriftReport:
         if self.drifted(MISSING):
             notes.append("An answer that training never had counts as missing.")
         if self.unexplained is not None:
-            n, left = _count(len(self.drifted(ANSWERS)), *self.atoms), len(self.unexplained)
+            n, left = _count(len(self.drifted(ANSWERS)), *self.variables), len(self.unexplained)
             still = f"{left} would still differ {_names(self.unexplained)}" if left else "none would differ"
             notes.append(f"Of {n} that drifted, {still} if training had had the classes' present shares.")
         pursued = f", {self.n_pursued:,} of them pursued" if 0 < self.n_pursued < self.n_inputs else ""
@@ -180,12 +180,12 @@ class DriftReport:
     def _findings(self) -> list[str]:
         found = []
         if answers := self.drifted(ANSWERS):
-            n = _count(sum(c.kind == ANSWERS for c in self.changes), *self.atoms)
+            n = _count(sum(c.kind == ANSWERS for c in self.changes), *self.variables)
             found.append(f"answers to {len(answers)} of {n} have changed {_names(c.name for c in answers)}")
         for more in (True, False):
             if some := [c.name for c in self.drifted(MISSING) if (c.now > c.before) == more]:
                 how = f"{'is' if len(some) == 1 else 'are'} missing {'more' if more else 'less'} often"
-                found.append(f"{_count(len(some), *self.atoms)} {how} {_names(some)}")
+                found.append(f"{_count(len(some), *self.variables)} {how} {_names(some)}")
         if classes := self.drifted(CLASS):
             shares = [f"{c.name} {100 * c.before:.1f} % to {100 * c.now:.1f} %" for c in classes]
             found.append(f"predicted shares have changed {_names(shares)}")
@@ -207,7 +207,7 @@ def drift(
 
     Parameters
     ----------
-    model: a fitted classifier; a `Pursuit`, with a reference; or an `AnswerProfile`, with atom values as X.
+    model: a fitted classifier; a `Pursuit`, with a reference; or an `AnswerProfile`, with variable values as X.
     X: new inputs, or the trace of a pursuit of them; a trace is compared with a reference trace.
     reference: held-out inputs like those of training, or their trace. With it, predictions are compared with those for
         the reference instead of the prior, and so are first answers, stop reasons and lengths. For a model without a
@@ -238,7 +238,7 @@ def drift(
     if isinstance(model, AnswerProfile):
         if reference is not None:
             raise ValueError("reference needs a model that can be run, not an AnswerProfile")
-        values, words = _not_empty(model.atoms.check(X, "X"), "X"), AtomWords(model.atoms, None)
+        values, words = _not_empty(model.variables.check(X, "X"), "X"), VariableWords(model.variables, None)
         return _report(compare_answers(model, values, words), len(values), model.n_rows, 0, *limits)
     if isinstance(model, InformationPursuitClassifier) and hasattr(model, "pursuit_"):
         pursuit, profile = model.pursuit_, getattr(model, "profile_", None)
@@ -255,10 +255,10 @@ def drift(
         known = _not_empty(pursuit.queries.observe(reference), "reference")
         other = pursuit.run_values(_spread(known, max_pursued)) if max_pursued else None
         if profile is None:
-            profile, against = AnswerProfile.of_values(pursuit.queries.atoms, known), "the reference"
+            profile, against = AnswerProfile.of_values(pursuit.queries.variables, known), "the reference"
     if profile is None:
         raise ValueError("model has no profile of its training answers; give reference=, or fit it again")
-    words = AtomWords(pursuit.queries.atoms, pursuit.queries)
+    words = VariableWords(pursuit.queries.variables, pursuit.queries)
     changes = compare_answers(profile, values, words, _given_prior(profile, pursuit))
     if not max_pursued:
         return _report(changes, len(values), profile.n_rows, 0, *limits, words.nouns, against)
@@ -277,22 +277,22 @@ def drift(
 
 
 def compare_answers(
-    profile: AnswerProfile, values: IntArray, words: AtomWords, class_prior: FloatArray | None = None
+    profile: AnswerProfile, values: IntArray, words: VariableWords, class_prior: FloatArray | None = None
 ) -> list[Change]:
-    """The known values of every atom, then the missingness of every atom, against the profile.
+    """The known values of every variable, then the missingness of every variable, against the profile.
 
-    An atom that only yes/no queries ask about, such as a number at thresholds, is tested at each of these.
+    A variable that only yes/no queries ask about, such as a number at thresholds, is tested at each of these.
     """
-    atoms = profile.atoms
+    variables = profile.variables
     old, old_missing, n_old = profile.counts(class_prior)
     known = values != UNKNOWN
-    new = np.bincount((values + atoms.offsets[:-1])[known], minlength=atoms.n_slots).astype(np.float64)
+    new = np.bincount((values + variables.offsets[:-1])[known], minlength=variables.n_slots).astype(np.float64)
     answers, gaps = [], []
-    for atom in range(len(atoms)):
-        slots = slice(atoms.offsets[atom], atoms.offsets[atom + 1])
-        name, (example, *shares) = words.name(atom), words.example(atom, old[slots], new[slots])
-        answers.append(Change.of(ANSWERS, name, example, shares, old[slots], new[slots], words.splits(atom)))
-        n, n_new = float(old_missing[atom]), float((~known[:, atom]).sum())
+    for variable in range(len(variables)):
+        slots = slice(variables.offsets[variable], variables.offsets[variable + 1])
+        name, (example, *shares) = words.name(variable), words.example(variable, old[slots], new[slots])
+        answers.append(Change.of(ANSWERS, name, example, shares, old[slots], new[slots], words.splits(variable)))
+        n, n_new = float(old_missing[variable]), float((~known[:, variable]).sum())
         gap, gap_now = np.array([n, n_old - n]), np.array([n_new, len(values) - n_new])
         gaps.append(Change.of(MISSING, name, f"{name}: missing", (n / n_old, n_new / len(values)), gap, gap_now))
     return answers + gaps
@@ -338,8 +338,8 @@ def compare_traces(trace: Trace, reference: Trace) -> list[Change]:
         counts = [np.array([found.count(kind) for kind in kinds]) for found in answers]
         words = [trace.query_set.say(query, kind) for kind in kinds]
         changes.append(Change.of_kinds(FIRST, trace.query_set.names[query], words, *counts))
-    reasons = sorted({str(reason) for t in both for reason in t.stopped_because})
-    counts = [np.array([(t.stopped_because == reason).sum() for reason in reasons]) for t in both]
+    reasons = sorted({str(reason) for t in both for reason in t.stop_reason})
+    counts = [np.array([(t.stop_reason == reason).sum() for reason in reasons]) for t in both]
     changes.append(Change.of_kinds(STOP, "stop reason", [REASONS.get(r, r) for r in reasons], *counts))
     return [*changes, _compare_lengths(reference.length, trace.length)]
 
@@ -348,7 +348,7 @@ def first_answers(trace: Trace) -> list[tuple[int, ...]]:
     """The cells of the first answer of every input that was asked something; -1 where it is missing."""
     if not trace.queries.shape[1]:
         return []
-    wide = int((trace.query_set.query_atoms[trace.queries[0, 0]] >= 0).sum())
+    wide = int((trace.query_set.query_variables[trace.queries[0, 0]] >= 0).sum())
     return [tuple(answer) for answer in trace.answers[trace.length > 0][:, 0, :wide].tolist()]
 
 
@@ -399,7 +399,7 @@ def _report(
     n_pursued: int,
     level: float,
     min_distance: float,
-    atoms: tuple[str, str] = ("question", "questions"),
+    variables: tuple[str, str] = ("question", "questions"),
     against: str = "training",
 ) -> DriftReport:
     corrected = false_discovery_control([change.p for change in changes]).tolist()
@@ -408,7 +408,7 @@ def _report(
         for change, p in zip(changes, corrected, strict=True)
     )
     limits = (level, min_distance)
-    return DriftReport(n_inputs, float(n_before), n_pursued, *limits, judged, atoms=atoms, against=against)
+    return DriftReport(n_inputs, float(n_before), n_pursued, *limits, judged, variables=variables, against=against)
 
 
 # ---- words ----------------------------------------------------------------------------------------------------------

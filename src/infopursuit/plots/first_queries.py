@@ -150,7 +150,7 @@ def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, said: t
         write(axes, Word(title, INK, True), (start, 0), (0, 5), "data", ha="left", va="baseline")
         if place < first:
             n, best, others = asked[place].sum(), int(asked[place].argmax()), int((asked[place] > 0).sum()) - 1
-            at = np.divmod([a for a in trace.query_set.query_atoms[best].tolist() if a != UNKNOWN], columns)
+            at = np.divmod([a for a in trace.query_set.query_variables[best].tolist() if a != UNKNOWN], columns)
             corner, size = (start + at[1].min(), at[0].min()), (np.ptp(at[1]) + 1, np.ptp(at[0]) + 1)
             axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=NOW, linewidth=1.8))
             below = f"in the frame: {percent(asked[place].max() / max(int(n), 1))}"
@@ -169,17 +169,17 @@ def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, said: t
 
 def _seen_at(trace: Trace, asked: IntArray) -> FloatArray:
     """(A,) share of the inputs asked at one position whose query was about each variable."""
-    seen = np.zeros(len(trace.query_set.atoms))
+    seen = np.zeros(len(trace.query_set.variables))
     for q in np.flatnonzero(asked).tolist():
-        atoms = trace.query_set.query_atoms[q]
-        seen[atoms[atoms != UNKNOWN]] += asked[q]
+        variables = trace.query_set.query_variables[q]
+        seen[variables[variables != UNKNOWN]] += asked[q]
     return np.asarray(seen / max(int(asked.sum()), 1))
 
 
 def _seen(trace: Trace) -> FloatArray:
     """(A,) share of the inputs that were asked about each variable at any time; one under two patches counts once."""
-    seen = np.zeros(len(trace.query_set.atoms))
+    seen = np.zeros(len(trace.query_set.variables))
     for queries in trace.queries:
-        atoms = np.unique(trace.query_set.query_atoms[queries[queries != UNKNOWN]])
-        seen[atoms[atoms != UNKNOWN]] += 1
+        variables = np.unique(trace.query_set.query_variables[queries[queries != UNKNOWN]])
+        seen[variables[variables != UNKNOWN]] += 1
     return np.asarray(seen / len(trace))

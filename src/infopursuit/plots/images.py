@@ -144,7 +144,7 @@ def _box(axis: Axes, step: ExplanationStep, shape: tuple[int, ...], colour: str,
     """A frame around the pixels of one query; dashed where the answer was not known."""
     from matplotlib.patches import Rectangle
 
-    rows, columns = np.divmod(np.array(step.atoms), shape[1])
+    rows, columns = np.divmod(np.array(step.variables), shape[1])
     wide, high = np.ptp(columns) + 1, np.ptp(rows) + 1
     # a frame is drawn half inside: a thick one around a single small pixel would hide it
     width = min(width, 0.4 * 72 * PANEL * min(wide, high) / max(shape))
@@ -220,7 +220,7 @@ def text_trace(
             raise ValueError("image has grey pixels; give it in black and white, as queries.observe(image) does")
         panels.append(["the image", *_pixels(whole, set(), colour)])
     for asked in [k + 1 for k in shown] or [0]:
-        newest = {atom for step in explanation.steps[asked - 1 : asked] for atom in step.atoms}
+        newest = {variable for step in explanation.steps[asked - 1 : asked] for variable in step.variables}
         title = f"question {asked}" if asked else "nothing asked"
         pixels = _pixels(explanation.revealed(asked), newest, colour)
         panels.append([title, *pixels, *_bars(explanation, asked, top, each, colour)])

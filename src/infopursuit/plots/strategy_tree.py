@@ -26,7 +26,7 @@ from infopursuit.plots.style import (
     new_axes,
     short,
 )  # fmt: skip
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Likely
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, SoftAnswer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,7 +183,7 @@ def _draw_picture(axes: Any, picture: tuple[FloatArray, IntArray], at: tuple[flo
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Rectangle
 
-    pixels, atoms = picture
+    pixels, variables = picture
     wide, high = _picture_size(pixels)
     shown = np.where(np.isnan(pixels), 1, np.where(pixels > 0, 2, 0))
     extent = (at[0], at[0] + wide, at[1] + high, at[1])
@@ -193,9 +193,9 @@ def _draw_picture(axes: Any, picture: tuple[FloatArray, IntArray], at: tuple[flo
     axes.set_xlim(limits[0])
     axes.set_ylim(limits[1])
     axes.add_patch(Rectangle(at, wide, high, fill=False, edgecolor=UNSEEN, linewidth=scale * 0.6, zorder=3))
-    if len(atoms):
+    if len(variables):
         each = wide / pixels.shape[1]
-        rows, columns = np.divmod(atoms, pixels.shape[1])
+        rows, columns = np.divmod(variables, pixels.shape[1])
         corner = (at[0] + each * columns.min(), at[1] + each * rows.min())
         size = each * (np.ptp(columns) + 1), each * (np.ptp(rows) + 1)
         axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=NOW, linewidth=scale * 1.6, zorder=4))
@@ -249,7 +249,7 @@ def _tree_box(tree: StrategyTree, node: TreeNode, branch: Branch | None = None) 
     if node.stopped:
         name = Word(short(tree.classes[best], 40), RIGHT, True).folded(WIDE).text.split("\n")
         lines += [(Word(line, RIGHT, True),) for line in name]
-        why = "" if node.stopped_because in ("confidence", "leaf") else f", {node.stopped_because.replace('_', ' ')}"
+        why = "" if node.stop_reason in ("confidence", "leaf") else f", {node.stop_reason.replace('_', ' ')}"
         lines.append((Word(f"{percent(node.posterior[best])}{why}", FAINT, size=NOTE),))
     else:
         if picture is None:
@@ -283,21 +283,21 @@ def _often(p: float) -> str:
 
 
 def _seen(tree: StrategyTree, node: TreeNode) -> tuple[FloatArray, IntArray] | None:
-    """What has been seen of an image, and the atoms that are asked about next; None where it is about something else,
+    """What has been seen of an image, and the variables that are asked about next; None where it is about something else,
     or nothing says what was seen."""
     shape = getattr(tree.query_set, "shape", None)
     if shape is None or node.history is None:
         return None
     pixels = np.full(shape[0] * shape[1], np.nan)
     for query, answer in node.history:
-        atoms = tree.query_set.query_atoms[query]
-        cells = answer.cells if isinstance(answer, Likely) else answer or ()
-        for atom, cell in zip(atoms[atoms != UNKNOWN].tolist(), cells, strict=False):
+        variables = tree.query_set.query_variables[query]
+        cells = answer.cells if isinstance(answer, SoftAnswer) else answer or ()
+        for variable, cell in zip(variables[variables != UNKNOWN].tolist(), cells, strict=False):
             if cell != UNKNOWN:
-                pixels[atom] = cell
+                pixels[variable] = cell
     nothing = np.zeros(0, dtype=np.int64)
-    atoms = nothing if node.stopped else tree.query_set.query_atoms[node.query]
-    return pixels.reshape(shape), atoms[atoms != UNKNOWN]
+    variables = nothing if node.stopped else tree.query_set.query_variables[node.query]
+    return pixels.reshape(shape), variables[variables != UNKNOWN]
 
 
 def _picture_size(picture: FloatArray) -> tuple[float, float]:

@@ -25,7 +25,7 @@ SHARES = {"no": 0.0, "false": 0.0, "n": 0.0, "f": 0.0, "yes": 1.0, "true": 1.0, 
 
 
 class Columns(QuerySet):
-    """Queries about the columns of a table; every column that is asked about is one atom. Use `columns`.
+    """Queries about the columns of a table; every column that is asked about is one variable. Use `columns`.
 
     columns: the names of all columns of the training table, in its order. fields: what is asked about those that carry
     a question. named: True finds columns by name, as the training table had names; False finds them by position.
@@ -37,7 +37,7 @@ class Columns(QuerySet):
         self, columns: Sequence[str], fields: Sequence[Field], *, named: bool, sentences: Sequence[str] | None = None
     ) -> None:
         self.columns, self.fields, self.named = tuple(columns), tuple(fields), named
-        asked = [(atom, query) for atom, field in enumerate(self.fields) for query in field.queries()]
+        asked = [(variable, query) for variable, field in enumerate(self.fields) for query in field.queries()]
         sizes = [field.size for field in self.fields]
         cells = np.full((len(asked), 1, max(sizes)), UNKNOWN)
         for index, (_, query) in enumerate(asked):
@@ -45,7 +45,7 @@ class Columns(QuerySet):
         super().__init__(
             names=[query.name for _, query in asked],
             sizes=sizes,
-            atoms=np.array([atom for atom, _ in asked])[:, None],
+            variables=np.array([variable for variable, _ in asked])[:, None],
             cells=cells,
             sentences=sentences if sentences is not None else [query.sentence for _, query in asked],
             choices=[query.choices for _, query in asked],
@@ -59,8 +59,8 @@ class Columns(QuerySet):
         table = read_table(X)
         positions = self._positions(table)
         values = np.empty((table.n_rows, len(self.fields)), dtype=np.int64)
-        for atom, field in enumerate(self.fields):
-            values[:, atom] = field.encode(table.column(positions[field.name]))
+        for variable, field in enumerate(self.fields):
+            values[:, variable] = field.encode(table.column(positions[field.name]))
         return values
 
     @property
@@ -193,7 +193,7 @@ class FieldQuery(NamedTuple):
     sentence: str
     shown: str  # the threshold or category that it asks about
     choices: Sequence[str]
-    cells: Sequence[int]  # the cell that each value of the atom falls into
+    cells: Sequence[int]  # the cell that each value of the variable falls into
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class YesNoField:
 
 @dataclass(frozen=True)
 class NumberField:
-    """A column of numbers, cut at thresholds; value v of its atom says that v of them lie below the number."""
+    """A column of numbers, cut at thresholds; value v of its variable says that v of them lie below the number."""
 
     name: str
     thresholds: tuple[float, ...]
@@ -230,7 +230,7 @@ class NumberField:
         return np.where(np.isnan(numbers), UNKNOWN, np.searchsorted(np.array(self.thresholds), numbers, side="left"))
 
     def queries(self) -> list[FieldQuery]:
-        """One query for each threshold, all of them about the same atom."""
+        """One query for each threshold, all of them about the same variable."""
         values = np.arange(self.size)
         return [
             FieldQuery(f"{self.name} > {t}", self.ask(t), t, YES_NO, (values > i).astype(int).tolist())
@@ -269,7 +269,7 @@ class CategoryField:
 
     name: str
     categories: tuple[str, ...]
-    rest: tuple[str, ...] = ()  # rare categories, which share the last value of the atom
+    rest: tuple[str, ...] = ()  # rare categories, which share the last value of the variable
     yes_no: bool = False
 
     @property
@@ -278,7 +278,7 @@ class CategoryField:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The names of the values of the atom."""
+        """The names of the values of the variable."""
         if not self.rest:
             return self.categories
         other = next(word for word in ("other", "all others", "none of these") if word not in self.categories)

@@ -45,7 +45,7 @@ class Functions(QuerySet):
         super().__init__(
             names,
             sizes=[len(self.named_choices.get(name, YES_NO)) for name in names],
-            atoms=np.arange(len(names))[:, None],
+            variables=np.arange(len(names))[:, None],
             sentences=sentences,
             choices=[self.named_choices.get(name, ()) for name in names],
         )

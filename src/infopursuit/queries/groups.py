@@ -27,7 +27,7 @@ NOT_KNOWN = "not known"
 
 @dataclass(frozen=True)
 class Thing:
-    """One atom of a group, and all that the group's members ask about it.
+    """One variable of a group, and all that the group's members ask about it.
 
     cells: (V,) the common refinement of the members' cells. members: their queries in the base. answers: for each cell
     what each member's answer is. choices: what the cells are called. named: whether a choice says itself what it is
@@ -35,7 +35,7 @@ class Thing:
     """
 
     name: str
-    atom: int
+    variable: int
     cells: tuple[int, ...]
     members: tuple[int, ...]
     answers: tuple[tuple[int, ...], ...]
@@ -84,20 +84,20 @@ class Groups(QuerySet):
         things = [_things(base, name, members) for name, members in self.groups.items()]
         self._things = dict(enumerate(things, start=len(self._kept)))
         width = max([base.width if self._kept else 1, *map(len, things)])
-        atoms = np.full((len(self._kept) + len(things), width), UNKNOWN)
-        cells = np.full((*atoms.shape, base.query_cells.shape[2]), UNKNOWN)
+        variables = np.full((len(self._kept) + len(things), width), UNKNOWN)
+        cells = np.full((*variables.shape, base.query_cells.shape[2]), UNKNOWN)
         if self._kept:
-            atoms[: len(self._kept), : base.width] = base.query_atoms[self._kept]
+            variables[: len(self._kept), : base.width] = base.query_variables[self._kept]
             cells[: len(self._kept), : base.width] = base.query_cells[self._kept]
         for query, told in self._things.items():
             for w, thing in enumerate(told):
-                atoms[query, w], cells[query, w, : len(thing.cells)] = thing.atom, thing.cells
+                variables[query, w], cells[query, w, : len(thing.cells)] = thing.variable, thing.cells
         sentences = [base.sentences[q] for q in self._kept]
         for name, told in zip(self.groups, things, strict=True):
             about = ", ".join(thing.name for thing in told)
             sentences.append(f"{name}?" if about == name else f"{name}: {about}?")
         names = [*(base.names[q] for q in self._kept), *self.groups]
-        super().__init__(names, base.atoms.sizes, atoms, cells, sentences=sentences)
+        super().__init__(names, base.variables.sizes, variables, cells, sentences=sentences)
         self.worded = frozenset(i for i, q in enumerate(self._kept) if q in base.worded)
 
     def observe(self, X: Any) -> IntArray:
@@ -116,7 +116,7 @@ class Groups(QuerySet):
         return getattr(self.base, "shape", None)
 
     def things(self, query: int) -> tuple[Thing, ...]:
-        """What a group tells, one for each of its atoms; nothing for a query that is no group."""
+        """What a group tells, one for each of its variables; nothing for a query that is no group."""
         return tuple(self._things.get(query, ()))
 
     def choices(self, query: int) -> Sequence[str]:
@@ -280,20 +280,22 @@ def _members(base: QuerySet, group: str, members: Sequence[str]) -> tuple[str, .
             known = list(dict.fromkeys([*base.names, *(topic for topic, _ in topics)]))
             raise ValueError(f"groups[{group!r}] names {member!r}, which is no query; {near(str(member), known)}")
         found |= dict.fromkeys(mine)
-    wide = [name for name in found if (base.query_atoms[base.names.index(name)] >= 0).sum() > 1]
+    wide = [name for name in found if (base.query_variables[base.names.index(name)] >= 0).sum() > 1]
     if wide:
         raise ValueError(f"groups[{group!r}] names {wide[0]!r}, which reveals several things already; leave it out")
     return tuple(found)
 
 
 def _things(base: QuerySet, group: str, members: Sequence[str]) -> list[Thing]:
-    """What a group's queries about one atom each tell together: one thing for each atom, in order of first members."""
-    by_atom: dict[int, list[int]] = {}
+    """What a group's queries about one variable each tell together: one thing for each variable, in order of first members."""
+    by_variable: dict[int, list[int]] = {}
     for member in map(base.names.index, members):
-        by_atom.setdefault(int(base.query_atoms[member, 0]), []).append(member)
+        by_variable.setdefault(int(base.query_variables[member, 0]), []).append(member)
     topics, found = base.topics, []
-    for atom, mine in by_atom.items():
-        rows = [tuple(row) for row in base.query_cells[mine, 0, : base.atoms.sizes[atom]].T.tolist()]  # (V, members)
+    for variable, mine in by_variable.items():
+        rows = [
+            tuple(row) for row in base.query_cells[mine, 0, : base.variables.sizes[variable]].T.tolist()
+        ]  # (V, members)
         if len(mine) == 1:
             answers = [(cell,) for cell in range(max(rows)[0] + 1)]  # cells keep the order of the query's choices
             name, choices = base.names[mine[0]], tuple(base.choices(mine[0]))
@@ -306,7 +308,7 @@ def _things(base: QuerySet, group: str, members: Sequence[str]) -> list[Thing]:
         if np.isnan(bounds).any():
             bounds = ()  # dates are no numbers
         cells, named = tuple(map(answers.index, rows)), len(mine) > 1 and not between
-        found.append(Thing(name, atom, cells, tuple(mine), tuple(answers), choices, named, bounds))
+        found.append(Thing(name, variable, cells, tuple(mine), tuple(answers), choices, named, bounds))
     if len(found) == 1 and found[0].name == group:
         found = [replace(found[0], named=True)]  # a column under its own name need not say twice what it is about
     return found
@@ -324,7 +326,7 @@ def _between(base: QuerySet, members: Sequence[int]) -> tuple[str, ...]:
 
 
 def _told(base: QuerySet, members: Sequence[int], answers: Sequence[tuple[int, ...]], cell: int) -> str:
-    """A cell of several queries about one atom, by as few of their answers as tell it from the other cells."""
+    """A cell of several queries about one variable, by as few of their answers as tell it from the other cells."""
     kept = list(range(len(members)))
     # What most other cells answer alike says least, and is left out first.
     for place in sorted(kept, key=lambda p: -sum(other[p] == answers[cell][p] for other in answers)):

@@ -13,13 +13,13 @@ from infopursuit.queries.queryset import MAX_ANSWERS, QuerySet, Recipe, check_we
 from infopursuit.types import UNKNOWN, IntArray
 
 MAX_PIXELS = 2**20
-"""Of an image: each is an atom and most are the corner of a patch, which has a name and a sentence."""
+"""Of an image: each is a variable and most are the corner of a patch, which has a name and a sentence."""
 Pair = int | tuple[int, int]
 ON, OFF, HIDDEN = "█", "·", "?"
 
 
 class Patches(QuerySet):
-    """Overlapping windows of an image; pixel ``row * columns + column`` is one binary atom. Use `patches`."""
+    """Overlapping windows of an image; pixel ``row * columns + column`` is one binary variable. Use `patches`."""
 
     kind = "patches"
 
@@ -45,7 +45,7 @@ class Patches(QuerySet):
         super().__init__(
             names=[f"patch at row {r + 1}, column {c + 1}" for r, c in corners],
             sizes=[2] * (rows * columns),
-            atoms=np.array([r * columns + c for r, c in corners])[:, None] + window,
+            variables=np.array([r * columns + c for r, c in corners])[:, None] + window,
             sentences=[f"What is in the {high} x {wide} patch at row {r + 1}, column {c + 1}?" for r, c in corners],
         )
         self.corners = corners
@@ -128,7 +128,7 @@ def patches(  # type: ignore[misc]  # the overloads leave out the options, which
 
     >>> qs = patches((28, 28), size=3)
     >>> qs
-    <patches: 676 queries about 784 atoms>
+    <patches: 676 queries about 784 variables>
     >>> qs[0].sentence, qs.say_answer(0, (0, 1, 0, 0, 1, 0, 0, 1, 0))
     ('What is in the 3 x 3 patch at row 1, column 1?', '·█· / ·█· / ·█·')
     """

@@ -1,4 +1,4 @@
-"""What every query set shares: which atoms a query reveals, in which cells, how it is worded, and how it is saved."""
+"""What every query set shares: which variables a query reveals, in which cells, how it is worded, and how it is saved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from infopursuit.types import UNKNOWN, Answer, Atoms, DamagedModel, FloatArray, IntArray, Likely, Query
+from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray, ModelFormatError, Query, SoftAnswer, Variables
 
 MAX_ANSWERS = 2**16
 """A query with more joint answers than this is refused: its gain could not be computed exactly."""
@@ -26,11 +26,11 @@ class QuerySet(ABC):
     Parameters
     ----------
     names: one name for each query, all different.
-    sizes: how many values each atom has.
-    atoms: (Q, W) the atoms that each query reveals, padded with -1.
-    cells: (Q, W, V) the cell that each value of that atom falls into, padded with -1; None reveals every atom whole.
+    sizes: how many values each variable has.
+    variables: (Q, W) the variables that each query reveals, padded with -1.
+    cells: (Q, W, V) the cell that each value of that variable falls into, padded with -1; None reveals every variable whole.
     sentences: how each query is asked; by default the name with a question mark.
-    choices: for each one-atom query the names of its cells; by default "no" and "yes".
+    choices: for each one-variable query the names of its cells; by default "no" and "yes".
     """
 
     kind: ClassVar[str]
@@ -42,7 +42,7 @@ class QuerySet(ABC):
         self,
         names: Iterable[str],
         sizes: Sequence[int],
-        atoms: Any,
+        variables: Any,
         cells: Any = None,
         *,
         sentences: Sequence[str] | None = None,
@@ -54,12 +54,14 @@ class QuerySet(ABC):
         repeated = [name for name, count in Counter(self.names).items() if count > 1]
         if repeated:
             raise ValueError(f"query names must differ, but {repeated[0]!r} occurs more than once; rename one")
-        self.atoms = Atoms(tuple(int(size) for size in sizes))
-        self.query_atoms: IntArray = np.asarray(atoms, dtype=np.int64).reshape(len(self.names), -1)
-        self._check_atoms()
-        sizes_of = np.where(self.query_atoms >= 0, np.array(self.atoms.sizes)[self.query_atoms], 0)[..., None]
+        self.variables = Variables(tuple(int(size) for size in sizes))
+        self.query_variables: IntArray = np.asarray(variables, dtype=np.int64).reshape(len(self.names), -1)
+        self._check_variables()
+        sizes_of = np.where(self.query_variables >= 0, np.array(self.variables.sizes)[self.query_variables], 0)[
+            ..., None
+        ]
         if cells is None:
-            values = np.arange(max(self.atoms.sizes))
+            values = np.arange(max(self.variables.sizes))
             cells = np.where(values < sizes_of, values, UNKNOWN)
         self.query_cells: IntArray = np.asarray(cells, dtype=np.int64)
         self._check_cells(sizes_of)
@@ -69,7 +71,7 @@ class QuerySet(ABC):
 
     @abstractmethod
     def observe(self, X: Any) -> IntArray:
-        """(B, A) the value of every atom of every input, -1 where it is not known."""
+        """(B, A) the value of every variable of every input, -1 where it is not known."""
 
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:
@@ -88,7 +90,7 @@ class QuerySet(ABC):
         return Query(index, self.names[index], self.sentences[index], self.choices(index))
 
     def __repr__(self) -> str:
-        return f"<{self.kind}: {len(self)} queries about {len(self.atoms)} atoms>"
+        return f"<{self.kind}: {len(self)} queries about {len(self.variables)} variables>"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuerySet:
         """Return itself: a query set is fitted already, unlike a `Recipe`."""
@@ -101,12 +103,12 @@ class QuerySet(ABC):
 
     @property
     def width(self) -> int:
-        """W, the most atoms that one query reveals."""
-        return int(self.query_atoms.shape[1])
+        """W, the most variables that one query reveals."""
+        return int(self.query_variables.shape[1])
 
     @cached_property
     def n_cells(self) -> IntArray:
-        """(Q, W) how many cells each atom of each query has, 1 for padding."""
+        """(Q, W) how many cells each variable of each query has, 1 for padding."""
         counts: IntArray = np.maximum(self.query_cells.max(axis=2) + 1, 1)
         return counts
 
@@ -118,21 +120,21 @@ class QuerySet(ABC):
 
     @cached_property
     def parts(self) -> Parts:
-        """The distinct (atom, partition) pairs of these queries."""
-        return find_parts(self.atoms, self.query_atoms, self.query_cells)
+        """The distinct (variable, partition) pairs of these queries."""
+        return find_parts(self.variables, self.query_variables, self.query_cells)
 
     def answers(self, X: Any) -> IntArray:
         """(B, Q, W) the answer to every query about every input, -1 for unknown and for padding."""
         return self.answers_of(self.observe(X))
 
     def answers_of(self, values: IntArray, queries: IntArray | None = None) -> IntArray:
-        """(B, Q, W) answers from atom values (B, A) to all queries; or (B, W) to one query (B,) for each input."""
+        """(B, Q, W) answers from variable values (B, A) to all queries; or (B, W) to one query (B,) for each input."""
         if queries is None:
-            picked = np.where(self.query_atoms >= 0, values[:, self.query_atoms], UNKNOWN)  # (B, Q, W)
+            picked = np.where(self.query_variables >= 0, values[:, self.query_variables], UNKNOWN)  # (B, Q, W)
             cells = self.query_cells[None]
         else:
-            atoms = self.query_atoms[queries]  # (B, W)
-            picked = np.where(atoms >= 0, np.take_along_axis(values, np.maximum(atoms, 0), axis=1), UNKNOWN)
+            variables = self.query_variables[queries]  # (B, W)
+            picked = np.where(variables >= 0, np.take_along_axis(values, np.maximum(variables, 0), axis=1), UNKNOWN)
             cells = self.query_cells[queries]
         table = np.broadcast_to(cells, (*picked.shape, cells.shape[-1]))
         answer = np.take_along_axis(table, np.maximum(picked, 0)[..., None], axis=-1)[..., 0]
@@ -178,21 +180,21 @@ class QuerySet(ABC):
             f"{len(choices) - 1}, or None for not known"
         )
 
-    def say(self, query: int, answer: Answer | Likely) -> str:
+    def say(self, query: int, answer: Answer | SoftAnswer) -> str:
         """A query and its answer as one phrase: ``"bill shape is dagger: no"``."""
         asked = self.sentences[query] if query in self.worded else f"{self.names[query]}:"
         return f"{asked} {self.say_answer(query, answer)}"
 
-    def say_answer(self, query: int, answer: Answer | Likely) -> str:
+    def say_answer(self, query: int, answer: Answer | SoftAnswer) -> str:
         """An answer in words."""
-        if isinstance(answer, Likely):
+        if isinstance(answer, SoftAnswer):
             return f"probably {self.say_answer(query, answer.cells)} ({round(100 * answer.share):d} %)"
         if answer is None or all(cell == UNKNOWN for cell in answer):
             return "not known"
         return self.say_cells(query, answer[: len(self._limits(query))])  # without padding
 
     def say_cells(self, query: int, cells: tuple[int, ...]) -> str:
-        """The cells of a query's atoms in words; some of them may be unknown."""
+        """The cells of a query's variables in words; some of them may be unknown."""
         limits = self._limits(query)
         if UNKNOWN in cells:
             return JointChoices(limits).say(cells)
@@ -210,35 +212,37 @@ class QuerySet(ABC):
         return changed
 
     def _limits(self, query: int) -> tuple[int, ...]:
-        """How many cells each atom of a query has, without the padding."""
-        return tuple(int(n) for n in self.n_cells[query][self.query_atoms[query] >= 0])
+        """How many cells each variable of a query has, without the padding."""
+        return tuple(int(n) for n in self.n_cells[query][self.query_variables[query] >= 0])
 
-    def _check_atoms(self) -> None:
-        outside = (self.query_atoms >= len(self.atoms)) | (self.query_atoms < UNKNOWN)
+    def _check_variables(self) -> None:
+        outside = (self.query_variables >= len(self.variables)) | (self.query_variables < UNKNOWN)
         if outside.any():
-            bad = self.query_atoms[outside][0]
-            raise ValueError(f"atoms must lie in 0..{len(self.atoms) - 1}, or be -1 for padding; got {bad}")
-        used = self.query_atoms >= 0
+            bad = self.query_variables[outside][0]
+            raise ValueError(f"variables must lie in 0..{len(self.variables) - 1}, or be -1 for padding; got {bad}")
+        used = self.query_variables >= 0
         if not used[:, :1].all() or (used[:, 1:] & ~used[:, :-1]).any():
-            raise ValueError("every query needs an atom, and its padding of -1 must come last")
-        ordered = np.sort(self.query_atoms, axis=1)
+            raise ValueError("every query needs a variable, and its padding of -1 must come last")
+        ordered = np.sort(self.query_variables, axis=1)
         if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
-            raise ValueError("a query names the same atom twice; give each atom once")
+            raise ValueError("a query names the same variable twice; give each variable once")
 
     def _check_cells(self, sizes_of: IntArray) -> None:
-        shape, expected = self.query_cells.shape, (*self.query_atoms.shape, max(self.atoms.sizes))
+        shape, expected = self.query_cells.shape, (*self.query_variables.shape, max(self.variables.sizes))
         if len(shape) != 3 or shape[:2] != expected[:2]:
             raise ValueError(f"cells has shape {shape}; expected {expected}")
         wide = shape[2]
         if sizes_of.max() > wide or ((np.arange(wide) < sizes_of) != (self.query_cells >= 0)).any():
-            raise ValueError("cells must give a cell 0, 1, ... to each value of each atom, and -1 to the padding only")
-        # In floats: the product of many atoms overflows integers and would slip through.
+            raise ValueError(
+                "cells must give a cell 0, 1, ... to each value of each variable, and -1 to the padding only"
+            )
+        # In floats: the product of many variables overflows integers and would slip through.
         joint = np.prod(self.n_cells.astype(float), axis=1)
         most = int(joint.argmax())
         if joint[most] > MAX_ANSWERS:
             raise ValueError(
                 f"query {self.names[most]!r} has {joint[most]:.0f} joint answers, more than {MAX_ANSWERS}; "
-                f"let it reveal fewer atoms: a smaller patch, fewer members of a group, fewer bins of a column"
+                f"let it reveal fewer variables: a smaller patch, fewer members of a group, fewer bins of a column"
             )
 
     def _check_words(self) -> None:
@@ -271,7 +275,7 @@ class Recipe:
 
 
 class JointChoices(Sequence[str]):
-    """All joint answers to a query about several atoms, computed when they are looked at.
+    """All joint answers to a query about several variables, computed when they are looked at.
 
     Cells are written side by side, with dashes between them where a cell can take two digits.
 
@@ -319,15 +323,15 @@ class JointChoices(Sequence[str]):
 
 @dataclass(frozen=True)
 class Parts:
-    """The distinct (atom, partition) pairs that a query set uses, and where their cells lie end to end.
+    """The distinct (variable, partition) pairs that a query set uses, and where their cells lie end to end.
 
-    A one-atom query is one part; a patch is nine. Two patches that share a pixel share its part. ``P`` counts parts.
+    A one-variable query is one part; a patch is nine. Two patches that share a pixel share its part. ``P`` counts parts.
     """
 
-    atom: IntArray  # (P,) the atom that each part looks at
+    variable: IntArray  # (P,) the variable that each part looks at
     kind: IntArray  # (P,) 0, or what else tells parts apart: how reliably they are answered
     offsets: IntArray  # (P + 1,) where the cells of each part begin
-    entry_slot: IntArray  # (E,) slot of an atom ...
+    entry_slot: IntArray  # (E,) slot of a variable ...
     entry_cell: IntArray  # (E,) ... and the part cell that it falls into
     query_part: IntArray  # (Q, W) the parts of each query, -1 for padding
 
@@ -338,27 +342,38 @@ class Parts:
 
     @cached_property
     def plain(self) -> bool:
-        """True when the cells are the slots themselves: each atom asked whole, in order."""
+        """True when the cells are the slots themselves: each variable asked whole, in order."""
         identity = np.arange(len(self.entry_slot))
         return bool(np.array_equal(self.entry_slot, identity) and np.array_equal(self.entry_cell, identity))
 
 
-def find_parts(atoms: Atoms, query_atoms: IntArray, query_cells: IntArray, kinds: IntArray | None = None) -> Parts:
-    """The parts of queries that reveal ``query_atoms`` (Q, W) in ``query_cells`` (Q, W, V), both padded with -1.
+def find_parts(
+    variables: Variables, query_variables: IntArray, query_cells: IntArray, kinds: IntArray | None = None
+) -> Parts:
+    """The parts of queries that reveal ``query_variables`` (Q, W) in ``query_cells`` (Q, W, V), both padded with -1.
 
     kinds: (Q, W) tell parts apart that look at the same.
     """
-    used = query_atoms >= 0
-    kinds = np.zeros_like(query_atoms) if kinds is None else kinds
-    rows = np.concatenate([query_atoms[used][:, None], kinds[used][:, None], query_cells[used]], axis=1)  # (n, 2 + V)
+    used = query_variables >= 0
+    kinds = np.zeros_like(query_variables) if kinds is None else kinds
+    rows = np.concatenate(
+        [query_variables[used][:, None], kinds[used][:, None], query_cells[used]], axis=1
+    )  # (n, 2 + V)
     distinct, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    order = np.lexsort((first, distinct[:, 0]))  # by atom, then by the first query that has it
-    atom, kind, cells = distinct[order, 0], distinct[order, 1], distinct[order, 2:]
+    order = np.lexsort((first, distinct[:, 0]))  # by variable, then by the first query that has it
+    variable, kind, cells = distinct[order, 0], distinct[order, 1], distinct[order, 2:]
     offsets = np.concatenate([[0], np.cumsum(cells.max(axis=1) + 1)]).astype(np.int64)
     part, value = np.nonzero(cells >= 0)
-    query_part = np.full_like(query_atoms, UNKNOWN)
+    query_part = np.full_like(query_variables, UNKNOWN)
     query_part[used] = np.argsort(order)[which.ravel()]
-    return Parts(atom, kind, offsets, atoms.offsets[atom[part]] + value, offsets[part] + cells[part, value], query_part)
+    return Parts(
+        variable,
+        kind,
+        offsets,
+        variables.offsets[variable[part]] + value,
+        offsets[part] + cells[part, value],
+        query_part,
+    )
 
 
 # ---- saving ---------------------------------------------------------------------------------------------------------
@@ -413,7 +428,7 @@ def words_from_spec(queries: QuerySet, spec: Mapping[str, Any]) -> QuerySet:
     for name, entry in spec.items():
         sentence, choices = entry["sentence"], entry["choices"]
         if not isinstance(sentence, str) or not _are_texts(choices):
-            raise DamagedModel(f"the wording of {name!r} is not a sentence and a list of choices")
+            raise ModelFormatError(f"the wording of {name!r} is not a sentence and a list of choices")
         words[queries.names.index(name)] = (sentence, choices or None)
     return queries.with_words(words) if words else queries
 

@@ -1,4 +1,4 @@
-"""The wording of questions: read from a small file, put onto a query set; and the names of atoms in those words."""
+"""The wording of questions: read from a small file, put onto a query set; and the names of variables in those words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import Atoms, FloatArray
+from infopursuit.types import FloatArray, Variables
 
 MAX_BYTES, MAX_YAML_BYTES = 8 * 2**20, 2 * 2**20
 """A larger file is refused before it is read; of YAML a megabyte takes seconds."""
@@ -77,7 +77,7 @@ def _choices(queries: QuerySet, index: int, given: Mapping[str, str]) -> Sequenc
     if not given:
         return None
     query = queries.names[index]
-    if (queries.query_atoms[index] >= 0).sum() > 1:
+    if (queries.query_variables[index] >= 0).sum() > 1:
         raise ValueError(f"wording names choices of {query!r}, which reveals several things at once")
     old = list(queries.choices(index))
     place = {name.lower(): at for at, name in enumerate(old)} | {name: at for at, name in enumerate(old)}
@@ -226,54 +226,54 @@ def scalar(node: Any, where: str) -> str:
     return str(node.value).strip()
 
 
-# ---- atoms ----------------------------------------------------------------------------------------------------------
+# ---- variables ----------------------------------------------------------------------------------------------------------
 
 NOUNS = {"columns": ("column", "columns"), "words": ("word", "words"), "patches": ("pixel", "pixels")}
 
 
-class AtomWords:
-    """Names for the atoms of a query set, by the queries that ask about them; or numbers where there is none.
+class VariableWords:
+    """Names for the variables of a query set, by the queries that ask about them; or numbers where there is none.
 
     >>> from infopursuit import queries
-    >>> words = AtomWords(queries.patches((3, 3), size=2).atoms, queries.patches((3, 3), size=2))
+    >>> words = VariableWords(queries.patches((3, 3), size=2).variables, queries.patches((3, 3), size=2))
     >>> words.name(5), words.example(5, np.array([8.0, 2.0]), np.array([3.0, 7.0]))
     ('row 2, column 3', ('row 2, column 3: lit', 0.2, 0.7))
     """
 
-    def __init__(self, atoms: Atoms, queries: QuerySet | None) -> None:
-        self.atoms, self.queries = atoms, queries
+    def __init__(self, variables: Variables, queries: QuerySet | None) -> None:
+        self.variables, self.queries = variables, queries
         self.nouns = NOUNS.get("" if queries is None else queries.kind, ("question", "questions"))
-        self._alone: dict[int, list[int]] = defaultdict(list)  # the queries that ask about one atom and no other
+        self._alone: dict[int, list[int]] = defaultdict(list)  # the queries that ask about one variable and no other
         if queries is not None:
             self._topics = queries.topics
-            for query in np.flatnonzero((queries.query_atoms >= 0).sum(axis=1) == 1).tolist():
-                self._alone[int(queries.query_atoms[query, 0])].append(query)
+            for query in np.flatnonzero((queries.query_variables >= 0).sum(axis=1) == 1).tolist():
+                self._alone[int(queries.query_variables[query, 0])].append(query)
 
-    def name(self, atom: int) -> str:
-        """The name of an atom."""
-        if self._alone[atom]:
-            return self._topics[self._alone[atom][0]][0]
+    def name(self, variable: int) -> str:
+        """The name of a variable."""
+        if self._alone[variable]:
+            return self._topics[self._alone[variable][0]][0]
         if isinstance(self.queries, Patches):
-            row, column = divmod(atom, self.queries.shape[1])
+            row, column = divmod(variable, self.queries.shape[1])
             return f"row {row + 1}, column {column + 1}"
-        return f"atom {atom}"
+        return f"variable {variable}"
 
-    def splits(self, atom: int) -> FloatArray | None:
-        """(n, V) the values with "yes" of every question about the atom, where all of them are yes/no; else None."""
-        alone = self._alone[atom]
-        if not alone or self.queries is None or self.atoms.sizes[atom] == 2:
+    def splits(self, variable: int) -> FloatArray | None:
+        """(n, V) the values with "yes" of every question about the variable, where all of them are yes/no; else None."""
+        alone = self._alone[variable]
+        if not alone or self.queries is None or self.variables.sizes[variable] == 2:
             return None
-        cells = self.queries.query_cells[alone, 0, : self.atoms.sizes[atom]]
+        cells = self.queries.query_cells[alone, 0, : self.variables.sizes[variable]]
         return cells.astype(np.float64) if cells.max() == 1 else None
 
-    def example(self, atom: int, before: FloatArray, now: FloatArray) -> tuple[str, float, float]:
+    def example(self, variable: int, before: FloatArray, now: FloatArray) -> tuple[str, float, float]:
         """The answer whose share among the known ones changed most, and its shares before and now.
 
-        before, now: (V,) counts of the atom's values. Of answers that changed alike, "yes" is more telling than "no".
+        before, now: (V,) counts of the variable's values. Of answers that changed alike, "yes" is more telling than "no".
         """
         p, q = before / max(before.sum(), 1e-300), now / max(now.sum(), 1e-300)
         best, phrase, shares = -1.0, "", (0.0, 0.0)
-        for query in self._alone[atom]:
+        for query in self._alone[variable]:
             assert self.queries is not None
             cells = self.queries.query_cells[query, 0, : len(p)]
             old, new = np.bincount(cells, weights=p), np.bincount(cells, weights=q)
@@ -284,5 +284,5 @@ class AtomWords:
         if best < 0:
             value = len(p) - 1 - int(np.abs(q - p)[::-1].round(12).argmax())
             what = ("dark", "lit")[value] if isinstance(self.queries, Patches) else f"value {value}"
-            phrase, shares = f"{self.name(atom)}: {what}", (float(p[value]), float(q[value]))
+            phrase, shares = f"{self.name(variable)}: {what}", (float(p[value]), float(q[value]))
         return phrase, *shares

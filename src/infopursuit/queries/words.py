@@ -45,20 +45,20 @@ class Words(QuerySet):
         super().__init__(
             names=[words[0] for words in self.forms],
             sizes=[2] * len(self.stems),
-            atoms=np.arange(len(self.stems))[:, None],
+            variables=np.arange(len(self.stems))[:, None],
             sentences=[_sentence(words) for words in self.forms],
         )
 
     def observe(self, X: Any) -> IntArray:
         """(B, A) 1 where a word with that stem is in the text, 0 where none is, -1 for a missing text (None, NaN)."""
         texts, stems_of = read_texts(X), _stemming(self.stem, self.stop_words)
-        atom_of = {stem: atom for atom, stem in enumerate(self.stems)}
+        variable_of = {stem: variable for variable, stem in enumerate(self.stems)}
         values = np.zeros((len(texts), len(self.stems)), dtype=np.int64)
         for row, text in enumerate(texts):
             if text is None:
                 values[row] = UNKNOWN
             else:
-                values[row, [atom_of[stem] for stem in stems_of(text).values() if stem in atom_of]] = 1
+                values[row, [variable_of[stem] for stem in stems_of(text).values() if stem in variable_of]] = 1
         return values
 
     def to_spec(self) -> dict[str, Any]:

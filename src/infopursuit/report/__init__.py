@@ -2,7 +2,7 @@
 
 >>> import infopursuit as ip
 >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.01]])
->>> trace = ip.Pursuit(model, ip.queries.concepts(["has wings"]), classes=["bird", "cat"]).run([[1]])
+>>> trace = ip.Pursuit.of(model, ip.queries.concepts(["has wings"]), classes=["bird", "cat"]).run([[1]])
 >>> page = trace.to_html()
 >>> page.startswith("<!doctype html>"), "has wings" in page
 (True, True)

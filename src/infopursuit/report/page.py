@@ -167,10 +167,10 @@ def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
     e, truth = shown.explanation, shown.truth
     steps, n = shown_steps(e, max_steps), len(e)
     text = [f"With a probability of {percent(e.confidence)}, after {_count(n, 'question', 'questions')}."]
-    why = REASONS.get(e.stopped_because, e.stopped_because)
-    text.append("It has not stopped yet." if e.stopped_because == "open" else f"It stopped because {why}.")
-    if e.n_checks:
-        last = "question" if e.n_checks == 1 else f"{e.n_checks} questions"
+    why = REASONS.get(e.stop_reason, e.stop_reason)
+    text.append("It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {why}.")
+    if e.n_novelty_queries:
+        last = "question" if e.n_novelty_queries == 1 else f"{e.n_novelty_queries} questions"
         text.append(f"The last {last} came after that, to check that it is like training.")
     if len(steps) < n:
         text.append(f"Here are {len(steps)} of the {n} steps: the last and those that moved the belief most.")
@@ -246,7 +246,7 @@ def _drawable(e: Explanation) -> bool:
 
 
 def _box(step: ExplanationStep, columns: int, kind: str) -> View:
-    rows, places = np.divmod(np.array(step.atoms), columns)
+    rows, places = np.divmod(np.array(step.variables), columns)
     x, y = int(places.min()), int(rows.min())
     return {"kind": kind, "x": x, "y": y, "width": int(places.max()) - x + 1, "height": int(rows.max()) - y + 1}
 

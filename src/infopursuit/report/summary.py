@@ -43,7 +43,7 @@ class Summary:
             predictions=Counter(map(str, trace.predictions.tolist())),
             asked=Counter(words(q) for row in asked for q in set(row)),  # one that is asked again counts once
             first=Counter(words(row[0]) for row in asked if row),
-            reasons=Counter(map(str, trace.stopped_because)),
+            reasons=Counter(map(str, trace.stop_reason)),
         )
         if trace.p_values is not None:
             one.n_unlike = int((trace.p_values <= UNLIKE).sum())

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.noise import read_answer
+from infopursuit.acquisition.ranking import Ranking
+from infopursuit.beliefs import Exact
+from infopursuit.conversation import entropy, look_ahead
 from infopursuit.engine import Pursuit, State
 from infopursuit.explanation import CHECK, REASONS, Explanation, percent
-from infopursuit.conversation import entropy, foresee
-from infopursuit.information.prices import Prices
-from infopursuit.posteriors import ExactPosterior
+from infopursuit.noise import read_answer
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.groups import Groups
 from infopursuit.queries.patches import Patches
@@ -126,7 +126,7 @@ def next_step(model: ServedModel, history: History, top: int, explain: bool) -> 
         "posterior": dict(zip(model.classes, posterior.tolist(), strict=True)),
         "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.chooser.exact,
         "question": query_info(pursuit, best) if asks else None,
-        "stopped_because": reason, "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
+        "stop_reason": reason, "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
         "ranked": _ranked(pursuit, gains, best, top) if asks else [],
         "why": _why(pursuit, state, best, float(step.gain[0]), gains) if asks else None,
         "warning": explain_history(model, history).warning or None if warns else None,
@@ -181,7 +181,7 @@ def _state(model: ServedModel, history: History) -> State:
 
 
 def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str, Any]]:
-    keys = np.nan_to_num(Prices.of(pursuit.bound.costs).scores(gains), nan=-1.0)
+    keys = np.nan_to_num(Ranking.of(pursuit.bound.costs).scores(gains), nan=-1.0)
     keys[best] = np.inf  # first also among those that are as good within rounding
     order = [q for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
     names, sentences = pursuit.queries.names, pursuit.queries.sentences
@@ -205,9 +205,9 @@ def _why(pursuit: Pursuit, state: State, query: int, gain: float, gains: Any) ->
 def _look_ahead(pursuit: Pursuit, state: State, query: int) -> list[dict[str, Any]] | None:
     """The probability of each answer and the posterior after it; None where that is expensive."""
     choices = pursuit.queries.choices(query)
-    if len(choices) > MAX_LOOK_AHEAD or not isinstance(pursuit.posterior, ExactPosterior):
+    if len(choices) > MAX_LOOK_AHEAD or not isinstance(pursuit.posterior, Exact):
         return None
-    outcomes = {outcome.said: outcome for outcome in foresee(pursuit, state, query)}
+    outcomes = {outcome.said: outcome for outcome in look_ahead(pursuit, state, query)}
     found = []
     for choice in choices:
         one = outcomes.get(choice)  # an impossible one is not among them

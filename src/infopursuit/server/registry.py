@@ -18,9 +18,9 @@ from infopursuit import shipped
 from infopursuit.engine import Pursuit, State
 from infopursuit.queries.choices import YES_NO
 from infopursuit.queries.patches import Patches
+from infopursuit.serialization import MANIFEST
 from infopursuit.server.limits import limit_torch
 from infopursuit.server.observability import log
-from infopursuit.storage import MANIFEST
 from infopursuit.types import History
 
 if TYPE_CHECKING:

@@ -123,7 +123,7 @@ class NextResponse(BaseModel):
     posterior: dict[str, float] = Field(description="the probability of each class")
     entropy: Amount = Field(description="of the posterior")
     question: Question | None = Field(description="null after the stop")
-    stopped_because: str | None
+    stop_reason: str | None
     stopped_in_words: str | None
     warning: str | None = Field(description="after the stop: why not to trust the label, if so")
     ranked: list[Ranked] = Field(description="the best questions, best first")

@@ -29,7 +29,7 @@ from infopursuit import queries, serialization
 from infopursuit.engine import Pursuit
 from infopursuit.models.table import TableModel
 from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.types import DamagedModel, FloatArray
+from infopursuit.types import FloatArray, ModelFormatError
 
 __all__ = ["fingerprint", "is_shipped", "load", "names", "open_model", "summary"]
 
@@ -69,7 +69,7 @@ MODELS = {
     "digits": Shipped(
         "Handwritten digits of 8 x 8 pixels, told apart by asking what is in 3 x 3 patches of the image.",
         lambda: serialization.load(FOLDER / "digits"),
-        (f"digits/{storage.MANIFEST}",),
+        (f"digits/{serialization.MANIFEST}",),
     ),
     "mnist": Shipped(
         "Handwritten digits of 28 x 28 pixels, as a trained VAE draws them, told apart by asking about 3 x 3 patches.",
@@ -112,7 +112,7 @@ def open_model(name_or_path: Any) -> Any:
     if is_shipped(name_or_path):
         return load(name_or_path)
     folder = Path(name_or_path)
-    if not (folder / storage.MANIFEST).is_file():
+    if not (folder / MANIFEST).is_file():
         wrong = "a folder without a saved model" if folder.is_dir() else "a file" if folder.exists() else "not there"
         raise FileNotFoundError(
             f"model {str(name_or_path)!r} is {wrong}; give the name of a shipped model ({', '.join(MODELS)}), or a "
@@ -188,9 +188,11 @@ def read_samples(folder: Path = FOLDER / "mnist") -> npt.NDArray[np.uint8]:
         packed = safetensors.numpy.load((folder / SAMPLES).read_bytes())["pictures"].tobytes()
         levels = lzma.LZMADecompressor().decompress(packed, max_length=n_states * n_pixels + 1)
     except (KeyError, SafetensorError, lzma.LZMAError) as error:
-        raise DamagedModel(f"{folder / SAMPLES} is damaged: {error}; install infopursuit again") from None
+        raise ModelFormatError(f"{folder / SAMPLES} is damaged: {error}; install infopursuit again") from None
     if len(levels) != n_states * n_pixels:
-        raise DamagedModel(f"{folder / SAMPLES} is damaged: it holds {len(levels)} pixels; install infopursuit again")
+        raise ModelFormatError(
+            f"{folder / SAMPLES} is damaged: it holds {len(levels)} pixels; install infopursuit again"
+        )
     return np.frombuffer(levels, dtype=np.uint8).reshape(n_states, n_pixels)
 
 
@@ -198,8 +200,8 @@ def load_mnist(folder: Path = FOLDER / "mnist") -> Pursuit:
     """The pursuit of 28 x 28 digits; pixels go from 0 to 255, those above 127.5 are lit."""
     import torch
 
-    from infopursuit.models.smoothing import Blur
-    from infopursuit.posteriors.states import States
+    from infopursuit.beliefs.pruned import States
+    from infopursuit.models.empirical import Blur
 
     levels = read_samples(folder)
     blur = Blur((0.7,), (0.02,), (0.02,), SHAPE)
@@ -209,5 +211,5 @@ def load_mnist(folder: Path = FOLDER / "mnist") -> Pursuit:
         lit[start : start + N_SAMPLES] = blur.lit(some.div_(SHADES - 1), 0).T
     asked = queries.patches(SHAPE, size=3, threshold=THRESHOLD)
     log_prior = torch.full((len(levels),), -float(np.log(len(levels))), dtype=torch.float64)
-    model = States(asked.atoms, log_prior, np.arange(N_CLASSES + 1) * N_SAMPLES, lit)
+    model = States(asked.variables, log_prior, np.arange(N_CLASSES + 1) * N_SAMPLES, lit)
     return Pursuit(model, asked, "bank", Confidence(0.01) | MaxQueries(14), n_states=1024, n_screened=64)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from benchmarks.datasets.birds import draw_answers, read_answers
 
 from benchmarks import datasets
+from benchmarks.datasets.birds import draw_answers, read_answers
 
 C, A, N = 3, 5, 24
 NAMES = ("001.Laughing_Gull", "002.Green_Jay", "003.Winter_Wren")

@@ -13,9 +13,9 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from benchmarks.datasets.download import REMOTES, Remote, fetch
 
 from benchmarks import datasets
+from benchmarks.datasets.download import REMOTES, Remote, fetch
 
 pytest.importorskip("pooch", reason="pooch is not installed; pip install pooch")
 

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks.datasets.news import MERGED, TOPICS, clean_headline
 
 from benchmarks import datasets
+from benchmarks.datasets.news import MERGED, TOPICS, clean_headline
 
 HEADER = ("headline", "short_description", "category", "date", "source", "split_how", "in_balanced900")
 CATEGORIES = (*MERGED, "IMPACT", "WORLDPOST")

@@ -5,9 +5,9 @@ import hashlib
 
 import numpy as np
 import pytest
-from benchmarks.datasets.images import IMAGES, LABELS, read_idx
 
 from benchmarks import datasets
+from benchmarks.datasets.images import IMAGES, LABELS, read_idx
 from data_fixtures import write
 
 IDX = {

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from benchmarks.datasets.small_tables import ANIMALS, TRAITS
 
 from benchmarks import datasets
+from benchmarks.datasets.small_tables import ANIMALS, TRAITS
 from infopursuit import queries
 
 LEGS = TRAITS.index("legs")

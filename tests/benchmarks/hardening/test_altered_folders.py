@@ -17,9 +17,9 @@ from benchmarks.hardening.limits import MAX_MEMORY
 from benchmarks.hardening.models import MODELS, write_models
 from benchmarks.hardening.trial import ANOTHER, REFUSED, SAME, WRONG
 from benchmarks.hardening.watched import Child
-from infopursuit import model_files, serialization
+from infopursuit import model_files
 
-CLASSES = ["os.system", "builtins.eval", "infopursuit.models.vae.VAE", "__import__('os').abort()"]
+CLASSES = ["os.system", "builtins.eval", "infopursuit.models.autoencoder.VAE", "__import__('os').abort()"]
 PLACES = [("model", "kind"), ("queries", "kind"), ("pursuit", "stopping", "rule"), ("classes", "kind")]
 TWICE = manifest_damage._Raw('{"kind": "table", "kind": "table"}')
 N = 2 * len(alterations.ALTERATIONS)
@@ -112,7 +112,7 @@ def test_what_was_not_altered_is_right(judged):
 
 def _other_probabilities(folder):
     probs = folder.tensors()["probs"].data
-    other = (1 - np.frombuffer(probs)).tobytes()  # of yes/no atoms: no and yes exchanged
+    other = (1 - np.frombuffer(probs)).tobytes()  # of yes/no variables: no and yes exchanged
     folder.payload_file.write_bytes(folder.payload_file.read_bytes().replace(probs, other))
 
 
@@ -142,7 +142,7 @@ def test_a_check_that_is_missing_is_found_out(judged, monkeypatch):
 
     from infopursuit.models import table
 
-    monkeypatch.setattr(table, "check_probs", lambda probs, atoms: None)
+    monkeypatch.setattr(table, "check_probs", lambda probs, variables: None)
     assert judged("words", nan).outcome == WRONG
 
 
@@ -152,12 +152,12 @@ def test_a_check_that_is_missing_is_found_out(judged, monkeypatch):
         (KeyError("x"), True),
         (MemoryError(), True),
         (RecursionError("too deep"), True),
-        (ip.DamagedModel("two\nlines of it, which nobody wants"), True),
-        (ip.DamagedModel("short"), True),
-        (ip.DamagedModel("x" * 2000), True),
-        (ip.DamagedModel("half a character \ud800 in the text"), True),
+        (ip.ModelFormatError("two\nlines of it, which nobody wants"), True),
+        (ip.ModelFormatError("short"), True),
+        (ip.ModelFormatError("x" * 2000), True),
+        (ip.ModelFormatError("half a character \ud800 in the text"), True),
         (ValueError("not damaged but something else"), True),
-        (ip.DamagedModel("manifest.json says what it should not"), False),
+        (ip.ModelFormatError("manifest.json says what it should not"), False),
     ],
 )
 def test_only_a_clear_error_counts_as_one(error, wrong, judged, monkeypatch):
@@ -206,7 +206,7 @@ def test_sealing_gives_the_checksums_of_the_package(models, tmp_path):
     assert manifest["sha256"] == own_checksum(manifest) == model_files.own_checksum(manifest)
     manifest["written_by"] = {"somebody": "else"}
     folder.write_manifest(manifest)
-    with pytest.raises(ip.DamagedModel, match="checksum does not agree"):
+    with pytest.raises(ip.ModelFormatError, match="checksum does not agree"):
         ip.load(folder.path)
     assert folder.seal()
     ip.load(folder.path)
@@ -285,7 +285,7 @@ def test_what_once_went_through(model, alter, message, models, tmp_path):
     folder = ModelFolder.copy(models / model, tmp_path / "copy")
     alter(folder)
     folder.seal()
-    with pytest.raises(ip.DamagedModel) as caught:
+    with pytest.raises(ip.ModelFormatError) as caught:
         ip.load(folder.path)
     assert message in str(caught.value)
     assert len(str(caught.value)) < 1000
@@ -300,16 +300,16 @@ def test_a_file_that_is_longer_than_its_header_says_is_not_read(models, tmp_path
     with folder.payload_file.open("r+b") as stream:
         stream.truncate(2**40)
     folder.seal()  # that of the manifest; nobody computes the checksum of a terabyte
-    with pytest.raises(ip.DamagedModel, match="models are smaller"):
+    with pytest.raises(ip.ModelFormatError, match="models are smaller"):
         ip.load(folder.path)
     monkeypatch.setattr(model_files, "MOST_TENSORS", 2**41)
-    with pytest.raises(ip.DamagedModel, match="would not end where the file does"):
+    with pytest.raises(ip.ModelFormatError, match="would not end where the file does"):
         ip.load(folder.path)
     assert len(content) < 10_000
 
 
 @pytest.mark.parametrize(
-    "kind", ["os.system", "builtins.eval", "infopursuit.models.vae.VAE", "__import__('os').abort()"]
+    "kind", ["os.system", "builtins.eval", "infopursuit.models.autoencoder.VAE", "__import__('os').abort()"]
 )
 @pytest.mark.parametrize("place", PLACES)
 def test_a_manifest_cannot_name_a_class_or_a_module(place, kind, models, tmp_path, monkeypatch):
@@ -335,7 +335,7 @@ def test_a_manifest_cannot_name_a_class_or_a_module(place, kind, models, tmp_pat
     monkeypatch.setattr(builtins, "__import__", watched)
     for name in ("eval", "exec", "compile"):
         monkeypatch.setattr(builtins, name, refuse)
-    with pytest.raises(ip.DamagedModel):
+    with pytest.raises(ip.ModelFormatError):
         ip.load(folder.path)
 
 

@@ -64,11 +64,11 @@ function paint(context, told, left, top, side) {
 }
 
 // The pixels of one answer, where they lie in relation to each other.
-function patch(context, { atoms, answer }, columns, left, top) {
-  const [row, column] = [Math.floor(atoms[0] / columns), atoms[0] % columns];
-  atoms.forEach((atom, i) => {
+function patch(context, { variables, answer }, columns, left, top) {
+  const [row, column] = [Math.floor(variables[0] / columns), variables[0] % columns];
+  variables.forEach((variable, i) => {
     context.fillStyle = answer[i] === 1 ? INK.text : answer[i] === 0 ? "#ffffff" : INK.track;
-    const [x, y] = [left + 7 * ((atom % columns) - column), top + 7 * (Math.floor(atom / columns) - row)];
+    const [x, y] = [left + 7 * ((variable % columns) - column), top + 7 * (Math.floor(variable / columns) - row)];
     context.fillRect(x, y, 7, 7);
     context.strokeStyle = INK.track;
     context.strokeRect(x, y, 7, 7);

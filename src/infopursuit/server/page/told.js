@@ -10,8 +10,8 @@ export function ranked(told, k) {
 export function revealed(told, k) {
   const [rows, columns] = told.shape;
   const pixels = Array.from({ length: rows }, () => Array(columns).fill(null));
-  for (const { atoms, answer } of told.steps.slice(0, k)) {
-    (answer ?? []).forEach((value, i) => { if (value >= 0) pixels[Math.floor(atoms[i] / columns)][atoms[i] % columns] = value; });
+  for (const { variables, answer } of told.steps.slice(0, k)) {
+    (answer ?? []).forEach((value, i) => { if (value >= 0) pixels[Math.floor(variables[i] / columns)][variables[i] % columns] = value; });
   }
   return pixels;
 }
