@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
-    from infopursuit.fit_table import fit_table
+    from infopursuit.tabular import fit_table
     from infopursuit.inspection import (
         QueryFrequencies,
         StrategyTree,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         strategy_tree,
     )
     from infopursuit.monitoring import drift
-    from infopursuit.noise import AnswerNoise
+    from infopursuit.noise import AnswerNoise, NoisyAnnotator
     from infopursuit.serialization import load, save
     from infopursuit.session import Session
     from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
@@ -51,6 +51,7 @@ NAMES = {
     "SoftAnswer": "types",
     "MaxCost": "stopping",
     "MaxQueries": "stopping",
+    "NoisyAnnotator": "noise",
     "Pursuit": "engine",
     "QueryFrequencies": "inspection",
     "Session": "session",
@@ -60,7 +61,7 @@ NAMES = {
     "compare_with_cart": "inspection",
     "dawid_skene": "annotators",
     "drift": "monitoring",
-    "fit_table": "fit_table",
+    "fit_table": "tabular",
     "lint": "data_checks",
     "load": "serialization",
     "query_frequencies": "inspection",
@@ -78,7 +79,7 @@ def __getattr__(name: str) -> Any:
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(f"{__name__}.{NAMES[name]}"), name)
-    globals()[name] = found  # the module `fit_table` must not hide its function
+    globals()[name] = found
     return found
 
 

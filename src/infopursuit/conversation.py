@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from infopursuit.engine import Branches, Pursuit, State
 from infopursuit.files import write_atomically
@@ -244,15 +243,15 @@ def why(session: Session, *, n_outcomes: int = 4, top: int = 3) -> Why | None:
         n_answers=len(outcomes),
         runner_up=second,
         runner_up_gain=float("nan") if second is None else _bits(gains[second.index]),
-        exact=bool(session.pursuit.chooser.exact),
+        exact=bool(session.pursuit.exact_gains),
         costs=session.pursuit.costs is not None,
     )
 
 
-def look_ahead(pursuit: Pursuit, state: State, query: int, *, top: int = 3) -> list[Outcome]:
+def look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int, *, top: int = 3) -> list[Outcome]:
     """What each possible answer would mean, the most probable first; empty where there are more than `MAX_ANSWERS`.
 
-    p(answer | history) = p(history, answer) / p(history), both summed over the classes.
+    p(answer | history) = p(history, answer) / p(history), or what the belief predicts; empty where it predicts nothing.
     """
     n_cells = [int(n) for n in pursuit.queries.n_cells[query]]
     if np.prod(n_cells, dtype=float) > MAX_ANSWERS:
@@ -262,10 +261,13 @@ def look_ahead(pursuit: Pursuit, state: State, query: int, *, top: int = 3) -> l
     n = len(cells)
     branches = Branches(np.zeros(n, dtype=np.int64), np.full(n, query), cells)
     after = pursuit.absorb(state, branches, state.watch)
-    posterior: Any = pursuit.posterior
-    before_total = logsumexp(_numpy(posterior.log_joint(state.belief))[0])
-    total = logsumexp(_numpy(posterior.log_joint(after.belief)), axis=1)
-    probability = np.where(after.impossible, 0.0, np.exp(total - before_total))
+    belief: Any = pursuit.belief
+    if np.isfinite(state.log_evidence[0]):
+        probability = np.where(after.impossible, 0.0, np.exp(after.log_evidence - state.log_evidence[0]))
+    elif hasattr(belief, "answer_distribution"):
+        probability = np.asarray(belief.answer_distribution(state.belief, query))[0]
+    else:
+        return []
     probability = probability / probability.sum()
     outcomes = []
     wide = int((pursuit.queries.query_variables[query] >= 0).sum())
@@ -279,7 +281,7 @@ def look_ahead(pursuit: Pursuit, state: State, query: int, *, top: int = 3) -> l
     return outcomes
 
 
-def leaders(pursuit: Pursuit, posterior: FloatArray, top: int) -> tuple[tuple[Any, float], ...]:
+def leaders(pursuit: Pursuit[Any], posterior: FloatArray, top: int) -> tuple[tuple[Any, float], ...]:
     """The most probable classes with their posteriors; those below half a percent are left out."""
     order = np.argsort(-posterior, kind="stable")[:top]
     return tuple((pursuit.classes[c], float(posterior[c])) for c in order if posterior[c] >= 0.005)
@@ -295,10 +297,6 @@ def _bits(nats: float) -> float:
     return max(float(nats), 0.0) / float(np.log(2))
 
 
-def _numpy(array: Any) -> FloatArray:
-    return np.asarray(array.cpu() if hasattr(array, "cpu") else array, dtype=np.float64)
-
-
 # ---- kept in a file -------------------------------------------------------------------------------------------------
 
 FORMAT = "infopursuit.session/1"
@@ -308,7 +306,7 @@ MAX_BYTES = 2**20
 """A larger file is refused before it is read."""
 
 
-def fingerprint(pursuit: Pursuit) -> str:
+def fingerprint(pursuit: Pursuit[Any]) -> str:
     """A checksum of the classes, the queries and their answers."""
     queries = pursuit.queries
     content = {
@@ -332,7 +330,7 @@ def save_session(session: Session, file: Path) -> None:
     write_atomically(file, (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode())
 
 
-def resume_session(pursuit: Pursuit, file: Path) -> Session:
+def resume_session(pursuit: Pursuit[Any], file: Path) -> Session:
     """A session that continues what `save_session` wrote; refused where it belongs to another model."""
     if file.exists() and not file.is_file():  # who opens a pipe waits for ever
         raise ValueError(f"{file} is no file but a folder, a pipe or a device; give a file that --save wrote")

@@ -504,14 +504,14 @@ class Pursuit(Generic[B]):
         values = self.queries.variables.check(values)
         costs = self.query_costs if self.costs else None
         writer = TraceWriter(len(values), self.queries, self.classes, self.exact_gains, costs)
-        rows = self._rows_at_a_time()
+        rows = self.rows_at_a_time()
         with Progress("asking", len(values), show=progress) as shown:
             for start in range(0, len(values), rows):
                 self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown, annotator)
         trace = writer.finish()
         return trace if self.novelty is None else self.novelty.add_pvalues(trace)
 
-    def _rows_at_a_time(self) -> int:
+    def rows_at_a_time(self) -> int:
         """How many histories fit the memory limit side by side."""
         belief = self.bindings.bind(self)[0]
         each = getattr(belief, "row_bytes", ROW_BYTES) + 8 * len(self.queries)

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.acquisition.mutual_information import MutualInformation
 from infopursuit.answer_profile import AnswerProfile
-from infopursuit.beliefs import Exact, PrunedBelief
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.storing import contains_training_data
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import VariableWords
-from infopursuit.stopping import stopping_in_words
+from infopursuit.stopping import describe
 from infopursuit.versions import in_words, versions
 
 OWNER = "To be filled in by the owner"
@@ -41,7 +41,7 @@ def write_model_card(thing: Any) -> str:
     if isinstance(thing, Pursuit):
         pursuit, profile, calibration, provenance = thing, None, None, None
     elif isinstance(thing, InformationPursuitClassifier) and hasattr(thing, "pursuit_"):
-        pursuit, provenance = thing.pursuit_, getattr(thing, "made_with_", None)
+        pursuit, provenance = thing.pursuit_, getattr(thing, "provenance_", None)
         profile, calibration = getattr(thing, "profile_", None), _mapping(getattr(thing, "calibration_", None))
     else:
         raise TypeError(f"thing is {type(thing).__name__}; expected a fitted classifier or a Pursuit")
@@ -92,7 +92,7 @@ def write_model_card(thing: Any) -> str:
     return "\n\n".join([title, *parts]) + "\n"
 
 
-def _details(pursuit: Pursuit, provenance: Mapping[str, Any] | None) -> list[str]:
+def _details(pursuit: Pursuit[Any], provenance: Mapping[str, Any] | None) -> list[str]:
     patience = f", with a patience of {pursuit.patience}" if pursuit.patience else ""
     written = ", ".join(f"{name} {number}" for name, number in versions().items())
     return [
@@ -100,10 +100,10 @@ def _details(pursuit: Pursuit, provenance: Mapping[str, Any] | None) -> list[str
         "class, until a rule says stop. The answers that it asked for are all of its evidence.\n",
         f"- **Model**: {_model(pursuit.model)}",
         f"- **Posterior**: {_posterior(pursuit)}",
-        f"- **Choice of the next question**: {_gains(pursuit.chooser)}",
-        f"- **Stops** when {stopping_in_words(pursuit.stopping.to_spec())}{patience}: `{pursuit.stopping}`",
-        *(f"- **Costs and constraints**: {sentence}" for sentence in pursuit.bound.in_words()),
-        *_noise(pursuit.reliability),
+        f"- **Choice of the next question**: {_acquisition(pursuit)}",
+        f"- **Stops** when {describe(pursuit.stopping)}{patience}: `{pursuit.stopping}`",
+        *(f"- **Costs and constraints**: {sentence}" for bound in pursuit.bound_costs for sentence in bound.describe()),
+        *_noise(pursuit.noise),
         f"- **Seed**: {pursuit.seed}",
         *([] if provenance is None else [f"- **Provenance**: {plain(in_words(provenance), 1000)}"]),
         f"- **Written by**: {written}",
@@ -115,37 +115,41 @@ def _details(pursuit: Pursuit, provenance: Mapping[str, Any] | None) -> list[str
 
 def _model(model: Any) -> str:
     if hasattr(model, "latent_dim"):
-        body = getattr(model, "base", model).body
-        return (
-            f"{model.kind}, {body.kind} body, {model.latent_dim} latent dimensions, {len(model.variables):,} variables"
-        )
+        architecture = getattr(model, "base", model).architecture
+        about = f"{architecture.kind} architecture, {model.latent_dim} latent dimensions"
+        return f"{model.kind}, {about}, {len(model.variables):,} variables"
     return f"{model.kind}, {model.n_states:,} latent states of {len(model.variables):,} variables"
 
 
-def _posterior(pursuit: Pursuit) -> str:
-    if isinstance(pursuit.posterior, Exact):
-        return "exact"
-    how = "pruned enumeration" if isinstance(pursuit.posterior, PrunedBelief) else "sampled, with standard errors"
-    return f"{how} (`{pursuit.posterior_settings}`)"
+def _posterior(pursuit: Pursuit[Any]) -> str:
+    kind, settings = getattr(pursuit.belief, "kind", None), getattr(pursuit.belief, "settings", None)
+    how = {"exact": "exact", "pruned": "pruned enumeration"}.get(str(kind), "sampled, with standard errors")
+    if kind is None:
+        return f"that of {type(pursuit.belief).__name__}"
+    return how if settings is None else f"{how} (`{settings}`)"
 
 
-def _gains(chooser: Any) -> str:
-    if chooser.exact:
+def _acquisition(pursuit: Pursuit[Any]) -> str:
+    settings = pursuit.acquisition
+    if not isinstance(settings, MutualInformation):
+        unit = "expected information gain" if settings.unit == "nats" else "score"
+        return f"{unit} of `{settings}`"
+    if pursuit.exact_gains:
         return "exact information gain of every question"
-    if getattr(chooser, "on_all_draws", False):
+    if getattr(pursuit.bindings.bind(pursuit)[1].function, "on_all_states", False):
         return "information gain of every question, estimated on all particles"
     return (
-        f"information gain estimated on up to {chooser.n_states:,} states or particles, with standard errors; "
-        f"{chooser.n_screened:,} questions about several variables are screened in"
+        f"information gain estimated on up to {settings.n_states:,} states or particles, with standard errors; "
+        f"{settings.n_screened:,} questions about several variables are screened in"
     )
 
 
 def _noise(noise: Any) -> list[str]:
     if noise is None:
         return []
-    usual = f"right with probability {noise.right:g}" if np.ndim(noise.right) == 0 else "a confusion matrix"
+    usual = f"right with probability {noise.accuracy:g}" if np.ndim(noise.accuracy) == 0 else "a confusion matrix"
     own = f"; {len(noise.queries)} queries have confusion matrices of their own" if noise.queries else ""
-    again = f"; a query may be asked {noise.again} times" if noise.again > 1 else ""
+    again = f"; a query may be asked {noise.max_repeats} times" if noise.max_repeats > 1 else ""
     return [f"- **Answer noise**: {usual}{own}{again}"]
 
 
@@ -167,7 +171,7 @@ def _questions(queries: QuerySet) -> list[str]:
     return lines
 
 
-def _training(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
+def _training(pursuit: Pursuit[Any], profile: AnswerProfile | None) -> list[str]:
     prior = np.asarray(pursuit.model.class_prior)
     lines, columns = [f"Not recorded with this model. {OWNER}: what it was trained on."], ["class", "prior"]
     cells = [[plain(c), f"{100 * p:.2f} %"] for c, p in zip(pursuit.classes, prior, strict=True)]
@@ -185,7 +189,7 @@ def _training(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
     return [*lines, "", f"Classes ({len(prior):,}).{more}", "", *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-def _missing(pursuit: Pursuit, profile: AnswerProfile | None) -> list[str]:
+def _missing(pursuit: Pursuit[Any], profile: AnswerProfile | None) -> list[str]:
     if profile is None:
         return []
     words = VariableWords(profile.variables, pursuit.queries)
@@ -215,7 +219,7 @@ def calibration_section(found: Mapping[str, Any]) -> list[str]:
     return ["### Calibration", "", *(lines or ["- present, but without figures"]), ""]
 
 
-def training_data(pursuit: Pursuit) -> str:
+def training_data(pursuit: Pursuit[Any]) -> str:
     """In which form a model holds its training data, if it does."""
     if hasattr(pursuit.model, "latent_dim"):
         return "the latents of the training examples, from which they can be reconstructed"

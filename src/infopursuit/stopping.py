@@ -50,10 +50,6 @@ class Rule:
         """(H,) whether the rule's condition holds now."""
         raise NotImplementedError
 
-    def to_spec(self) -> dict[str, Any]:
-        """JSON data from which `rule_from_spec` makes the rule again."""
-        return {"rule": self.name, **self.__dict__}
-
 
 @dataclass(frozen=True)
 class Confidence(Rule):
@@ -145,9 +141,6 @@ class _Combined(Rule):
     def rules(self) -> tuple[Rule, ...]:
         return tuple(rule for member in self.members for rule in member.rules)
 
-    def to_spec(self) -> dict[str, Any]:
-        return {"rule": self.name, "members": [rule.to_spec() for rule in self.members]}
-
 
 @dataclass(frozen=True)
 class AnyOf(_Combined):
@@ -167,40 +160,23 @@ def _members(rule: Rule, kind: type[_Combined]) -> tuple[Rule, ...]:
     return rule.members if isinstance(rule, kind) else (rule,)
 
 
-def rule_from_spec(spec: dict[str, Any]) -> Rule:
-    """The rule that `Rule.to_spec` described."""
-    options = {key: value for key, value in spec.items() if key != "rule"}
-    for combined in (AnyOf, AllOf):
-        if spec.get("rule") == combined.name:
-            return combined(tuple(rule_from_spec(member) for member in spec["members"]))
-    for rule in (Confidence, InformationGain, MaxQueries, MaxCost):
-        if spec.get("rule") == rule.name:
-            return rule(**options)
-    raise ValueError(
-        f"{spec.get('rule')!r} is no stopping rule; expected confidence, information_gain, max_queries, max_cost, "
-        f"any_of or all_of"
-    )
+def describe(rule: Rule) -> str:
+    """A rule in words.
 
-
-def stopping_in_words(spec: dict[str, Any]) -> str:
-    """Rules, as JSON has them, in words.
-
-    >>> stopping_in_words({"rule": "confidence", "epsilon": 0.01, "patience": None})
-    'it is 99 % sure'
+    >>> describe(Confidence(0.01) | MaxQueries(5))
+    'it is 99 % confident, or it has asked 5 questions'
     """
-    if spec["rule"] == AnyOf.name:
-        return ", or ".join(stopping_in_words(member) for member in spec["members"])
-    if spec["rule"] == AllOf.name:
-        return ", and ".join(stopping_in_words(member) for member in spec["members"])
-    if spec["rule"] == Confidence.name:
-        return f"it is {100 * (1 - spec['epsilon']):.5g} % sure"
-    if spec["rule"] == InformationGain.name:
-        return f"no question is expected to tell more than {spec['epsilon']:g} nats"
-    if spec["rule"] == MaxQueries.name:
-        return f"it has asked {spec['n']} question{'' if spec['n'] == 1 else 's'}"
-    if spec["rule"] == MaxCost.name:
-        return f"what is left to ask would cost more than {spec['cost']:g} together with what was asked"
-    return str(spec["rule"])
+    if isinstance(rule, _Combined):
+        return (", or " if isinstance(rule, AnyOf) else ", and ").join(map(describe, rule.members))
+    if isinstance(rule, Confidence):
+        return f"it is {100 * (1 - rule.epsilon):.5g} % confident"
+    if isinstance(rule, InformationGain):
+        return f"no question has an information gain above {rule.epsilon:g} nats"
+    if isinstance(rule, MaxQueries):
+        return f"it has asked {rule.n} question{'' if rule.n == 1 else 's'}"
+    if isinstance(rule, MaxCost):
+        return f"what is left to ask would cost more than {rule.cost:g} together with what was asked"
+    return str(rule)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from infopursuit import queries as query_builders
+from infopursuit.costs import Constraints, Costs
 from infopursuit.datasets.dataset import fold_numbers, group_numbers
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
@@ -29,7 +30,6 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import Column, read_table
 from infopursuit.queries.wording import CSV, YAML, Wording, compose, entries, read_text, read_wording, reword, scalar
 from infopursuit.stopping import Confidence, InformationGain, Rule
-from infopursuit.costs import Constraints, Costs
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
@@ -93,7 +93,11 @@ def fit_table(
     logger.info("taken as a table of %s: %s", "facts" if labelled.facts else "examples", labelled.why)
     for name, why in labelled.left_out.items():
         logger.info("%s is not asked about: %s", name, why)
-    given = read_costs(costs) if isinstance(costs, (str, Path)) else CostsFile(costs or Costs(), constraints or Constraints())
+    given = (
+        read_costs(costs)
+        if isinstance(costs, (str, Path))
+        else CostsFile(costs or Costs(), constraints or Constraints())
+    )
     settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose}
     settings["stopping"] = default_stopping() if stopping is None else stopping
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": time_limit}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -13,7 +14,6 @@ from rich.table import Table
 from rich.text import Text
 
 from infopursuit import shipped
-from infopursuit.answerers.reliability import Reliability
 from infopursuit.cli.main import INTERRUPTED, positive, share
 from infopursuit.conversation import (
     Outcome,
@@ -28,8 +28,9 @@ from infopursuit.conversation import (
 )  # fmt: skip
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import CHECK, amount, percent
+from infopursuit.noise import AnswerNoise
 from infopursuit.progress import bar
-from infopursuit.queries.groups import Panels, Thing
+from infopursuit.queries.groups import Groups, Thing
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     model = shipped.open_model(args.model)
     pursuit = model.pursuit_ if isinstance(model, InformationPursuitClassifier) else model
     if args.accuracy is not None:
-        pursuit = pursuit.with_reliability(Reliability(args.accuracy, again=args.max_repeats))
+        pursuit = replace(pursuit, noise=AnswerNoise(args.accuracy, max_repeats=args.max_repeats))
     file = args.save or args.resume
     session = pursuit.session() if args.resume is None else resume_session(pursuit, args.resume)
     if file is not None:
@@ -351,7 +352,7 @@ def _show_patch(session: Session, terminal: Terminal) -> None:
 def _things(session: Session) -> tuple[Thing, ...]:
     """What a panel asks for, thing by thing."""
     queries, question = session.pursuit.queries, session.question
-    return queries.things(question.index) if isinstance(queries, Panels) and question is not None else ()
+    return queries.things(question.index) if isinstance(queries, Groups) and question is not None else ()
 
 
 def _after(outcome: Outcome) -> str:

@@ -18,7 +18,7 @@ from infopursuit.evaluation.text import tell
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
 from infopursuit.serialization import load_pursuit
-from infopursuit.stopping import stopping_in_words
+from infopursuit.stopping import describe
 from infopursuit.terminal import Terminal
 
 EXAMPLES = (
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     patience = f" (patience {pursuit.patience})" if pursuit.patience else ""
     terminal.tell(
         f"{args.model}: {len(pursuit.classes)} classes, {len(queries):,} queries ({queries.kind}), "
-        f"{pursuit.model.kind} model. It stops when {stopping_in_words(pursuit.stopping.to_spec())}{patience}."
+        f"{pursuit.model.kind} model. It stops when {describe(pursuit.stopping)}{patience}."
     )
     terminal.tell(f"Evaluated on {len(data.y):,} inputs: {data.source}.")
     if train is not None:

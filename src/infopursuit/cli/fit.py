@@ -18,7 +18,7 @@ from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import read_wording
-from infopursuit.stopping import MaxCost, MaxQueries, Rule, stopping_in_words
+from infopursuit.stopping import MaxCost, MaxQueries, Rule, describe
 from infopursuit.terminal import Terminal, table
 
 EXAMPLES = (
@@ -206,7 +206,7 @@ def _next_commands(
     patience = f" (patience {args.patience})" if args.patience else ""
     folder, data, label = (shlex.quote(str(x)) for x in (args.out, args.table, args.label))
     terminal.say("")
-    rule = stopping_in_words(clf.pursuit_.stopping.to_spec())
+    rule = describe(clf.pursuit_.stopping)
     terminal.tell(f"It stops when {rule}{patience}. Written to {args.out} in {spent:.0f} s. Continue with:")
     terminal.say(
         f"  infopursuit ask {folder}",

@@ -18,6 +18,7 @@ from infopursuit.evaluation.calibration import Calibration, calibration
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.evaluation.map_using_q import map_using_q
 from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
+from infopursuit.serialization import encode
 from infopursuit.stopping import AnyOf, Confidence
 from infopursuit.trace import Trace
 from infopursuit.types import IntArray
@@ -138,7 +139,7 @@ def evaluate(
         n_inputs=len(labels),
         n_queries=len(pursuit.queries),
         n_classes=len(pursuit.classes),
-        stopping=pursuit.stopping.to_spec(),
+        stopping=encode(pursuit.stopping, "stopping")[0],
         patience=pursuit.patience,
         exact_gains=bool(trace.exact_gains),
         rows=tuple(rows),

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.special import logsumexp
 
 from infopursuit.engine import Branches, Pursuit
-from infopursuit.models.finite import FiniteModel, class_log_sums
+from infopursuit.models.finite import FiniteModel, class_log_sums, log
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -42,9 +41,9 @@ def map_using_q(pursuit: Pursuit, values: Any, *, progress: bool | None = None) 
         every = np.broadcast_to(np.arange(len(pursuit.queries)), (len(values), len(pursuit.queries)))
         return posteriors_after(pursuit, values, every, progress=progress)[0]
     seen = np.where(told == WHOLLY, values, UNKNOWN)
-    if isinstance(pursuit.model, FiniteModel):
-        memory = min(BYTES, pursuit.budget)
-        joint = log_joint(pursuit.model, seen, dtype=torch.float64, memory=memory, progress=progress)
+    if hasattr(pursuit.model, "state_probs"):
+        memory = min(BYTES, pursuit.memory_limit)
+        joint = log_joint(pursuit.model, seen, dtype=np.float64, memory=memory, progress=progress)
         impossible = np.isneginf(joint).all(axis=1)
         joint[impossible] = 0.0
         posterior = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
@@ -80,7 +79,7 @@ def told_variables(query_set: QuerySet) -> IntArray:
 
 def _affordable(pursuit: Pursuit) -> int:
     """How many inputs can be looked at."""
-    states = pursuit.model.n_states if isinstance(pursuit.model, FiniteModel) else 1
+    states = pursuit.model.n_states if hasattr(pursuit.model, "state_probs") else 1
     return max(MIN_INPUTS, int(WORK // (states * pursuit.queries.variables.n_slots)))
 
 
@@ -88,11 +87,11 @@ def log_joint(
     model: FiniteModel,
     values: Any,
     *,
-    dtype: torch.dtype | None = None,
+    dtype: Any = None,
     memory: int = BYTES,
     progress: bool | None = None,
 ) -> FloatArray:
-    """(B, A) variable values -> (B, C) log p(y, values) of a finite model, by matrix products; unknown values are left out.
+    """(B, A) values -> (B, C) log p(y, values) of a finite model, by matrix products; unknown values are left out.
 
     dtype: of the products; the model's own by default.
 
@@ -112,19 +111,19 @@ def log_joint(
     return found
 
 
-def _log_joint(model: FiniteModel, values: IntArray, size: int, dtype: torch.dtype) -> FloatArray:
+def _log_joint(model: FiniteModel, values: IntArray, size: int, dtype: Any) -> FloatArray:
     """The same for a few inputs, ``size`` states at a time."""
     total = np.full((len(values), model.n_classes), -np.inf)
     rows, columns = np.nonzero(values != UNKNOWN)
-    has = torch.zeros((len(values), model.variables.n_slots), dtype=dtype)  # (B, L) 1 for the value of each variable
+    has = np.zeros((len(values), model.variables.n_slots), dtype=dtype)  # (B, L) 1 for the value of each variable
     has[rows, model.variables.offsets[columns] + values[rows, columns]] = 1.0
     for start in range(0, model.n_states, size):
-        some = torch.arange(start, min(start + size, model.n_states), device=model.device)
-        table = model.state_probs(some).to(dtype).log().clamp_(min=-IMPOSSIBLE).cpu()  # (L, M)
-        joint = (has @ table).to(torch.float64) + model.log_prior[some].cpu()
-        joint[joint < -IMPOSSIBLE / 2] = -torch.inf
+        some = np.arange(start, min(start + size, model.n_states))
+        table = np.maximum(log(model.state_probs(some).astype(dtype)), -IMPOSSIBLE)  # (L, M)
+        joint = (has @ table).astype(np.float64) + model.log_prior[some]
+        joint[joint < -IMPOSSIBLE / 2] = -np.inf
         offsets = np.clip(model.offsets - start, 0, len(some))
-        total = np.logaddexp(total, class_log_sums(joint, offsets).numpy())
+        total = np.logaddexp(total, class_log_sums(joint, offsets))
     return total
 
 
@@ -141,7 +140,7 @@ def posteriors_after(
     asked = padded(queries, len(values), len(pursuit.queries))
     found = np.empty((len(values), pursuit.model.n_classes))
     impossible = np.zeros(len(values), dtype=bool)
-    rows = pursuit._rows_at_a_time()
+    rows = pursuit.rows_at_a_time()
     # inputs that begin with the same queries lie together, and share more
     order = np.lexsort(asked.T[::-1]) if asked.shape[1] else np.arange(len(asked))
     with Progress("auditing", len(values), show=progress) as shown:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit import serialization, shipped
+from infopursuit.cli.main import share
 from infopursuit.datasets.examples import has_training_part, read_examples
-from infopursuit.evaluation.evaluate_command import share
 from infopursuit.files import write_atomically
 from infopursuit.inspection import (
     Comparison,

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from infopursuit.engine import Branches, Pursuit, State, Step
 from infopursuit.estimator import InformationPursuitClassifier
@@ -75,7 +74,7 @@ def strategy_tree(
         classes=tuple(c.item() if isinstance(c, np.generic) else c for c in pursuit.classes),
         depth=depth,
         min_share=min_share,
-        exact_gains=bool(pursuit.chooser.exact),
+        exact_gains=bool(pursuit.exact_gains),
         n_inputs=None if values is None else len(values),
         query_set=pursuit.queries,
     )
@@ -236,8 +235,8 @@ class LikelyAnswers:
 def likely_answers(pursuit: Pursuit, state: State, row: int, query: int, least: float) -> LikelyAnswers:
     """The answers to a query whose probability after history ``row`` is at least ``least``.
 
-    A 4 x 4 patch has 65,536 answers, so they are built variable by variable: the probability of the first variables bounds that of
-    every answer that begins with them. At most `BEAM` beginnings are followed.
+    A 4 x 4 patch has 65,536 answers, so they are built variable by variable: the probability of the first
+    variables bounds that of every answer that begins with them. At most `BEAM` beginnings are followed.
     """
     queries = pursuit.queries
     sizes = queries.n_cells[query, : int((queries.query_variables[query] >= 0).sum())].tolist()
@@ -260,18 +259,11 @@ def answer_probabilities(pursuit: Pursuit, state: State, row: int, query: int, c
     """(n,) p(answer | history) = p(history, answer) / p(history), for answers (n, W) that may leave variables unknown."""
     if not len(cells):
         return np.zeros(0)
-    posterior: Any = pursuit.posterior
-    batch = max(1, min(len(cells), pursuit.budget // posterior.row_bytes))
-    before, found = logsumexp(_numpy(posterior.log_joint(state.belief))[row]), []
+    batch, found = max(1, min(len(cells), pursuit.rows_at_a_time())), []
     for start in range(0, len(cells), batch):
         some = cells[start : start + batch]
         parents = np.full(len(some), row, dtype=np.int64)
         after = pursuit.absorb(state, Branches(parents, np.full(len(some), query), some), state.watch)
-        share = np.exp(logsumexp(_numpy(posterior.log_joint(after.belief)), axis=1) - before)
+        share = np.exp(after.log_evidence - state.log_evidence[row])
         found.append(np.where(after.impossible, 0.0, np.nan_to_num(share, nan=0.0)))
     return np.asarray(np.concatenate(found), dtype=np.float64)
-
-
-def _numpy(values: Any) -> Any:
-    """An array, also of a tensor on any device."""
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)

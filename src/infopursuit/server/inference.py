@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from infopursuit.acquisition.ranking import Ranking
-from infopursuit.beliefs import Exact
 from infopursuit.conversation import entropy, look_ahead
 from infopursuit.engine import Pursuit, State
 from infopursuit.explanation import CHECK, REASONS, Explanation, percent
@@ -38,7 +37,7 @@ def read_history(model: ServedModel, items: Sequence[tuple[str, str | dict[str, 
             remedy = f"GET /v1/models/{model.name} lists the names; if the model was replaced, drop this or start again"
             raise invalid(title, f"history[{k}].query", name, remedy)
         said = None if choice is None else str(choice)
-        if isinstance(choice, dict) and not model.pursuit.posterior.weighs:
+        if isinstance(choice, dict) and not getattr(model.pursuit.belief, "accepts_noise", False):
             remedy = "answer with one of the choices, or null for unknown"
             raise invalid(f"the model {model.name} takes no soft answers", f"history[{k}].answer", said, remedy)
         try:
@@ -113,22 +112,21 @@ def _read_yes_no(value: Any) -> float:
 def next_step(model: ServedModel, history: History, top: int, explain: bool) -> dict[str, Any]:
     """The posterior after a history and the next question (`schemas.NextResponse`); the state is cached."""
     pursuit = model.pursuit
-    state, proposal = pursuit.gains(_state(model, history), [0])
-    model.states[history] = state
-    step = pursuit.propose(state)
-    posterior, gains = state.posterior[0], proposal.gains[0]
-    best, leader, reason = int(step.query[0]), int(posterior.argmax()), step.reason[0] or None
+    step = pursuit.propose(_state(model, history))
+    state = model.states[history] = step.state
+    posterior, gains = state.posterior[0], pursuit.utilities(state).value[0]
+    best, leader, reason = int(step.choice.query[0]), int(posterior.argmax()), step.reason[0] or None
     asks = best != UNKNOWN
-    warns = reason is not None and pursuit.reference is not None
+    warns = reason is not None and pursuit.novelty is not None
     return {
         "model": model.name, "n_asked": len(history),
         "prediction": model.classes[leader], "confidence": float(posterior[leader]),
         "posterior": dict(zip(model.classes, posterior.tolist(), strict=True)),
-        "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.chooser.exact,
+        "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.exact_gains,
         "question": query_info(pursuit, best) if asks else None,
         "stop_reason": reason, "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
         "ranked": _ranked(pursuit, gains, best, top) if asks else [],
-        "why": _why(pursuit, state, best, float(step.gain[0]), gains) if asks else None,
+        "why": _why(pursuit, state, best, float(step.choice.gain[0]), gains) if asks else None,
         "warning": explain_history(model, history).warning or None if warns else None,
         "so_far": [pursuit.queries.say(query, answer) for query, answer in history],
         "explanation": json.loads(explain_history(model, history).to_json()) if explain else None,
@@ -153,7 +151,7 @@ def query_info(pursuit: Pursuit, index: int) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices), "patch": None, "things": None,
         "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
-        "cost": None if pursuit.costs is None else float(pursuit.costs[index]),
+        "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
     }  # fmt: skip
     if isinstance(queries, Groups) and queries.things(index):
         found["things"] = [
@@ -181,7 +179,7 @@ def _state(model: ServedModel, history: History) -> State:
 
 
 def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str, Any]]:
-    keys = np.nan_to_num(Ranking.of(pursuit.bound.costs).scores(gains), nan=-1.0)
+    keys = np.nan_to_num(Ranking.of(pursuit.query_costs).scores(gains), nan=-1.0)
     keys[best] = np.inf  # first also among those that are as good within rounding
     order = [q for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
     names, sentences = pursuit.queries.names, pursuit.queries.sentences
@@ -205,7 +203,7 @@ def _why(pursuit: Pursuit, state: State, query: int, gain: float, gains: Any) ->
 def _look_ahead(pursuit: Pursuit, state: State, query: int) -> list[dict[str, Any]] | None:
     """The probability of each answer and the posterior after it; None where that is expensive."""
     choices = pursuit.queries.choices(query)
-    if len(choices) > MAX_LOOK_AHEAD or not isinstance(pursuit.posterior, Exact):
+    if len(choices) > MAX_LOOK_AHEAD or not pursuit.exact_gains:
         return None
     outcomes = {outcome.said: outcome for outcome in look_ahead(pursuit, state, query)}
     found = []

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from infopursuit import shipped
 from infopursuit.engine import Pursuit, State
-from infopursuit.queries.choices import YES_NO
+from infopursuit.queries.queryset import YES_NO
 from infopursuit.queries.patches import Patches
 from infopursuit.serialization import MANIFEST
 from infopursuit.server.limits import limit_torch
@@ -50,7 +50,7 @@ class ServedModel:
         """Of recent histories: the next request of a conversation has one answer more."""
         from cachetools import LRUCache
 
-        return LRUCache(max(1, CACHE_BYTES // (2 * self.pursuit.posterior.row_bytes + 8192)))
+        return LRUCache(max(1, CACHE_BYTES // (2 * getattr(self.pursuit.belief, "row_bytes", 16_384) + 8192)))
 
     @cached_property
     def index_of(self) -> dict[str, int]:
@@ -73,7 +73,7 @@ class ServedModel:
             "kind": queries.kind, "inputs": {"patches": "images", "words": "texts"}.get(queries.kind, "rows"),
             "n_queries": len(queries), "image": image,
             "yes_no": queries.width == 1 and all(tuple(queries.choices(q)) == YES_NO for q in range(len(queries))),
-            "stopping": str(self.pursuit.stopping), "exact_gains": self.pursuit.chooser.exact,
+            "stopping": str(self.pursuit.stopping), "exact_gains": self.pursuit.exact_gains,
         }  # fmt: skip
 
 
