@@ -16,7 +16,7 @@ export MPLCONFIGDIR ?= $(CURDIR)/$(VENV)/matplotlib
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench docs gallery clean
+.PHONY: help demo test nightly lint bench docs gallery clean
 
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,6 +26,9 @@ demo: $(STAMP) ## see it ask, answer and explain
 
 test: $(STAMP) ## run the tests
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+nightly: $(STAMP) ## let hypothesis explore: new random examples, and many of them
+	@HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 lint: $(STAMP) ## check style, layout and types
 	@$(BIN)/ruff check

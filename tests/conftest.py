@@ -1,11 +1,18 @@
-"""Steady tests: one thread, and hypothesis draws the same examples every time.
+"""Tests run on one thread, and hypothesis draws the same examples every time.
 
-This file also puts ``tests/`` on the path, so that every test can import `enumerator` and `worlds`.
+``HYPOTHESIS_PROFILE=nightly`` explores instead: new examples each time, and many of them (``make nightly``). This file
+also puts ``tests/`` on the path, so that every test can import `enumerator` and `worlds`.
 """
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import torch
 from hypothesis import settings
 
 torch.set_num_threads(1)
-settings.register_profile("steady", derandomize=True, deadline=None, database=None, max_examples=40)
-settings.load_profile("steady")
+settings.register_profile("ci", derandomize=True, deadline=None, database=None, max_examples=40)
+settings.register_profile("nightly", deadline=None, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
