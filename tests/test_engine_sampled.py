@@ -173,7 +173,7 @@ def test_alone_as_in_a_batch(name, settings, options):
     values = known.inputs(4, seed=4, unknown=0.1)
     make = lambda **more: known.pursuit(settings, stopping(), **options, **more)  # noqa: E731
     batch = make().run_values(values)
-    turned = make(budget=20_000).run_values(values[::-1])
+    turned = make(memory_limit=20_000).run_values(values[::-1])
     pursuit = make()
     for i, x in enumerate(values):
         assert_same(batch, i, turned, len(values) - 1 - i)
@@ -236,7 +236,7 @@ def test_what_is_remembered_changes_nothing(settings, monkeypatch):
     values = known.inputs(4, seed=8)
     pursuit = known.pursuit(settings, stopping())
     runs = [pursuit.run_values(values), pursuit.run_values(values)]
-    monkeypatch.setattr("infopursuit.engine.REMEMBERED", 0)
+    monkeypatch.setattr("infopursuit.acquisition.cached.MAX_BYTES", 0)
     runs.append(known.pursuit(settings, stopping()).run_values(values))
     for other in runs[1:]:
         for i in range(len(values)):
@@ -481,7 +481,7 @@ def test_a_smaller_budget_takes_fewer_histories_at_a_time_and_changes_nothing(se
     known = yes_no()
     values = np.random.default_rng(3).integers(0, 2, size=(12, len(known.queries.variables)))
     large = ip.Pursuit.of(known.model, known.queries, settings, stopping())
-    small = ip.Pursuit.of(known.model, known.queries, settings, stopping(), budget=3 * large.posterior.own_bytes)
+    small = ip.Pursuit.of(known.model, known.queries, settings, stopping(), memory_limit=3 * large.posterior.own_bytes)
     assert small._rows_at_a_time() < 12 < large._rows_at_a_time()
     one, two = large.run_values(values), small.run_values(values)
     for i in range(12):

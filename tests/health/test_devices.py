@@ -221,7 +221,7 @@ def test_a_classifier_from_end_to_end(tmp_path, model, options):
             clf.fit(IMAGES, LABELS)
             assert clf.model_.device.type == device
             trace = clf.explain(IMAGES[:4])
-            p_values = clf.know(n=20).unlike(IMAGES[:4])
+            p_values = clf.fit_novelty(n=20).novelty_pvalues(IMAGES[:4])
             clf.save(tmp_path / device)
             again = ip.load(tmp_path / device, device=device)
             assert again.model_.device.type == device

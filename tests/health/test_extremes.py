@@ -215,7 +215,7 @@ def test_few_rows_missing_rows_repeated_rows():
         clf = ip.InformationPursuitClassifier().fit(X, y)
         assert_sound(clf.explain(X))
         assert_sound(clf.explain(np.full((2, X.shape[1]), np.nan)))
-        p_values = clf.know(n=20).unlike(X[:5])
+        p_values = clf.fit_novelty(n=20).novelty_pvalues(X[:5])
         assert ((p_values > 0) & (p_values <= 1)).all()
 
 
