@@ -100,7 +100,7 @@ def test_saved_and_loaded(clf, digits, tmp_path):
     X = digits[0][1200:1240]
     np.testing.assert_array_equal(again.novelty_pvalues(X), clf.novelty_pvalues(X))
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert len(manifest["pursuit"]["reference"]["surprises"]) == 300
+    assert len(manifest["pursuit"]["novelty"]["surprises"]) == 300
 
 
 def test_a_folder_with_a_damaged_reference_is_refused(clf, tmp_path):
@@ -109,7 +109,7 @@ def test_a_folder_with_a_damaged_reference_is_refused(clf, tmp_path):
     clf.save(tmp_path)
     file = tmp_path / "manifest.json"
     manifest = json.loads(file.read_text())
-    manifest["pursuit"]["reference"]["surprises"] = [3.0, 1.0] * 20
+    manifest["pursuit"]["novelty"]["surprises"] = [3.0, 1.0] * 20
     manifest["sha256"] = model_files.own_checksum(manifest)
     file.write_text(json.dumps(manifest))
     with pytest.raises(ip.ModelFormatError, match="reference"):
