@@ -99,7 +99,7 @@ class Known:
     def pursuit(self, belief="auto", stopping=None, **options):
         """A pursuit on draws."""
         return ip.Pursuit.of(
-            self.model, self.queries, posterior, stopping or ip.MaxQueries(len(self.queries)), **options
+            self.model, self.queries, belief, stopping or ip.MaxQueries(len(self.queries)), **options
         )
 
     def inputs(self, n, *, seed=0, unknown=0.0):

@@ -165,7 +165,7 @@ def test_answers_that_are_not_certain_are_kept(tmp_path):
         ip.queries.concepts(["has wings", "is red"]),
         stopping=ip.MaxQueries(2),
     )
-    session = pursuit.session().answer("yes", sure=0.8)
+    session = pursuit.session().answer("yes", confidence=0.8)
     save_session(session, tmp_path / "kept.json")
     again = resume_session(pursuit, tmp_path / "kept.json")
     np.testing.assert_allclose(again.posterior, session.posterior, rtol=0, atol=1e-12)

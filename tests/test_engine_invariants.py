@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
+from infopursuit.acquisition.cached import Cached
 from worlds import KINDS, random_rules, world_of
 
 SAMPLED = {"exact_gains": False, "n_states": 4, "n_screened": 2}
@@ -37,7 +38,7 @@ def test_alone_as_in_a_batch(seed, options):
     values = values[1:6]
     batch = world.pursuit(rules, patience, **options).run_values(values)
     order = rng.permutation(len(values))
-    shuffled = world.pursuit(rules, patience, **options, budget=20_000).run_values(values[order])
+    shuffled = world.pursuit(rules, patience, **options, memory_limit=20_000).run_values(values[order])
     for i, x in enumerate(values):
         alone = world.pursuit(rules, patience, **options).run_values(x[None])
         for other, j in ((alone, 0), (shuffled, int(np.flatnonzero(order == i)[0]))):
@@ -52,21 +53,23 @@ def test_alone_as_in_a_batch(seed, options):
 
 
 @pytest.mark.parametrize("options", [{}, SAMPLED], ids=["exact", "sampled"])
-def test_what_is_remembered_changes_nothing(options, monkeypatch):
+def test_what_is_remembered_changes_nothing(options):
     """A second run, and one that remembers nothing, or only the first few histories."""
     for seed in range(5):
         world, rules, patience, values, _ = setting(17_000 + seed)
         pursuit = world.pursuit(rules, patience, **options)
         runs = [pursuit.run_values(values), pursuit.run_values(values)]
-        for room in (0, 2):
-            monkeypatch.setattr("infopursuit.engine.REMEMBERED", room)
-            runs.append(world.pursuit(rules, patience, **options).run_values(values))
-        monkeypatch.undo()
+        for room in (0, 1000):
+            fresh = world.pursuit(rules, patience, **options)
+            known, cached = fresh.bindings._known, fresh.bindings.bind(fresh)[1]
+            smaller = Cached(cached.function, room)
+            known.update({key: (belief, smaller, parts) for key, (belief, _, parts) in known.items()})
+            runs.append(fresh.run_values(values))
+            assert len(smaller) <= room // 200
         for other in runs[1:]:
             np.testing.assert_array_equal(other.queries, runs[0].queries)
-            np.testing.assert_array_equal(other.gains, runs[0].gains)
-            np.testing.assert_array_equal(other.gain_errors, runs[0].gain_errors)
-            np.testing.assert_array_equal(other.posteriors, runs[0].posteriors)
+            for name in ("gains", "gain_errors", "posteriors"):
+                np.testing.assert_allclose(getattr(other, name), getattr(runs[0], name), rtol=0, atol=1e-9)
             assert other.stop_reason.tolist() == runs[0].stop_reason.tolist()
 
 
@@ -113,7 +116,7 @@ def test_what_was_not_asked_about_changes_nothing(kind):
             assert (again.length == k).all()
             for j in range(len(others)):
                 assert asked(again, j) == asked(trace, i)
-                np.testing.assert_array_equal(again.posteriors[j, : k + 1], trace.posteriors[i, : k + 1])
+                np.testing.assert_allclose(again.posteriors[j, : k + 1], trace.posteriors[i, : k + 1], rtol=0, atol=1e-9)
                 assert again.stop_reason[j] == trace.stop_reason[i]
     assert changed > 40
 
@@ -139,8 +142,10 @@ def test_trap_4_the_next_query_is_a_function_of_the_history(seed):
             for i in range(len(batch)):
                 history, end = asked(trace, i), str(trace.stop_reason[i])
                 for k in range(len(history) + 1):
-                    step = (history[k][0], trace.gains[i, k]) if k < len(history) else (end, None)
-                    assert following.setdefault(history[:k], step) == step
+                    step = (history[k][0], trace.gains[i, k]) if k < len(history) else (end, 0.0)
+                    first = following.setdefault(history[:k], step)
+                    assert first[0] == step[0]
+                    assert first[1] == pytest.approx(step[1], abs=1e-9)
     assert len(following) > 3
 
 
@@ -149,9 +154,9 @@ def test_trap_4_another_seed_may_ask_otherwise():
     world, rng = world_of(7, kind="yes_no", n_latents=3, n_classes=4, zeros=False)
     values = world.inputs(rng, 20)
     gains = [world.pursuit([("max_queries", 2)], seed=seed, **SAMPLED).run_values(values).gains for seed in range(5)]
-    assert any(not np.array_equal(gains[0], other) for other in gains[1:])
+    assert any(not np.allclose(gains[0], other, rtol=0, atol=1e-6) for other in gains[1:])
     again = world.pursuit([("max_queries", 2)], seed=0, **SAMPLED).run_values(values).gains
-    np.testing.assert_array_equal(gains[0], again)
+    np.testing.assert_allclose(gains[0], again, rtol=0, atol=1e-9)
 
 
 SCRIPT = """
@@ -180,7 +185,12 @@ def test_the_same_traces_in_another_process():
     )
     namespace = {}
     exec(SCRIPT, namespace)
-    assert json.loads(done.stdout) == namespace["traces"]()
+    for theirs, ours in zip(json.loads(done.stdout), namespace["traces"](), strict=True):
+        for column, own in zip(theirs, ours, strict=True):
+            if isinstance(np.ravel(own)[0], str):
+                assert column == own
+            else:
+                np.testing.assert_allclose(column, own, rtol=0, atol=1e-9)
 
 
 # ---- 3. prefix-free -------------------------------------------------------------------------------------------------

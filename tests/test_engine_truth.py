@@ -41,7 +41,7 @@ def test_posterior_is_what_is_left_after_crossing_out(seed):
 def test_every_gain_is_the_mutual_information(seed):
     """Also cut into pieces, and with ``exact_gains=False`` and more draws than states: then all of them are drawn."""
     world, rng = world_of(1000 + seed)
-    options = ({}, {"exact_gains": True}, {"exact_gains": False}, {"budget": 1})
+    options = ({}, {"exact_gains": True}, {"exact_gains": False}, {"memory_limit": 1})
     pursuits = [world.pursuit(**options[0]), world.pursuit(**options[1 + seed % 3])]
     for n in rng.integers(0, len(world.queries) + 1, size=3).tolist():
         history = random_history(world, rng, n)

@@ -1,11 +1,15 @@
 """A session is the same pursuit, answered from outside."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import infopursuit as ip
+from infopursuit.acquisition import FixedOrder, RandomOrder
+from infopursuit.history import Estimate
+from infopursuit.novelty import NoveltyReference
 from worlds import KINDS, Given, World, random_rules, table_model, world_of
 
 
@@ -229,3 +233,85 @@ def test_a_session_may_begin_with_a_history():
     for bad in ("no such question", len(world.queries), -1):
         with pytest.raises(ValueError, match="history names"):
             pursuit.session([(bad, 0)])
+
+
+# ---- parts that are exchanged, and strategies of other kinds --------------------------------------------------------
+
+
+def full_pursuit():
+    model, queries = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]]), ip.queries.concepts(["a", "b"])
+    pursuit = ip.Pursuit.of(
+        model,
+        queries,
+        stopping=ip.Confidence(0.2) | ip.MaxQueries(2),
+        costs=ip.Costs({"a": 3.0}),
+        constraints=ip.Constraints({"b": "a"}),
+        calibrator=ip.TemperatureScaling(2.0),
+        n_novelty_queries=1,
+    )
+    return replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 50))
+
+
+def test_another_noise_keeps_all_other_parts():
+    pursuit = full_pursuit()
+    noisy = replace(pursuit, noise=ip.AnswerNoise(0.8))
+    for name in ("calibrator", "novelty", "costs", "constraints", "n_novelty_queries", "stopping", "acquisition"):
+        assert getattr(noisy, name) is getattr(pursuit, name), name
+    assert noisy.query_costs.tolist() == [3.0, 1.0]
+    trace = noisy.run([[1, 1]])
+    assert trace.p_values is not None
+    assert trace.cost[0] >= 3
+    p = 0.8 * 0.9 + 0.2 * 0.1
+    after = np.sqrt([p, 1 - p]) / np.sqrt([p, 1 - p]).sum()
+    np.testing.assert_allclose(trace.posteriors[0, 1], after, atol=1e-12)
+
+
+@pytest.mark.parametrize("acquisition", [FixedOrder(["b", "a"]), RandomOrder(3)], ids=lambda a: a.kind)
+def test_a_strategy_with_scores_has_no_gains(acquisition):
+    """It may order queries as it likes; what it gives are no nats, so that no gain is shown and no rule needs one."""
+    pursuit = replace(full_pursuit(), acquisition=acquisition, constraints=None, costs=None, novelty=None,
+                      n_novelty_queries=0, stopping=ip.MaxQueries(2))  # fmt: skip
+    trace = pursuit.run([[1, 0], [0, 1]])
+    assert trace.length.tolist() == [2, 2]
+    assert np.isnan(trace.gains).all()
+    if isinstance(acquisition, FixedOrder):
+        assert trace.queries.tolist() == [[1, 0], [1, 0]]
+    explanation = trace[0]
+    assert json.loads(explanation.to_json())["steps"][0]["gain"] is None
+    assert "nan" not in str(explanation).lower()
+    session = pursuit.session(trace.history(0)[:1])
+    assert session.question.index == trace.queries[0, 1]
+    for rule in (ip.InformationGain(0.1), ip.MaxQueries(2) | ip.InformationGain(0.1), ip.Confidence(0.1) & ip.InformationGain()):
+        with pytest.raises(ValueError, match="stopping"):
+            replace(pursuit, stopping=rule)
+
+
+class Frequencies:
+    """A belief that takes every answer as certain: class frequencies among remembered rows."""
+
+    n_classes = 2
+
+    def init(self):
+        return np.zeros((1, 2))
+
+    def update(self, b, parents, new):
+        return b[parents] + np.where(new.answers[:, -1] == 1, [[1.0, 0.0]], [[0.0, 1.0]])
+
+    def log_posterior(self, b):
+        return Estimate.exact(b - np.logaddexp.reduce(b, axis=1, keepdims=True))
+
+
+def test_a_belief_that_does_not_accept_noise_refuses_soft_answers():
+    queries = ip.queries.concepts(["a", "b"])
+    pursuit = ip.Pursuit(queries, Frequencies(), FixedOrder(), stopping=ip.MaxQueries(2))
+    session = pursuit.session()
+    with pytest.raises(ValueError, match="noise"):
+        session.answer("yes", confidence=0.8)
+    with pytest.raises(ValueError, match="noise"):
+        session.answer({"yes": 0.8, "no": 0.2})
+    assert session.history == ()
+    assert session.answer("yes").posterior[0] > 0.5
+    with pytest.raises(ValueError, match="noise"):
+        replace(pursuit, noise=ip.AnswerNoise(0.9))
+    with pytest.raises(ValueError, match="n_novelty_queries"):
+        replace(pursuit, n_novelty_queries=1)

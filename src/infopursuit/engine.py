@@ -589,7 +589,7 @@ class Pursuit(Generic[B]):
             state = self.absorb(state, self.branch(query, answer), watch)
             if state.impossible[0]:
                 raise ImpossibleAnswer(
-                    f"history[{k}], {self.queries.say(query, answer)!r}, cannot be together with the answers before it "
+                    f"history[{k}], {self.queries.say(query, answer)!r}, is impossible after the answers before it "
                     f"under this model; answer otherwise, or leave it open (null)"
                 )
         return state

@@ -290,7 +290,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         after the stop make the test much more powerful.
         """
         reference = self._novelty_reference()
-        return reference.pvalues((X if isinstance(X, Trace) else self.explain(X)).surprise)
+        return reference.pvalues((X if isinstance(X, Trace) else self.explain(X)).surprisal)
 
     def _novelty_reference(self) -> NoveltyReference:
         check_is_fitted(self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,21 +13,24 @@ from infopursuit.files import write_atomically
 from infopursuit.progress import bar
 from infopursuit.types import UNKNOWN, Answer, FloatArray
 
-FORMAT = "infopursuit.explanation/1"
+FORMAT = "infopursuit.explanation/2"
+FIRST_FORMAT = "infopursuit.explanation/1"
+RENAMED = {"stopped_because": "stop_reason", "atoms": "variables", "likely": "soft", "checks": "n_novelty_queries"}
+"""Names of the first format."""
 
-UNLIKE = 0.05
-"""The p-value up to which answers are called unlike those of training."""
+NOVELTY_LEVEL = 0.05
+"""The p-value up to which an input is called novel."""
 
-CHECK = "It is a check: the model is sure of the answer, and another one would say that the input is unlike training."
-"""Why a check is asked."""
+NOVELTY_QUERY = "Novelty query: the model predicts the answer with high confidence; another answer indicates a novel input."
+"""Why a novelty query is asked."""
 
 REASONS = {
-    "confidence": "it is sure enough",
-    "information_gain": "no question left would tell enough",
-    "max_queries": "it has asked as many questions as allowed",
-    "max_cost": "no question that is left can be paid for",
-    "exhausted": "there is nothing left to ask",
-    "impossible": "the last answer cannot be together with the others under the model",
+    "confidence": "the confidence is high enough",
+    "information_gain": "no question left has enough information gain",
+    "max_queries": "the maximum number of questions was asked",
+    "max_cost": "no question left is within the budget",
+    "exhausted": "no question is left",
+    "impossible": "the last answer is impossible after the others under the model",
     "open": "not stopped yet",
 }
 
@@ -47,7 +50,7 @@ class ExplanationStep:
     variables: tuple[int, ...]
     worded: bool = False
     """Whether the sentence is somebody's own wording, which then stands for the name."""
-    likely: tuple[tuple[float, ...], ...] | None = None
+    soft: tuple[tuple[float, ...], ...] | None = None
     """Where the answer is not certain: how probable it was to be given for each cell of each variable (`SoftAnswer`)."""
     cost: float | None = None
     """What it cost, None where nobody has said what questions cost."""
@@ -73,9 +76,9 @@ class Explanation:
     exact_gains: bool
     shape: tuple[int, int] | None = None
     n_novelty_queries: int = 0
-    """How many of the last steps were checks, asked after the stop."""
+    """How many of the last steps were novelty queries, asked after the stop."""
     p_value: float | None = None
-    """How probable answers as unexpected as these are for inputs like those of a reference, where there is one."""
+    """The novelty p-value, where the pursuit has a reference."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -102,26 +105,26 @@ class Explanation:
         return sum(costs) if costs else None
 
     @property
-    def unlike(self) -> bool:
-        """Whether the answers are too unexpected to trust the label (a p-value up to `UNLIKE`)."""
-        return self.p_value is not None and self.p_value <= UNLIKE
+    def novel(self) -> bool:
+        """Whether the answers are too improbable to trust the label (a p-value up to `NOVELTY_LEVEL`)."""
+        return self.p_value is not None and self.p_value <= NOVELTY_LEVEL
 
     @property
     def warning(self) -> str:
-        """What to say about answers that are unlike those the model expects; empty where there is nothing to say."""
-        if not self.unlike or self.p_value is None:
+        """The novelty warning, empty where the input is not novel."""
+        if not self.novel or self.p_value is None:
             return ""
-        return f"These answers are unlike those of training (p = {self.p_value:.2g}): do not trust the label."
+        return f"Novelty warning (p-value {self.p_value:.2g}): such answers are improbable; do not trust the label."
 
     def influence(self) -> FloatArray:
-        """(K,) how far each answer moved the belief: KL(after || before), nats."""
+        """(K,) the influence of each answer on the posterior: KL(after || before), nats."""
         p = self.posteriors
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(p[1:] > 0, p[1:] * (np.log(p[1:]) - np.log(p[:-1])), 0.0)
         return np.asarray(np.maximum(terms.sum(axis=1), 0.0))
 
     def most_influential(self, n: int = 5) -> tuple[int, ...]:
-        """The steps whose answers moved the belief most, in the order in which they were asked."""
+        """The steps with the most influence on the posterior, in the order in which they were asked."""
         order = np.argsort(-self.influence(), kind="stable")[:n]
         return tuple(sorted(int(k) for k in order))
 
@@ -134,10 +137,11 @@ class Explanation:
         What was believed after an answer stands beside it where that fits into ``width`` columns, else below it.
         """
         shown = range(len(self)) if len(self) <= most else self.most_influential(most)
-        asked = _count(len(self), "question") + self._cost_in_words()
+        costs = "" if self.cost is None else f" that cost{'s' if len(self) == 1 else ''} {amount(self.cost)}"
+        asked = _count(len(self), "question") + costs
         lines = [f"{self.prediction}, with a probability of {percent(self.confidence)}, after {asked}."]
         if len(self) > most:
-            lines.append(f"The {most} answers that moved the belief most:")
+            lines.append(f"The {most} answers with the most influence on the posterior:")
         posteriors = self.posteriors
         said = {k: self.steps[k].phrase for k in shown}
         believed = {k: self._top(posteriors[k + 1], top) for k in shown}
@@ -149,11 +153,10 @@ class Explanation:
         if self.stop_reason == "open":
             lines.append("It has not stopped yet.")
         else:
-            why = REASONS.get(self.stop_reason, self.stop_reason)
-            lines.append(f"It stopped because {why} ({self.stop_reason}).")
+            lines.append(f"It stopped because {reason_text(self.stop_reason)} ({self.stop_reason}).")
         if self.n_novelty_queries:
             lines.append(
-                f"The last {_count(self.n_novelty_queries, 'question')} came after that, to check that it is like training."
+                f"The last {_count(self.n_novelty_queries, 'question')} were asked after that, to detect a novel input."
             )
         if self.warning:
             lines.append(self.warning)
@@ -224,55 +227,25 @@ class Explanation:
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""
         data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
-        if not self.n_novelty_queries:
-            del data["n_novelty_queries"]
-        if self.p_value is None:
-            del data["p_value"]
+        _drop(data, n_novelty_queries=0, p_value=None)
         for step in data["steps"]:  # JSON has no NaN, the gain of a question that the pursuit did not choose
             step["gain"] = None if np.isnan(step["gain"]) else step["gain"]
-            if not step["worded"]:
-                del step["worded"]
-            if step["likely"] is None:
-                del step["likely"]
-            if step["cost"] is None:
-                del step["cost"]
+            _drop(step, worded=False, soft=None, cost=None)
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Explanation:
         """The explanation that `to_json` wrote."""
         try:
-            data = json.loads(text)
+            data = json.loads(text, object_hook=lambda each: {RENAMED.get(name, name): each[name] for name in each})
         except (ValueError, RecursionError) as error:
             raise ValueError(f"this is not JSON: {str(error)[:200]}") from None
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
+        if not isinstance(data, dict) or data.get("format") not in (FORMAT, FIRST_FORMAT):
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
             raise ValueError(f"this is not an explanation in the format {FORMAT!r} (found {found!r:.80})")
         try:
-            steps = tuple(
-                ExplanationStep(
-                    **{
-                        **step,
-                        "answer": None if step["answer"] is None else tuple(step["answer"]),
-                        "gain": np.nan if step["gain"] is None else step["gain"],
-                        "posterior": tuple(step["posterior"]),
-                        "variables": tuple(step["variables"]),
-                        "likely": _weights(step.get("likely")),
-                    }
-                )
-                for step in data["steps"]
-            )
-            found = cls(
-                classes=tuple(data["classes"]),
-                prior=tuple(data["prior"]),
-                steps=steps,
-                stop_reason=data["stop_reason"],
-                settled_at=data["settled_at"],
-                exact_gains=data["exact_gains"],
-                shape=None if data["shape"] is None else tuple(data["shape"]),
-                n_novelty_queries=data.get("n_novelty_queries", 0),
-                p_value=data.get("p_value"),
-            )
+            names = [each.name for each in fields(cls) if each.name in data]
+            found = cls(**{name: _tuples(data[name]) for name in names if name != "steps"}, steps=_steps(data["steps"]))
             found._check()
         except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise ValueError(f"the explanation is damaged: {' '.join(str(error).split())[:300]}") from None
@@ -280,44 +253,57 @@ class Explanation:
 
     def _check(self) -> None:
         """Refuse what no pursuit could have written: it may come from a stranger."""
-        posteriors = self.posteriors
+        posteriors, shape = self.posteriors, cast(Any, self.shape)
         if posteriors.dtype.kind not in "fiu" or posteriors.shape != (len(self) + 1, len(self.classes)):
             raise ValueError("prior and posteriors must have a number for each class")
         if not len(self.classes) or not ((posteriors >= 0) & (posteriors <= 1 + 1e-9)).all():
             raise ValueError("prior and posteriors must be numbers from 0 to 1")
         for k, step in enumerate(self.steps):
-            texts: tuple[Any, ...] = (step.name, step.sentence, step.said)
-            if not all(isinstance(text, str) for text in texts):
+            if not all(isinstance(text, str) for text in cast(Any, (step.name, step.sentence, step.said))):
                 raise ValueError(f"steps[{k}] must have name, sentence and said as texts")
-            numbers: tuple[Any, ...] = (step.gain, step.gain_error, 0.0 if step.cost is None else step.cost)
+            numbers: Any = (step.gain, step.gain_error, step.cost or 0.0)
             if not all(type(number) in (int, float) and not np.isinf(number) for number in numbers):
                 raise ValueError(f"steps[{k}] must have gain, gain_error and cost as numbers")
-            cells: tuple[Any, ...] = (step.query, *(step.answer or ()), *step.variables)
-            if not all(type(cell) is int for cell in cells):
+            if not all(type(cell) is int for cell in (step.query, *(step.answer or ()), *step.variables)):
                 raise ValueError(f"steps[{k}] must have query, answer and variables as whole numbers")
-        stop, n_novelty_queries, shape = (
-            cast(Any, each) for each in (self.stop_reason, self.n_novelty_queries, self.shape)
-        )
-        if not isinstance(stop, str) or type(n_novelty_queries) is not int or not 0 <= n_novelty_queries <= len(self):
+            if not all(type(weight) in (int, float) for cells in step.soft or () for weight in cells):
+                raise ValueError(f"steps[{k}] must have soft as lists of numbers, or null")
+        n = self.n_novelty_queries
+        if not isinstance(cast(Any, self.stop_reason), str) or type(n) is not int or not 0 <= n <= len(self):
             raise ValueError("stop_reason must be a text, and n_novelty_queries at most the number of steps")
         if shape is not None and (len(shape) != 2 or not all(type(n) is int and n > 0 for n in shape)):
             raise ValueError("shape must be two whole numbers, or null")
         if self.p_value is not None and not 0 <= self.p_value <= 1:
             raise ValueError("p_value must be a number from 0 to 1, or null")
 
-    def _cost_in_words(self) -> str:
-        cost = self.cost
-        if cost is None:
-            return ""
-        return f" that cost{'s' if len(self) == 1 else ''} {amount(cost)}"
-
     def _top(self, posterior: FloatArray, n: int) -> str:
         order = np.argsort(-posterior, kind="stable")[:n]
         return ", ".join(f"{self.classes[c]} ({percent(posterior[c])})" for c in order if posterior[c] >= 0.005)
 
 
-def _weights(likely: Any) -> tuple[tuple[float, ...], ...] | None:
-    return None if likely is None else tuple(tuple(float(weight) for weight in cells) for cells in likely)
+def _drop(data: dict[str, Any], **defaults: Any) -> None:
+    """Leave out what has its default."""
+    for name, default in defaults.items():
+        if data[name] == default:
+            del data[name]
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _steps(data: Any) -> tuple[ExplanationStep, ...]:
+    steps = [{name: _tuples(value) for name, value in step.items()} for step in data]
+    return tuple(ExplanationStep(**{**step, "gain": np.nan if step["gain"] is None else step["gain"]}) for step in steps)
+
+
+def reason_text(reason: str) -> str:
+    """A stop reason in words; of rules that were combined with ``&``, all of them.
+
+    >>> reason_text("exhausted"), reason_text("confidence and mine")
+    ('no question is left', 'the confidence is high enough and mine')
+    """
+    return " and ".join(REASONS.get(each, each) for each in reason.split(" and "))
 
 
 def percent(p: float) -> str:

@@ -137,26 +137,29 @@ class NoiseChannel:
 
 
 def read_answer(
-    queries: QuerySet, query: int, value: Any, sure: float | None = None, by: AnswerNoise | None = None
+    queries: QuerySet, query: int, value: Any, confidence: float | None = None, noise: AnswerNoise | None = None
 ) -> Said:
     """An answer as people give it -> cells, a soft answer, or None where it says nothing.
 
     Parameters
     ----------
-    value: a choice, its index, the cells of the variables, or None for "not known"; a `SoftAnswer`, or {choice: probability}.
-    sure: the probability that the choice is right; the other choices share the rest.
-    by: the noise of the annotator who answers.
+    value: a choice, its index, the cells of the variables, or None for "not known"; a `SoftAnswer`, or
+        {choice: probability}.
+    confidence: the probability that the choice is right; the other choices share the rest.
+    noise: the answer noise of the annotator.
 
     >>> from infopursuit.queries import concepts
     >>> qs = concepts(["has wings"])
-    >>> read_answer(qs, 0, "yes"), read_answer(qs, 0, "yes", sure=0.75)
+    >>> read_answer(qs, 0, "yes"), read_answer(qs, 0, "yes", confidence=0.75)
     ((1,), SoftAnswer(weights=((0.25, 0.75),)))
     >>> read_answer(qs, 0, {"yes": 0.5, "no": 0.5}) is None
     True
     """
+    if confidence is not None and noise is not None:
+        raise ValueError(f"confidence={confidence} and noise both say how probable the answer is; give one of them")
     if isinstance(value, SoftAnswer) or (isinstance(value, Mapping) and _names_choices(queries, query, value)):
-        if sure is not None or by is not None:
-            raise ValueError("an answer that says how likely each choice is needs neither sure= nor by=; leave it out")
+        if confidence is not None or noise is not None:
+            raise ValueError("value is a soft answer already; leave out confidence and noise")
         soft = value if isinstance(value, SoftAnswer) else _from_mapping(queries, query, value)
         expected = queries.n_cells[query][queries.query_variables[query] >= 0].tolist()
         found = [len(cells) for cells in soft.weights]
@@ -165,15 +168,13 @@ def read_answer(
             raise ValueError(f"the answer to {name!r} has weights for {found} cells, and the query has {expected}")
     else:
         answer = queries.to_answer(query, value)
-        if answer is None or (sure is None and by is None):
+        if answer is None or (confidence is None and noise is None):
             return answer
-        if sure is not None and by is not None:
-            raise ValueError(f"sure={sure} and by= both say how far to rely on the answer; give one of them")
-        if by is None:
-            if not isinstance(sure, (int, float, np.floating)) or not 0 < float(sure) <= 1:
-                raise ValueError(f"sure={sure!r} must be above 0 and at most 1; 0.8 is fairly sure, None is not to say")
-            by = AnswerNoise(float(sure))
-        soft = by.soft_answer(queries, query, answer)
+        if noise is None:
+            if not isinstance(confidence, (int, float, np.floating)) or not 0 < float(confidence) <= 1:
+                raise ValueError(f"confidence={confidence!r}; expected a probability above 0 and at most 1, or None")
+            noise = AnswerNoise(float(confidence))
+        soft = noise.soft_answer(queries, query, answer)
     return None if all(cell == UNKNOWN for cell in soft.cells) else soft
 
 

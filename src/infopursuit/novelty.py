@@ -1,6 +1,6 @@
 """Novelty (out-of-distribution) detection: p-values of the surprisal of the answers, and queries that sharpen them.
 
-The surprisal of an input is -log p(answers) under the model (`Trace.surprise`), of its novelty queries where there are
+The surprisal of an input is -log p(answers) under the model (`Trace.surprisal`), of its novelty queries where there are
 any and of all its answers where not. With the surprisals of n reference inputs, the conformal p-value is
 p = (1 + #{reference surprisals at least as large}) / (n + 1). If the input is exchangeable with the reference,
 P(p <= alpha) <= alpha, whatever the model (Vovk et al. 2005).
@@ -83,7 +83,7 @@ class NoveltyReference:
                 f"is below 1 / (n + 1), and at most {MAX_INPUTS}"
             )
         trace = replace(pursuit, novelty=None).run_values(values, progress=progress)
-        return cls(np.sort(trace.surprise), INPUTS)
+        return cls(np.sort(trace.surprisal), INPUTS)
 
     def __len__(self) -> int:
         return len(self.surprisals)
@@ -98,7 +98,7 @@ class NoveltyReference:
 
     def add_pvalues(self, trace: Trace) -> Trace:
         """The same trace with its p-values."""
-        return replace(trace, p_values=self.pvalues(trace.surprise))
+        return replace(trace, p_values=self.pvalues(trace.surprisal))
 
     def to_spec(self) -> dict[str, Any]:
         """JSON data from which `from_spec` makes it again; JSON has no infinity."""

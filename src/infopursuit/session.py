@@ -69,8 +69,8 @@ class Session:
         return self._step.reason[0] or None
 
     @property
-    def checking(self) -> bool:
-        """Whether the pursuit has stopped and the question is a check."""
+    def asks_novelty(self) -> bool:
+        """Whether the pursuit has stopped and the question is a novelty query."""
         return self.question is not None and int(self._step.state.stop_point.at[0]) != UNKNOWN
 
     @property
@@ -84,17 +84,17 @@ class Session:
         """The most probable class now."""
         return self.pursuit.classes[int(self.posterior.argmax())]
 
-    def answer(self, value: Any, *, sure: float | None = None, by: AnswerNoise | None = None) -> Session:
+    def answer(self, value: Any, *, confidence: float | None = None, noise: AnswerNoise | None = None) -> Session:
         """Answer the question: a choice, its index, the cells of its variables, or None for "not known".
 
-        An answer that is not certain: ``answer("yes", sure=0.8)``, the other choices sharing the rest; or all choices,
-        ``answer({"yes": 0.8, "no": 0.2})``. ``by``: who answers, where that is not whom the pursuit expects.
+        An answer that is not certain: ``answer("yes", confidence=0.8)``, the other choices sharing the rest; or all choices,
+        ``answer({"yes": 0.8, "no": 0.2})``. ``noise``: that of who answers, where it is not the noise of the pursuit.
         """
         if self.question is None:
             raise RuntimeError(
                 f"the session has stopped ({self.stop_reason}); undo() goes back, pursuit.session() begins anew"
             )
-        self._take(self.question.index, value, sure, by)
+        self._take(self.question.index, value, confidence, noise)
         return self
 
     def skip(self) -> Session:
@@ -138,15 +138,15 @@ class Session:
         trace, novelty = writer.finish(), pursuit.novelty
         return (trace if novelty is None or not self._step.reason[0] else novelty.add_pvalues(trace))[0]
 
-    def _take(self, query: int, value: Any, sure: float | None = None, by: AnswerNoise | None = None) -> None:
-        answer = read_answer(self.pursuit.queries, query, value, sure, by)
+    def _take(self, query: int, value: Any, confidence: float | None = None, noise: AnswerNoise | None = None) -> None:
+        answer = read_answer(self.pursuit.queries, query, value, confidence, noise)
         before = self._step
         step = self._loop.send(self.pursuit.branch(query, answer))
         if step.reason[0] == IMPOSSIBLE:
             self._resume()
             said = self.pursuit.queries.say(query, answer)
             raise ImpossibleAnswer(
-                f"{said!r} cannot be together with the answers before it under this model; the answer was not taken. "
+                f"{said!r} is impossible after the answers before it under this model; the answer was not taken. "
                 f"Answer otherwise, skip() it, or undo() an earlier answer"
             )
         self._taken.append(before)

@@ -109,7 +109,7 @@ class MaxCost(Rule):
     """Never spend more than this; patience does not apply.
 
     What costs more than is left is not asked. It stops when nothing that may still be asked can be paid for. Costs are
-    those of `Terms`; without any, each query costs 1.
+    those of `Costs`; without any, each query costs 1.
     """
 
     cost: float = 20.0
@@ -167,7 +167,8 @@ def describe(rule: Rule) -> str:
     'it is 99 % confident, or it has asked 5 questions'
     """
     if isinstance(rule, _Combined):
-        return (", or " if isinstance(rule, AnyOf) else ", and ").join(map(describe, rule.members))
+        parts = [f"({describe(each)})" if isinstance(each, _Combined) else describe(each) for each in rule.members]
+        return (", or " if isinstance(rule, AnyOf) else ", and ").join(parts)
     if isinstance(rule, Confidence):
         return f"it is {100 * (1 - rule.epsilon):.5g} % confident"
     if isinstance(rule, InformationGain):

@@ -48,7 +48,7 @@ class Trace:
     exact_gains: bool
     novelty_from: IntArray
     query_set: QuerySet = field(repr=False)
-    uncertain: Mapping[tuple[int, int], SoftAnswer] = field(default_factory=dict, repr=False)
+    soft_answers: Mapping[tuple[int, int], SoftAnswer] = field(default_factory=dict, repr=False)
     """(input, step) -> an answer that was not certain; `answers` has the likeliest one there."""
     query_costs: FloatArray | None = field(default=None, repr=False)
     p_values: FloatArray | None = None
@@ -89,7 +89,7 @@ class Trace:
         return np.asarray(np.where(self.novelty_from < 0, 0, self.length - self.novelty_from))
 
     @property
-    def surprise(self) -> FloatArray:
+    def surprisal(self) -> FloatArray:
         """(B,) how unexpected the answers are, nats: -log p(answers to the checks | those before), or of all answers
         where no checks were asked for; infinite for those that cannot be."""
         begin = np.maximum(self.novelty_from, 0)
@@ -98,9 +98,9 @@ class Trace:
 
     def history(self, i: int) -> History:
         """What was asked and answered about input i."""
-        uncertain = {k: likely for (j, k), likely in self.uncertain.items() if j == i}
+        soft = {k: answer for (j, k), answer in self.soft_answers.items() if j == i}
         n = self.length[i]
-        return history_of(self.query_set, self.queries[i, :n], self.answers[i, :n], uncertain)
+        return history_of(self.query_set, self.queries[i, :n], self.answers[i, :n], soft)
 
     def __getitem__(self, i: int) -> Explanation:
         i = range(len(self))[i]
@@ -117,7 +117,7 @@ class Trace:
                 posterior=tuple(self.posteriors[i, k + 1].tolist()),
                 variables=tuple(a for a in qs.query_variables[q].tolist() if a != UNKNOWN),
                 worded=q in qs.worded,
-                likely=answer.weights if isinstance(answer, SoftAnswer) else None,
+                soft=answer.weights if isinstance(answer, SoftAnswer) else None,
                 cost=None if self.query_costs is None else float(self.query_costs[q]),
             )
             for k, (q, answer) in enumerate(self.history(i))
@@ -141,17 +141,17 @@ class Trace:
         images: Any = None,
         truth: Any = None,
         names: Sequence[Any] | None = None,
-        most: int = 50,
+        max_inputs: int = 50,
         title: str | None = None,
     ) -> str:
-        """One HTML file that needs nothing else: a summary, and the first ``most`` explanations step by step.
+        """One HTML file that needs nothing else: a summary, and the first ``max_inputs`` explanations step by step.
 
         Written to ``path`` if that is given; returned in any case. ``images``: what was asked about, for patch
         queries. ``truth``: the true classes. ``names``: what the inputs are called.
         """
         from infopursuit.report.page import trace_page
 
-        page = trace_page(self, images=images, truth=truth, names=names, most=most, title=title)
+        page = trace_page(self, images=images, truth=truth, names=names, max_inputs=max_inputs, title=title)
         if path is not None:
             write_atomically(Path(path), page.encode())
         return page
@@ -195,7 +195,7 @@ class TraceWriter:
         self._posteriors = np.zeros((n_inputs, 1, len(self.classes)))
         self._posterior_errors = np.zeros((n_inputs, 1, len(self.classes)))
         self._log_evidence = np.zeros((n_inputs, 1))
-        self._uncertain: dict[tuple[int, int], SoftAnswer] = {}
+        self._soft: dict[tuple[int, int], SoftAnswer] = {}
 
     def believe(self, inputs: IntArray, state: Believed, place: IntArray) -> None:
         """What follows from all that some inputs were asked; ``place`` says which history of the state is theirs."""
@@ -213,12 +213,12 @@ class TraceWriter:
         errors: FloatArray,
         runners_up: IntArray,
         ties: Any,
-        uncertain: Mapping[int, SoftAnswer] | None = None,
+        soft: Mapping[int, SoftAnswer] | None = None,
     ) -> None:
-        """One more question for some inputs; ``uncertain``: the answers of some of them that are not certain."""
+        """One more question for some inputs; ``soft``: the answers of some of them that are not certain."""
         at = self.length[inputs]
-        for i, likely in (uncertain or {}).items():
-            self._uncertain[int(inputs[i]), int(at[i])] = likely
+        for i, answer in (soft or {}).items():
+            self._soft[int(inputs[i]), int(at[i])] = answer
         if len(at) and at.max() >= self._capacity:
             self._grow(max(8, 2 * self._capacity))
         self._queries[inputs, at], self._answers[inputs, at] = queries, answers
@@ -259,7 +259,7 @@ class TraceWriter:
             exact_gains=self.exact,
             novelty_from=self.novelty_from,
             query_set=self.query_set,
-            uncertain=self._uncertain,
+            soft_answers=self._soft,
             query_costs=self.costs,
         )
 

@@ -173,8 +173,8 @@ def test_fewer_checks_are_the_first_of_many(small):
     task = ImageTask(image_sets.IMAGE_SETS["mnist"], 20)
     pursuit = task.with_examples(slice(None), 0.05)
     many, few = (pursuit.with_novelty_queries(n).run_values(task.x_test) for n in (6, 3))
-    np.testing.assert_allclose(unlike.surprise_after(many, 3), few.surprise, atol=1e-6)
-    np.testing.assert_allclose(unlike.surprise_after(many, 0), pursuit.run_values(task.x_test).surprise, atol=1e-6)
+    np.testing.assert_allclose(unlike.surprise_after(many, 3), few.surprisal, atol=1e-6)
+    np.testing.assert_allclose(unlike.surprise_after(many, 0), pursuit.run_values(task.x_test).surprisal, atol=1e-6)
 
 
 def test_pixels_seen_counts_a_pixel_once(small):

@@ -38,5 +38,5 @@ def repeated_answers(n, seed):
 def too_sure(**options):
     """A classifier of those, fitted."""
     queries = ip.queries.concepts([f"question {i}" for i in range(16)])
-    clf = ip.InformationPursuitClassifier(queries=queries, model=ip.models.naive_bayes(), **options)
+    clf = ip.InformationPursuitClassifier(queries=queries, strategy=ip.models.naive_bayes(), **options)
     return clf.fit(*repeated_answers(500, seed=0))

@@ -1,6 +1,7 @@
 """Posteriors at a temperature: by hand, in every way to drive a pursuit, and fitted."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_a_temperature_that_is_none_is_refused(value):
 def test_batch_session_and_belief_agree_and_questions_do_not_change(kind):
     world, rng = world_of(3, kind=kind)
     plain = world.pursuit((("confidence", 1e-6, None), ("max_queries", 4)))
-    hot = plain.with_calibrator(HOT)
+    hot = replace(plain, calibrator=HOT)
     values = world.inputs(rng, 12, unknown=0.2)
     before, after = plain.run_values(values), hot.run_values(values)
     for i in range(len(values)):
@@ -94,9 +95,9 @@ def test_batch_session_and_belief_agree_and_questions_do_not_change(kind):
             np.testing.assert_allclose(after.posterior[i], expected, atol=1e-12)
 
 
-def test_a_skipped_question_changes_nothing_to_the_last_bit():
+def test_a_skipped_question_changes_nothing():
     world, _ = world_of(0, kind="yes_no", zeros=False)
-    session = world.pursuit().with_calibrator(HOT).session()
+    session = replace(world.pursuit(), calibrator=HOT).session()
     before = session.posterior
     np.testing.assert_array_equal(session.skip().posterior, before)
     session.answer(0)
@@ -108,7 +109,8 @@ def test_rules_look_at_what_is_believed():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9] * 6, [0.1] * 6])
     pursuit = ip.Pursuit.of(model, ip.queries.concepts(list("abcdef")), stopping=ip.Confidence(0.05))
     assert pursuit.run([[1] * 6]).length.tolist() == [2]
-    assert pursuit.with_calibrator(TemperatureScaling(2.0)).run([[1] * 6]).length.tolist() == [3]
-    assert pursuit.with_calibrator(TemperatureScaling(2.0)).with_calibrator(None).run([[1] * 6]).length.tolist() == [2]
-    with pytest.raises(TypeError, match="calibrator is 2"):
-        pursuit.with_calibrator(2)
+    hot = replace(pursuit, calibrator=TemperatureScaling(2.0))
+    assert hot.run([[1] * 6]).length.tolist() == [3]
+    assert replace(hot, calibrator=None).run([[1] * 6]).length.tolist() == [2]
+    with pytest.raises(TypeError, match="calibrator"):
+        replace(pursuit, calibrator=2)

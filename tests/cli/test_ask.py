@@ -67,7 +67,7 @@ def test_a_game_through_a_pipe():
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Predicted class: penguin (" in done.stdout
-    assert "It stopped because it is sure enough" in done.stdout
+    assert "It stopped because the confidence is high enough" in done.stdout
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 

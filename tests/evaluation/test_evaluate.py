@@ -207,8 +207,8 @@ def test_the_text_fits_a_terminal_and_says_what_was_found():
     for words in (
         "Information Pursuit   80.00 %   37.6 to 96.4 %   2.20 ± 0.35",
         "MAP using Q           80.00 %   37.6 to 96.4 %         all 3",
-        "it is sure enough              80.0 %    75.0 %         2.0",
-        "there is nothing left to ask   20.0 %   100.0 %         3.0",
+        "the confidence is high enough              80.0 %    75.0 %         2.0",
+        "no question is left   20.0 %   100.0 %         3.0",
         "95 to 99 %",
         "as it is",
         "points too sure",

@@ -78,7 +78,7 @@ def learnt():
         clf = ip.InformationPursuitClassifier(marks, learner, random_state=1).fit(MARKS[:400], KINDS[:400])
         found[f"{name} model"] = of_folder(clf)
         found[f"{name} trace"] = of_trace(clf.explain(MARKS[400:460]))
-    found["unlike"] = digest(clf.know(n=50).unlike(MARKS[400:430]))
+    found["unlike"] = digest(clf.fit_novelty(n=50).novelty_pvalues(MARKS[400:430]))
     clf.calibrate(MARKS[400:], KINDS[400:], target=0.5)
     found["calibrated model"] = of_folder(clf)
     found["calibrated trace"] = of_trace(clf.explain(MARKS[:20]))

@@ -11,7 +11,7 @@ SUMS, NEGATIVE = 1e-9, 0.0
 def assert_sound(trace):
     """No NaN, no infinity, posteriors that sum to one, gains from 0 on; also in what is written about it."""
     checks = np.arange(trace.gains.shape[1]) >= np.where(trace.novelty_from < 0, 10**9, trace.novelty_from)[:, None]
-    assert np.isfinite(trace.gains[~checks]).all()  # a check has no gain
+    assert np.isfinite(trace.gains[~checks]).all()  # a novelty query has no gain
     assert (trace.gains[~checks] >= NEGATIVE).all()
     for name in ("gain_errors", "posteriors", "posterior_errors", "log_evidence"):
         assert np.isfinite(getattr(trace, name)).all(), name
@@ -54,3 +54,16 @@ def assert_same_row(one, i, two, j):
         if np.ndim(a):
             a, b = (each[: k + 1 if name in AFTER else k] for each in (a, b))
         np.testing.assert_array_equal(a, b, err_msg=name)
+
+
+WHOLE = ("queries", "answers", "runners_up", "ties", "length", "settled_at", "stop_reason", "novelty_from")
+
+
+def assert_same(one, two):
+    """Two traces with the same queries, answers, lengths and reasons, and numbers that agree to 1e-9."""
+    for name in FIELDS:
+        a, b = getattr(one, name), getattr(two, name)
+        if name in WHOLE:
+            np.testing.assert_array_equal(a, b, err_msg=name)
+        else:
+            np.testing.assert_allclose(a, b, rtol=0, atol=1e-9, err_msg=name)

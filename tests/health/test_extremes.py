@@ -1,5 +1,7 @@
 """Probabilities of 0 and 1 and next to them, against fractions: nothing is lost, and nothing is not a number."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from rational import Rational
 from soundness import assert_sound, assert_sound_session
 
 import infopursuit as ip
-from infopursuit.beliefs import SMC, Langevin
+from infopursuit.beliefs import SMC, Langevin, Pruned
 from infopursuit.calibration import TemperatureScaling
 from infopursuit.models import EmpiricalModel, Flip, TableModel, UnionModel
 from infopursuit.types import SoftAnswer
@@ -95,8 +97,8 @@ def test_answers_that_may_be_wrong_agree_with_fractions(seed):
     pursuit = ip.Pursuit.of(
         model, queries, stopping=ip.MaxQueries(500), noise=noise, n_novelty_queries=int(rng.choice([0, 2]))
     )
-    temper = [None, TemperatureScaling(0.1), TemperatureScaling(100.0)][rng.integers(3)]
-    session, history = pursuit.with_calibrator(temper).session(), []
+    calibrator = [None, TemperatureScaling(0.1), TemperatureScaling(100.0)][rng.integers(3)]
+    session, history = replace(pursuit, calibrator=calibrator).session(), []
     one = int(rng.integers(len(queries)))
     for step in range(200 if again == 400 else 8):
         query = one if again == 400 else getattr(session.question, "index", None)
@@ -113,15 +115,15 @@ def test_answers_that_may_be_wrong_agree_with_fractions(seed):
             assert_sound_session(session)
             expected = truth.posterior(history)
             assert expected is not None
-            if temper is None:
+            if calibrator is None:
                 np.testing.assert_allclose(session.posterior, expected, rtol=0, atol=CLOSE)
     session.explanation.to_json()
 
 
 @settings(max_examples=8)
 @given(st.integers(0, 10**6))
-def test_a_bank_stays_close_to_the_exact_posterior(seed):
-    """Also where answers are ones in a million, so that what was let go comes back."""
+def test_pruned_enumeration_stays_close_to_the_exact_posterior(seed):
+    """Also where answers are ones in a million, so that what was pruned comes back."""
     rng = np.random.default_rng(seed)
     n_variables, n_classes, n_latents = (
         int(rng.choice([1, 4, 16])),
@@ -138,7 +140,7 @@ def test_a_bank_stays_close_to_the_exact_posterior(seed):
     queries = ip.queries.concepts([f"a{a}" for a in range(n_variables)])
     X = rng.integers(-1, 2, size=(4, n_variables))
     X[0], X[1] = -1, X[2]
-    trace = ip.Pursuit.of(model, queries, "bank", ip.MaxQueries(20)).run_values(X)
+    trace = ip.Pursuit.of(model, queries, "pruned", ip.MaxQueries(20)).run_values(X)
     assert_sound(trace)
     exact = ip.Pursuit.of(model, queries)
     for i in range(4):
@@ -215,7 +217,7 @@ def test_few_rows_missing_rows_repeated_rows():
         clf = ip.InformationPursuitClassifier().fit(X, y)
         assert_sound(clf.explain(X))
         assert_sound(clf.explain(np.full((2, X.shape[1]), np.nan)))
-        p_values = clf.know(n=20).unlike(X[:5])
+        p_values = clf.fit_novelty(n=20).novelty_pvalues(X[:5])
         assert ((p_values > 0) & (p_values <= 1)).all()
 
 
@@ -241,22 +243,22 @@ def test_weights_of_examples_that_are_far_apart():
     clf = ip.InformationPursuitClassifier().fit(table, labels, sample_weight=np.full(20, 1e-300))
     assert_sound(clf.explain(table))
     assert clf.profile_.n_rows == pytest.approx(20)
-    with pytest.raises(ValueError, match=r"weights has 1e\+300; give weights up to 1e\+12"):
+    with pytest.raises(ValueError, match="weights"):
         ip.InformationPursuitClassifier().fit(table, labels, sample_weight=np.full(20, 1e300))
 
 
 # ---- single faults, each mended -------------------------------------------------------------------------------------
 
 
-def test_a_temper_of_a_class_that_is_next_to_nothing():
-    """The slope of the temper is more than a float64 holds there, and the error times it was not a number."""
+def test_temperature_scaling_of_a_class_that_is_next_to_nothing():
+    """The slope of the scaling is more than a float64 holds there, and the error times it was not a number."""
     p = np.array([[1e-320, 1 - 1e-320]])
-    tempered = np.exp(TemperatureScaling(100.0).log_posterior(np.log(p), [1]))
-    assert TemperatureScaling(100.0).standard_error(np.zeros((1, 2)), p, tempered, [1]).tolist() == [[0.0, 0.0]]
-    error = TemperatureScaling(100.0).standard_error(p * 0.1, p, tempered, [1])
+    scaled = np.exp(TemperatureScaling(100.0).log_posterior(np.log(p), [1]))
+    assert TemperatureScaling(100.0).standard_error(np.zeros((1, 2)), p, scaled, [1]).tolist() == [[0.0, 0.0]]
+    error = TemperatureScaling(100.0).standard_error(p * 0.1, p, scaled, [1])
     assert np.isfinite(error).all()
     assert error[0, 0] == pytest.approx(
-        0.1 * tempered[0, 0] * (1 - tempered[0, 0]) / 100, rel=1e-2
+        0.1 * scaled[0, 0] * (1 - scaled[0, 0]) / 100, rel=1e-2
     )  # 1e-321 has three digits
 
 
@@ -264,13 +266,14 @@ def test_contradicting_answers_without_end():
     """Four hundred times yes and four hundred times no to one question tell no more than nothing."""
     model = TableModel([0.3, 0.7], None, [[0.9], [0.2]])
     pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a"]), noise=ip.AnswerNoise(0.9, max_repeats=2000))
-    state = pursuit.posterior.start()
-    zero = np.zeros(1, dtype=np.int64)
+    state, zero = pursuit.start(), np.zeros(1, dtype=np.int64)
+    b, histories = state.belief, state.histories
     for cell in (1, 0):
         answer = np.full((1, 1), cell)
-        weights = pursuit.channel.log_likelihood(zero, answer)
+        likelihood = pursuit.channel.log_likelihood(zero, answer)
         for _ in range(400):
-            state = pursuit.posterior.update(state, zero, zero, answer, weights=weights)
-    np.testing.assert_allclose(pursuit.posterior.log_class(state).exp().numpy(), [[0.3, 0.7]], atol=1e-9)
+            histories = histories.extend(zero, zero, answer, log_likelihood=likelihood)
+            b = pursuit.belief.update(b, zero, histories)
+    np.testing.assert_allclose(np.exp(pursuit.belief.log_posterior(b).value), [[0.3, 0.7]], atol=1e-9)
     # log P of what was said: as many right as wrong, whatever the truth is
-    assert float(pursuit.posterior.log_joint(state).logsumexp(1)) == pytest.approx(400 * np.log(0.09), rel=1e-12)
+    assert float(pursuit.belief.log_evidence(b)[0]) == pytest.approx(400 * np.log(0.09), rel=1e-12)

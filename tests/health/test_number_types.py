@@ -49,7 +49,7 @@ def pair(make, queries, values, **options):
     """The traces of a model in both types."""
     rules = ip.Confidence(EPSILON) | ip.MaxQueries(6)
     both = []
-    for dtype in (torch.float64, torch.float32):
+    for dtype in (np.float64, np.float32):
         model = make(dtype)
         assert model.dtype == dtype
         both.append(ip.Pursuit.of(model, queries, stopping=rules, **options).run_values(values))
@@ -129,11 +129,11 @@ def test_what_is_possible_stays_possible_in_a_float32():
     probs = [np.array([[[1e-60, 1 - 1e-60]], [[1e-50, 1 - 1e-50]]])]
     queries = ip.queries.concepts(["a"])
     for model in (
-        table_model([0.5, 0.5], [[1.0], [1.0]], probs, dtype=torch.float32),
-        table_model([0.5, 0.5], [[1.0], [1.0]], probs).to(dtype=torch.float32),
+        table_model([0.5, 0.5], [[1.0], [1.0]], probs, dtype=np.float32),
+        table_model([0.5, 0.5], [[1.0], [1.0]], probs).to(dtype=np.float32),
     ):
         assert np.isfinite(ip.Pursuit.of(model, queries).believe(((0, (0,)),))).all()
-    never = TableModel([0.5, 0.5], None, [[1.0], [1.0]], dtype=torch.float32)
+    never = TableModel([0.5, 0.5], None, [[1.0], [1.0]], dtype=np.float32)
     with pytest.raises(ip.ImpossibleAnswer):
         ip.Pursuit.of(never, queries).session([(0, (0,))])
     true = Rational([0.5, 0.5], [[1.0], [1.0]], probs, queries).posterior([(0, (0,))])

@@ -1,5 +1,7 @@
 """`AnswerNoise`, what people say, and annotators that make errors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,15 +18,15 @@ def pursuit(**options):
 
 
 @pytest.mark.parametrize("right", [-0.1, 1.1, "often", [[0.9, 0.2], [0.1, 0.9]], [0.9, 0.1], np.nan, None])
-def test_refuses_what_is_no_reliability(right):
-    with pytest.raises(ValueError, match="right"):
+def test_refuses_what_is_no_accuracy(right):
+    with pytest.raises(ValueError, match="accuracy"):
         ip.AnswerNoise(right)
     with pytest.raises(ValueError, match="has wings"):
         ip.AnswerNoise(0.9, {"has wings": right})
 
 
 def test_refuses_what_does_not_fit_the_queries():
-    with pytest.raises(ValueError, match="'has fins', which is no query"):
+    with pytest.raises(ValueError, match="has fins"):
         pursuit(noise=ip.AnswerNoise(0.9, {"has fins": 0.5}))
     with pytest.raises(ValueError, match="2 choices"):
         pursuit(noise=ip.AnswerNoise(np.eye(3)))
@@ -47,15 +49,15 @@ def test_a_topic_stands_for_its_queries():
 
 def test_words_of_a_person():
     session = pursuit(stopping=ip.MaxQueries(2)).session()
-    session.answer("yes", sure=0.8)
+    session.answer("yes", confidence=0.8)
     assert session.posterior[0] == pytest.approx(0.8 * 0.9 + 0.2 * 0.1)
     assert "has wings: probably yes (80 %)" in str(session.explanation)
     again = ip.Explanation.from_json(session.explanation.to_json())
     assert again == session.explanation
-    assert again.steps[0].likely == ((pytest.approx(0.2), 0.8),)
+    assert again.steps[0].soft == ((pytest.approx(0.2), 0.8),)
     session.undo().answer({"no": 0.3, "yes": 0.7})
     assert session.posterior[0] == pytest.approx(0.7 * 0.9 + 0.3 * 0.1)
-    session.undo().answer("yes", by=ip.AnswerNoise([[1.0, 0.0], [0.5, 0.5]]))  # never says yes without wings
+    session.undo().answer("yes", noise=ip.AnswerNoise([[1.0, 0.0], [0.5, 0.5]]))  # never says yes without wings
     assert session.posterior[0] == pytest.approx(0.9)
     session.undo().answer({"yes": 0.5, "no": 0.5})  # is the same as not to know
     assert session.history == ((0, None),)
@@ -67,27 +69,27 @@ def test_two_histories_that_differ_in_how_sure_an_answer_is_are_two():
     gains = [mine.session([("has wings", ip.SoftAnswer(((1 - s, s),)))]).gains[1] for s in (0.6, 0.99, 0.6)]
     assert gains[0] == gains[2] != gains[1]
     keys = {
-        mine.at(((0, said),)).keys()[0] for said in ((1,), ip.SoftAnswer(((0.4, 0.6),)), ip.SoftAnswer(((0.3, 0.7),)))
+        mine.at(((0, said),)).histories.key(0) for said in ((1,), ip.SoftAnswer(((0.4, 0.6),)), ip.SoftAnswer(((0.3, 0.7),)))
     }
     assert len(keys) == 3
 
 
 @pytest.mark.parametrize(
-    ("value", "sure", "by", "match"),
+    ("value", "confidence", "noise", "match"),
     [
-        ("yes", 0.0, None, "sure=0.0"),
-        ("yes", 1.5, None, "sure=1.5"),
+        ("yes", 0.0, None, "confidence=0.0"),
+        ("yes", 1.5, None, "confidence=1.5"),
         ("yes", 0.8, ip.AnswerNoise(0.9), "give one of them"),
         ({"yes": 0.8, "no": 0.8}, None, None, "sum to 1"),
         ({"yes": 0.8, "maybe": 0.2}, None, None, "maybe"),
         ({"yes": "much", "no": 0.2}, None, None, "'much'"),
-        ({"yes": 1.0}, 0.5, None, "leave it out"),
+        ({"yes": 1.0}, 0.5, None, "confidence"),
         (ip.SoftAnswer(((0.2, 0.3, 0.5),)), None, None, r"\[3\] cells"),
     ],
 )
-def test_refuses_answers_that_make_no_sense(value, sure, by, match):
+def test_refuses_answers_that_make_no_sense(value, confidence, noise, match):
     with pytest.raises(ValueError, match=match):
-        read_answer(QUERIES, 0, value, sure, by)
+        read_answer(QUERIES, 0, value, confidence, noise)
 
 
 @pytest.mark.parametrize("weights", [((-0.1, 1.0),), ((0.0, 0.0),), ((np.nan, 1.0),), ((np.inf, 1.0),)])
@@ -133,7 +135,7 @@ def test_what_was_learnt_can_be_used():
     learnt = dawid_skene(columns, 2)
     alone = {}
     for who in rights:
-        alone[who] = pursuit(stopping=ip.MaxQueries(1)).session().answer("yes", by=learnt.noise(who)).posterior[0]
+        alone[who] = pursuit(stopping=ip.MaxQueries(1)).session().answer("yes", noise=learnt.noise(who)).posterior[0]
     assert alone["Ann"] > alone["Cem"] > alone["Bob"] > 0.5
     with pytest.raises(ValueError, match="'Dan' is none"):
         learnt.noise("Dan")
@@ -144,12 +146,12 @@ def test_what_was_learnt_can_be_used():
 
 
 def test_the_same_pursuit_for_somebody_less_reliable():
-    """All settings stay; a bank, which cannot weigh, gives way."""
+    """All settings stay; pruned enumeration, which cannot weigh answers, gives way."""
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.6], [0.1, 0.4]])
-    for posterior in ("exact", "bank"):
-        mine = ip.Pursuit.of(model, QUERIES, posterior, ip.MaxQueries(2), 1, 7, classes=["a", "b"], n_states=50)
-        other = mine.with_noise(ip.AnswerNoise(0.8, max_repeats=2))
-        kept = (other.stopping, other.patience, other.seed, other.classes.tolist(), other.work.n_states)
+    for belief in ("exact", "pruned"):
+        mine = ip.Pursuit.of(model, QUERIES, belief, ip.MaxQueries(2), 1, 7, classes=["a", "b"], n_states=50)
+        other = replace(mine, noise=ip.AnswerNoise(0.8, max_repeats=2))
+        kept = (other.stopping, other.patience, other.seed, other.classes.tolist(), other.acquisition.n_states)
         assert kept == (ip.MaxQueries(2), 1, 7, ["a", "b"], 50)
         assert other.session().answer("yes").posterior[0] == pytest.approx(0.8 * 0.9 + 0.2 * 0.1)
         assert mine.session().answer("yes").posterior[0] == pytest.approx(0.9, abs=1e-6)

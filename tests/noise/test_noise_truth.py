@@ -52,14 +52,14 @@ def noisy_history(world, truth, rng, n, *, repeats=False):
 def test_beliefs_and_gains(seed):
     """Posterior, probability of the history and every gain, exact and cut into pieces."""
     world, rng, noise, truth = noisy_world(seed, max_repeats=3)
-    options = ({}, {"exact_gains": True}, {"exact_gains": False}, {"budget": 1})[seed % 4]
+    options = ({}, {"exact_gains": True}, {"exact_gains": False}, {"memory_limit": 1})[seed % 4]
     pursuit = world.pursuit(noise=noise, **options)
     for n in (0, 2, len(world.queries)):
         history = noisy_history(world, truth, rng, n, repeats=True)
         state = pursuit.at(tuple(history))
         np.testing.assert_allclose(state.posterior[0], truth.posterior(history), rtol=0, atol=EXACT)
         assert state.log_evidence[0] == pytest.approx(np.log(truth.probability(history)), abs=EXACT)
-        gains = pursuit.gains(state, [0])[1].gains[0]
+        gains = pursuit.utilities(state).value[0]
         _, expected = truth.best(history, 3)
         for query in range(len(world.queries)):
             if query in expected:

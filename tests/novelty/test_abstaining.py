@@ -1,6 +1,7 @@
 """A classifier that says what is unlike training, and abstains; what people read of it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def clf(digits):
     made = ip.InformationPursuitClassifier(
         patches, ip.models.latent_classes(4), n_novelty_queries=8, stopping=ip.Confidence(0.05)
     )
-    return made.fit(X[:900], y[:900]).know(X[900:1200])
+    return made.fit(X[:900], y[:900]).fit_novelty(X[900:1200])
 
 
 @pytest.fixture(scope="module")
@@ -34,21 +35,19 @@ def noise():
 
 
 def test_inputs_like_the_reference_are_left_alone_and_noise_is_not(clf, digits, noise):
-    own, strange = clf.unlike(digits[0][1200:]), clf.unlike(noise)
+    own, strange = clf.novelty_pvalues(digits[0][1200:]), clf.novelty_pvalues(noise)
     n = len(own)
     assert (own <= 0.05).mean() <= 0.05 + 4.5 * np.sqrt(0.05 * 0.95 * (1 / n + 1 / 300))
     assert (strange <= 0.05).mean() >= 0.9
     trace = clf.explain(noise)
     np.testing.assert_array_equal(trace.p_values, strange)
-    np.testing.assert_array_equal(clf.unlike(trace), strange)
+    np.testing.assert_array_equal(clf.novelty_pvalues(trace), strange)
 
 
 def test_checks_tell_more_than_the_pursuit_alone(clf, digits, noise):
-    plain = clf.pursuit_.with_novelty_queries(0)
-    assert plain.novelty_reference is None  # it was that of the pursuit with checks
     alone = ip.InformationPursuitClassifier(clf.queries_, clf.model_, stopping=ip.Confidence(0.05))
-    alone.fit(*(a[:900] for a in digits)).know(digits[0][900:1200])
-    assert (alone.unlike(noise) <= 0.05).mean() < (clf.unlike(noise) <= 0.05).mean() - 0.1
+    alone.fit(*(a[:900] for a in digits)).fit_novelty(digits[0][900:1200])
+    assert (alone.novelty_pvalues(noise) <= 0.05).mean() < (clf.novelty_pvalues(noise) <= 0.05).mean() - 0.1
 
 
 def test_predict_abstains_where_it_is_told_to(clf, digits, noise):
@@ -72,7 +71,8 @@ def test_predict_abstains_where_it_is_told_to(clf, digits, noise):
 
 
 def test_budgets_alone_ask_for_no_confidence(clf, digits):
-    trace = clf.pursuit_.with_novelty_queries(0).with_stopping(ip.MaxQueries(1)).run(digits[0][1200:1230])
+    pursuit = replace(clf.pursuit_, n_novelty_queries=0, novelty=None, stopping=ip.MaxQueries(1))
+    trace = pursuit.run(digits[0][1200:1230])
     assert trace.p_values is None  # another rule, another reference
     assert not abstention_mask(trace, ip.MaxQueries(1), 0.05).any()
     assert abstention_mask(trace, ip.Confidence(0.01) | ip.MaxQueries(1), 0.05).all()
@@ -83,9 +83,9 @@ def test_without_a_reference_the_model_itself_is_drawn_from(digits):
     patches = ip.queries.patches((8, 8), size=2, threshold=8)
     clf = ip.InformationPursuitClassifier(patches, ip.models.naive_bayes(), n_novelty_queries=4).fit(X[:900], y[:900])
     assert clf.explain(X[:2]).p_values is None
-    p = clf.unlike(X[900:1000])
-    assert clf.pursuit_.novelty_reference.source == "model"
-    assert len(clf.pursuit_.novelty_reference) == 1000
+    p = clf.novelty_pvalues(X[900:1000])
+    assert clf.pursuit_.novelty.source == "model"
+    assert len(clf.pursuit_.novelty) == 1000
     assert ((p > 0) & (p <= 1)).all()
     with pytest.raises(ValueError, match="n_novelty_queries='many'"):
         ip.InformationPursuitClassifier(patches, ip.models.naive_bayes(), n_novelty_queries="many").fit(
@@ -98,9 +98,9 @@ def test_saved_and_loaded(clf, digits, tmp_path):
     again = ip.load(tmp_path)
     assert again.n_novelty_queries == 8
     X = digits[0][1200:1240]
-    np.testing.assert_array_equal(again.unlike(X), clf.unlike(X))
+    np.testing.assert_array_equal(again.novelty_pvalues(X), clf.novelty_pvalues(X))
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    assert len(manifest["pursuit"]["reference"]["surprises"]) == 300
+    assert len(manifest["pursuit"]["novelty"]["surprises"]) == 300
 
 
 def test_a_folder_with_a_damaged_reference_is_refused(clf, tmp_path):
@@ -109,7 +109,7 @@ def test_a_folder_with_a_damaged_reference_is_refused(clf, tmp_path):
     clf.save(tmp_path)
     file = tmp_path / "manifest.json"
     manifest = json.loads(file.read_text())
-    manifest["pursuit"]["reference"]["surprises"] = [3.0, 1.0] * 20
+    manifest["pursuit"]["novelty"]["surprises"] = [3.0, 1.0] * 20
     manifest["sha256"] = model_files.own_checksum(manifest)
     file.write_text(json.dumps(manifest))
     with pytest.raises(ip.ModelFormatError, match="reference"):
@@ -119,9 +119,9 @@ def test_a_folder_with_a_damaged_reference_is_refused(clf, tmp_path):
 def test_the_explanation_says_so_in_words_json_and_html(clf, digits, noise):
     strange = clf.explain(noise)
     trace = strange[int(np.argmin(strange.p_values))]
-    assert trace.unlike
-    assert "unlike those of training (p = 0.0033): do not trust the label." in str(trace)
-    assert "The last 8 questions came after that, to check that it is like training." in str(trace)
+    assert trace.novel
+    assert "Novelty warning (p-value 0.0033): such answers are improbable; do not trust the label." in str(trace)
+    assert "The last 8 questions were asked after that, to detect a novel input." in str(trace)
     assert "do not trust the label" in trace.to_html()
     again = Explanation.from_json(trace.to_json())
     assert (again.p_value, again.n_novelty_queries) == (trace.p_value, 8)
@@ -135,4 +135,4 @@ def test_the_explanation_says_so_in_words_json_and_html(clf, digits, noise):
 def test_explain_counts_them(clf, noise, tmp_path):
     np.savez(tmp_path / "noise.npz", x=noise)
     done = explain(tmp_path / "noise.npz", clf, tmp_path / "out")
-    assert done.summary.n_unlike == (clf.unlike(noise) <= 0.05).sum()
+    assert done.summary.n_novel == (clf.novelty_pvalues(noise) <= 0.05).sum()

@@ -2,12 +2,14 @@
 
 import io
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import infopursuit as ip
 from infopursuit.cli import main
-from infopursuit.explanation import CHECK
+from infopursuit.explanation import NOVELTY_QUERY
 from infopursuit.novelty import NoveltyReference
 
 
@@ -18,7 +20,7 @@ def pursuit():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.999, rare, rare, rare, rare], [0.001, rare, rare, rare, rare]])
     names = ip.queries.concepts(["wings", "wheels", "engine", "roots", "keys"])
     made = ip.Pursuit.of(model, names, stopping=ip.Confidence(0.01), classes=["bird", "fish"], n_novelty_queries=2)
-    return made.with_novelty_reference(NoveltyReference.from_model(made, 499))
+    return replace(made, novelty=NoveltyReference.from_model(made, 499))
 
 
 def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, capsys, monkeypatch):
@@ -27,9 +29,9 @@ def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, c
     assert main(["ask", str(tmp_path / "model")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Question 2, a check" in said
-    assert CHECK in said
-    assert "bird, with a probability of" in said
-    assert "These answers are unlike those of training (p = 0.002): do not trust the label." in said
+    assert NOVELTY_QUERY in said
+    assert "bird" in said
+    assert "Novelty warning (p-value 0.002): such answers are improbable; do not trust the label." in said
 
 
 def test_the_server_says_so_too(pursuit):
@@ -43,7 +45,7 @@ def test_the_server_says_so_too(pursuit):
         history = ((0, (1,)),)
         for _ in range(2):
             told = NextResponse(**next_step(served, history, 3, False))
-            assert told.why.sentence == CHECK
+            assert told.why.sentence == NOVELTY_QUERY
             assert np.isfinite(told.why.gain.nats)
             assert told.warning is None
             history = (*history, (pursuit.queries.names.index(told.question.name), (said,)))
@@ -60,7 +62,7 @@ def test_a_picture_says_so_in_its_headline():
 
     model = ip.models.TableModel([0.5, 0.5], None, [[0.99] * 2 + [0.01] * 14, [0.01] * 16])
     made = ip.Pursuit.of(model, ip.queries.patches((4, 4), size=2), stopping=ip.Confidence(0.05), n_novelty_queries=3)
-    made = made.with_novelty_reference(NoveltyReference.from_model(made, 99))
+    made = replace(made, novelty=NoveltyReference.from_model(made, 99))
     image = np.ones((4, 4))
     figure = image_trace(image, made.run([image])[0])
-    assert any("unlike training, p = 0.01" in text.get_text() for text in figure.texts)
+    assert any("novel, p-value 0.01" in text.get_text() for text in figure.texts)

@@ -1,5 +1,7 @@
 """P-values against enumeration: how probable it is under the model that answers are as unexpected as these."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -38,7 +40,7 @@ def test_p_values_are_the_enumerated_tail_probabilities(kind, checks):
     reference = NoveltyReference.from_model(pursuit, n, seed=3)
     trace = pursuit.run_values(world.every_input())
     true, weights = true_p_values(world, trace)
-    found = reference.pvalues(trace.surprise)
+    found = reference.pvalues(trace.surprisal)
     error = np.sqrt(true * (1 - true).clip(0) / n)
     assert (np.abs(found - true) <= 4.5 * error + 2 / n).all()
     # a control: the p-values differ, so that agreeing with them says something
@@ -54,7 +56,7 @@ def test_inputs_of_the_model_are_flagged_at_the_level_and_others_far_more_often(
     model = table_model(np.full(3, 1 / 3), latent, probs)
     names = ip.queries.concepts([f"c{a}" for a in range(14)])
     pursuit = ip.Pursuit.of(model, names, stopping=ip.Confidence(0.05), n_novelty_queries=checks)
-    pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 999, seed=seed))
+    pursuit = replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 999, seed=seed))
     own = pursuit.run_values(sample_values(model, 2000, seed=77 + seed)).p_values
     for alpha in (0.01, 0.05, 0.2, 0.5):
         # both the 999 and the 2000 are draws
@@ -72,7 +74,7 @@ def test_p_values_of_exchangeable_inputs_are_never_too_small_on_average():
     for _ in range(200):
         values = (rng.random((39 + 1, len(world.sizes))) < 0.8).astype(int)
         reference = NoveltyReference.from_values(pursuit, values[1:])
-        shares.append(reference.pvalues(pursuit.run_values(values[:1]).surprise)[0] <= 0.1)
+        shares.append(reference.pvalues(pursuit.run_values(values[:1]).surprisal)[0] <= 0.1)
     assert np.mean(shares) <= 0.1 + 4.5 * np.sqrt(0.09 / 200)
 
 
@@ -80,7 +82,7 @@ def test_p_values_of_exchangeable_inputs_are_never_too_small_on_average():
 def test_batch_and_session_have_the_same_checks_and_p_values(kind):
     world, rng = world_of(23, kind=kind)
     pursuit = world.pursuit([("confidence", 0.2, None), ("max_queries", 2)], n_novelty_queries=2)
-    pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 99))
+    pursuit = replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 99))
     values = world.inputs(rng, 12, unknown=0.15)
     trace = pursuit.run_values(values)
     for i in np.flatnonzero(trace.stop_reason != "impossible"):
@@ -91,11 +93,11 @@ def test_batch_and_session_have_the_same_checks_and_p_values(kind):
         session = pursuit.session()
         assert session.p_value is None
         for step in range(k):
-            assert session.checking == (step >= trace.novelty_from[i])
+            assert session.asks_novelty == (step >= trace.novelty_from[i])
             assert session.question.index == trace.queries[i, step]
             session.answer(world.truth.answer(session.question.index, values[i].tolist()))
         assert session.question is None
-        assert not session.checking
+        assert not session.asks_novelty
         assert session.stop_reason == trace.stop_reason[i]
         assert session.p_value == trace.p_values[i]
         assert session.explanation.to_json() == trace[int(i)].to_json()
@@ -133,22 +135,22 @@ def test_a_check_is_asked_where_the_model_is_surest():
         [[1, 0, 1, 0], [0, 1, 0, 1]]
     )
     assert trace.queries.tolist() == [[0, 2], [0, 2]]
-    np.testing.assert_allclose(trace.surprise, -np.log([0.999, 0.001]), atol=1e-9)
+    np.testing.assert_allclose(trace.surprisal, -np.log([0.999, 0.001]), atol=1e-9)
 
 
 def test_unknown_answers_say_nothing_against_an_input():
     world, _ = world_of(3, kind="yes_no", zeros=False)
     pursuit = world.pursuit([("max_queries", 1)], n_novelty_queries=2)
-    pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 99))
+    pursuit = replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 99))
     trace = pursuit.run_values(np.full((1, len(world.sizes)), -1))
-    assert trace.surprise.tolist() == [0.0]
+    assert trace.surprisal.tolist() == [0.0]
     assert trace.p_values.tolist() == [1.0]
 
 
 def test_an_impossible_answer_is_as_unlike_as_can_be():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 1.0], [0.1, 1.0]])
     pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a", "b"]), stopping=ip.Confidence(0.0))
-    pursuit = pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 49))
+    pursuit = replace(pursuit, novelty=NoveltyReference.from_model(pursuit, 49))
     trace = pursuit.run_values([[1, 0], [1, 1]])
     assert trace.stop_reason.tolist() == ["impossible", "exhausted"]
     assert trace.p_values[0] == 1 / 50

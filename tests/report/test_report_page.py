@@ -123,11 +123,11 @@ def test_words_from_outside_are_never_markup():
 
 def test_an_upper_bound_that_is_said_aloud():
     trace = pursuit().run(X * 20)
-    page = trace.to_html(most=3)
+    page = trace.to_html(max_inputs=3)
     assert page.count("<article") == 3
     assert "Here are the first 3 of 80." in page
     assert trace.to_html().count("<article") == 50
-    assert trace.to_html(most=0).count("<article") == 0
+    assert trace.to_html(max_inputs=0).count("<article") == 0
 
 
 def test_the_summary_counts():

@@ -95,7 +95,7 @@ def test_a_three_that_is_drawn_is_read(visit):
     assert len(believed(page, "draw")) == 10
     draw(page, THREE)
     assert page.locator("#draw-digit").inner_text() == "3"
-    assert "It stopped: it is sure enough." in page.locator(".asked").inner_text()
+    assert "It stopped: the confidence is high enough." in page.locator(".asked").inner_text()
     questions = page.locator("#draw .steps li").count()
     assert 1 <= questions <= 14
     assert f"after {questions} question" in page.locator(".verdict").inner_text()

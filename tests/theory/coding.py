@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from infopursuit.acquisition.tables import entropy
 from infopursuit.engine import Pursuit
@@ -127,6 +126,6 @@ def proposition_2(prior: Sequence[float] | FloatArray) -> CodeLengths:
     CodeLengths(entropy=1.5, huffman=1.5, pursuit=1.5)
     """
     world = label_world(prior)
-    pursuit = Pursuit(world.model, world.queries, stopping=Confidence(0), exact_gains=True)
-    nats = float(entropy(torch.as_tensor(world.probabilities)))
+    pursuit = Pursuit.of(world.model, world.queries, stopping=Confidence(0), exact_gains=True)
+    nats = float(entropy(world.probabilities))
     return CodeLengths(nats / float(np.log(2)), huffman_length(prior), expected_length(pursuit_tree(pursuit, world)))

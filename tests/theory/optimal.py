@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from infopursuit.stopping import SLACK, Check, Rule
+from infopursuit.stopping import SLACK, Check, Rule, Watch, check_rules
 from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
 from theory.sets import Sets
 from theory.strategy import Node, Strategy, branches
@@ -228,7 +228,7 @@ def _condition(stopping: Rule | Condition) -> Condition:
     def holds(world: World, inputs: IntArray) -> bool:
         gain = gains(world, inputs).max() if needs_gain else 0.0
         check = Check(world.posterior(inputs)[None], np.array([gain]), np.zeros(1, dtype=np.int64))
-        return any(bool(rule.holds(check)[0]) for rule in stopping.rules)
+        return bool(check_rules(stopping, Watch.start(stopping), check, 0, np.zeros(1, dtype=bool))[1][0])
 
     return holds
 

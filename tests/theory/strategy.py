@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 
-from infopursuit.acquisition.tables import gain, kl_divergence
+from infopursuit.acquisition.tables import mutual_information
 from infopursuit.engine import Pursuit
 from infopursuit.stopping import STOP
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, Answer, FloatArray, History, IntArray
-from theory.world import World, enumerate_world
+from theory.world import World, enumerate_world, kl_divergence
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +89,7 @@ def pursuit_tree(pursuit: Pursuit, world: World | None = None) -> Strategy:
     >>> from infopursuit.stopping import Confidence
     >>> from theory.world import xor_world
     >>> world = xor_world()
-    >>> pursuit_tree(Pursuit(world.model, world.queries, stopping=Confidence(0)), world).walk([1, 0])
+    >>> pursuit_tree(Pursuit.of(world.model, world.queries, stopping=Confidence(0)), world).walk([1, 0])
     ((0, (1,)), (1, (0,)))
     """
     if world is None:
@@ -122,11 +121,11 @@ def sufficiency(strategy: Strategy) -> float:
     >>> from infopursuit.stopping import MaxQueries
     >>> from theory.world import xor_world
     >>> world = xor_world()
-    >>> round(sufficiency(pursuit_tree(Pursuit(world.model, world.queries, stopping=MaxQueries(1)), world)), 6)
+    >>> round(sufficiency(pursuit_tree(Pursuit.of(world.model, world.queries, stopping=MaxQueries(1)), world)), 6)
     0.693147
     """
     world = strategy.world
-    divergence = kl_divergence(torch.as_tensor(world.posteriors), torch.as_tensor(strategy.explained)).numpy()
+    divergence = kl_divergence(world.posteriors, strategy.explained)
     return float(world.probabilities @ divergence)
 
 
@@ -142,7 +141,7 @@ def gains_by_step(strategy: Strategy) -> FloatArray:
         if node.query != UNKNOWN:
             # table: (answers, C) p(answer, y, S)
             table = np.stack([world.joint[child.inputs].sum(axis=0) for child in node.children.values()])
-            steps[len(history)] += table.sum() * float(gain(torch.as_tensor(table)))
+            steps[len(history)] += table.sum() * float(mutual_information(table))
     return steps
 
 

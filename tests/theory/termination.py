@@ -11,12 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
-from infopursuit.acquisition.tables import kl_divergence
 from infopursuit.types import TIE, IntArray
 from theory.sets import Sets
-from theory.world import World, gains
+from theory.world import World, gains, kl_divergence
 
 
 def homogeneous(world: World, inputs: IntArray, tolerance: float = 1e-12) -> bool:
@@ -110,8 +108,7 @@ def lemma_2_bound(world: World, inputs: IntArray) -> GainBound:
     (0.693147, 1.0, False)
     """
     posteriors = world.posteriors[inputs]
-    here = torch.as_tensor(world.posterior(inputs))
-    divergence = kl_divergence(torch.as_tensor(posteriors), here[None])
+    divergence = kl_divergence(posteriors, world.posterior(inputs)[None])
     support = posteriors > 0
     eta = float(world.posteriors[world.posteriors > 0].min())
     return GainBound(float(divergence.max()), eta, bool((support == support[0]).all()))

@@ -9,10 +9,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import torch
+from scipy.special import rel_entr
 
-from infopursuit.acquisition.tables import entropy, gain
-from infopursuit.models.autoencoder import VAE
+from infopursuit.acquisition.tables import entropy, mutual_information
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.models.table import TableModel
 from infopursuit.queries.concepts import concepts
@@ -85,7 +84,7 @@ class World:
         return int(rows[0])
 
 
-def enumerate_world(model: FiniteModel | VAE, queries: QuerySet) -> World:
+def enumerate_world(model: FiniteModel, queries: QuerySet) -> World:
     """All assignments of the variables that have positive probability, with p(x, y) = sum_z p(y, z) prod_a p(x_a | y, z).
 
     >>> from infopursuit.models import TableModel
@@ -135,8 +134,7 @@ def information(world: World, inputs: IntArray | None = None) -> float:
     >>> round(information(xor_world()), 6)
     0.693147
     """
-    joint = torch.as_tensor(world.joint if inputs is None else world.joint[inputs])
-    return float(gain(joint))
+    return float(mutual_information(world.joint if inputs is None else world.joint[inputs]))
 
 
 def gains(world: World, inputs: IntArray | None = None) -> FloatArray:
@@ -147,14 +145,13 @@ def gains(world: World, inputs: IntArray | None = None) -> FloatArray:
     """
     rows = world.inputs if inputs is None else inputs
     joint = world.joint[rows] / world.joint[rows].sum()
-    label = float(entropy(torch.as_tensor(joint.sum(axis=0))))
+    label = float(entropy(joint.sum(axis=0)))
     found = np.zeros(len(world.queries))
     for query in range(len(world.queries)):
         answer = world.answers[rows, query]
         table = np.zeros((int(answer.max()) + 1, joint.shape[1]))  # p(answer, y | inputs)
         np.add.at(table, answer, joint)
-        tensor = torch.as_tensor(table)
-        found[query] = max(0.0, label - float(entropy(tensor.ravel(), 0) - entropy(tensor.sum(1), 0)))
+        found[query] = max(0.0, label - float(entropy(table.ravel()) - entropy(table.sum(axis=1))))
     return found
 
 
@@ -213,16 +210,22 @@ def xor_world(n_bits: int = 2) -> World:
 
 def _joint(model: FiniteModel, values: IntArray) -> FloatArray:
     """(N, C) p(x, y) of some inputs, in parts that bound the (n, S) table of latent states."""
-    slots = torch.as_tensor(values + model.variables.offsets[:-1], device=model.device)
-    log_probs = model.probs.to(torch.float64).log()
+    slots = values + model.variables.offsets[:-1]
+    with np.errstate(divide="ignore"):
+        log_probs = np.log(model.probs.astype(np.float64))
     rows = max(1, 2**22 // model.n_states)
     parts = []
     for start in range(0, len(values), rows):
-        log_weights = model.log_prior.repeat(len(slots[start : start + rows]), 1)
+        log_weights = np.tile(model.log_prior, (len(slots[start : start + rows]), 1))
         for variable in range(len(model.variables)):
             log_weights += log_probs[slots[start : start + rows, variable]]
-        parts.append(class_log_sums(log_weights, model.offsets).exp())
-    return np.asarray(torch.cat(parts).cpu().numpy(), dtype=np.float64)
+        parts.append(np.exp(class_log_sums(log_weights, model.offsets)))
+    return np.concatenate(parts)
+
+
+def kl_divergence(p: FloatArray, q: FloatArray) -> FloatArray:
+    """(..., C) KL(p || q) over the last axis, in nats; infinite where q is 0 and p is not."""
+    return np.asarray(np.maximum(rel_entr(p, q).sum(axis=-1), 0.0))
 
 
 def _answers(queries: QuerySet, values: IntArray) -> IntArray:

@@ -27,7 +27,7 @@ from infopursuit.conversation import (
     why,
 )  # fmt: skip
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.explanation import CHECK, amount, percent
+from infopursuit.explanation import NOVELTY_QUERY, amount, percent
 from infopursuit.noise import AnswerNoise
 from infopursuit.progress import bar
 from infopursuit.queries.groups import Groups, Thing
@@ -151,8 +151,8 @@ class Talk:
                     show_help(self.session, self.terminal)
                 elif said is Word.WHY:
                     found = why(self.session)
-                    if self.session.checking or found is None:
-                        self.terminal.tell(CHECK)
+                    if self.session.asks_novelty or found is None:
+                        self.terminal.tell(NOVELTY_QUERY)
                     else:
                         show_why(found, self.terminal)
                 elif said is Word.STOP or (said is Word.BACK and self._back()):
@@ -229,7 +229,7 @@ def show_question(session: Session, terminal: Terminal) -> None:
     question, queries, costs = session.question, session.pursuit.queries, session.pursuit.costs
     assert question is not None
     paid = "" if costs is None else f", costs {amount(float(costs[question.index]))}"
-    check = ", a check" if session.checking else ""
+    check = ", a check" if session.asks_novelty else ""
     terminal.head(f"Question {len(session.history) + 1}{check}{paid}")
     terminal.tell(question.sentence, style="bold")
     if isinstance(queries, Patches):

@@ -106,8 +106,8 @@ def _tell(done: Explained, shown: list[Shown], terminal: Terminal) -> None:
         f"{n:,} inputs of {done.source.about}: {right}{summary.mean_length:.1f} questions on average, "
         f"{summary.longest} at most."
     )
-    if summary.n_unlike is not None:
-        terminal.tell(f"{summary.n_unlike:,} of them are unlike those of training: do not trust their labels.")
+    if summary.n_novel is not None:
+        terminal.tell(f"{summary.n_novel:,} of them are novel (p-value up to 0.05): do not trust their labels.")
     rows, n_more, rest = most_common(summary.predictions, 6)
     lines = [["what came out", "inputs", "share"]]
     lines += [[name, f"{count:,}", f"{100 * count / n:.1f} %"] for name, count in rows]

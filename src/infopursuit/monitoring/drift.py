@@ -19,7 +19,7 @@ from scipy.stats import false_discovery_control
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.explanation import REASONS
+from infopursuit.explanation import reason_text
 from infopursuit.monitoring.statistics import (
     BOUND,
     chernoff,
@@ -340,7 +340,7 @@ def compare_traces(trace: Trace, reference: Trace) -> list[Change]:
         changes.append(Change.of_kinds(FIRST, trace.query_set.names[query], words, *counts))
     reasons = sorted({str(reason) for t in both for reason in t.stop_reason})
     counts = [np.array([(t.stop_reason == reason).sum() for reason in reasons]) for t in both]
-    changes.append(Change.of_kinds(STOP, "stop reason", [REASONS.get(r, r) for r in reasons], *counts))
+    changes.append(Change.of_kinds(STOP, "stop reason", [reason_text(r) for r in reasons], *counts))
     return [*changes, _compare_lengths(reference.length, trace.length)]
 
 

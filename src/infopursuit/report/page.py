@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import REASONS, Explanation, ExplanationStep, percent
+from infopursuit.explanation import reason_text, Explanation, ExplanationStep, percent
 from infopursuit.plots.style import shown_steps
 from infopursuit.report.summary import Summary, most_common, same_class
 from infopursuit.trace import Trace
@@ -47,19 +47,19 @@ class Shown:
 
 
 def trace_page(
-    trace: Trace, *, images: Any = None, truth: Any = None, names: Sequence[Any] | None = None, most: int = MOST,
+    trace: Trace, *, images: Any = None, truth: Any = None, names: Sequence[Any] | None = None, max_inputs: int = MOST,
     title: str | None = None,
 ) -> str:  # fmt: skip
-    """A batch as a page: a summary of all inputs, and the first ``most`` explanations.
+    """A batch as a page: a summary of all inputs, and the first ``max_inputs`` explanations.
 
     images: (B, ...), drawn where the queries are patches. truth: (B,) the true classes. names: (B,) of the inputs.
     """
-    if most < 0:
-        raise ValueError(f"most={most}; give the number of explanations that the page may have, 0 or more")
+    if max_inputs < 0:
+        raise ValueError(f"max_inputs={max_inputs}; give the number of explanations that the page may have, 0 or more")
     for what, given in (("images", images), ("truth", truth), ("names", names)):
         if given is not None and len(given) != len(trace):
             raise ValueError(f"{what} has {len(given)} entries for {len(trace)} inputs; give one for each")
-    return batch_page(Summary().add(trace, truth), show(trace, most, images, truth, names), title=title)
+    return batch_page(Summary().add(trace, truth), show(trace, max_inputs, images, truth, names), title=title)
 
 
 def show(trace: Trace, most: int, images: Any = None, truth: Any = None, names: Any = None) -> list[Shown]:
@@ -116,10 +116,10 @@ def _summary(summary: Summary) -> View:
     figures = [("inputs", f"{n:,}")]
     if summary.n_right is not None:
         figures.append(("accuracy", f"{100 * summary.n_right / n:.1f} %"))
-    if summary.n_unlike is not None:
-        figures.append(("out of distribution", f"{100 * summary.n_unlike / n:.1f} %"))
+    if summary.n_novel is not None:
+        figures.append(("out of distribution", f"{100 * summary.n_novel / n:.1f} %"))
     figures += [("questions on average", f"{summary.mean_length:.1f}"), ("questions at most", f"{summary.longest}")]
-    reasons = Counter({REASONS.get(reason, reason): count for reason, count in summary.reasons.items()})
+    reasons = Counter({reason_text(reason): count for reason, count in summary.reasons.items()})
     cards = [
         _counted("Predictions", summary.predictions, n),
         _counted("First question", summary.first, n),
@@ -167,13 +167,13 @@ def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
     e, truth = shown.explanation, shown.truth
     steps, n = shown_steps(e, max_steps), len(e)
     text = [f"With a probability of {percent(e.confidence)}, after {_count(n, 'question', 'questions')}."]
-    why = REASONS.get(e.stop_reason, e.stop_reason)
+    why = reason_text(e.stop_reason)
     text.append("It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {why}.")
     if e.n_novelty_queries:
         last = "question" if e.n_novelty_queries == 1 else f"{e.n_novelty_queries} questions"
-        text.append(f"The last {last} came after that, to check that it is like training.")
+        text.append(f"The last {last} were asked after that, to detect a novel input.")
     if len(steps) < n:
-        text.append(f"Here are {len(steps)} of the {n} steps: the last and those that moved the belief most.")
+        text.append(f"Here are {len(steps)} of the {n} steps: the last and those with the most influence on the posterior.")
     if not e.exact_gains:
         error = max((step.gain_error for step in e.steps), default=0.0)
         text.append(f"Gains were estimated (standard error up to {error:.3f} nats).")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.explanation import UNLIKE
+from infopursuit.explanation import NOVELTY_LEVEL
 from infopursuit.trace import Trace
 
 MAX_COLUMNS = 24  # of the histogram of lengths; more lengths share columns
@@ -17,12 +17,12 @@ COUNTERS = ("lengths", "predictions", "asked", "first", "reasons")
 
 @dataclass
 class Summary:
-    """Counts over inputs. n_right: correct predictions, None without labels. n_unlike: inputs out of distribution, None
+    """Counts over inputs. n_right: correct predictions, None without labels. n_novel: inputs out of distribution, None
     without p-values. asked, first: number of inputs by question."""
 
     n_inputs: int = 0
     n_right: int | None = None
-    n_unlike: int | None = None
+    n_novel: int | None = None
     lengths: Counter[int] = field(default_factory=Counter)
     predictions: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
@@ -46,7 +46,7 @@ class Summary:
             reasons=Counter(map(str, trace.stop_reason)),
         )
         if trace.p_values is not None:
-            one.n_unlike = int((trace.p_values <= UNLIKE).sum())
+            one.n_novel = int((trace.p_values <= NOVELTY_LEVEL).sum())
         if truth is not None:
             one.n_right = sum(map(same_class, trace.predictions.tolist(), np.asarray(truth).tolist()))
         return self.merge(one)
@@ -54,7 +54,7 @@ class Summary:
     def merge(self, other: Summary) -> Summary:
         """Count the inputs of another summary too."""
         self.n_inputs += other.n_inputs
-        for name in ("n_right", "n_unlike"):
+        for name in ("n_right", "n_novel"):
             if getattr(other, name) is not None:
                 setattr(self, name, (getattr(self, name) or 0) + getattr(other, name))
         for name in COUNTERS:
@@ -64,7 +64,7 @@ class Summary:
     def to_spec(self) -> dict[str, Any]:
         """As JSON data."""
         counted = {name: sorted(getattr(self, name).items()) for name in COUNTERS}
-        return {"n_inputs": self.n_inputs, "n_right": self.n_right, "n_unlike": self.n_unlike, **counted}
+        return {"n_inputs": self.n_inputs, "n_right": self.n_right, "n_novel": self.n_novel, **counted}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any]) -> Summary:

@@ -13,7 +13,7 @@ import numpy as np
 from infopursuit.acquisition.ranking import Ranking
 from infopursuit.conversation import entropy, look_ahead
 from infopursuit.engine import Pursuit, State
-from infopursuit.explanation import CHECK, REASONS, Explanation, percent
+from infopursuit.explanation import NOVELTY_QUERY, reason_text, Explanation, percent
 from infopursuit.noise import read_answer
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.groups import Groups
@@ -124,7 +124,7 @@ def next_step(model: ServedModel, history: History, top: int, explain: bool) -> 
         "posterior": dict(zip(model.classes, posterior.tolist(), strict=True)),
         "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.exact_gains,
         "question": query_info(pursuit, best) if asks else None,
-        "stop_reason": reason, "stopped_in_words": None if reason is None else REASONS.get(reason, reason),
+        "stop_reason": reason, "stopped_in_words": None if reason is None else reason_text(reason),
         "ranked": _ranked(pursuit, gains, best, top) if asks else [],
         "why": _why(pursuit, state, best, float(step.choice.gain[0]), gains) if asks else None,
         "warning": explain_history(model, history).warning or None if warns else None,
@@ -188,7 +188,7 @@ def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str,
 
 def _why(pursuit: Pursuit, state: State, query: int, gain: float, gains: Any) -> dict[str, Any]:
     """The expected information gain, and where this is cheap the posterior after each answer."""
-    sentence = CHECK
+    sentence = NOVELTY_QUERY
     if np.isnan(gain):  # a check
         gain = float(np.nan_to_num(gains[query]))
     else:
