@@ -159,7 +159,7 @@ def other_kind_of_queries(folder: ModelFolder, chance: Chance) -> None:
 def other_posterior(folder: ModelFolder, chance: Chance) -> None:
     """Another way to compute posteriors than the model was saved with."""
     manifest = folder.manifest()
-    others = ("bank", "exact", "smc", "langevin", "auto", {"kind": "smc"}, {"kind": "langevin", "n_chains": 10**9})
+    others = ("pruned", "exact", "smc", "langevin", "auto", {"kind": "smc"}, {"kind": "langevin", "n_chains": 10**9})
     manifest["pursuit"]["posterior"] = others[int(chance.integers(len(others)))]
     _write(folder, manifest)
 

@@ -71,7 +71,7 @@ def texts(n=40):
 
 def classifier(queries, model, **options):
     options = {"stopping": ip.Confidence(0.05), **options}
-    return lambda X, y: ip.InformationPursuitClassifier(queries=queries, model=model, **options).fit(X, y)
+    return lambda X, y: ip.InformationPursuitClassifier(queries=queries, strategy=model, **options).fit(X, y)
 
 
 def named(y):
@@ -213,7 +213,7 @@ def test_what_comes_back_gives_the_same_trace_to_the_last_bit(name, saved):
 def test_another_process_gives_the_same_traces(saved):
     script = (
         "import sys, json, torch; torch.set_num_threads(1)\n"
-        "import infopursuit as ip, test_storage as t\n"
+        "import infopursuit as ip, test_serialization as t\n"
         "found = {}\n"
         "for name, folder in json.loads(sys.stdin.read()).items():\n"
         "    make, _, functions = t.THINGS[name]\n"
@@ -264,7 +264,7 @@ def test_settings_come_back(saved):
     again = ip.load(folder)
     assert again.stopping == pursuit.stopping
     assert (again.patience, again.seed, again.budget) == (1, 5, 2**20)
-    assert (again.chooser.exact, again.chooser.n_states, again.chooser.n_screened) == (False, 2, 3)
+    assert (again.exact_gains, again.chooser.n_states, again.chooser.n_screened) == (False, 2, 3)
     again = ip.load(saved["concepts, chosen"][0])
     assert (again.model, again.patience, again.stopping) == ("auto", 1, ip.Confidence(0.05))
     again = ip.load(saved["words"][0])
@@ -290,7 +290,7 @@ def test_the_device_can_be_said(saved):
 )
 def test_labels_come_back_in_their_type(labels, tmp_path):
     X = np.array([[0.0], [1.0]] * 10)
-    clf = ip.InformationPursuitClassifier(model=naive_bayes(1.0)).fit(X, labels * 10)
+    clf = ip.InformationPursuitClassifier(strategy=naive_bayes(1.0)).fit(X, labels * 10)
     clf.save(tmp_path)
     again = ip.load(tmp_path)
     assert again.classes_.tolist() == labels
@@ -312,7 +312,7 @@ def test_functions_are_code_and_must_be_given_again(saved):
 def test_numbers_of_numpy_are_numbers(tmp_path):
     X, y = marks()
     rule = ip.MaxQueries(np.int32(4)) | ip.Confidence(np.float32(0.25))
-    ip.InformationPursuitClassifier(model="table", stopping=rule, patience=np.int64(1), random_state=np.int64(2)).fit(
+    ip.InformationPursuitClassifier(strategy="table", stopping=rule, patience=np.int64(1), random_state=np.int64(2)).fit(
         X, y
     ).save(tmp_path)
     again = ip.load(tmp_path)

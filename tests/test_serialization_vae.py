@@ -18,7 +18,7 @@ import infopursuit as ip
 from infopursuit.beliefs import SMC, Langevin, storing
 from infopursuit.models import Blur, ConvArchitecture, MLPArchitecture, PaperArchitecture, Training, load_vae, save_vae
 from infopursuit.models.autoencoder import aggregate, log_evidence, soften
-from test_storage import (
+from test_serialization import (
     SOURCES,
     Crash,
     assert_same,
@@ -193,7 +193,7 @@ def test_a_classifier_that_came_back_is_a_classifier(saved):
 
 
 def test_names_of_models_and_posteriors_come_back(saved, tmp_path):
-    clf = copy.copy(saved["concepts"][1]).set_params(model="vae", belief="langevin")
+    clf = copy.copy(saved["concepts"][1]).set_params(strategy="vae", belief="langevin")
     clf.save(tmp_path)
     again = ip.load(tmp_path)
     assert (again.model, again.posterior) == ("vae", "langevin")
