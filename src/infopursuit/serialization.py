@@ -265,7 +265,7 @@ def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
     for role in PARTS:
         part = getattr(pursuit, role)
         spec[role] = None if part is None else encode(part, role)[0]
-    return spec, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return spec, {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
@@ -352,7 +352,7 @@ def load(path: Any, *, functions: Any = None) -> Any:
         classifier.provenance_ = made
         return classifier
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
-        if isinstance(error, ValueError) and part == "queries" and "functions" in str(error):
+        if isinstance(error, ValueError) and part == "queries" and str(error).startswith("functions "):
             raise
         raise damaged(folder, part, error) from error
 
