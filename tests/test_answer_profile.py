@@ -11,7 +11,7 @@ from infopursuit import answer_profile
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.models.sample import Sample
 from infopursuit.types import Variables
-from test_storage import NAMES, marks, read, table, write
+from test_serialization import NAMES, marks, read, table, write
 
 V1 = Path(__file__).parent / "data" / "model_v1"
 
@@ -24,7 +24,7 @@ def fitted(weights=None, **options):
 
 def test_the_counts_are_those_of_the_training_rows():
     X, y = table()
-    clf = ip.InformationPursuitClassifier(model=ip.models.naive_bayes(1.0)).fit(X, y)
+    clf = ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes(1.0)).fit(X, y)
     profile, values = clf.profile_, clf.queries_.observe(X)
     assert profile.n_rows == 80
     assert profile.by_class
@@ -117,7 +117,7 @@ def test_models_saved_before_have_none_and_still_load(name):
 
 def test_a_model_saved_before_is_saved_again_as_it_was(tmp_path):
     ip.load(V1 / "table").save(tmp_path)
-    assert "profile" not in read(tmp_path)[0]["classifier"]
+    assert read(tmp_path)[0]["classifier"]["profile"] is None
 
 
 def _put(key, value):

@@ -13,6 +13,7 @@ import infopursuit as ip
 from infopursuit.cli import main
 from infopursuit.model_files import own_checksum
 from infopursuit.models import TableModel
+from infopursuit.threads import n_threads
 from infopursuit.types import ModelFormatError
 from infopursuit.versions import differences, provenance
 
@@ -22,7 +23,7 @@ OLD = Path(__file__).parent / "data" / "model_v1"
 @pytest.fixture
 def saved(tmp_path):
     X = np.random.default_rng(0).random((40, 2))
-    clf = ip.InformationPursuitClassifier(model="table", random_state=7).fit(X, X[:, 0] > 0.5)
+    clf = ip.InformationPursuitClassifier(strategy="table", random_state=7).fit(X, X[:, 0] > 0.5)
     clf.save(tmp_path / "model")
     return clf, tmp_path / "model"
 
@@ -108,6 +109,6 @@ def test_a_trained_network_says_how_many_threads(tmp_path):
     learner = ip.models.vae(
         architecture=ip.models.MLPArchitecture((4,)), latent_dim=1, training=ip.models.Training(epochs=1)
     )
-    clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abc")), model=learner).fit(X, np.arange(12) % 2)
-    assert clf.provenance_["threads"] == torch.get_num_threads()
+    clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abc")), strategy=learner).fit(X, np.arange(12) % 2)
+    assert clf.provenance_["threads"] == n_threads()
     assert differences(clf.provenance_) == []

@@ -127,8 +127,8 @@ def list_longer_or_shorter(folder: ModelFolder, chance: Chance) -> None:
 
 
 def newer_version(folder: ModelFolder, chance: Chance) -> None:
-    """A format that is newer, older than all, or no number."""
-    version = (3, 99, 2**63, 0, -1, 1.5, "2", None, [2])[int(chance.integers(9))]
+    """A format that is newer, older, older than all, or no number."""
+    version = (1, 2, 4, 99, 2**63, 0, -1, 1.5, "3", None, [3])[int(chance.integers(11))]
     _write(folder, {**folder.manifest(), "version": version})
 
 
@@ -143,49 +143,67 @@ def other_format(folder: ModelFolder, chance: Chance) -> None:
 def other_kind_of_model(folder: ModelFolder, chance: Chance) -> None:
     """A model that calls itself one of another kind."""
     manifest = folder.manifest()
-    kinds = ("table", "empirical", "vae", "aggregate_vae", "soft_vae", "union", "forest", "FiniteModel")
-    manifest["model"]["kind"] = str(chance.choice([kind for kind in kinds if kind != manifest["model"]["kind"]]))
+    kinds = ("table", "empirical", "vae", "aggregate-vae", "soft-vae", "union", "forest", "FiniteModel")
+    model = manifest["pursuit"]["belief"]["model"]
+    model["kind"] = str(chance.choice([kind for kind in kinds if kind != model["kind"]]))
     _write(folder, manifest)
 
 
 def other_kind_of_queries(folder: ModelFolder, chance: Chance) -> None:
     """Queries that call themselves some of another kind; functions would be code."""
     manifest = folder.manifest()
-    kinds = ("columns", "concepts", "functions", "panels", "patches", "words", "Recipe")
-    manifest["queries"]["kind"] = str(chance.choice([kind for kind in kinds if kind != manifest["queries"]["kind"]]))
+    kinds = ("columns", "concepts", "functions", "groups", "panels", "patches", "words", "Recipe")
+    queries = manifest["pursuit"]["queries"]
+    queries["kind"] = str(chance.choice([kind for kind in kinds if kind != queries["kind"]]))
     _write(folder, manifest)
 
 
-def other_posterior(folder: ModelFolder, chance: Chance) -> None:
+def other_belief(folder: ModelFolder, chance: Chance) -> None:
     """Another way to compute posteriors than the model was saved with."""
     manifest = folder.manifest()
-    others = ("bank", "exact", "smc", "langevin", "auto", {"kind": "smc"}, {"kind": "langevin", "n_chains": 10**9})
-    manifest["pursuit"]["posterior"] = others[int(chance.integers(len(others)))]
+    many = {"n_chains": 10**9, "n_draws": 10**9}
+    others = ({"kind": "pruned"}, {"kind": "exact"}, {"kind": "smc"}, {"kind": "auto"}, {"kind": "smc", "settings": many})
+    manifest["pursuit"]["belief"] |= others[int(chance.integers(len(others)))]
+    _write(folder, manifest)
+
+
+def other_kind_of_part(folder: ModelFolder, chance: Chance) -> None:
+    """A part that calls itself one for another role, or one that nobody knows."""
+    manifest = folder.manifest()
+    parts = [part for part in manifest["pursuit"].values() if isinstance(part, dict) and "kind" in part]
+    kinds = ("confidence", "mutual_information", "look_ahead", "costs", "answer_noise", "any_of", "oracle")
+    parts[int(chance.integers(len(parts)))]["kind"] = str(chance.choice(kinds))
     _write(folder, manifest)
 
 
 def part_of_another_model(folder: ModelFolder, chance: Chance) -> None:
-    """Classes, queries, model, pursuit or classifier of a model of another kind."""
+    """Classes, a part of the pursuit, the pursuit or the classifier of a model of another kind."""
     if folder.other is None:
         return
     other = ModelFolder(folder.other).manifest()
-    part = str(chance.choice(["classes", "queries", "model", "pursuit", "classifier"]))
-    _write(folder, {**folder.manifest(), part: other[part]})
+    part = str(chance.choice(["classes", "queries", "belief", "acquisition", "stopping", "pursuit", "classifier"]))
+    manifest = folder.manifest()
+    if part in other:
+        manifest[part] = other[part]
+    else:
+        manifest["pursuit"][part] = other["pursuit"][part]
+    _write(folder, manifest)
 
 
 def absurd_image(folder: ModelFolder, chance: Chance) -> None:
     """An image, a body or a table that claims 10**12 pixels, weights or states."""
     manifest = folder.manifest()
     huge = int(chance.choice([10**4, 10**6, 10**9]))
+    pursuit, model = manifest["pursuit"], manifest["pursuit"]["belief"]["model"]
     claims: list[Callable[[], None]] = [
-        lambda: manifest["queries"]["spec"].update(shape=[huge, huge]),
-        lambda: manifest["model"].update(sizes=[huge] * len(manifest["model"]["sizes"])),
-        lambda: manifest["model"].update(n_classes=huge),
-        lambda: manifest["model"].update(n_latents=huge, n_examples=huge, latent_dim=huge),
-        lambda: manifest["model"].update(body={"kind": "mlp", "hidden": [huge] * 50}),
-        lambda: manifest["model"].update(body={"kind": "conv", "shape": [huge, huge], "channels": [huge, huge]}),
-        lambda: manifest["model"].update(smoothing={"kind": "flip", "rates": [0.1] * min(huge, 10**6)}),
-        lambda: manifest["pursuit"].update(n_states=huge, n_screened=huge, checks=huge),
+        lambda: pursuit["queries"]["spec"].update(shape=[huge, huge]),
+        lambda: model.update(sizes=[huge] * len(model["sizes"])),
+        lambda: model.update(n_classes=huge),
+        lambda: model.update(n_latents=huge, n_examples=huge, latent_dim=huge),
+        lambda: model.update(body={"kind": "mlp", "widths": [huge] * 50}),
+        lambda: model.update(body={"kind": "conv", "shape": [huge, huge], "channels": [huge, huge]}),
+        lambda: model.update(smoothing={"kind": "flip", "rates": [0.1] * min(huge, 10**6)}),
+        lambda: pursuit.update(n_novelty_queries=huge, memory_limit=huge),
     ]
     claims[int(chance.integers(len(claims)))]()
     _write(folder, manifest)
@@ -203,7 +221,8 @@ ALTERATIONS = (
     other_format,
     other_kind_of_model,
     other_kind_of_queries,
-    other_posterior,
+    other_belief,
+    other_kind_of_part,
     part_of_another_model,
     absurd_image,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ NAMES = [f"mark {i}" for i in range(6)]
 class Small:
     """A model, and inputs that it takes."""
 
-    thing: InformationPursuitClassifier | Pursuit
+    thing: InformationPursuitClassifier | Pursuit[Any]
     inputs: Any
 
 
@@ -91,7 +91,7 @@ def _concepts() -> Small:
     queries = reword(asked.concepts(NAMES), {"mark 1": Wording("Hat es Fell?", {"no": "nein", "yes": "ja"})})
     model = TableModel([0.5, 0.3, 0.2], [[0.5, 0.5]] * 3, chance.uniform(0.05, 0.95, (3, 2, 6)))
     constraints = Constraints({"mark 2": ("mark 0", "yes"), "mark 4": "mark 3"}, ["mark 5"])
-    pursuit = Pursuit(
+    pursuit = Pursuit.of(
         model,
         queries,
         stopping=Confidence(0.05, patience=1) | MaxQueries(5) | MaxCost(9.0),
@@ -104,12 +104,11 @@ def _concepts() -> Small:
         n_novelty_queries=1,
         n_states=4,
         n_screened=3,
-        budget=2**20,
+        memory_limit=2**20,
+        calibrator=TemperatureScaling(1.5),
     )
-    pursuit = pursuit.with_calibrator(TemperatureScaling(1.5))
-    return Small(
-        pursuit.with_novelty_reference(NoveltyReference.from_model(pursuit, 40, progress=False)), _marks(12)[0]
-    )
+    reference = NoveltyReference.from_model(pursuit, 40, progress=False)
+    return Small(replace(pursuit, novelty=reference), _marks(12)[0])
 
 
 def _columns() -> Small:
@@ -151,7 +150,7 @@ def _vae() -> Small:
     queries = asked.concepts(NAMES)
     model = VAE((2,) * 6, [0.2, 0.3, 0.5], MLPArchitecture((8, 4)), 2, seed=1)
     sampler = SMC(n_draws=40, n_own=8, n_moves=2)
-    return Small(Pursuit(model, queries, sampler, Confidence(0.05) | MaxQueries(4)), _marks(6)[0])
+    return Small(Pursuit.of(model, queries, sampler, Confidence(0.05) | MaxQueries(4)), _marks(6)[0])
 
 
 def _softened() -> Small:
@@ -160,7 +159,7 @@ def _softened() -> Small:
     vae = VAE(queries.variables.sizes, [0.5, 0.5], ConvArchitecture((5, 6), (4, 4), 8), 2)
     model = soften(aggregate(vae, queries.observe(X), y), Blur((0.4, 0.8), (0.01, 0.02), (0.02, 0.05)))
     sampler = Langevin(n_chains=4, n_steps=2, burn_in=1)
-    return Small(Pursuit(model, queries, sampler, MaxQueries(2), n_screened=4), X[:2])
+    return Small(Pursuit.of(model, queries, sampler, MaxQueries(2), n_screened=4), X[:2])
 
 
 MODELS: dict[str, Callable[[], Small]] = {

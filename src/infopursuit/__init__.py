@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         query_frequencies,
         strategy_tree,
     )
-    from infopursuit.monitoring import drift
+    from infopursuit.monitoring.drift import drift
     from infopursuit.noise import AnswerNoise, NoisyAnnotator
     from infopursuit.serialization import load, save
     from infopursuit.session import Session
@@ -60,7 +60,7 @@ NAMES = {
     "Trace": "trace",
     "compare_with_cart": "inspection",
     "dawid_skene": "annotators",
-    "drift": "monitoring",
+    "drift": "monitoring.drift",
     "fit_table": "tabular",
     "lint": "data_checks",
     "load": "serialization",

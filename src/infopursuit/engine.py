@@ -118,6 +118,9 @@ class Bindings:
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], tuple[Any, ...]] = {}
 
+    def __reduce__(self) -> Any:
+        return Bindings, ()  # a copy in another process computes its own
+
     def bind(self, pursuit: Pursuit[Any]) -> tuple[Any, Cached]:
         """The belief to use, and the acquisition function."""
         parts = (pursuit.queries, pursuit.belief, pursuit.acquisition, pursuit.costs, pursuit.noise)

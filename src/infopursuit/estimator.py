@@ -29,12 +29,13 @@ from infopursuit.queries.tables import is_missing, read_table
 from infopursuit.selection import select_model
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
+from infopursuit.threads import n_threads
 from infopursuit.trace import Trace
 from infopursuit.types import FloatArray
 from infopursuit.versions import provenance
 
 if TYPE_CHECKING:
-    from infopursuit.monitoring import DriftReport
+    from infopursuit.monitoring.drift import DriftReport
 
 MAX_CLASSES = 5_000
 MAX_QUERIES = 50
@@ -178,7 +179,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if class_prior is not None:
             model = model.with_class_prior(self._prior(class_prior))
         self.model_ = model
-        self.provenance_ = provenance(seed, len(labels), getattr(model, "n_threads", None))
+        self.provenance_ = provenance(seed, len(labels), n_threads() if "smc" in model.beliefs else None)
         self.pursuit_ = Pursuit.of(
             model,
             self.queries_,
@@ -335,7 +336,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         ``reference``: inputs like those of training that were held out, or their trace; see `infopursuit.drift`.
         """
-        from infopursuit.monitoring import drift
+        from infopursuit.monitoring.drift import drift
 
         check_is_fitted(self)
         return drift(self, X, reference=reference, level=level)
@@ -442,11 +443,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                     f"strategy={strategy!r}; expected one of {sorted([*named, 'vae'])}, a learner, a model or a Strategy"
                 )
             learners = (_vae_learner(),) if strategy == "vae" else named[strategy]
-        elif hasattr(strategy, "build"):
+        elif not isinstance(strategy, type) and hasattr(strategy, "build"):
             return strategy
         elif hasattr(strategy, "beliefs") and hasattr(strategy, "variables"):
             learners = strategy
-        elif hasattr(strategy, "fit") and hasattr(strategy, "candidates"):
+        elif not isinstance(strategy, type) and hasattr(strategy, "fit") and hasattr(strategy, "candidates"):
             learners = (strategy,)
         else:
             raise ValueError(
@@ -461,7 +462,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def _check_belief(self, learners: Any) -> None:
         """Refuse a belief that does not suit the model before a long training; `build_belief` looks again."""
         belief: Any = self.belief
-        kind = belief if isinstance(belief, str) else getattr(belief, "kind", None)
+        kind = belief if isinstance(belief, str) else None if isinstance(belief, type) else getattr(belief, "kind", None)
         if kind not in ("auto", *BELIEFS):
             raise ValueError(
                 f"belief={belief!r}; expected 'auto', {', '.join(map(repr, BELIEFS))}, or settings such as "

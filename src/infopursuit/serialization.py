@@ -15,7 +15,6 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +80,7 @@ def register(cls: Any, kind: str, to_parts: Any = None, from_parts: Any = None) 
 
     Parameters
     ----------
-    cls: the class, or its full name as "module.Class" so that the module need not be imported.
+    cls: the class, or its full name as "module.Class" so that the module need not be imported; then with ``from_parts``.
     kind: its name in files. Loading needs the same registration, so register where the class is defined.
     to_parts: object -> (JSON data, arrays). Without it, ``to_spec()`` of the object or the fields of a dataclass.
     from_parts: (data, arrays, queries) -> object; it must refuse data that cannot be. Without it, ``from_spec(data)`` of
@@ -97,7 +96,7 @@ def register(cls: Any, kind: str, to_parts: Any = None, from_parts: Any = None) 
     >>> register(Never, "never")
     """
     name = cls if isinstance(cls, str) else _name(cls)
-    entry = Entry(kind, to_parts or _plain_to_parts, from_parts or _plain_from_parts(name))
+    entry = Entry(kind, to_parts or _plain_to_parts, from_parts or _plain_from_parts(cls))
     known = _by_kind.get(kind)
     if known is not None and _by_class.get(name) is not known:
         raise ValueError(f"kind={kind!r} is taken by another class; choose another name")
@@ -134,13 +133,8 @@ def _plain_to_parts(part: Any) -> tuple[dict[str, Any], Arrays]:
     return {field.name: getattr(part, field.name) for field in fields(part)}, {}
 
 
-def _plain_from_parts(name: str) -> Any:
-    def from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> Any:
-        module, _, cls = name.rpartition(".")
-        found = getattr(import_module(module), cls)
-        return found.from_spec(spec) if hasattr(found, "from_spec") else found(**spec)
-
-    return from_parts
+def _plain_from_parts(cls: Any) -> Any:
+    return lambda spec, arrays, queries: cls.from_spec(spec) if hasattr(cls, "from_spec") else cls(**spec)
 
 
 def _rules_to_parts(rule: Any) -> tuple[dict[str, Any], Arrays]:
@@ -352,7 +346,7 @@ def load(path: Any, *, functions: Any = None) -> Any:
         classifier.provenance_ = made
         return classifier
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
-        if isinstance(error, ValueError) and part == "queries" and "functions" in str(error):
+        if isinstance(error, ValueError) and part == "queries" and str(error).startswith("functions "):
             raise
         raise damaged(folder, part, error) from error
 

@@ -10,7 +10,7 @@ import infopursuit as ip
 Classifier = ip.InformationPursuitClassifier
 
 
-def fitted(model=None, **options):
+def fitted(strategy=None, **options):
     rng = np.random.default_rng(0)
     y = rng.choice(["a", "b", "c"], 150, p=[0.6, 0.3, 0.1])
     X = (
@@ -19,8 +19,8 @@ def fitted(model=None, **options):
             np.searchsorted(["a", "b", "c"], y)
         ]
     ).astype(int)
-    model = ip.models.naive_bayes(1.0) if model is None else model
-    clf = Classifier(queries=ip.queries.concepts(list("vwxyz")), model=model, stopping=ip.MaxQueries(5))
+    strategy = ip.models.naive_bayes(1.0) if strategy is None else strategy
+    clf = Classifier(queries=ip.queries.concepts(list("vwxyz")), strategy=strategy, stopping=ip.MaxQueries(5))
     return clf.fit(X, y, **options), X, y
 
 

@@ -82,8 +82,8 @@ def test_the_name_of_a_class_means_nothing(model):
     """Renaming the classes renames the predictions and permutes the posteriors."""
     table, y = people()
     X = pd.DataFrame(table)
-    one = Classifier(model=model).fit(X, np.where(y == "ill", "a", "b"))
-    two = Classifier(model=model).fit(X, np.where(y == "ill", "b", "a"))
+    one = Classifier(strategy=model).fit(X, np.where(y == "ill", "a", "b"))
+    two = Classifier(strategy=model).fit(X, np.where(y == "ill", "b", "a"))
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X)[:, ::-1], atol=1e-9)
 
 
@@ -95,8 +95,8 @@ def test_the_name_of_a_class_means_nothing(model):
 def test_frames_of_every_make_are_the_same_table(make, holes):
     table, y = people()
     table = gaps(table) if holes else table
-    first = Classifier(model=MIXTURE).fit(pd.DataFrame(table), y)
-    other = Classifier(model=MIXTURE).fit(make(table), y)
+    first = Classifier(strategy=MIXTURE).fit(pd.DataFrame(table), y)
+    other = Classifier(strategy=MIXTURE).fit(make(table), y)
     assert other.queries_.names == first.queries_.names
     np.testing.assert_allclose(other.predict_proba(make(table)), first.predict_proba(pd.DataFrame(table)), atol=1e-12)
     assert (other.predict(make(table)) == y).mean() > 0.85
@@ -104,7 +104,7 @@ def test_frames_of_every_make_are_the_same_table(make, holes):
 
 def test_unknown_values_and_categories_new_since_training_are_not_known():
     table, y = people()
-    clf = Classifier(model=MIXTURE, stopping=ip.MaxQueries(20)).fit(pd.DataFrame(table), y)
+    clf = Classifier(strategy=MIXTURE, stopping=ip.MaxQueries(20)).fit(pd.DataFrame(table), y)
     some = pd.DataFrame(
         {"age": [np.nan, 30.0], "bill": ["flat", None], "smoker": pd.array([None, True], dtype="boolean")}
     )
@@ -122,11 +122,11 @@ def test_arrays_and_frames_of_the_same_numbers_agree():
     X = rng.normal(size=(80, 3))
     y = X[:, 0] > 0
     X[3, 1] = np.nan
-    array = Classifier(model=MIXTURE).fit(X, y)
-    frame = Classifier(model=MIXTURE).fit(pd.DataFrame(X, columns=list("abc")), y)
-    objects = Classifier(model=MIXTURE).fit(X.astype(object), y)
-    listed = Classifier(model=MIXTURE).fit(X.tolist(), y.tolist())
-    tensor = Classifier(model=MIXTURE).fit(torch.as_tensor(X), y)
+    array = Classifier(strategy=MIXTURE).fit(X, y)
+    frame = Classifier(strategy=MIXTURE).fit(pd.DataFrame(X, columns=list("abc")), y)
+    objects = Classifier(strategy=MIXTURE).fit(X.astype(object), y)
+    listed = Classifier(strategy=MIXTURE).fit(X.tolist(), y.tolist())
+    tensor = Classifier(strategy=MIXTURE).fit(torch.as_tensor(X), y)
     for other in (objects, listed, tensor):
         np.testing.assert_allclose(other.predict_proba(X), array.predict_proba(X), atol=1e-12)
     np.testing.assert_allclose(
@@ -141,9 +141,9 @@ def test_a_sparse_table_of_counts_is_the_table_of_what_is_there(make):
     rng = np.random.default_rng(1)
     counts = rng.poisson(0.5, (100, 8))
     y = np.where(counts[:, 2] > 0, "x", np.where(counts[:, 5] > 0, "y", "z"))
-    clf = Classifier(model=MIXTURE).fit(make(counts), y)
+    clf = Classifier(strategy=MIXTURE).fit(make(counts), y)
     names = [f"feature {i}" for i in range(8)]
-    dense = Classifier(queries=ip.queries.concepts(names), model=MIXTURE).fit((counts > 0).astype(int), y)
+    dense = Classifier(queries=ip.queries.concepts(names), strategy=MIXTURE).fit((counts > 0).astype(int), y)
     one, two = clf.explain(make(counts)), dense.explain((counts > 0).astype(int))
     np.testing.assert_array_equal(one.queries, two.queries)
     np.testing.assert_array_equal(one.posteriors, two.posteriors)
@@ -189,7 +189,7 @@ def squares(n=60, seed=0):
 @pytest.mark.parametrize("model", ["auto", "table", "empirical"])
 def test_stacks_of_images_are_asked_for_patches(model):
     X, y = squares()
-    clf = Classifier(model=model).fit(X, y)
+    clf = Classifier(strategy=model).fit(X, y)
     assert clf.queries_.kind == "patches"
     assert clf.queries_.shape == (6, 8)
     fresh, truth = squares(seed=1)
@@ -200,7 +200,7 @@ def test_stacks_of_images_are_asked_for_patches(model):
 
 def test_grey_images_are_cut_at_half_of_the_brightest():
     X, y = squares()
-    clf, grey = Classifier(model=MIXTURE).fit(X, y), Classifier(model=MIXTURE).fit((255 * X).astype(np.uint8), y)
+    clf, grey = Classifier(strategy=MIXTURE).fit(X, y), Classifier(strategy=MIXTURE).fit((255 * X).astype(np.uint8), y)
     np.testing.assert_array_equal(grey.predict_proba(200 * X), clf.predict_proba(X))
 
 
@@ -226,8 +226,8 @@ def test_a_weight_is_a_repetition(model):
     table, y = people(60)
     X = pd.DataFrame(gaps(table))
     times = np.random.default_rng(2).integers(0, 4, 60)
-    weighted = Classifier(model=model).fit(X, y, sample_weight=times)
-    repeated = Classifier(model=model).fit(X.iloc[np.repeat(np.arange(60), times)], np.repeat(y, times))
+    weighted = Classifier(strategy=model).fit(X, y, sample_weight=times)
+    repeated = Classifier(strategy=model).fit(X.iloc[np.repeat(np.arange(60), times)], np.repeat(y, times))
     assert weighted.queries_.names == repeated.queries_.names
     np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
 
@@ -236,7 +236,7 @@ def test_a_class_whose_rows_all_have_no_weight_is_kept_and_improbable():
     table, y = people()
     X = pd.DataFrame(table)
     for model in ("table", "empirical"):
-        clf = Classifier(model=model).fit(X, y, sample_weight=(y == "ill").astype(float))
+        clf = Classifier(strategy=model).fit(X, y, sample_weight=(y == "ill").astype(float))
         assert clf.classes_.tolist() == ["ill", "well"]
         posterior = clf.predict_proba(X)
         assert np.isfinite(posterior).all()
@@ -246,9 +246,9 @@ def test_a_class_whose_rows_all_have_no_weight_is_kept_and_improbable():
 @pytest.mark.parametrize("model", ["table", "empirical", ip.models.naive_bayes(1.0)])
 def test_single_and_double_precision_agree(model):
     X, y = squares(40)
-    single, double = (Classifier(model=model, dtype=d, device="cpu").fit(X, y) for d in ("float32", "float64"))
-    assert single.model_.dtype == torch.float32
-    assert double.model_.dtype == torch.float64
+    single, double = (Classifier(strategy=model, dtype=d, device="cpu").fit(X, y) for d in ("float32", "float64"))
+    assert single.model_.dtype == np.float32
+    assert double.model_.dtype == np.float64
     fresh, _ = squares(30, seed=1)
     one, two = (clf.explain(fresh) for clf in (single, double))
     np.testing.assert_array_equal(one.queries[:, 0], two.queries[:, 0])
@@ -258,7 +258,7 @@ def test_single_and_double_precision_agree(model):
 def test_all_ways_to_a_prediction_agree():
     table, y = people()
     X = pd.DataFrame(gaps(table))
-    clf = Classifier(model=MIXTURE).fit(X, y)
+    clf = Classifier(strategy=MIXTURE).fit(X, y)
     trace = clf.explain(X)
     np.testing.assert_array_equal(clf.predict_proba(X), trace.posterior)
     np.testing.assert_array_equal(clf.predict(X), clf.classes_[trace.posterior.argmax(axis=1)])
@@ -271,7 +271,7 @@ def test_all_ways_to_a_prediction_agree():
 def test_a_session_that_hears_the_same_answers_is_the_same_pursuit(class_prior):
     table, y = people()
     X = pd.DataFrame(gaps(table))
-    clf = Classifier(model=MIXTURE, patience=1).fit(X, y)
+    clf = Classifier(strategy=MIXTURE, patience=1).fit(X, y)
     trace, answers = clf.explain(X, class_prior=class_prior), clf.queries_.answers(X)
     for i in range(0, 30, 3):
         session = clf.session(class_prior=class_prior)
@@ -285,7 +285,7 @@ def test_a_session_that_hears_the_same_answers_is_the_same_pursuit(class_prior):
 
 def test_a_session_may_begin_with_what_is_known():
     table, y = people()
-    clf = Classifier(model=MIXTURE).fit(pd.DataFrame(table), y)
+    clf = Classifier(strategy=MIXTURE).fit(pd.DataFrame(table), y)
     session = clf.session([("bill", "dagger"), ("smoker", None)])
     assert len(session.history) == 2
     np.testing.assert_allclose(session.posterior, clf.pursuit_.believe(session.history))
@@ -293,7 +293,7 @@ def test_a_session_may_begin_with_what_is_known():
 
 def test_a_model_that_is_ready_is_used_as_it_is():
     model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.2], [0.1, 0.2]])
-    clf = Classifier(queries=ip.queries.concepts(["wings", "red"]), model=model).fit(
+    clf = Classifier(queries=ip.queries.concepts(["wings", "red"]), strategy=model).fit(
         [[1, 0], [0, 1]] * 3, ["bird", "cat"] * 3
     )
     assert clf.model_ is model
@@ -304,11 +304,11 @@ def test_a_model_that_is_ready_is_used_as_it_is():
 def test_the_rules_and_patience_reach_the_pursuit():
     table, y = people()
     X = pd.DataFrame(table)
-    clf = Classifier(model=MIXTURE, stopping=ip.MaxQueries(2)).fit(X, y)
+    clf = Classifier(strategy=MIXTURE, stopping=ip.MaxQueries(2)).fit(X, y)
     assert (clf.explain(X).length == 2).all()
-    patient = Classifier(model=MIXTURE, stopping=ip.Confidence(0.2), patience=2).fit(X, y)
-    plain = Classifier(model=MIXTURE, stopping=ip.Confidence(0.2)).fit(X, y)
+    patient = Classifier(strategy=MIXTURE, stopping=ip.Confidence(0.2), patience=2).fit(X, y)
+    plain = Classifier(strategy=MIXTURE, stopping=ip.Confidence(0.2)).fit(X, y)
     assert patient.explain(X).length.mean() > plain.explain(X).length.mean()
-    estimated = Classifier(model=MIXTURE, exact_gains=False).fit(X, y).explain(X)
+    estimated = Classifier(strategy=MIXTURE, exact_gains=False).fit(X, y).explain(X)
     assert not estimated.exact_gains
     assert Classifier().fit(X, y).pursuit_.stopping == ip.Confidence(0.01)

@@ -31,7 +31,7 @@ def test_a_builder_sees_the_training_rows_of_its_fold_only():
     y = (X[:, 1] > 0).astype(int)
     seen = []
     cv = KFold(4, shuffle=True, random_state=1)
-    cross_val_score(Classifier(queries=Spy(seen), model=ip.models.naive_bayes(1.0)), X, y, cv=cv, error_score="raise")
+    cross_val_score(Classifier(queries=Spy(seen), strategy=ip.models.naive_bayes(1.0)), X, y, cv=cv, error_score="raise")
     folds = [train.tolist() for train, _ in cv.split(X)]
     assert [rows for rows, _, _ in seen] == folds
     assert [labels for _, labels, _ in seen] == [y[train].tolist() for train in folds]
@@ -41,7 +41,7 @@ def test_a_builder_is_given_the_weights():
     X = np.stack([np.arange(20.0), np.arange(20.0), np.arange(20.0)], axis=1)
     seen = []
     weights = np.arange(20.0)
-    Classifier(queries=Spy(seen), model=ip.models.naive_bayes(1.0)).fit(X, [0, 1] * 10, sample_weight=weights)
+    Classifier(queries=Spy(seen), strategy=ip.models.naive_bayes(1.0)).fit(X, [0, 1] * 10, sample_weight=weights)
     np.testing.assert_array_equal(seen[0][2], weights)
     assert copy.deepcopy(Spy(seen)).seen is seen
 
@@ -51,7 +51,7 @@ def test_the_vocabulary_has_no_word_of_the_held_out_texts():
     texts = [f"common words {own} {own}ish" for own in ("alpha", "beta", "gamma") for _ in range(8)]
     y = ["a", "b"] * 12
     options = {"cv": KFold(3), "return_estimator": True, "return_indices": True, "error_score": "raise"}
-    clf = Classifier(queries=ip.queries.words(min_count=2, stem=False), model=ip.models.naive_bayes(1.0))
+    clf = Classifier(queries=ip.queries.words(min_count=2, stem=False), strategy=ip.models.naive_bayes(1.0))
     result = cross_validate(clf, texts, y, **options)
     for estimator, test, own in zip(
         result["estimator"], result["indices"]["test"], ("alpha", "beta", "gamma"), strict=True
@@ -65,7 +65,7 @@ def test_thresholds_come_from_the_training_rows():
     X = np.concatenate([np.linspace(0, 1, 30), np.linspace(100, 101, 30)])[:, None]
     y = np.arange(60) % 2
     result = cross_validate(
-        Classifier(model=ip.models.naive_bayes(1.0)), X, y, cv=KFold(2), return_estimator=True, error_score="raise"
+        Classifier(strategy=ip.models.naive_bayes(1.0)), X, y, cv=KFold(2), return_estimator=True, error_score="raise"
     )
     late, early = (estimator.queries_.fields[0].thresholds for estimator in result["estimator"])
     assert min(late) >= 100
@@ -76,7 +76,7 @@ def test_thresholds_come_from_the_training_rows():
 def test_a_builder_is_not_changed_by_fitting(queries):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
-    clf = Classifier(queries=queries, model="table")
+    clf = Classifier(queries=queries, strategy="table")
     clf.fit(X, X[:, 0] > 0)
     first = clf.queries_.names
     clf.fit(X + 100, X[:, 0] > 0)
@@ -86,5 +86,5 @@ def test_a_builder_is_not_changed_by_fitting(queries):
 
 def test_a_query_set_that_is_fitted_already_stays_as_it_is():
     queries = ip.queries.columns(np.array([[0.0], [10.0]]))
-    clf = Classifier(queries=queries, model="table").fit([[1.0], [2.0]] * 5, [0, 1] * 5)
+    clf = Classifier(queries=queries, strategy="table").fit([[1.0], [2.0]] * 5, [0, 1] * 5)
     assert clf.queries_ is queries

@@ -34,7 +34,7 @@ def test_every_check_of_scikit_learn(estimator, check):
 )
 def test_in_a_pipeline(steps):
     X, y = load_iris(return_X_y=True)
-    pipeline = make_pipeline(*steps, Classifier(model="table"))
+    pipeline = make_pipeline(*steps, Classifier(strategy="table"))
     assert cross_val_score(pipeline, X, y, cv=3).min() > 0.85
 
 
@@ -50,7 +50,7 @@ def test_in_a_search_over_rules_models_and_queries():
     X, y = load_iris(return_X_y=True)
     grid = {
         "stopping": [ip.Confidence(0.05), ip.MaxQueries(0)],
-        "model": [ip.models.latent_classes(2), ip.models.naive_bayes(1.0)],
+        "strategy": [ip.models.latent_classes(2), ip.models.naive_bayes(1.0)],
         "queries": [ip.queries.columns(bins=2), ip.queries.columns(bins=8)],
     }
     search = GridSearchCV(Classifier(), grid, cv=3, error_score="raise").fit(X, y)
@@ -66,7 +66,7 @@ def test_in_a_search_over_rules_models_and_queries():
         {},
         {
             "queries": ip.queries.columns(bins=3),
-            "model": ip.models.latent_classes(2),
+            "strategy": ip.models.latent_classes(2),
             "patience": 2,
             "dtype": "float32",
         },
@@ -75,8 +75,8 @@ def test_in_a_search_over_rules_models_and_queries():
             "stopping": ip.Confidence(0.2) | ip.MaxQueries(2),
             "random_state": 3,
         },
-        {"queries": ip.queries.functions({"long": lambda X: [len(x) > 3 for x in X]}), "model": "empirical"},
-        {"model": ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), "exact_gains": True, "verbose": False},
+        {"queries": ip.queries.functions({"long": lambda X: [len(x) > 3 for x in X]}), "strategy": "empirical"},
+        {"strategy": ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), "exact_gains": True, "verbose": False},
     ],
 )
 def test_a_clone_has_the_same_settings_and_nothing_learnt(options):
@@ -91,7 +91,7 @@ def test_a_clone_has_the_same_settings_and_nothing_learnt(options):
 
 def test_a_clone_of_a_fitted_classifier_learns_the_same_again():
     X, y = load_iris(return_X_y=True)
-    clf = Classifier(model="table").fit(X, y)
+    clf = Classifier(strategy="table").fit(X, y)
     again = clone(clf)
     with pytest.raises(ValueError, match="not fitted"):
         check_is_fitted(again)
@@ -101,9 +101,9 @@ def test_a_clone_of_a_fitted_classifier_learns_the_same_again():
 
 def test_fitting_again_forgets_what_was_learnt_before():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    clf = Classifier(model=ip.models.naive_bayes(1.0), stopping=ip.MaxQueries(1)).fit(X, y)
+    clf = Classifier(strategy=ip.models.naive_bayes(1.0), stopping=ip.MaxQueries(1)).fit(X, y)
     few = X.iloc[:, 2:]
-    fresh = Classifier(model=ip.models.naive_bayes(1.0), stopping=ip.MaxQueries(1)).fit(few, y > 0)
+    fresh = Classifier(strategy=ip.models.naive_bayes(1.0), stopping=ip.MaxQueries(1)).fit(few, y > 0)
     clf.fit(few, y > 0)
     assert clf.classes_.tolist() == [False, True]
     assert clf.n_features_in_ == 2
@@ -112,7 +112,7 @@ def test_fitting_again_forgets_what_was_learnt_before():
 
 def test_fitting_on_something_without_columns_forgets_the_names_of_columns():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    clf = Classifier(model=ip.models.naive_bayes(1.0)).fit(X, y)
+    clf = Classifier(strategy=ip.models.naive_bayes(1.0)).fit(X, y)
     texts = ["one text", "another text", "one more", "another more"] * 3
     clf.fit(texts, [0, 1, 0, 1] * 3)
     assert not hasattr(clf, "feature_names_in_")
@@ -124,7 +124,7 @@ def test_a_generator_as_random_state_is_drawn_from_once_in_each_fit():
     X, y = load_iris(return_X_y=True)
     generators = (np.random.RandomState(0), np.random.RandomState(0), np.random.default_rng(0))
     for generator in generators:
-        clf = Classifier(model=ip.models.naive_bayes(1.0), random_state=generator, exact_gains=False).fit(X, y)
+        clf = Classifier(strategy=ip.models.naive_bayes(1.0), random_state=generator, exact_gains=False).fit(X, y)
         seed = clf.pursuit_.seed
         after = np.random.RandomState(0)
         after.randint(2**31 - 1)
@@ -137,6 +137,6 @@ def test_a_generator_as_random_state_is_drawn_from_once_in_each_fit():
 
 def test_the_constructor_only_assigns():
     """Nonsense is refused by fit, where the data is, so that searches and clones can pass anything around."""
-    clf = Classifier(queries=1, model=2, posterior=3, stopping=4, patience=5.5, random_state="6", device=7, dtype=8)
+    clf = Classifier(queries=1, strategy=2, belief=3, stopping=4, patience=5.5, random_state="6", device=7, dtype=8)
     assert clf.get_params()["device"] == 7
-    assert clf.set_params(model="table").model == "table"
+    assert clf.set_params(strategy="table").strategy == "table"

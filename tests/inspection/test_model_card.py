@@ -10,7 +10,7 @@ import torch
 
 import infopursuit as ip
 from infopursuit.model_card import OWNER, calibration_section, plain, write_model_card
-from test_storage import NAMES, marks, pictures, table, texts
+from test_serialization import NAMES, marks, pictures, table, texts
 
 HEADINGS = [
     "Model Details",

@@ -33,7 +33,7 @@ def test_its_joint_is_the_weighted_sum_of_theirs(shares):
     assert np.exp(log_joint(union, every_input())).sum() == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize("posterior", ["exact", "bank"])
+@pytest.mark.parametrize("posterior", ["exact", "pruned"])
 def test_pursuits_believe_what_the_mixture_says(posterior):
     union = UnionModel(models())
     pursuit = ip.Pursuit.of(union, QUERIES, posterior, ip.Confidence(0.05))
@@ -41,7 +41,7 @@ def test_pursuits_believe_what_the_mixture_says(posterior):
     seen = np.array([[1, -1, 0, -1]])
     joint = np.exp(log_joint(union, seen))[0]
     np.testing.assert_allclose(
-        pursuit.believe(history), joint / joint.sum(), atol=2e-3 if posterior == "bank" else 1e-5
+        pursuit.believe(history), joint / joint.sum(), atol=2e-3 if posterior == "pruned" else 1e-5
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -34,6 +35,9 @@ class LookAhead:
     at_a_time: int = 20_000
     unit: ClassVar[Literal["nats"]] = "nats"
     kind: ClassVar[str] = "look_ahead"
+
+    def __post_init__(self) -> None:
+        whole_number(self.at_a_time, "at_a_time", 1)
 
     def bind(self, belief: Any, queries: QuerySet, costs: FloatArray | None, noise: NoiseChannel | None) -> Any:
         """The function to call for one belief."""
@@ -111,6 +115,8 @@ class FixedOrder:
     kind: ClassVar[str] = "fixed_order"
 
     def __post_init__(self) -> None:
+        if isinstance(self.order, str) or not all(isinstance(query, (str, int, np.integer)) for query in self.order):
+            raise ValueError(f"order={self.order!r:.80}; expected names or indices of queries")
         object.__setattr__(self, "order", tuple(self.order))
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
@@ -131,11 +137,14 @@ class RandomOrder:
     unit: ClassVar[Literal["score"]] = "score"
     kind: ClassVar[str] = "random_order"
 
+    def __post_init__(self) -> None:
+        whole_number(self.seed, "seed")
+
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) uniform scores."""
         score = np.full(allowed.shape, np.nan)
         for row in np.flatnonzero(allowed.any(axis=1)).tolist():
-            score[row] = np.random.default_rng([self.seed & 0x7FFFFFFF, *h.key(row)]).random(allowed.shape[1])
+            score[row] = np.random.default_rng([self.seed, *h.key(row)]).random(allowed.shape[1])
         return Estimate.exact(np.where(allowed, score, np.nan))
 
 

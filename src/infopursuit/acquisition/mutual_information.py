@@ -10,6 +10,7 @@ import numpy as np
 
 from infopursuit.acquisition import tables
 from infopursuit.acquisition.ranking import Ranking, largest, resample
+from infopursuit.checks import one_of, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories, uniform_of
 from infopursuit.models.finite import FiniteModel, segments, softmax
 from infopursuit.queries.queryset import QuerySet
@@ -54,6 +55,11 @@ class MutualInformation:
     memory_limit: int = 2**29
     unit: ClassVar[Literal["nats"]] = "nats"
     kind: ClassVar[str] = "mutual_information"
+
+    def __post_init__(self) -> None:
+        one_of(self.exact, "exact_gains", (True, False, None))
+        for name, least in (("n_states", 1), ("n_screened", 1), ("seed", 0), ("memory_limit", 1)):
+            whole_number(getattr(self, name), name, least)
 
     def bind(self, belief: Any, queries: QuerySet, costs: FloatArray | None, noise: NoiseChannel | None) -> Any:
         """The function to call for one belief: how the gains are computed depends on it."""

@@ -129,9 +129,13 @@ class VAE:
         other.class_prior = check_prior(class_prior, self.n_classes, "class_prior")
         return other
 
-    def to(self, device: Any = None, dtype: torch.dtype | None = None) -> Self:
+    def to(self, device: Any = None, dtype: torch.dtype | str | None = None) -> Self:
         """The same model on another device or in another number type."""
-        other = copy.copy(self)
+        dtype, other = getattr(torch, dtype) if isinstance(dtype, str) else dtype, copy.copy(self)
+        try:
+            device = None if device is None else torch.empty(0, device=device).device
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(f"device={device!r} cannot be used; 'cpu' always can ({error})") from None
         other.encoder = copy.deepcopy(self.encoder).to(device=device, dtype=dtype)
         other.decoder = copy.deepcopy(self.decoder).to(device=device, dtype=dtype)
         return other

@@ -1,4 +1,4 @@
-"""Saved models: the same answers to the last bit, the old one after a crash, and nothing believed without a check."""
+"""Saved models: the same traces, the old model after a crash, and nothing believed without a check."""
 
 import ast
 import copy
@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import safetensors.torch
-import torch
+import safetensors.numpy
 
 import infopursuit as ip
-from infopursuit import model_files
+from infopursuit import model_files, serialization
 from infopursuit.models import Blur, Flip, empirical, latent_classes, naive_bayes
 
 TESTS = Path(__file__).parent
@@ -71,7 +70,7 @@ def texts(n=40):
 
 def classifier(queries, model, **options):
     options = {"stopping": ip.Confidence(0.05), **options}
-    return lambda X, y: ip.InformationPursuitClassifier(queries=queries, model=model, **options).fit(X, y)
+    return lambda X, y: ip.InformationPursuitClassifier(queries=queries, strategy=model, **options).fit(X, y)
 
 
 def named(y):
@@ -96,7 +95,7 @@ def pursuit_alone(X, y):
         ip.models.Sample.of(ip.queries.concepts(NAMES).variables, ip.queries.concepts(NAMES).observe(X), y)
     )
     rule = ip.Confidence(0.1, patience=2) | ip.InformationGain(0.001) | ip.MaxQueries(7)
-    options = {"n_states": 2, "n_screened": 3, "budget": 2**20, "exact_gains": False}
+    options = {"n_states": 2, "n_screened": 3, "memory_limit": 2**20, "exact_gains": False}
     return ip.Pursuit.of(
         model, ip.queries.concepts(NAMES), stopping=rule, patience=1, seed=5, classes=["a", "b", "c"], **options
     )
@@ -163,18 +162,19 @@ def arrays(trace):
     return {name: getattr(trace, name) for name in names}
 
 
-def assert_same(one, other):
-    """Bit for bit."""
+def assert_same(one, other, tolerance=1e-9):
+    """The same queries, answers, lengths and reasons, and numbers that agree."""
     for name, array in arrays(one).items():
-        np.testing.assert_array_equal(arrays(other)[name], array, err_msg=name, strict=name != "classes")
+        found = arrays(other)[name]
+        if array.dtype.kind == "f":
+            np.testing.assert_allclose(found, array, atol=tolerance, err_msg=name)
+        else:
+            np.testing.assert_array_equal(found, array, err_msg=name)
 
 
-def digest(trace):
-    parts = [
-        np.ascontiguousarray(array).astype(str) if array.dtype.kind in "OU" else array
-        for array in arrays(trace).values()
-    ]
-    return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
+def plain(trace):
+    """What a trace says, as JSON has it."""
+    return {name: getattr(trace, name).tolist() for name in ("queries", "answers", "length", "posterior")}
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +203,7 @@ def model(tmp_path):
 
 
 @pytest.mark.parametrize("name", THINGS)
-def test_what_comes_back_gives_the_same_trace_to_the_last_bit(name, saved):
+def test_what_comes_back_gives_the_same_trace(name, saved):
     folder, thing, X, functions = saved[name]
     again = ip.load(folder, functions=functions)
     assert type(again) is type(thing)
@@ -212,12 +212,12 @@ def test_what_comes_back_gives_the_same_trace_to_the_last_bit(name, saved):
 
 def test_another_process_gives_the_same_traces(saved):
     script = (
-        "import sys, json, torch; torch.set_num_threads(1)\n"
-        "import infopursuit as ip, test_storage as t\n"
+        "import sys, json\n"
+        "import infopursuit as ip, test_serialization as t\n"
         "found = {}\n"
         "for name, folder in json.loads(sys.stdin.read()).items():\n"
         "    make, _, functions = t.THINGS[name]\n"
-        "    found[name] = t.digest(t.explain(ip.load(folder, functions=functions), make()[0]))\n"
+        "    found[name] = t.plain(t.explain(ip.load(folder, functions=functions), make()[0]))\n"
         "print(json.dumps(found))\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCES.parent), str(TESTS)])}
@@ -226,8 +226,10 @@ def test_another_process_gives_the_same_traces(saved):
         [sys.executable, "-c", script], input=folders, capture_output=True, text=True, env=environment, check=False
     )
     assert run.returncode == 0, run.stderr
-    expected = {name: digest(explain(thing, X)) for name, (_, thing, X, _) in saved.items()}
-    assert json.loads(run.stdout) == expected
+    for name, found in json.loads(run.stdout).items():
+        expected = plain(explain(saved[name][1], saved[name][2]))
+        np.testing.assert_allclose(found.pop("posterior"), expected.pop("posterior"), atol=1e-9, err_msg=name)
+        assert found == expected, name
 
 
 @pytest.mark.parametrize("name", THINGS)
@@ -236,7 +238,7 @@ def test_saving_what_came_back_writes_the_same_files(name, saved, tmp_path):
     ip.save(ip.load(folder, functions=functions), tmp_path)
     one, two = (json.loads((f / "manifest.json").read_text()) for f in (folder, tmp_path))
     assert one["tensors"] == two["tensors"]
-    for part in ("classes", "queries", "model", "pursuit"):
+    for part in ("classes", "pursuit"):
         assert one[part] == two[part]
     assert (tmp_path / "CARD.md").read_text() == (folder / "CARD.md").read_text()
 
@@ -263,10 +265,11 @@ def test_settings_come_back(saved):
     folder, pursuit, _, _ = saved["pursuit"]
     again = ip.load(folder)
     assert again.stopping == pursuit.stopping
-    assert (again.patience, again.seed, again.budget) == (1, 5, 2**20)
-    assert (again.chooser.exact, again.chooser.n_states, again.chooser.n_screened) == (False, 2, 3)
+    assert (again.patience, again.seed, again.memory_limit) == (1, 5, 2**20)
+    assert again.acquisition == pursuit.acquisition
+    assert (again.acquisition.exact, again.acquisition.n_states, again.acquisition.n_screened) == (False, 2, 3)
     again = ip.load(saved["concepts, chosen"][0])
-    assert (again.model, again.patience, again.stopping) == ("auto", 1, ip.Confidence(0.05))
+    assert (again.strategy, again.patience, again.stopping) == ("auto", 1, ip.Confidence(0.05))
     again = ip.load(saved["words"][0])
     assert (again.random_state, again.pursuit_.seed, again.dtype) == (3, 3, None)
     assert ip.load(saved["patches, float32"][0]).dtype == "float32"
@@ -276,13 +279,6 @@ def test_settings_come_back(saved):
     )
 
 
-def test_the_device_can_be_said(saved):
-    folder, clf, X, _ = saved["patches, blur"]
-    again = ip.load(folder, device="cpu")
-    assert again.model_.device == torch.device("cpu")
-    assert_same(clf.explain(X), again.explain(X))
-
-
 @pytest.mark.parametrize(
     "labels",
     [[0, 1], [-5, 2**40], ["", 'Ω \\ " \n'], [False, True], [0.0, 2.0]],
@@ -290,7 +286,7 @@ def test_the_device_can_be_said(saved):
 )
 def test_labels_come_back_in_their_type(labels, tmp_path):
     X = np.array([[0.0], [1.0]] * 10)
-    clf = ip.InformationPursuitClassifier(model=naive_bayes(1.0)).fit(X, labels * 10)
+    clf = ip.InformationPursuitClassifier(strategy=naive_bayes(1.0)).fit(X, labels * 10)
     clf.save(tmp_path)
     again = ip.load(tmp_path)
     assert again.classes_.tolist() == labels
@@ -312,7 +308,7 @@ def test_functions_are_code_and_must_be_given_again(saved):
 def test_numbers_of_numpy_are_numbers(tmp_path):
     X, y = marks()
     rule = ip.MaxQueries(np.int32(4)) | ip.Confidence(np.float32(0.25))
-    ip.InformationPursuitClassifier(model="table", stopping=rule, patience=np.int64(1), random_state=np.int64(2)).fit(
+    ip.InformationPursuitClassifier(strategy="table", stopping=rule, patience=np.int64(1), random_state=np.int64(2)).fit(
         X, y
     ).save(tmp_path)
     again = ip.load(tmp_path)
@@ -343,9 +339,7 @@ def test_what_cannot_be_saved_is_refused_and_leaves_nothing_behind(tmp_path, mod
     with pytest.raises(TypeError, match="cannot save a dict; expected a fitted classifier or a Pursuit"):
         ip.save({}, folder)
     pair = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]])
-    with pytest.raises(
-        ValueError, match="queries of kind 'strange' could not be read again; the kinds that can are columns"
-    ):
+    with pytest.raises(TypeError, match="queries of kind 'strange' cannot be saved"):
         ip.save(ip.Pursuit.of(pair, Strange(["a"], [2], [[0]])), folder)
     with pytest.raises(ValueError, match="cannot be saved; use strings, whole numbers or booleans"):
         ip.save(
@@ -369,7 +363,7 @@ def test_an_empirical_model_says_that_it_contains_its_training_data(tmp_path, ca
         clf.save(tmp_path)
     assert "contains the training examples themselves" in caplog.text
     assert "contains its training data" in (tmp_path / "CARD.md").read_text()
-    assert json.loads((tmp_path / "manifest.json").read_text())["model"]["contains_training_data"] is True
+    assert json.loads((tmp_path / "manifest.json").read_text())["pursuit"]["belief"]["model"]["contains_training_data"] is True
     caplog.clear()
     with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
         ip.save(saved["concepts, mixture"][1], tmp_path)
@@ -424,7 +418,7 @@ def test_a_crash_while_saving_leaves_the_old_model(model, monkeypatch, where, nt
     clf, folder, X = model
     X_new, y_new = marks(seed=1)
     new = classifier(ip.queries.concepts(NAMES), latent_classes(3))(X_new, y_new)
-    owner, name = (storage, where) if where == "write_atomically" else (os, where.removeprefix("os."))
+    owner, name = (serialization, where) if where == "write_atomically" else (os, where.removeprefix("os."))
     real, calls = getattr(owner, name), []
 
     def crash(*arguments):
@@ -538,8 +532,8 @@ def test_a_folder_without_a_model(tmp_path):
         (b'{"format": "infopursuit.model", "version": "1"}', "version '1'"),
         (b'{"format": "infopursuit.model", "version": 0}', "version 0"),
         (
-            b'{"format": "infopursuit.model", "version": 3}',
-            "format version 3, newer than 2; update infopursuit to read it",
+            b'{"format": "infopursuit.model", "version": 4}',
+            "format version 4, newer than 3; update infopursuit to read it",
         ),
         (b'{"format": "infopursuit.model", "version": 1}', "was altered: its checksum"),
         (b'{"format": "infopursuit.model", "version": 1, "sha256": []}', "was altered: its checksum"),
@@ -558,7 +552,7 @@ def test_a_manifest_that_is_nested_deeply(model):
         deep = []
         for _ in range(depth):
             deep = [deep]
-        manifest["model"] = deep
+        manifest["pursuit"]["belief"]["model"] = deep
         write(folder, manifest)
         with pytest.raises(ip.ModelFormatError):
             ip.load(folder)
@@ -566,7 +560,7 @@ def test_a_manifest_that_is_nested_deeply(model):
 
 def test_a_manifest_of_a_gigabyte_is_not_read(model, monkeypatch):
     _, folder, _ = model
-    monkeypatch.setattr(model_files, "MOST_MANIFEST", 1000)
+    monkeypatch.setattr(model_files, "MAX_MANIFEST", 1000)
     with pytest.raises(ip.ModelFormatError, match="more than 1000; it is not a manifest"):
         ip.load(folder)
 
@@ -636,7 +630,7 @@ def _drop(name):
 
 
 def _change(name, change):
-    return lambda tensors: {**tensors, name: change(tensors[name].clone())}
+    return lambda tensors: {**tensors, name: change(tensors[name].copy())}
 
 
 def _put(index, value):
@@ -653,17 +647,17 @@ def _put(index, value):
         ("concepts, mixture", _drop("probs"), "probs"),
         ("concepts, mixture", _drop("log_prior"), "log_prior"),
         ("concepts, mixture", lambda t: {"probs": t["log_prior"], "log_prior": t["probs"]}, "tensor 'probs' is"),
-        ("concepts, mixture", _change("probs", lambda t: t.T.contiguous()), "tensor 'probs' is"),
-        ("concepts, mixture", _change("probs", lambda t: t.float()), "tensor 'probs' is torch.float32"),
-        ("concepts, mixture", _change("probs", lambda t: t[:, :-1].contiguous()), "tensor 'probs' is"),
-        ("concepts, mixture", _change("probs", _put((0, 0), torch.nan)), "outside of 0 to 1"),
+        ("concepts, mixture", _change("probs", lambda t: np.ascontiguousarray(t.T)), "tensor 'probs' is"),
+        ("concepts, mixture", _change("probs", lambda t: t.astype("float32")), "tensor 'probs' is float32"),
+        ("concepts, mixture", _change("probs", lambda t: np.ascontiguousarray(t[:, :-1])), "tensor 'probs' is"),
+        ("concepts, mixture", _change("probs", _put((0, 0), np.nan)), "outside of 0 to 1"),
         ("concepts, mixture", _change("probs", _put((0, 0), -0.5)), "outside of 0 to 1"),
         ("concepts, mixture", _change("probs", _put((0, 0), 1.5)), "outside of 0 to 1"),
         ("concepts, mixture", _change("probs", _put((0, 0), 0.123)), "do not sum to one"),
-        ("concepts, mixture", _change("log_prior", _put(0, torch.nan)), "log_prior is not a distribution"),
-        ("concepts, mixture", _change("log_prior", _put(0, torch.inf)), "log_prior is not a distribution"),
+        ("concepts, mixture", _change("log_prior", _put(0, np.nan)), "log_prior is not a distribution"),
+        ("concepts, mixture", _change("log_prior", _put(0, np.inf)), "log_prior is not a distribution"),
         ("concepts, mixture", _change("log_prior", lambda t: t - 1), "log_prior is not a distribution"),
-        ("concepts, mixture", _change("log_prior", lambda t: torch.full_like(t, -torch.inf)), "log_prior is not"),
+        ("concepts, mixture", _change("log_prior", lambda t: np.full_like(t, -np.inf)), "log_prior is not"),
         ("columns, examples", _drop("values"), "values"),
         ("columns, examples", lambda t: {**t, "labels": t["weights"], "weights": t["labels"]}, "tensor 'labels' is"),
         ("columns, examples", _change("values", _put((0, 0), 200)), r"values\[0, 0\] is 200"),
@@ -672,20 +666,20 @@ def _put(index, value):
         ("columns, examples", _change("labels", _put(-1, 2)), "labels must be sorted class numbers"),
         ("columns, examples", _change("labels", _put(0, -1)), "labels must be sorted class numbers"),
         ("columns, examples", _change("weights", _put(0, 0.0)), "weights positive"),
-        ("columns, examples", _change("weights", _put(0, torch.nan)), "weights positive"),
-        ("columns, examples", _change("weights", _put(0, torch.inf)), "weights positive"),
+        ("columns, examples", _change("weights", _put(0, np.nan)), "weights positive"),
+        ("columns, examples", _change("weights", _put(0, np.inf)), "weights positive"),
         ("columns, examples", _change("class_prior", _put(0, -1.0)), "class_prior must be probabilities"),
-        ("columns, examples", _change("class_prior", _put(0, torch.nan)), "class_prior must be probabilities"),
+        ("columns, examples", _change("class_prior", _put(0, np.nan)), "class_prior must be probabilities"),
         ("columns, examples", _change("marginals", _put((0, 0), 2.0)), "outside of 0 to 1"),
-        ("columns, examples", _change("marginals", lambda t: t[:, :-1].contiguous()), "tensor 'marginals' is"),
-        ("columns, examples", _change("log_prior", lambda t: t[:-1].clone()), "tensor 'log_prior' is"),
-        ("patches, blur", _change("values", lambda t: t[:, :-1].contiguous()), "tensor 'values' is"),
-        ("patches, blur", _change("values", lambda t: t.to(torch.int16)), "tensor 'values' is torch.int16"),
+        ("columns, examples", _change("marginals", lambda t: np.ascontiguousarray(t[:, :-1])), "tensor 'marginals' is"),
+        ("columns, examples", _change("log_prior", lambda t: t[:-1].copy()), "tensor 'log_prior' is"),
+        ("patches, blur", _change("values", lambda t: np.ascontiguousarray(t[:, :-1])), "tensor 'values' is"),
+        ("patches, blur", _change("values", lambda t: t.astype("int16")), "tensor 'values' is int16"),
     ],
 )
 def test_tensors_that_were_exchanged(kind, change, message, saved, tmp_path):
     manifest, payload = read(saved[kind][0])
-    write(tmp_path, manifest, safetensors.torch.save(change(safetensors.torch.load(payload))))
+    write(tmp_path, manifest, safetensors.numpy.save(change(safetensors.numpy.load(payload))))
     with pytest.raises(ip.ModelFormatError, match=message):
         ip.load(tmp_path)
 
@@ -701,40 +695,40 @@ def test_tensors_of_another_model(saved, tmp_path):
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("model", "kind"), "forest"),
-        (("model", "kind"), "empirical"),
-        (("model", "dtype"), "float16"),
-        (("model", "sizes"), [2] * 8),
-        (("model", "sizes"), [1] * 9),
-        (("model", "sizes"), [2**40] * 9),
-        (("model", "sizes"), []),
-        (("model", "n_classes"), 0),
-        (("model", "n_classes"), True),
-        (("model", "n_latents"), 2**30),
-        (("model", "n_latents"), 1.0),
+        (("pursuit", "belief", "model", "kind"), "forest"),
+        (("pursuit", "belief", "model", "kind"), "empirical"),
+        (("pursuit", "belief", "model", "dtype"), "float16"),
+        (("pursuit", "belief", "model", "sizes"), [2] * 8),
+        (("pursuit", "belief", "model", "sizes"), [1] * 9),
+        (("pursuit", "belief", "model", "sizes"), [2**40] * 9),
+        (("pursuit", "belief", "model", "sizes"), []),
+        (("pursuit", "belief", "model", "n_classes"), 0),
+        (("pursuit", "belief", "model", "n_classes"), True),
+        (("pursuit", "belief", "model", "n_latents"), 2**30),
+        (("pursuit", "belief", "model", "n_latents"), 1.0),
         (("classes", "kind"), "list"),
         (("classes", "kind"), "int"),
         (("classes", "values"), ["a", "b"]),
         (("classes", "values"), ["a", "a", "b"]),
         (("classes", "values"), "abc"),
-        (("queries", "kind"), "sounds"),
-        (("queries", "kind"), "patches"),
-        (("queries", "spec"), None),
-        (("queries", "spec", "names"), []),
-        (("queries", "spec", "names"), ["a"] * 9),
-        (("queries",), []),
+        (("pursuit", "queries", "kind"), "sounds"),
+        (("pursuit", "queries", "kind"), "patches"),
+        (("pursuit", "queries", "spec"), None),
+        (("pursuit", "queries", "spec", "names"), []),
+        (("pursuit", "queries", "spec", "names"), ["a"] * 9),
+        (("pursuit", "queries"), []),
         (("pursuit", "patience"), -1),
         (("pursuit", "patience"), "2"),
         (("pursuit", "seed"), -1),
         (("pursuit", "seed"), 1.5),
-        (("pursuit", "budget"), 0),
-        (("pursuit", "n_states"), 0),
-        (("pursuit", "n_screened"), None),
-        (("pursuit", "exact_gains"), 1),
-        (("pursuit", "stopping"), {"rule": "never"}),
-        (("pursuit", "stopping"), {"rule": "confidence", "epsilon": 2}),
-        (("pursuit", "stopping"), {"rule": "confidence", "epsilon": "0.1"}),
-        (("pursuit", "stopping"), {"rule": "confidence", "code": "import os"}),
+        (("pursuit", "memory_limit"), 0),
+        (("pursuit", "acquisition", "n_states"), 0),
+        (("pursuit", "acquisition", "n_screened"), None),
+        (("pursuit", "acquisition", "exact"), 1),
+        (("pursuit", "stopping"), {"kind": "never"}),
+        (("pursuit", "stopping"), {"kind": "confidence", "epsilon": 2}),
+        (("pursuit", "stopping"), {"kind": "confidence", "epsilon": "0.1"}),
+        (("pursuit", "stopping"), {"kind": "confidence", "code": "import os"}),
         (("pursuit", "stopping"), []),
         (("classifier", "n_features_in"), "many"),
         (("classifier", "n_features_in"), -1),
@@ -745,7 +739,16 @@ def test_tensors_of_another_model(saved, tmp_path):
         (("tensors",), None),
         (("tensors", "bytes"), None),
         (("tensors", "sha256"), None),
-        (("model",), None),
+        (("pursuit", "belief", "model"), None),
+        (("pursuit", "belief"), None),
+        (("pursuit", "belief", "kind"), "oracle"),
+        (("pursuit", "belief", "kind"), []),
+        (("pursuit", "acquisition"), None),
+        (("pursuit", "acquisition", "kind"), "guess"),
+        (("pursuit", "acquisition"), {"kind": "confidence", "epsilon": 0.1, "patience": None}),
+        (("pursuit", "costs"), {"kind": "answer_noise"}),
+        (("pursuit", "calibrator"), {"kind": "max_queries", "n": 2}),
+        (("pursuit", "noise"), 7),
     ],
     ids=lambda value: ".".join(value) if isinstance(value, tuple) else repr(value)[:30],
 )
@@ -763,7 +766,7 @@ def test_settings_that_were_exchanged(path, value, saved, tmp_path):
 
 def test_the_word_functions_in_a_message_lets_no_other_error_through(saved, tmp_path):
     manifest, payload = read(saved["concepts, mixture"][0])
-    manifest["model"]["kind"], manifest["queries"] = "functions", []
+    manifest["pursuit"]["belief"]["model"]["kind"], manifest["pursuit"]["queries"] = "functions", []
     write(tmp_path, manifest, payload)
     with pytest.raises(ip.ModelFormatError):
         ip.load(tmp_path)
