@@ -167,7 +167,7 @@ def test_a_panel_in_a_terminal(model, monkeypatch, capsys):
     assert cli.main(["ask", str(model.parent / "lab")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     for words in ("Question 1, costs 0.01", "hb: a number, or up to", "2 answers, in this order", "one for each line",
-                  "has 1 answers for 2 things", "'blue' is no answer for wbc", "wbc: not known"):  # fmt: skip
+                  "has 1 answers for 2 components", "'blue' is no answer for wbc", "wbc: not known"):  # fmt: skip
         assert words in said, words
 
 

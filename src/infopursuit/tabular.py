@@ -23,7 +23,7 @@ from infopursuit.costs import Constraints, Costs
 from infopursuit.datasets.dataset import fold_numbers, group_numbers
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.fitting.labelled import LabelledTable, label_table
+from infopursuit.datasets.labelled import LabelledTable, label_table
 from infopursuit.models.table import TableModel
 from infopursuit.queries.columns import Columns, Field, YesNoField, as_shares, choose_field
 from infopursuit.queries.queryset import QuerySet

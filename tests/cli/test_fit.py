@@ -9,7 +9,7 @@ import pytest
 import infopursuit as ip
 from benchmarks.datasets import data_folder, zoo
 from infopursuit import cli
-from infopursuit.fitting.labelled import label_table
+from infopursuit.datasets.labelled import label_table
 from infopursuit.jobs import job as explain_job
 from infopursuit.tabular import Trial, hold_out
 

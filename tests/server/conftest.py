@@ -10,7 +10,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.server.app import Server, create_app
-from infopursuit.server.command import listen
+from infopursuit.cli.serve import listen
 from infopursuit.server.limits import Limits
 from infopursuit.server.registry import ServedModel
 

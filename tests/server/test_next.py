@@ -161,8 +161,8 @@ def test_costs_and_panels_are_told_and_requirements_kept_to(ask):
     assert ask((SEX, None))["question"]["name"] == LAB
     panel = ask((SEX, "no"))["question"]
     assert panel["cost"] == 12.5
-    assert [thing["name"] for thing in panel["things"]] == ["fever", "rash"]
-    first, second = panel["things"]
+    assert [component["name"] for component in panel["components"]] == ["fever", "rash"]
+    first, second = panel["components"]
     told = ask((SEX, "no"), (LAB, f"{first['answers'][1]}, {second['unknown']}"))
     assert told["so_far"][1] == "lab: fever: yes, rash: not known"
     assert ask((SEX, "yes"), (PREGNANT, "yes"))["stop_reason"] == "max_cost"

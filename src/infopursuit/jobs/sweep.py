@@ -25,7 +25,7 @@ from infopursuit.datasets.tables import GIVE, is_table_file, take_rows
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.files import write_atomically
-from infopursuit.fitting.labelled import label_table
+from infopursuit.datasets.labelled import label_table
 from infopursuit.jobs.engines import Engine, Unit, as_engine
 from infopursuit.jobs.job import JobFolder
 from infopursuit.progress import Progress
