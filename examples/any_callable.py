@@ -46,7 +46,7 @@ questions = ip.queries.functions(
 
 data = digits()
 clf = ip.InformationPursuitClassifier(
-    questions, model=ip.models.latent_classes(8), stopping=ip.Confidence(0.05) | ip.InformationGain(0.001)
+    questions, strategy=ip.models.latent_classes(8), stopping=ip.Confidence(0.05) | ip.InformationGain(0.001)
 )
 clf.fit(data.x_train, data.y_train)
 trace = clf.explain(data.x_test)

@@ -29,7 +29,7 @@ usual = np.median(hidden(x_train), axis=0)  # active is more than usual
 questions = ip.queries.functions(hidden, names=names, threshold=dict(zip(names, usual, strict=True)))
 
 clf = ip.InformationPursuitClassifier(
-    questions, model=ip.models.latent_classes(8), stopping=ip.Confidence(0.02) | ip.InformationGain(0.001)
+    questions, strategy=ip.models.latent_classes(8), stopping=ip.Confidence(0.02) | ip.InformationGain(0.001)
 )
 clf.fit(x_train, data.y_train)
 trace = clf.explain(x_test)

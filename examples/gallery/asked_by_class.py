@@ -7,7 +7,7 @@ from infopursuit import datasets, plots
 
 data = datasets.digits()
 patches = ip.queries.patches((8, 8), size=3, threshold=7)
-clf = ip.InformationPursuitClassifier(patches, model=ip.models.latent_classes(8), stopping=ip.Confidence(0.02))
+clf = ip.InformationPursuitClassifier(patches, strategy=ip.models.latent_classes(8), stopping=ip.Confidence(0.02))
 clf.fit(data.x_train, data.y_train)
 
 found = ip.query_frequencies(clf.explain(data.x_test[:150]), data.y_test[:150])

@@ -7,7 +7,7 @@ from infopursuit import datasets, plots
 
 data = datasets.digits()
 patches = ip.queries.patches((8, 8), size=3, threshold=7)
-clf = ip.InformationPursuitClassifier(patches, model="empirical", stopping=ip.Confidence(0.01))
+clf = ip.InformationPursuitClassifier(patches, strategy="empirical", stopping=ip.Confidence(0.01))
 clf.fit(data.x_train[:600], data.y_train[:600])
 
 explanation = clf.explain(data.x_test[1:2])[0]

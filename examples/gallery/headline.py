@@ -17,7 +17,7 @@ HEADLINES = {
 }
 texts = [(text, topic) for topic, lines in HEADLINES.items() for text in lines.split("|")]
 words = ip.queries.words(size=60, stem=False)
-clf = ip.InformationPursuitClassifier(words, model=ip.models.naive_bayes(), stopping=ip.Confidence(0.03))
+clf = ip.InformationPursuitClassifier(words, strategy=ip.models.naive_bayes(), stopping=ip.Confidence(0.03))
 clf.fit([text for text, _ in texts], [topic for _, topic in texts])
 axes = plots.heatmap(clf.explain(["young coach wins record final"])[0], truth="sport")
 plots.save(axes, sys.argv[1] if len(sys.argv) > 1 else "headline.png", dpi=110)

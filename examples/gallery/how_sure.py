@@ -7,7 +7,7 @@ from infopursuit import datasets, plots
 
 data = datasets.digits()
 patches = ip.queries.patches((8, 8), size=2, threshold=7)
-clf = ip.InformationPursuitClassifier(patches, model=ip.models.latent_classes(8), stopping=ip.MaxQueries(5))
+clf = ip.InformationPursuitClassifier(patches, strategy=ip.models.latent_classes(8), stopping=ip.MaxQueries(5))
 trace = clf.fit(data.x_train, data.y_train).explain(data.x_test)
 axes = plots.calibration(
     trace.posterior.max(axis=1), trace.predictions == data.y_test, title="Digits, five patches each"

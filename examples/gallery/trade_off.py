@@ -11,7 +11,7 @@ data = datasets.digits()
 small, large = (ip.queries.patches((8, 8), size=size, threshold=7) for size in (1, 3))
 curves = {}
 for name, patches in {"patches of 3 x 3": large, "single pixels": small}.items():
-    clf = ip.InformationPursuitClassifier(patches, model=ip.models.latent_classes(8), stopping=ip.Confidence(0.005))
+    clf = ip.InformationPursuitClassifier(patches, strategy=ip.models.latent_classes(8), stopping=ip.Confidence(0.005))
     trace = clf.fit(data.x_train, data.y_train).explain(data.x_test)
     curves[name] = confidence_curve(trace, data.y_test, EPSILONS)
 axes = plots.trade_off(curves, title="Digits of 8 x 8")

@@ -12,7 +12,7 @@ data = load_breast_cancer(as_frame=True)
 X, y = data.data, data.target_names[data.target]
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
 models = {"latent classes": ip.models.latent_classes(8), "naive Bayes": ip.models.naive_bayes()}
-traces = [ip.InformationPursuitClassifier(model=m).fit(X_train, y_train).explain(X_test) for m in models.values()]
+traces = [ip.InformationPursuitClassifier(strategy=m).fit(X_train, y_train).explain(X_test) for m in models.values()]
 
 i = int((traces[0].predictions != traces[1].predictions).argmax())
 figure = plots.compare(traces[0][i], traces[1][i], names=list(models), truth=y_test[i])

@@ -308,10 +308,11 @@ MAX_BYTES = 2**20
 
 def fingerprint(pursuit: Pursuit[Any]) -> str:
     """A checksum of the classes, the queries and their answers."""
-    queries = pursuit.queries
+    queries, model = pursuit.queries, pursuit.belief if pursuit.model is None else pursuit.model
+    kind = getattr(model, "kind", type(model).__name__)
     content = {
         "classes": [str(label) for label in pursuit.classes],
-        "model": [pursuit.model.kind, pursuit.n_states, list(pursuit.model.variables.sizes)],
+        "model": [kind, getattr(model, "n_states", None), list(queries.variables.sizes)],
         "queries": [queries.kind, list(queries.names), queries.n_answers.tolist()],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -135,7 +135,7 @@ def with_wording(queries: QuerySet, wording: Any, groups: Mapping[str, Sequence[
     queries = reword(queries, {key: words for key, words in given.items() if key not in groups})
     if not groups:
         return queries
-    together: QuerySet = query_builders.panels(queries, groups)
+    together: QuerySet = query_builders.groups(queries, groups)
     return reword(together, {key: words for key, words in given.items() if key in groups})
 
 

@@ -59,7 +59,7 @@ def _make_models():
     texts = ["a fine day of rain", "the team won the match"] * 10
 
     def fit(queries, X, y):
-        return ip.InformationPursuitClassifier(queries=queries, model="table").fit(X, y).pursuit_
+        return ip.InformationPursuitClassifier(queries=queries, strategy="table").fit(X, y).pursuit_
 
     pursuits = {
         "certain": ip.Pursuit.of(certain, asked, classes=ANIMALS),

@@ -228,7 +228,7 @@ def show_question(session: Session, terminal: Terminal) -> None:
     """The question, a picture or list where it is about several components, and what may be answered."""
     question, queries, costs = session.question, session.pursuit.queries, session.pursuit.costs
     assert question is not None
-    paid = "" if costs is None else f", costs {amount(float(costs[question.index]))}"
+    paid = "" if costs is None else f", costs {amount(float(session.pursuit.query_costs[question.index]))}"
     check = ", a check" if session.checking else ""
     terminal.head(f"Question {len(session.history) + 1}{check}{paid}")
     terminal.tell(question.sentence, style="bold")

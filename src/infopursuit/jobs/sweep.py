@@ -147,7 +147,7 @@ class Runner:
         learn, test = np.flatnonzero(fold != unit["fold"]), np.flatnonzero(fold == unit["fold"])
         strictest, most = min(self.settings["epsilons"]), self.settings["max_queries"]
         rule = Confidence(strictest) if most is None else Confidence(strictest) | MaxQueries(most)
-        clf = InformationPursuitClassifier(model=unit["model"], stopping=rule, random_state=unit["seed"])
+        clf = InformationPursuitClassifier(strategy=unit["model"], stopping=rule, random_state=unit["seed"])
         clf.fit(take_rows(self.X, learn), self.y[learn])
         trace = clf.explain(take_rows(self.X, test))
         points = confidence_curve(trace, self.y[test], self.settings["epsilons"])
