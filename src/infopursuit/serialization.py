@@ -265,7 +265,7 @@ def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
     for role in PARTS:
         part = getattr(pursuit, role)
         spec[role] = None if part is None else encode(part, role)[0]
-    return spec, {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return spec, {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:

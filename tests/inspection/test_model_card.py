@@ -126,7 +126,7 @@ def test_the_model_the_posterior_and_the_rule(thing):
     for fact in (*expected, f"`{clf.pursuit_.stopping}`"):
         assert fact in details
     assert ("patience of 1" in details) == (kind == "table")
-    assert ("it is 95 % sure, or it has asked 5 questions" in details) == (kind == "empirical")
+    assert ("it is 95 % confident, or it has asked 5 questions" in details) == (kind == "empirical")
     for fact in (platform.python_version(), f"numpy {np.__version__}", f"torch {torch.__version__}", ip.__version__):
         assert fact in details
 

@@ -112,7 +112,7 @@ def open_model(name_or_path: Any) -> Any:
     if is_shipped(name_or_path):
         return load(name_or_path)
     folder = Path(name_or_path)
-    if not (folder / MANIFEST).is_file():
+    if not (folder / serialization.MANIFEST).is_file():
         wrong = "a folder without a saved model" if folder.is_dir() else "a file" if folder.exists() else "not there"
         raise FileNotFoundError(
             f"model {str(name_or_path)!r} is {wrong}; give the name of a shipped model ({', '.join(MODELS)}), or a "
