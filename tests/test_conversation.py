@@ -2,6 +2,7 @@
 
 import io
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -97,7 +98,7 @@ def test_patterns_that_cannot_be_any_more_are_not_foreseen():
 
 
 def test_why_after_the_stop(pursuit):
-    session = pursuit.with_stopping(ip.MaxQueries(0)).session()
+    session = replace(pursuit, stopping=ip.MaxQueries(0)).session()
     assert why(session) is None
 
 

@@ -167,7 +167,7 @@ def test_a_panel_in_a_terminal(model, monkeypatch, capsys):
     assert cli.main(["ask", str(model.parent / "lab")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     for words in ("Question 1, costs 0.01", "hb: a number, or up to", "2 answers, in this order", "one for each line",
-                  "has 1 answers for 2 things", "'blue' is no answer for wbc", "wbc: not known"):  # fmt: skip
+                  "has 1 answers for 2 components", "'blue' is no answer for wbc", "wbc: not known"):  # fmt: skip
         assert words in said, words
 
 
@@ -194,14 +194,15 @@ def test_a_table_of_facts_on_terms(tmp_path):
 
 def test_a_limit_of_time_is_saved_as_a_limit_of_work(tmp_path):
     X = np.random.default_rng(0).integers(2, size=(60, 6))
-    clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abcdef")), "table", seconds=50.0).fit(X, X[:, 0])
-    assert clone(clf).seconds == 50.0
+    clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abcdef")), "table", time_limit=50.0).fit(X, X[:, 0])
+    assert clone(clf).time_limit == 50.0
     clf.save(tmp_path / "m")
     again = ip.load(tmp_path / "m")
-    assert (again.seconds, again.pursuit_.seconds, again.pursuit_.work) == (50.0, 50.0, clf.pursuit_.work)
-    assert again.session(class_prior=[0.2, 0.8]).pursuit.work == clf.pursuit_.work
-    with pytest.raises(ValueError, match="seconds=-1"):
-        ip.InformationPursuitClassifier(seconds=-1).fit(X, X[:, 0])
+    assert again.time_limit == 50.0
+    assert again.pursuit_.acquisition == clf.pursuit_.acquisition
+    assert again.session(class_prior=[0.2, 0.8]).pursuit.acquisition == clf.pursuit_.acquisition
+    with pytest.raises(ValueError, match="time_limit=-1"):
+        ip.InformationPursuitClassifier(time_limit=-1).fit(X, X[:, 0])
     for name in ("costs", "constraints"):
         with pytest.raises(ValueError, match=f"{name}="):
             ip.InformationPursuitClassifier(**{name: 3}).fit(X, X[:, 0])

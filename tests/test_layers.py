@@ -1,9 +1,10 @@
-"""Who imports whom: each layer only from the layers above it, and the core nothing that is optional."""
+"""Who imports whom: five layers that lazy imports keep to as well, no cycles, and nothing heavy until it is needed."""
 
 import ast
 import os
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -11,82 +12,38 @@ import pytest
 import infopursuit
 
 ROOT = Path(infopursuit.__file__).parent
-
-# From above to below. What stands in one line does not import each other. `files`, `progress`, `terminal` and
-# `explanation` are leaves that know nothing of the rest, so that everything below may use them.
 LAYERS = (
-    {"types", "compiled", "files", "progress", "terminal", "threads"},
-    {"versions"},
-    {"explanation", "model_files"},
-    {"queries", "models"},
-    {"noise"},
-    {"posteriors"},
-    {"information", "stopping", "costs", "annotators"},
-    {"conformal", "novelty", "risk_control"},
-    {"calibration"},
-    {"trace"},
-    {"engine"},
-    {"session"},
-    {"selection", "conversation", "answer_profile"},
-    {"estimator"},
-    {"model_card"},
-    {"storage"},
-    {"datasets", "plots"},
-    {"shipped"},
-    {"evaluation"},
-    {"inspection"},
-    {"fitting", "monitoring"},
-    {"tabular"},
-    {"data_checks"},
-    {"report", "server"},
-    {"jobs"},
-    {"cli"},
-    {"__main__"},
+    "types checks files progress terminal threads compiled history queries models",
+    "beliefs acquisition",
+    """engine session trace explanation stopping noise annotators costs calibration risk_control conformal novelty
+    report""",  # what `Trace.to_html` writes
+    """estimator selection serialization model_files versions testing tabular conversation answer_profile model_card
+    evaluation inspection data_checks monitoring plots datasets shipped""",
+    "cli server jobs __main__",
 )
-LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
-PROGRAMS = {"report", "server", "jobs", "cli", "__main__"}  # these may ask the package for its version
+LEVEL = {part: level for level, parts in enumerate(LAYERS, start=1) for part in parts.split()}
+HEAVY = ("torch", "numba", "matplotlib", "pandas", "ray")
+CORE = {"cachetools", "numba", "numpy", "rich", "torch", "scipy", "sklearn", "safetensors"}
+SERVER = {"fastapi", "prometheus_client", "pydantic", "pydantic_core", "starlette", "uvicorn"}
 
-# What an extra needs may be imported at the top by modules that are themselves only imported inside functions.
-OF_AN_EXTRA = {
-    "jobs/ray_data.py": {"threadpoolctl"},  # scikit-learn brings it along
-    "server/app.py": {"cachetools", "fastapi", "prometheus_client", "starlette", "uvicorn"},
-    "server/schemas.py": {"pydantic", "pydantic_core"},
-}
-
-CORE = {"numba", "numpy", "rich", "torch", "scipy", "sklearn", "safetensors"}
-OPTIONAL = (
-    "cachetools",
-    "captum",
-    "fastapi",
-    "jinja2",
-    "matplotlib",
-    "pandas",
-    "polars",
-    "pooch",
-    "prometheus_client",
-    "pyarrow",
-    "pydantic",
-    "ray",
-    "snowballstemmer",
-    "starlette",
-    "uvicorn",
-    "yaml",
-)
-
-MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+PATHS = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 
-def part_of(path):
-    """The part of the package that a module belongs to."""
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+def name_of(path):
+    """The dotted name of a module below the package."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def module_imports(tree):
-    """(module, name or None) imported when the module is: not inside functions, nor for type checkers only."""
+MODULES = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in PATHS}
+
+
+def imports(tree, *, lazy):
+    """What a module imports, with ``lazy`` in functions too, except for type checkers: pairs (module, name or None)."""
     waiting = list(tree.body)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not lazy:
             continue
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             waiting.extend(node.orelse)
@@ -99,33 +56,38 @@ def module_imports(tree):
         waiting.extend(ast.iter_child_nodes(node))
 
 
-def imported_parts(path):
-    """The parts of this package that a module imports; "" for the package itself."""
-    for module, name in module_imports(ast.parse(path.read_text(encoding="utf-8"))):
-        first, *rest = module.split(".")
+def own_imports(name, *, lazy):
+    """The modules of this package that one of them imports."""
+    for module, entry in imports(MODULES[name], lazy=lazy):
+        first, _, rest = module.partition(".")
         if first == "infopursuit":
-            yield rest[0] if rest else name if name in LEVEL else ""
+            below = f"{rest}.{entry}".lstrip(".")
+            yield below if below in MODULES else rest
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_imports_from_the_layers_above_only(path):
-    part = part_of(path)
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_from_its_layer_and_those_below(name):
+    part = name.split(".")[0]
     assert part in LEVEL, f"{part} has no layer yet; say in this test where it belongs"
-    for other in imported_parts(path):
-        if other == "":
-            assert part in PROGRAMS, f"{path.name} imports the whole package, which imports everything"
-        elif other != part:
-            assert LEVEL[other] < LEVEL[part], f"{part} imports {other}, which is not above it"
+    for module in own_imports(name, lazy=True):
+        other = module.split(".")[0]
+        assert other in LEVEL or not other, f"{name} imports {module}, which has no layer"
+        if other:
+            assert LEVEL[other] <= LEVEL[part], f"{name} of layer {LEVEL[part]} imports {module} of {LEVEL[other]}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_imports_nothing_that_is_optional(path):
-    """Optional packages are imported in the functions that need them."""
-    for module, _ in module_imports(ast.parse(path.read_text(encoding="utf-8"))):
+def test_no_module_imports_itself_on_a_detour():
+    """Imports at the top of modules; `CycleError` names the modules of a cycle."""
+    needed = {name: {other for other in own_imports(name, lazy=False) if other and other != name} for name in MODULES}
+    assert len(list(TopologicalSorter(needed).static_order())) == len(MODULES)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_nothing_optional_at_its_top(name):
+    allowed = CORE | (SERVER if name.startswith("server.") else set())
+    for module, _ in imports(MODULES[name], lazy=False):
         first = module.split(".")[0]
-        known = first in CORE or first in sys.stdlib_module_names or first == "infopursuit"
-        known = known or first in OF_AN_EXTRA.get(path.relative_to(ROOT).as_posix(), set())
-        assert known, f"{path.name} imports {module} at its top; the core needs {', '.join(sorted(CORE))} only"
+        assert first in allowed or first in sys.stdlib_module_names or first == "infopursuit", module
 
 
 def test_the_imports_are_found():
@@ -136,21 +98,34 @@ def test_the_imports_are_found():
         "if TYPE_CHECKING:\n    import c\nelse:\n    import d\n"
         "try:\n    from e import f\nexcept ImportError:\n    import g\n"
         "def function():\n    import h\n"
-        "class Thing:\n    import i\n    def method(self):\n        import j\n"
+        "class Component:\n    import i\n    def method(self):\n        import j\n"
     )
-    found = {module for module, _ in module_imports(ast.parse(source))}
-    assert found == {"a.b", "typing", "d", "e", "g", "i"}
-    engine = set(imported_parts(ROOT / "engine.py"))
-    assert {"types", "queries", "models", "posteriors", "information", "stopping"} <= engine
+    top = {module for module, _ in imports(ast.parse(source), lazy=False)}
+    assert top == {"a.b", "typing", "d", "e", "g", "i"}
+    assert {module for module, _ in imports(ast.parse(source), lazy=True)} == top | {"h", "j"}
+    assert {"types", "queries.queryset", "beliefs", "session", "stopping"} <= set(own_imports("engine", lazy=True))
+
+
+def run(script):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT.parent)}
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize("script", ["import infopursuit", "from infopursuit.cli import main\nmain(['--help'])"])
+def test_nothing_heavy_is_loaded_before_it_is_needed(script):
+    done = run(f"import sys\n{script}\nassert not set({HEAVY!r}) & set(sys.modules), set({HEAVY!r}) & set(sys.modules)")
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_core_works_where_nothing_optional_is_installed():
+    """Neither the extras nor torch."""
+    optional = SERVER | {"captum", "jinja2", "matplotlib", "pandas", "polars", "pooch", "pyarrow", "ray", "torch", "yaml"}
     script = f"""
 import sys
 
 class Nowhere:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {OPTIONAL!r}:
+        if name.split(".")[0] in {optional!r}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 sys.meta_path.insert(0, Nowhere())
@@ -159,12 +134,10 @@ import infopursuit as ip
 import infopursuit.cli
 
 X = np.random.default_rng(0).normal(size=(40, 2))
-clf = ip.InformationPursuitClassifier(model="table").fit(X, X[:, 0] > 0)
+clf = ip.InformationPursuitClassifier(strategy="table").fit(X, X[:, 0] > 0)
 assert clf.score(X, X[:, 0] > 0) > 0.8
 print(clf.explain(X)[0])
-assert not set({OPTIONAL!r}) & set(sys.modules)
 """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT.parent)}
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
-    assert run.returncode == 0, run.stderr
-    assert "question" in run.stdout
+    done = run(script)
+    assert done.returncode == 0, done.stderr
+    assert "question" in done.stdout

@@ -11,38 +11,30 @@ import pytest
 import infopursuit as ip
 
 PUBLIC = {
-    "infopursuit": """AnswerNoise Confidence Constraints Costs ModelFormatError Explanation ImpossibleAnswer
-        InformationGain InformationPursuitClassifier SoftAnswer MaxCost MaxQueries NoisyAnnotator Pursuit QueryFrequencies Session
-        StrategyTree Trace compare_with_cart dawid_skene drift fit_table jobs lint load models posteriors queries
-        query_frequencies save strategy_tree""",
+    "infopursuit": """AnswerNoise Confidence Constraints Costs Explanation ImpossibleAnswer InformationGain
+        InformationPursuitClassifier MaxCost MaxQueries ModelFormatError NoisyAnnotator Pursuit QueryFrequencies Session
+        SoftAnswer StrategyTree TemperatureScaling Trace acquisition annotators beliefs compare_with_cart dawid_skene
+        drift fit_table history jobs lint load models queries query_frequencies save strategy_tree testing""",
+    "infopursuit.acquisition": "FixedOrder LookAhead MutualInformation RandomOrder entropy mutual_information",
+    "infopursuit.beliefs": """SMC Exact Langevin LangevinBelief ParticleBelief Particles Pruned PrunedBelief SMCBelief
+        build_belief""",
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Words columns concepts from_spec
         functions groups guess patches words""",
     "infopursuit.models": """VAE AggregateVAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner
         MLPArchitecture PaperArchitecture RandomAffine Sample SoftVAE TableModel Training UnionModel aggregate empirical
         latent_classes load_vae naive_bayes save_vae soften train vae""",
-    "infopursuit.beliefs": "SMC Bank Belief Exact PrunedBelief Langevin LangevinBelief SMCBelief",
     "infopursuit.inspection": """Agreement Branch Comparison QueryFrequencies StrategyTree TreeNode compare_with_cart
         query_frequencies strategy_tree""",
+    "infopursuit.monitoring": "Change DriftReport drift",
     "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace posterior save
         strategy_tree text_trace trade_off""",
+    "infopursuit.testing": "check_acquisition check_belief check_model check_queries check_strategy",
 }
-OPTIONAL = {
-    "captum",
-    "fastapi",
-    "matplotlib",
-    "narwhals",
-    "pandas",
-    "polars",
-    "pooch",
-    "pyarrow",
-    "pydantic",
-    "ray",
-    "snowballstemmer",
-    "starlette",
-    "uvicorn",
-    "yaml",
-}
+OPTIONAL = set(
+    """captum fastapi matplotlib narwhals pandas polars pooch prometheus_client pyarrow pydantic ray snowballstemmer
+    starlette torch uvicorn yaml""".split()
+)
 
 
 def modules():
@@ -88,17 +80,7 @@ def test_every_public_object_has_a_docstring(name):
         for method, member in vars(thing).items():
             if not method.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
                 inherited = inspect.getdoc(getattr(thing, method)) or ""
-                trivial = method in (
-                    "n_scales",
-                    "to_spec",
-                    "from_spec",
-                    "dtype",
-                    "fit",
-                    "candidates",
-                    "holds",
-                    "rules",
-                    "build",
-                )
+                trivial = method in "n_scales to_spec from_spec dtype fit candidates holds rules build".split()
                 assert inherited.strip() or trivial, f"{public}.{method}"
 
 
@@ -114,6 +96,16 @@ def test_every_module_says_what_it_holds(module):
 def test_the_examples_in_docstrings_run(module):
     failed, _ = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert failed == 0
+
+
+def test_public_names_are_lazy():
+    """Each is found where the table says, and is what its module has."""
+    assert sorted([*ip.MODULES, *ip.NAMES]) == ip.__all__
+    assert set(ip.__all__) <= set(dir(ip))
+    for name, module in ip.NAMES.items():
+        assert getattr(ip, name) is getattr(importlib.import_module(f"infopursuit.{module}"), name)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        ip.no_such_name  # noqa: B018
 
 
 def test_there_are_examples():

@@ -1,5 +1,5 @@
-<"""Make the shipped models: ``python -m benchmarks.shipped.make [NAME ...]``, from the root of the repository.
->
+"""Make the shipped models: ``python -m benchmarks.shipped.make [NAME ...]``, from the root of the repository.
+
 The animals need no making: their table is the model. The others are written into the package, and the same versions of
 the libraries give the same files. ``mnist`` needs the data set, in the folder that ``INFOPURSUIT_DATA`` names, to
 encode its training images; only samples of the VAE are kept.
@@ -18,8 +18,8 @@ import numpy as np
 import safetensors.numpy
 import torch
 
-<from infopursuit import datasets, queries, shipped, serialization
->from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit import datasets, queries, shipped, serialization
+from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
 from infopursuit.models import aggregate, latent_classes, load_vae
 from infopursuit.beliefs.particles import decode

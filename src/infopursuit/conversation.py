@@ -18,7 +18,7 @@ import numpy as np
 from infopursuit.engine import Branches, Pursuit, State
 from infopursuit.files import write_atomically
 from infopursuit.noise import read_answer
-from infopursuit.queries.groups import NOT_KNOWN, Groups, Thing
+from infopursuit.queries.groups import NOT_KNOWN, Groups, Component
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.session import Session
@@ -94,9 +94,9 @@ def _soft(said: str) -> tuple[str, float | None]:
 def _parse(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer:
     """What was said, taken as certain; ``text`` is how it was written."""
     choices = queries.choices(query)
-    things = queries.things(query) if isinstance(queries, Groups) else ()
+    components = queries.components(query) if isinstance(queries, Groups) else ()
     several = (
-        bool(things) or int(queries.n_answers[query]) != len(choices) or (queries.query_variables[query] >= 0).sum() > 1
+        bool(components) or int(queries.n_answers[query]) != len(choices) or (queries.query_variables[query] >= 0).sum() > 1
     )
     names = [] if several else [_normal(choice) for choice in choices]
     at = _choice(said, names, numbered=is_numbered(choices))
@@ -106,7 +106,7 @@ def _parse(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer
         if said in ways:
             return word
     if several:
-        return _cells(said, queries, query, things)
+        return _cells(said, queries, query, components)
     starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
     if len(starting) == 1:
         return queries.to_answer(query, starting[0])
@@ -125,10 +125,10 @@ def _choice(said: str, names: Sequence[str], *, numbered: bool) -> int | None:
     return int(said) - 1 if numbered and said.isascii() and said.isdigit() and 1 <= int(said) <= len(names) else None
 
 
-def _cells(said: str, queries: QuerySet, query: int, things: Sequence[Thing]) -> Answer:
-    """An answer about several variables: of a patch rows of pixels, of a panel thing by thing, else a joint choice."""
-    if things:
-        return _panel(said, things, queries, query)
+def _cells(said: str, queries: QuerySet, query: int, components: Sequence[Component]) -> Answer:
+    """An answer about several variables: of a patch rows of pixels, of a panel component by component, else a joint choice."""
+    if components:
+        return _panel(said, components, queries, query)
     if not isinstance(queries, Patches):
         return queries.to_answer(query, said)
     high, wide = queries.size
@@ -143,19 +143,19 @@ def _cells(said: str, queries: QuerySet, query: int, things: Sequence[Thing]) ->
     return queries.to_answer(query, [known[mark] for mark in marks])
 
 
-def _panel(said: str, things: Sequence[Thing], queries: QuerySet, query: int) -> Answer:
-    """A panel thing by thing: "y n ?", with commas where answers have several words; or in full."""
-    parts = [said] if len(things) == 1 else said.split(",") if "," in said else said.split()
-    if len(parts) != len(things):
+def _panel(said: str, components: Sequence[Component], queries: QuerySet, query: int) -> Answer:
+    """A panel component by component: "y n ?", with commas where answers have several words; or in full."""
+    parts = [said] if len(components) == 1 else said.split(",") if "," in said else said.split()
+    if len(parts) != len(components):
         with contextlib.suppress(ValueError):
             return queries.to_answer(query, said)
         raise ValueError(
-            f"{said!r} has {len(parts)} answers for {len(things)} things; give one for each, in order, with commas "
+            f"{said!r} has {len(parts)} answers for {len(components)} components; give one for each, in order, with commas "
             f"between them, and ? for not known; or help"
         )
     try:
         return queries.to_answer(
-            query, [_thing(part.strip(), thing) for part, thing in zip(parts, things, strict=True)]
+            query, [_component(part.strip(), component) for part, component in zip(parts, components, strict=True)]
         )
     except _Unclear:
         return queries.to_answer(query, said)
@@ -165,23 +165,23 @@ class _Unclear(ValueError):
     """A part of an answer that could be part of a longer one."""
 
 
-def _thing(said: str, thing: Thing) -> str | None:
-    """A choice of one thing by name, number or first letters; None for not known."""
+def _component(said: str, component: Component) -> str | None:
+    """A choice of one component by name, number or first letters; None for not known."""
     if said in (*WORDS[Word.UNKNOWN], NOT_KNOWN):
         return None
-    names = [_normal(choice) for choice in thing.choices]
-    at = _choice(said, names, numbered=is_numbered(thing.choices) and not thing.bounds)
+    names = [_normal(choice) for choice in component.choices]
+    at = _choice(said, names, numbered=is_numbered(component.choices) and not component.bounds)
     if at is not None:
-        return thing.choices[at]
+        return component.choices[at]
     with contextlib.suppress(ValueError):
-        return thing.choices[thing.cell_of(float(said))]
+        return component.choices[component.cell_of(float(said))]
     starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
     if len(starting) == 1:
-        return thing.choices[starting[0]]
+        return component.choices[starting[0]]
     if ":" in said:
         raise _Unclear(said)
     what = "could mean several answers" if starting else "is no answer"
-    raise ValueError(f"{said!r} {what} for {thing.name}; say one of: {', '.join(thing.choices[:8])}; or help")
+    raise ValueError(f"{said!r} {what} for {component.name}; say one of: {', '.join(component.choices[:8])}; or help")
 
 
 # ---- why it is asked ------------------------------------------------------------------------------------------------
@@ -308,10 +308,11 @@ MAX_BYTES = 2**20
 
 def fingerprint(pursuit: Pursuit[Any]) -> str:
     """A checksum of the classes, the queries and their answers."""
-    queries = pursuit.queries
+    queries, model = pursuit.queries, pursuit.belief if pursuit.model is None else pursuit.model
+    kind = getattr(model, "kind", type(model).__name__)
     content = {
         "classes": [str(label) for label in pursuit.classes],
-        "model": [pursuit.model.kind, pursuit.n_states, list(pursuit.model.variables.sizes)],
+        "model": [kind, getattr(model, "n_states", None), list(queries.variables.sizes)],
         "queries": [queries.kind, list(queries.names), queries.n_answers.tolist()],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

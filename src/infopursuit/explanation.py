@@ -128,6 +128,17 @@ class Explanation:
         order = np.argsort(-self.influence(), kind="stable")[:n]
         return tuple(sorted(int(k) for k in order))
 
+    def shown_steps(self, max_steps: int) -> list[int]:
+        """Which steps to draw: all of a few; else the most influential and the last, so that it ends as the pursuit
+        did."""
+        if max_steps < 1:
+            raise ValueError(f"max_steps={max_steps} must be at least 1")
+        n = len(self)
+        if n <= max_steps:
+            return list(range(n))
+        others = [k for k in np.argsort(-self.influence(), kind="stable").tolist() if k != n - 1]
+        return [*sorted(others[: max_steps - 1]), n - 1]
+
     def __str__(self) -> str:
         return self.to_text()
 

@@ -30,8 +30,8 @@ FIGURES = {
     "length": ("Questions", "on average", "{:.2f}"),
     "length_before": ("Questions", "on average before, stopping at the target", "{:.2f}"),
     "length_after": ("Questions", "on average after", "{:.2f}"),
-    "expected_error_before": ("Expected calibration error", "before", "{:.4f}"),
-    "expected_error_after": ("Expected calibration error", "after", "{:.4f}"),
+    "ece_before": ("Expected calibration error", "before", "{:.4f}"),
+    "ece_after": ("Expected calibration error", "after", "{:.4f}"),
 }
 """Figures of a calibration: name, explanation, format."""
 

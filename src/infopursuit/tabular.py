@@ -21,9 +21,10 @@ import numpy as np
 from infopursuit import queries as query_builders
 from infopursuit.costs import Constraints, Costs
 from infopursuit.datasets.dataset import fold_numbers, group_numbers
+from infopursuit.datasets.labelled import LabelledTable, label_table
+from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.fitting.labelled import LabelledTable, label_table
 from infopursuit.models.table import TableModel
 from infopursuit.queries.columns import Columns, Field, YesNoField, as_shares, choose_field
 from infopursuit.queries.queryset import QuerySet
@@ -135,7 +136,7 @@ def with_wording(queries: QuerySet, wording: Any, groups: Mapping[str, Sequence[
     queries = reword(queries, {key: words for key, words in given.items() if key not in groups})
     if not groups:
         return queries
-    together: QuerySet = query_builders.panels(queries, groups)
+    together: QuerySet = query_builders.groups(queries, groups)
     return reword(together, {key: words for key, words in given.items() if key in groups})
 
 
@@ -308,11 +309,12 @@ def try_examples(
     asked: queries that exist already, where costs name them; their thresholds are those of all rows.
     """
     builder = query_builders.columns(yes_no=queries == "yes-no") if asked is None else asked
-    clf = InformationPursuitClassifier(builder, model, **settings).fit(table.X[~held.rows], table.labels[~held.rows])
+    clf = InformationPursuitClassifier(builder, model, **settings)
+    clf.fit(take_rows(table.X, np.flatnonzero(~held.rows)), table.labels[~held.rows])
     rows = np.flatnonzero(held.rows)
     if len(rows) > MAX_INPUTS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_INPUTS, replace=False))
-    trace = clf.explain(table.X.iloc[rows])
+    trace = clf.explain(take_rows(table.X, rows))
     cost = None if trace.query_costs is None else trace.cost
     return Trial.of(trace.predictions == table.labels[rows], trace.length, groups=held.groups[rows], cost=cost)
 

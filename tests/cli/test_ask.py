@@ -152,7 +152,7 @@ def test_choices_by_name_number_and_first_letters(ask, tmp_path):
     rng = np.random.default_rng(0)
     X = np.array([["small", "medium", "large", "middling"][i] for i in rng.integers(4, size=80)], dtype=object)[:, None]
     y = np.where(X[:, 0] == "small", "mouse", np.where(X[:, 0] == "large", "cow", "dog"))
-    clf = ip.InformationPursuitClassifier(queries=ip.queries.columns(X), model="table").fit(X, y)
+    clf = ip.InformationPursuitClassifier(queries=ip.queries.columns(X), strategy="table").fit(X, y)
     clf.save(tmp_path / "model")
     listed = list(clf.session().question.choices)
     for said in (str(listed.index("small") + 1), "SMALL", "sm"):

@@ -33,7 +33,7 @@ def animals(n, seed):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluate") / "model"
-    clf = ip.InformationPursuitClassifier(model=ip.models.naive_bayes(), stopping=ip.Confidence(0.05))
+    clf = ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes(), stopping=ip.Confidence(0.05))
     clf.fit(*animals(200, 0)).save(folder)
     return folder
 
@@ -129,7 +129,7 @@ def test_baselines_learn_from_the_training_part_that_comes_along(tmp_path, capsy
         frame, kind = animals(n, seed)
         parts |= {f"x_{part}": frame[["legs", "weight"]].to_numpy(), f"y_{part}": kind.astype(str)}
     np.savez(tmp_path / "both.npz", **parts)
-    clf = ip.InformationPursuitClassifier(model=ip.models.naive_bayes()).fit(parts["x_train"], parts["y_train"])
+    clf = ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes()).fit(parts["x_train"], parts["y_train"])
     clf.save(tmp_path / "model")
     found = result_of(tmp_path / "model", tmp_path, tmp_path / "both.npz")
     assert (found["rows"][0]["n_inputs"], len(found["rows"])) == (40, 4)
@@ -233,7 +233,7 @@ def test_pixels_that_do_not_fit_are_refused(image_model, tmp_path, capsys):
 
 def test_columns_without_names_are_counted(tmp_path, capsys):
     frame, kind = animals(100, 0)
-    clf = ip.InformationPursuitClassifier(model=ip.models.naive_bayes()).fit(frame[["legs", "weight"]].to_numpy(), kind)
+    clf = ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes()).fit(frame[["legs", "weight"]].to_numpy(), kind)
     clf.save(tmp_path / "model")
     frame[["legs", "weight"]].assign(label=kind).to_csv(tmp_path / "two.csv", index=False)
     found = result_of(tmp_path / "model", tmp_path, tmp_path / "two.csv")

@@ -9,7 +9,7 @@ import pytest
 import infopursuit as ip
 from benchmarks.datasets import data_folder, zoo
 from infopursuit import cli
-from infopursuit.fitting.labelled import label_table
+from infopursuit.datasets.labelled import label_table
 from infopursuit.jobs import job as explain_job
 from infopursuit.tabular import Trial, hold_out
 
@@ -39,7 +39,7 @@ def test_from_a_table_to_a_questionnaire_in_one_command(tmp_path, capsys):
                "--epsilon", 0.05, "--max-queries", 5, "--patience", 1, "--model", "table") == 0  # fmt: skip
     said = capsys.readouterr().out
     for words in ("120 rows, 3 labels (kind), 3 columns", "Taken as examples", "on rows held out", "Model: table",
-                  "Hat es mehr als", "nein:", f"infopursuit ask {out}", f"infopursuit serve {out}", "95 % sure",
+                  "Hat es mehr als", "nein:", f"infopursuit ask {out}", f"infopursuit serve {out}", "95 % confident",
                   "5 questions", "patience 1"):  # fmt: skip
         assert words in " ".join(said.split()), words
     assert max(map(len, said.replace(str(tmp_path), "").splitlines())) <= 80

@@ -45,7 +45,7 @@ def test_a_table_with_a_leak(tmp_path, capsys):
 def test_a_saved_model_is_looked_at_with_its_own_queries(tmp_path, capsys):
     X, y = clean(300)
     table = write(tmp_path, X, y)
-    ip.InformationPursuitClassifier(model="table").fit(X[["fever", "rash"]], y).save(tmp_path / "model")
+    ip.InformationPursuitClassifier(strategy="table").fit(X[["fever", "rash"]], y).save(tmp_path / "model")
     assert run(table, "--label", "illness", "--model", tmp_path / "model") == 1  # two queries lose much of the rest
     text = " ".join(capsys.readouterr().out.split())
     assert "model on answers" in text

@@ -107,7 +107,7 @@ def test_classes_that_cart_has_not_seen_have_no_share(table):
 @pytest.fixture(scope="module")
 def comparison(table):
     queries, X, y = table
-    clf = ip.InformationPursuitClassifier(queries, model="table", stopping=ip.Confidence(0.1)).fit(X[:400], y[:400])
+    clf = ip.InformationPursuitClassifier(queries, strategy="table", stopping=ip.Confidence(0.1)).fit(X[:400], y[:400])
     return clf, compare_with_cart(clf, X[:400], y[:400], X[400:], y[400:])
 
 

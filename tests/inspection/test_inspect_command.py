@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
     frame[:200].to_csv(path / "train.csv", index=False)
     frame[200:].to_csv(path / "test.csv", index=False)
     frame[200:].drop(columns="species").to_csv(path / "plain.csv", index=False)
-    clf = ip.InformationPursuitClassifier(model="table").fit(
+    clf = ip.InformationPursuitClassifier(strategy="table").fit(
         frame[:200].drop(columns="species"), frame["species"][:200]
     )
     clf.save(path / "model")

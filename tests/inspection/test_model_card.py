@@ -31,7 +31,7 @@ def fit(kind):
     """A classifier of each kind, with its inputs and labels."""
     if kind == "table":
         X, y = table()
-        clf = Classifier(model=ip.models.latent_classes(2), patience=1)
+        clf = Classifier(strategy=ip.models.latent_classes(2), patience=1)
     elif kind == "empirical":
         X, y = marks()
         clf = Classifier(ip.queries.concepts(NAMES), "empirical", stopping=ip.Confidence(0.05) | ip.MaxQueries(5))
@@ -126,7 +126,7 @@ def test_the_model_the_posterior_and_the_rule(thing):
     for fact in (*expected, f"`{clf.pursuit_.stopping}`"):
         assert fact in details
     assert ("patience of 1" in details) == (kind == "table")
-    assert ("it is 95 % sure, or it has asked 5 questions" in details) == (kind == "empirical")
+    assert ("it is 95 % confident, or it has asked 5 questions" in details) == (kind == "empirical")
     for fact in (platform.python_version(), f"numpy {np.__version__}", f"torch {torch.__version__}", ip.__version__):
         assert fact in details
 
@@ -255,7 +255,7 @@ def test_the_card_of_a_calibrated_classifier_has_its_figures(tmp_path):
     from sklearn.datasets import load_breast_cancer
 
     X, y = load_breast_cancer(return_X_y=True)
-    clf = ip.InformationPursuitClassifier(model=ip.models.naive_bayes()).fit(X[::2], y[::2])
+    clf = ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes()).fit(X[::2], y[::2])
     clf.calibrate(X[1::2], y[1::2], target=0.8)
     found, card = clf.calibration_, clf.model_card()
     assert "right in 80 % or more, with a probability of 95 %" in card

@@ -99,7 +99,7 @@ def test_the_most_probable_of_very_many_answers_are_found():
     """65,536 patterns; those shown are the most probable of all, by the product over pixels."""
     pursuit = wide_pursuit()
     tree = strategy_tree(pursuit, 1, min_share=0.001, max_branches=6)
-    probs = pursuit.model.probs.numpy()[1::2].T  # (2, 16)
+    probs = pursuit.model.probs[1::2].T  # (2, 16)
     bits = (np.arange(2**16)[:, None] >> np.arange(15, -1, -1)) & 1
     p = 0.5 * sum(np.where(bits, row, 1 - row).prod(axis=1) for row in probs)
     best = np.sort(p)[::-1]
@@ -122,8 +122,8 @@ def test_pixels_that_were_seen_leave_fewer_answers():
 def test_few_rows_at_a_time_are_the_same(monkeypatch):
     pursuit = wide_pursuit((3, 3), 3, seed=1)
     whole = strategy_tree(pursuit, 1, min_share=0.002, max_branches=50)
-    small = ip.Pursuit.of(pursuit.model, pursuit.queries, stopping=ip.MaxQueries(2), classes=["a", "b"], budget=200)
-    assert small.budget // small.posterior.row_bytes < 5
+    small = ip.Pursuit.of(pursuit.model, pursuit.queries, stopping=ip.MaxQueries(2), classes=["a", "b"], memory_limit=2000)
+    assert small.rows_at_a_time() < 5
     assert strategy_tree(small, 1, min_share=0.002, max_branches=50).root.branches == whole.root.branches
     monkeypatch.setattr(grow, "BEAM", 3)
     few = strategy_tree(pursuit, 1, min_share=0.002, max_branches=50)
@@ -206,7 +206,7 @@ def test_a_classifier_and_a_bank_have_trees_too():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(60, 5))
     y = np.where(X[:, 0] + X[:, 1] > 1, "both", "not")
-    clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abcde")), model="empirical").fit(X, y)
+    clf = ip.InformationPursuitClassifier(ip.queries.concepts(list("abcde")), strategy="empirical").fit(X, y)
     exact = strategy_tree(clf, 2, **ALL)
     bank = ip.Pursuit.of(clf.model_, clf.queries_, belief="pruned", classes=clf.classes_)
     for a, b in zip(exact.nodes(), strategy_tree(bank, 2, **ALL).nodes(), strict=True):

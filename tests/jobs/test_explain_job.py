@@ -27,7 +27,7 @@ def made(tmp_path_factory):
     base = {"cat": 0.2, "cow": 0.5, "dog": 0.8}
     share = np.array([base[k] for k in kind])[:, None]
     X = pd.DataFrame((rng.random((400, 9)) < share).astype(int), columns=[f"q{i}" for i in range(9)])
-    clf = ip.InformationPursuitClassifier(model="empirical", stopping=ip.Confidence(0.2)).fit(X, kind)
+    clf = ip.InformationPursuitClassifier(strategy="empirical", stopping=ip.Confidence(0.2)).fit(X, kind)
     clf.save(folder / "model")
     X["kind"] = kind
     X["id"] = [f"animal {i}" for i in range(len(X))]

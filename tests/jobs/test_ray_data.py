@@ -61,7 +61,7 @@ def made(tmp_path_factory):
     kind = rng.choice(["cat", "dog"], N)
     X = (rng.random((N, 9)) < np.where(kind == "cat", 0.2, 0.8)[:, None]).astype(int)
     frame = pd.DataFrame(X, columns=[f"q{i}" for i in range(9)])
-    clf = ip.InformationPursuitClassifier(model="empirical", stopping=ip.Confidence(0.1)).fit(frame, kind)
+    clf = ip.InformationPursuitClassifier(strategy="empirical", stopping=ip.Confidence(0.1)).fit(frame, kind)
     clf.save(folder / "model")
     frame["kind"] = kind
     frame.to_parquet(folder / "new.parquet", row_group_size=40)

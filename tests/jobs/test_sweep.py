@@ -43,7 +43,7 @@ def test_rows_are_what_fits_by_hand_come_to(table, tmp_path):
             fold = fold_numbers(y, n=3, seed=seed)
             for i in range(3):
                 clf = ip.InformationPursuitClassifier(
-                    model="table", stopping=ip.Confidence(row.epsilon), random_state=seed
+                    strategy="table", stopping=ip.Confidence(row.epsilon), random_state=seed
                 ).fit(X[fold != i], y[fold != i])
                 found.append(summary(clf.explain(X[fold == i]), y[fold == i], row.epsilon))
         assert row.n_runs == 6

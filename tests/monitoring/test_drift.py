@@ -33,7 +33,7 @@ def people(n, seed, *, ill=0.4):
 
 def fitted(n=300, seed=0, **options):
     X, y = people(n, seed)
-    return Classifier(model=ip.models.naive_bayes(1.0), **options).fit(X, y)
+    return Classifier(strategy=ip.models.naive_bayes(1.0), **options).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_random_splits_of_the_same_data_are_no_drift():
     for _ in range(100):
         rows = rng.permutation(400)
         train, new = rows[:280], rows[280:]
-        model = Classifier(model=ip.models.naive_bayes(1.0)).fit(X.iloc[train], y[train])
+        model = Classifier(strategy=ip.models.naive_bayes(1.0)).fit(X.iloc[train], y[train])
         alarms += model.drift(X.iloc[new]).found
     assert alarms <= 3
 
@@ -141,7 +141,7 @@ def test_classes_that_became_frequent_are_named_and_explain_the_answers(clf):
 def test_shares_that_were_announced_are_no_drift():
     """`fit(class_prior=...)` says how frequent classes will be: then answers are expected to be as those make them."""
     X, y = people(400, 0)
-    model = Classifier(model=ip.models.naive_bayes(1.0)).fit(X, y, class_prior={"ill": 0.9, "well": 0.1})
+    model = Classifier(strategy=ip.models.naive_bayes(1.0)).fit(X, y, class_prior={"ill": 0.9, "well": 0.1})
     new, _ = people(200, 6, ill=0.9)
     assert not model.drift(new).found
     assert model.drift(people(200, 6)[0]).found

@@ -22,7 +22,7 @@ def table(n, seed):
 def folder(tmp_path_factory):
     """A saved model, and tables like its training and unlike it."""
     root = tmp_path_factory.mktemp("drift")
-    ip.InformationPursuitClassifier(model=ip.models.naive_bayes(1.0)).fit(*table(300, 0)).save(root / "model")
+    ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes(1.0)).fit(*table(300, 0)).save(root / "model")
     X, y = table(120, 1)
     X.to_csv(root / "same.csv", index=False)
     X.assign(age=X["age"] + 15, diagnosis=y).to_csv(root / "other.csv", index=False)

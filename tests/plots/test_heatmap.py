@@ -15,7 +15,7 @@ from matplotlib.text import Annotation
 
 import infopursuit as ip
 from infopursuit.plots import heatmap
-from infopursuit.plots.style import FAINT, INK, NO, NOT_KNOWN, RIGHT, WRONG, YES, shown_steps
+from infopursuit.plots.style import FAINT, INK, NO, NOT_KNOWN, RIGHT, WRONG, YES
 
 
 def drawn(explanation, **options):
@@ -145,7 +145,7 @@ def test_the_predicted_and_the_true_class_stand_out(small):
 def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
     explanation = drawn_at_random(60, 4)
     figure = drawn(explanation, max_steps=7)
-    shown = shown_steps(explanation, 7)
+    shown = explanation.shown_steps(7)
     assert [row[0][0] for row in beside(figure)] == ["", *(str(k + 1) for k in shown)]
     assert [row[1][0] for row in beside(figure)][1:] == [f"question {k}" for k in shown]
     np.testing.assert_array_equal(

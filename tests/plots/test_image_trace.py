@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 import infopursuit as ip
 from infopursuit.plots import image_trace
 from infopursuit.plots.images import BAD, BEFORE, GOOD, NOW, OTHERS
-from infopursuit.plots.style import shown_steps
 
 
 @pytest.fixture
@@ -98,7 +97,7 @@ def test_the_truth_is_marked(digit):
 
 def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
     image, explanation = pursue((6, 6), 1, stopping=ip.MaxQueries(30))
-    shown = shown_steps(explanation, 4)
+    shown = explanation.shown_steps(4)
     moved = explanation.influence()
     assert shown[-1] == 29
     assert len(shown) == 4

@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from infopursuit.plots import posterior
-from infopursuit.plots.style import COLOURS, FAINT, INK, NO, NOT_KNOWN, OTHERS, YES, shown_steps
+from infopursuit.plots.style import COLOURS, FAINT, INK, NO, NOT_KNOWN, OTHERS, YES
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_of_many_classes_the_others_share_a_line():
 def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
     explanation = drawn_at_random(60, 3)
     axes = posterior(explanation, max_steps=6)
-    rows = [0, *(k + 1 for k in shown_steps(explanation, 6))]
+    rows = [0, *(k + 1 for k in explanation.shown_steps(6))]
     np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), explanation.posteriors[rows, 0])
     assert axes.figure.texts[1].get_text().startswith("6 of 60 steps")
 

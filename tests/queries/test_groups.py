@@ -73,7 +73,7 @@ def test_how_a_panel_may_be_answered(value, answer):
     [
         ({"hb > 13": "yes"}, "'hb > 13' is not in it; did you mean 'hb > 12'"),
         ({"hb > 12": "perhaps"}, "'perhaps' is no answer to 'hb > 12'"),
-        (["yes"], "1 answers for 2 things"),
+        (["yes"], "1 answers for 2 components"),
         (["yes", "perhaps"], "'perhaps' is no answer to 'wbc > 10'"),
         ("hb > 12: yes", "'wbc > 10' is not answered"),
         ("yes, no", "'hb > 12' is not answered"),
@@ -119,7 +119,7 @@ def test_thresholds_of_a_column_are_merged_and_said_shortly():
     assert own.to_answer(0, f"{a} to {b}") == (1,)
 
 
-def test_other_queries_about_one_thing_are_said_by_few_of_their_answers():
+def test_other_queries_about_one_variable_are_said_by_few_of_their_answers():
     base = columns(TABLE[["bill"]], yes_no=True)
     assert base.names == ("bill is cone", "bill is dagger", "bill is hooked")
     qs = groups(base, {"look": ["bill"]})
@@ -133,10 +133,10 @@ def test_other_queries_about_one_thing_are_said_by_few_of_their_answers():
 def test_whole_categories_keep_their_choices():
     qs = groups(columns(TABLE), {"look": ["migrates", "bill"]})
     look = qs.names.index("look")
-    assert [thing.name for thing in qs.things(look)] == ["migrates", "bill"]
+    assert [component.name for component in qs.components(look)] == ["migrates", "bill"]
     assert qs.to_answer(look, {"bill": "hooked", "migrates": "yes"}) == (1, 2)
     assert qs.say_answer(look, (0, 1)) == "migrates: no, bill: dagger"
-    assert qs.things(0) == ()
+    assert qs.components(0) == ()
 
 
 def test_words_of_the_base_are_kept_and_saved():

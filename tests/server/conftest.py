@@ -10,7 +10,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.server.app import Server, create_app
-from infopursuit.server.command import listen
+from infopursuit.cli.serve import listen
 from infopursuit.server.limits import Limits
 from infopursuit.server.registry import ServedModel
 
@@ -59,7 +59,7 @@ def _make_models():
     texts = ["a fine day of rain", "the team won the match"] * 10
 
     def fit(queries, X, y):
-        return ip.InformationPursuitClassifier(queries=queries, model="table").fit(X, y).pursuit_
+        return ip.InformationPursuitClassifier(queries=queries, strategy="table").fit(X, y).pursuit_
 
     pursuits = {
         "certain": ip.Pursuit.of(certain, asked, classes=ANIMALS),

@@ -129,11 +129,15 @@ SEX, PREGNANT, LAB = "is female", "is pregnant", "lab"
 
 @pytest.fixture(scope="module", name="pursuit")
 def _pursuit():
-    asked = ip.queries.panels(ip.queries.concepts([SEX, PREGNANT, "fever", "rash"]), {LAB: ["fever", "rash"]})
+    asked = ip.queries.groups(ip.queries.concepts([SEX, PREGNANT, "fever", "rash"]), {LAB: ["fever", "rash"]})
     model = ip.models.TableModel([0.5, 0.5], None, [[0.6, 0.9, 0.9, 0.2], [0.4, 0.1, 0.2, 0.8]])
-    terms = ip.Terms({LAB: 12.5}, {PREGNANT: (SEX, "yes")})
     return ip.Pursuit.of(
-        model, asked, classes=["ill", "well"], terms=terms, stopping=ip.Confidence(0.0) | ip.MaxCost(14)
+        model,
+        asked,
+        classes=["ill", "well"],
+        costs=ip.Costs({LAB: 12.5}),
+        constraints=ip.Constraints({PREGNANT: (SEX, "yes")}),
+        stopping=ip.Confidence(0.0) | ip.MaxCost(14),
     )
 
 
@@ -161,8 +165,8 @@ def test_costs_and_panels_are_told_and_requirements_kept_to(ask):
     assert ask((SEX, None))["question"]["name"] == LAB
     panel = ask((SEX, "no"))["question"]
     assert panel["cost"] == 12.5
-    assert [thing["name"] for thing in panel["things"]] == ["fever", "rash"]
-    first, second = panel["things"]
+    assert [component["name"] for component in panel["components"]] == ["fever", "rash"]
+    first, second = panel["components"]
     told = ask((SEX, "no"), (LAB, f"{first['answers'][1]}, {second['unknown']}"))
     assert told["so_far"][1] == "lab: fever: yes, rash: not known"
     assert ask((SEX, "yes"), (PREGNANT, "yes"))["stop_reason"] == "max_cost"

@@ -30,7 +30,7 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import NOVELTY_QUERY, amount, percent
 from infopursuit.noise import AnswerNoise
 from infopursuit.progress import bar
-from infopursuit.queries.groups import Groups, Thing
+from infopursuit.queries.groups import Groups, Component
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal
@@ -225,19 +225,19 @@ class Talk:
 
 
 def show_question(session: Session, terminal: Terminal) -> None:
-    """The question, a picture or list where it is about several things, and what may be answered."""
+    """The question, a picture or list where it is about several components, and what may be answered."""
     question, queries, costs = session.question, session.pursuit.queries, session.pursuit.costs
     assert question is not None
-    paid = "" if costs is None else f", costs {amount(float(costs[question.index]))}"
-    check = ", a check" if session.asks_novelty else ""
+    paid = "" if costs is None else f", costs {amount(float(session.pursuit.query_costs[question.index]))}"
+    check = ", a novelty query" if session.asks_novelty else ""
     terminal.head(f"Question {len(session.history) + 1}{check}{paid}")
     terminal.tell(question.sentence, style="bold")
     if isinstance(queries, Patches):
         _show_patch(session, terminal)
-    for thing in _things(session):
-        numbered = is_numbered(thing.choices) and not thing.bounds
-        shown = [f"{i} {choice}" if numbered else choice for i, choice in enumerate(thing.choices, start=1)]
-        _indented(terminal, f"{thing.name}: {'a number, or ' if thing.bounds else ''}{'; '.join(shown)}")
+    for component in _components(session):
+        numbered = is_numbered(component.choices) and not component.bounds
+        shown = [f"{i} {choice}" if numbered else choice for i, choice in enumerate(component.choices, start=1)]
+        _indented(terminal, f"{component.name}: {'a number, or ' if component.bounds else ''}{'; '.join(shown)}")
     terminal.tell(_choices(session), style="faint")
 
 
@@ -286,7 +286,7 @@ def show_help(session: Session, terminal: Terminal) -> None:
     """All that may be typed."""
     queries, question = session.pursuit.queries, session.question
     assert question is not None
-    if _things(session):
+    if _components(session):
         answer = ("answers", "one for each line, with commas between them: a name, its number, its first letters, or ?")
     elif isinstance(queries, Patches):
         answer = ("pixels", "row by row, with / or spaces between rows: 1 or # lit, 0 or . dark, ? not known")
@@ -310,12 +310,12 @@ def show_help(session: Session, terminal: Terminal) -> None:
 
 def _choices(session: Session) -> str:
     """What may be answered to the question, in short."""
-    question, queries, things = session.question, session.pursuit.queries, _things(session)
+    question, queries, components = session.question, session.pursuit.queries, _components(session)
     assert question is not None
     choices = [str(choice) for choice in question.choices[:100]]
-    if things:
-        text = f"{len(things)} answers, in this order, with commas between them, ? not known"
-        text = text if len(things) > 1 else "one of these"
+    if components:
+        text = f"{len(components)} answers, in this order, with commas between them, ? not known"
+        text = text if len(components) > 1 else "one of these"
     elif isinstance(queries, Patches):
         text = f"{queries.size[0]} rows of {queries.size[1]} pixels, 1 lit, 0 dark, ? not known"
     elif [choice.lower() for choice in choices] == ["no", "yes"]:
@@ -349,10 +349,10 @@ def _show_patch(session: Session, terminal: Terminal) -> None:
     terminal.print(picture, soft_wrap=True)
 
 
-def _things(session: Session) -> tuple[Thing, ...]:
-    """What a panel asks for, thing by thing."""
+def _components(session: Session) -> tuple[Component, ...]:
+    """What a panel asks for, component by component."""
     queries, question = session.pursuit.queries, session.question
-    return queries.things(question.index) if isinstance(queries, Groups) and question is not None else ()
+    return queries.components(question.index) if isinstance(queries, Groups) and question is not None else ()
 
 
 def _after(outcome: Outcome) -> str:

@@ -124,7 +124,7 @@ def build(data: Dataset, threshold: float, seed: int) -> InformationPursuitClass
     """The classifier, not yet fitted."""
     return InformationPursuitClassifier(
         queries=queries.patches(data.x_train.shape[1:], size=3, threshold=threshold),
-        model=latent_classes(N_LATENTS),
+        strategy=latent_classes(N_LATENTS),
         # when all pixels have been seen, more questions have no gain
         stopping=Confidence(0.01) | InformationGain(1e-3),
         random_state=seed,

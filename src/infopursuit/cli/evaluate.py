@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if train is not None:
         terminal.tell(f"Baselines learn from {len(train.y):,} inputs: {train.source}.")
     X_train, y_train = (None, None) if train is None else (train.X, train.y)
-    result = evaluate(pursuit, data.X, data.y, X_train=X_train, y_train=y_train, least_epsilon=args.min_epsilon)
+    result = evaluate(pursuit, data.X, data.y, X_train=X_train, y_train=y_train, min_epsilon=args.min_epsilon)
     tell(result, terminal)
     if train is None and not args.no_baselines:
         terminal.say("", "--train DATA adds a decision tree and a black box on the same queries.")

@@ -13,7 +13,7 @@ from infopursuit import tabular
 from infopursuit.cli.main import amount, share, whole
 from infopursuit.costs import bind as bind_costs
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.fitting.labelled import LabelledTable, label_table
+from infopursuit.datasets.labelled import LabelledTable, label_table
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet

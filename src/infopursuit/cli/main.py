@@ -37,13 +37,13 @@ COMMANDS: tuple[Command, ...] = (  # in the order of the help text
     Command("demo", "classify handwritten digits, with an explanation for each", "infopursuit.cli.demo"),
     Command("fit", "fit a classifier to a table: csv or parquet in, model out", "infopursuit.cli.fit"),
     Command("ask", "answer questions in the terminal and get a prediction", "infopursuit.cli.ask"),
-    Command("explain", "predict and explain many inputs, on one or many workers", "infopursuit.jobs.explain_command"),
+    Command("explain", "predict and explain many inputs, on one or many workers", "infopursuit.cli.explain"),
     Command("evaluate", "accuracy, queries, calibration and baselines of a model", "infopursuit.cli.evaluate"),
-    Command("serve", "serve models over HTTP, with a page to answer questions", "infopursuit.server.command"),
-    Command("lint", "check data and queries before anything is fitted", "infopursuit.data_checks.command"),
-    Command("inspect", "show a strategy tree, query frequencies, model card", "infopursuit.inspection.command"),
-    Command("monitor", "test new data for drift against the training data", "infopursuit.monitoring.command"),
-    Command("sweep", "evaluate many settings and compare them", "infopursuit.jobs.sweep_command"),
+    Command("serve", "serve models over HTTP, with a page to answer questions", "infopursuit.cli.serve"),
+    Command("lint", "check data and queries before anything is fitted", "infopursuit.cli.lint"),
+    Command("inspect", "show a strategy tree, query frequencies, model card", "infopursuit.cli.inspect"),
+    Command("monitor", "test new data for drift against the training data", "infopursuit.cli.monitor"),
+    Command("sweep", "evaluate many settings and compare them", "infopursuit.cli.sweep"),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import time
 from collections.abc import Callable
@@ -168,9 +167,8 @@ def trade_off_curve(
     patience = pursuit.patience if own is None or own.patience is None else own.patience
     last = min_epsilon if min_epsilon is not None else MIN_EPSILON if own is None else own.epsilon
     if own is not None and last < own.epsilon:
-        longer = copy.copy(pursuit)  # shares what is remembered of the first steps
         others = tuple(rule for rule in pursuit.stopping.rules if rule is not own and not rule.budget)
-        longer.stopping = AnyOf((Confidence(last, own.patience), *others))
+        longer = replace(pursuit, stopping=AnyOf((Confidence(last, own.patience), *others)))
         trace = longer.run_values(values, progress=progress)
     grid = set(epsilons(last, len(pursuit.classes))) | (
         {own.epsilon} if own is not None and own.epsilon > last else set()

@@ -118,11 +118,11 @@ class _Grower:
             step = self.pursuit.propose(state)
             for h, draft in enumerate(levels[-1]):
                 draft.node = self._node(draft, step, h)
-            going = [h for h in range(len(levels[-1])) if step.query[h] != UNKNOWN] if level < depth else []
+            going = [h for h in range(len(levels[-1])) if step.choice.query[h] != UNKNOWN] if level < depth else []
             chosen: list[tuple[int, Cells, _Draft]] = []
             with Progress(f"question {level + 1}", len(going), show=self.progress) as shown:
                 for h in going:
-                    chosen += [(h, *each) for each in self._follow(levels[-1][h], step.state, h, int(step.query[h]))]
+                    chosen += [(h, *each) for each in self._follow(levels[-1][h], step.state, h, int(step.choice.query[h]))]
                     shown.advance()
             if not chosen:
                 break
@@ -131,7 +131,7 @@ class _Grower:
                                  f"{MAX_NODES:,} nodes; lower depth, or raise min_share")  # fmt: skip
             parents = np.array([h for h, _, _ in chosen], dtype=np.int64)
             cells = np.array([cells for _, cells, _ in chosen], dtype=np.int64)
-            branches = Branches(parents, np.asarray(step.query, dtype=np.int64)[parents], cells)
+            branches = Branches(parents, np.asarray(step.choice.query, dtype=np.int64)[parents], cells)
             state = self.pursuit.absorb(step.state, branches, step.watch)
             levels.append([draft for _, _, draft in chosen])
         for draft in (draft for drafts in reversed(levels) for draft in drafts):
@@ -152,8 +152,8 @@ class _Grower:
             history=draft.history,
             probability=draft.probability,
             posterior=tuple(posterior.tolist()),
-            query=int(step.query[h]),
-            gain=float(step.gain[h]) if step.query[h] != UNKNOWN else 0.0,
+            query=int(step.choice.query[h]),
+            gain=float(step.choice.gain[h]) if step.choice.query[h] != UNKNOWN else 0.0,
             stop_reason=step.reason[h],
             n_inputs=None if draft.rows is None else len(draft.rows),
             n_right=right,

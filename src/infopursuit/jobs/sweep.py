@@ -25,7 +25,7 @@ from infopursuit.datasets.tables import GIVE, is_table_file, take_rows
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.files import write_atomically
-from infopursuit.fitting.labelled import label_table
+from infopursuit.datasets.labelled import label_table
 from infopursuit.jobs.engines import Engine, Unit, as_engine
 from infopursuit.jobs.job import JobFolder
 from infopursuit.progress import Progress
@@ -147,7 +147,7 @@ class Runner:
         learn, test = np.flatnonzero(fold != unit["fold"]), np.flatnonzero(fold == unit["fold"])
         strictest, most = min(self.settings["epsilons"]), self.settings["max_queries"]
         rule = Confidence(strictest) if most is None else Confidence(strictest) | MaxQueries(most)
-        clf = InformationPursuitClassifier(model=unit["model"], stopping=rule, random_state=unit["seed"])
+        clf = InformationPursuitClassifier(strategy=unit["model"], stopping=rule, random_state=unit["seed"])
         clf.fit(take_rows(self.X, learn), self.y[learn])
         trace = clf.explain(take_rows(self.X, test))
         points = confidence_curve(trace, self.y[test], self.settings["epsilons"])

@@ -28,7 +28,6 @@ from infopursuit.plots.style import (
     outcome,
     short,
     shown_classes,
-    shown_steps,
     step_widths,
     step_words,
     write,
@@ -76,7 +75,7 @@ def compare(
         raise ValueError(f"names={names!r} must be two names, one for each explanation")
     both, true_class, same = (one, other), find_class(one.classes, truth), together(one, other)
     # all steps that both share, so that rows stay level, and of the rest the most influential
-    shown = [shown_steps(each, max_steps) for each in both]
+    shown = [each.shown_steps(max_steps) for each in both]
     shown = [rows if len(each) <= max_steps else sorted({*range(same), *rows})
              for each, rows in zip(both, shown, strict=True)]  # fmt: skip
     beliefs = [each.posteriors[[0, *(k + 1 for k in rows)]] for each, rows in zip(both, shown, strict=True)]

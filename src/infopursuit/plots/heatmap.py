@@ -29,7 +29,6 @@ from infopursuit.plots.style import (
     new_axes,
     short,
     shown_classes,
-    shown_steps,
     step_widths,
     step_words,
     write,
@@ -40,7 +39,7 @@ from infopursuit.types import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from infopursuit.inspection.asked import Asked
+    from infopursuit.inspection.query_frequencies import QueryFrequencies
 
 COLUMN, COLUMNS, LEVEL = 0.52, 2.4, 6.4
 """Inches: least width of a column and of all; width of all up to which their names lie level, else slanted."""
@@ -73,7 +72,7 @@ def heatmap(
     need_matplotlib()
     check_axes(axes)
     true_class = find_class(explanation.classes, truth)
-    shown = shown_steps(explanation, max_steps)
+    shown = explanation.shown_steps(max_steps)
     belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
     columns = shown_classes(belief, true_class, max_classes)
     cells, others = belief[:, columns], np.delete(belief, columns, axis=1)
@@ -103,12 +102,12 @@ def heatmap(
     return drawn
 
 
-def asked_by_class(asked: Asked, *, axes: Any = None, max_queries: int = 15, max_classes: int = 12) -> Axes:
+def asked_by_class(asked: QueryFrequencies, *, axes: Any = None, max_queries: int = 15, max_classes: int = 12) -> Axes:
     """Draw how often queries are asked about the inputs of each class: a row for each query, a column for each class.
 
     Parameters
     ----------
-    asked: what `infopursuit.asked` gives.
+    asked: what `infopursuit.query_frequencies` gives.
     axes: one axes to draw on; words go to the left of it and above. A new figure if None.
     max_queries: of more queries than this only those asked most get a row.
     max_classes: of more classes than this only those with the most inputs get a column.

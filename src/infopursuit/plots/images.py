@@ -20,7 +20,6 @@ from infopursuit.plots.style import (
     need_matplotlib,
     short,
     shown_classes,
-    shown_steps,
     write_above,
 )  # fmt: skip
 from infopursuit.progress import bar
@@ -61,7 +60,7 @@ def image_trace(
     need_matplotlib()
     pixels = _reshaped(image, explanation, "image_trace").astype(np.float64)
     true_class = find_class(explanation.classes, truth)
-    shown = shown_steps(explanation, max_steps)
+    shown = explanation.shown_steps(max_steps)
     columns = [0, *(k + 1 for k in shown)]  # questions asked before the column's posterior
     bars = shown_classes(explanation.posteriors[columns], true_class, MAX_CLASSES)
     names = [f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 24)}" for c in bars]
@@ -208,7 +207,7 @@ def text_trace(
     """
     if explanation.shape is None:
         raise ValueError("this explanation is not about an image; text_trace draws explanations over patch queries")
-    shown = shown_steps(explanation, max_steps)
+    shown = explanation.shown_steps(max_steps)
     each = max(2 * explanation.shape[1], NARROWEST)
     fit = (width - 2 + 3) // (each + 3)
     if fit < 2:

@@ -28,7 +28,6 @@ from infopursuit.plots.style import (
     plain,
     short,
     shown_classes,
-    shown_steps,
     write,
 )  # fmt: skip
 from infopursuit.types import FloatArray, IntArray
@@ -63,7 +62,7 @@ def posterior(
     need_matplotlib()
     check_axes(axes)
     true_class = find_class(explanation.classes, truth)
-    shown = shown_steps(explanation, max_steps)
+    shown = explanation.shown_steps(max_steps)
     belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
     lines = shown_classes(belief[min(1, len(shown)) :], true_class, max_classes)  # the prior alone makes no line
     asked = [Word("before", FAINT, size=NOTE)]

@@ -216,16 +216,6 @@ StepWords = tuple[Word, Word, Word]
 """Number, question and answer."""
 
 
-def shown_steps(explanation: Explanation, max_steps: int) -> list[int]:
-    """Which steps to draw: all of a few; else the most influential and the last, so that it ends as the pursuit did."""
-    at_least_one(max_steps=max_steps)
-    n = len(explanation)
-    if n <= max_steps:
-        return list(range(n))
-    others = [k for k in np.argsort(-explanation.influence(), kind="stable").tolist() if k != n - 1]
-    return [*sorted(others[: max_steps - 1]), n - 1]
-
-
 def shown_classes(belief: FloatArray, true_class: int | None, max_classes: int) -> IntArray:
     """The classes to draw, in class order: all of a few, else those that were most probable at some step.
 

@@ -26,7 +26,7 @@ NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True)
-class Thing:
+class Component:
     """One variable of a group, and all that the group's members ask about it.
 
     cells: (V,) the common refinement of the members' cells. members: their queries in the base. answers: for each cell
@@ -81,20 +81,20 @@ class Groups(QuerySet):
         taken = [name for name in self.groups if name in base.names]
         if taken:
             raise ValueError(f"groups has the name {taken[0]!r}, which is what a query is called; call it otherwise")
-        things = [_things(base, name, members) for name, members in self.groups.items()]
-        self._things = dict(enumerate(things, start=len(self._kept)))
-        width = max([base.width if self._kept else 1, *map(len, things)])
-        variables = np.full((len(self._kept) + len(things), width), UNKNOWN)
+        components = [_components(base, name, members) for name, members in self.groups.items()]
+        self._components = dict(enumerate(components, start=len(self._kept)))
+        width = max([base.width if self._kept else 1, *map(len, components)])
+        variables = np.full((len(self._kept) + len(components), width), UNKNOWN)
         cells = np.full((*variables.shape, base.query_cells.shape[2]), UNKNOWN)
         if self._kept:
             variables[: len(self._kept), : base.width] = base.query_variables[self._kept]
             cells[: len(self._kept), : base.width] = base.query_cells[self._kept]
-        for query, told in self._things.items():
-            for w, thing in enumerate(told):
-                variables[query, w], cells[query, w, : len(thing.cells)] = thing.variable, thing.cells
+        for query, told in self._components.items():
+            for w, component in enumerate(told):
+                variables[query, w], cells[query, w, : len(component.cells)] = component.variable, component.cells
         sentences = [base.sentences[q] for q in self._kept]
-        for name, told in zip(self.groups, things, strict=True):
-            about = ", ".join(thing.name for thing in told)
+        for name, told in zip(self.groups, components, strict=True):
+            about = ", ".join(component.name for component in told)
             sentences.append(f"{name}?" if about == name else f"{name}: {about}?")
         names = [*(base.names[q] for q in self._kept), *self.groups]
         super().__init__(names, base.variables.sizes, variables, cells, sentences=sentences)
@@ -115,37 +115,37 @@ class Groups(QuerySet):
         """The shape of images, if the base is about images."""
         return getattr(self.base, "shape", None)
 
-    def things(self, query: int) -> tuple[Thing, ...]:
+    def components(self, query: int) -> tuple[Component, ...]:
         """What a group tells, one for each of its variables; nothing for a query that is no group."""
-        return tuple(self._things.get(query, ()))
+        return tuple(self._components.get(query, ()))
 
     def choices(self, query: int) -> Sequence[str]:
         """The possible answers; of a group all its members' answers together."""
         if self._choices is not None and self._choices[query]:
             return super().choices(query)
-        return GroupChoices(self.things(query)) if query in self._things else self.base.choices(self._kept[query])
+        return GroupChoices(self.components(query)) if query in self._components else self.base.choices(self._kept[query])
 
     def to_answer(self, query: int, value: Any) -> Answer:
         """The cells that an answer stands for. A group may also be answered with {member: answer}, with a list that has
-        an answer for each thing, or with the same in words: "hb > 12: yes, wbc > 10: not known". What is left out is
+        an answer for each component, or with the same in words: "hb > 12: yes, wbc > 10: not known". What is left out is
         not known. Of a column of numbers that is told whole, {"hb": 12.5} gives the number itself."""
         choices = self.choices(query)
         if not isinstance(choices, GroupChoices):
             return super().to_answer(query, value)
-        told = choices.things
+        told = choices.components
         try:
             if isinstance(value, Mapping) and value:
-                known = {thing.name for thing in told} | {self.base.names[m] for thing in told for m in thing.members}
+                known = {component.name for component in told} | {self.base.names[m] for component in told for m in component.members}
                 strange = [name for name in value if name not in known]
                 if strange:
                     raise ValueError(f"{strange[0]!r} is not in it; {near(str(strange[0]), sorted(known))}")
-                return _answer([self._of_members(thing, value) for thing in told])
+                return _answer([self._of_members(component, value) for component in told])
             if isinstance(value, str):
                 return choices.cells(value)
             if isinstance(value, (list, tuple)) and any(isinstance(v, str) or v is None for v in value):
                 if len(value) != len(told):
-                    raise ValueError(f"it has {len(value)} answers for {len(told)} things")
-                return _answer([thing.read(v) for thing, v in zip(told, value, strict=True)])
+                    raise ValueError(f"it has {len(value)} answers for {len(told)} components")
+                return _answer([component.read(v) for component, v in zip(told, value, strict=True)])
         except ValueError as error:
             few = ", ".join(map(repr, choices[: 6 if len(told) == 1 else 1]))
             raise ValueError(
@@ -155,7 +155,7 @@ class Groups(QuerySet):
         return super().to_answer(query, value)
 
     def say_cells(self, query: int, cells: tuple[int, ...]) -> str:
-        """Cells in words; a group's tell each of its things."""
+        """Cells in words; a group's tell each of its components."""
         choices = self.choices(query)
         return choices.say(cells) if isinstance(choices, GroupChoices) else super().say_cells(query, cells)
 
@@ -180,21 +180,21 @@ class Groups(QuerySet):
         found._check_words()
         return found
 
-    def _of_members(self, thing: Thing, value: Mapping[Any, Any]) -> int:
+    def _of_members(self, component: Component, value: Mapping[Any, Any]) -> int:
         """The cell that the members' answers leave, -1 where none of them is given."""
-        left, said = set(range(len(thing.choices))), []
-        for place, member in enumerate(thing.members):
+        left, said = set(range(len(component.choices))), []
+        for place, member in enumerate(component.members):
             name = self.base.names[member]
             answer = self.base.to_answer(member, value[name]) if name in value else None
             if answer is not None:
                 said.append(name)
-                left &= {cell for cell, answers in enumerate(thing.answers) if answers[place] == answer[0]}
+                left &= {cell for cell, answers in enumerate(component.answers) if answers[place] == answer[0]}
         if not said:
-            return thing.read(value[thing.name], measured=True) if thing.name in value else UNKNOWN
+            return component.read(value[component.name], measured=True) if component.name in value else UNKNOWN
         if not left:
             raise ValueError(f"the answers to {' and '.join(map(repr, said))} contradict each other")
         if len(left) > 1:
-            missing = next(self.base.names[m] for m in thing.members if self.base.names[m] not in said)
+            missing = next(self.base.names[m] for m in component.members if self.base.names[m] not in said)
             raise ValueError(f"{missing!r} is left open although {said[0]!r} is about the same; answer all or none")
         return left.pop()
 
@@ -202,9 +202,9 @@ class Groups(QuerySet):
 class GroupChoices(JointChoices):
     """All joint answers to a group in words, made when they are looked at."""
 
-    def __init__(self, things: Sequence[Thing]) -> None:
-        super().__init__(tuple(len(thing.choices) for thing in things))
-        self.things = tuple(things)
+    def __init__(self, components: Sequence[Component]) -> None:
+        super().__init__(tuple(len(component.choices) for component in components))
+        self.components = tuple(components)
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         cells = self.cells(value) if isinstance(value, str) else None
@@ -213,21 +213,21 @@ class GroupChoices(JointChoices):
         return int(np.ravel_multi_index(cells, self.limits))
 
     def cells(self, text: str) -> Answer:
-        """The cells that a text names, thing by thing in their order; "not known" leaves one open."""
+        """The cells that a text names, component by component in their order; "not known" leaves one open."""
         rest, cells = " ".join(text.split()).lower(), []
-        for place, thing in enumerate(self.things):
-            ways = {" ".join(thing.phrase(cell).split()).lower(): cell for cell in range(UNKNOWN, len(thing.choices))}
-            last = place == len(self.things) - 1
+        for place, component in enumerate(self.components):
+            ways = {" ".join(component.phrase(cell).split()).lower(): cell for cell in range(UNKNOWN, len(component.choices))}
+            last = place == len(self.components) - 1
             fits = [way for way in ways if rest == way or (not last and rest.startswith(f"{way}, "))]
             if not fits:
-                raise ValueError(f"{thing.name!r} is not answered there")
+                raise ValueError(f"{component.name!r} is not answered there")
             way = max(fits, key=len)
             cells.append(ways[way])
             rest = rest[len(way) + 2 :]
         return _answer(cells)
 
     def say(self, cells: Any) -> str:
-        return ", ".join(thing.phrase(int(cell)) for thing, cell in zip(self.things, cells, strict=False))
+        return ", ".join(component.phrase(int(cell)) for component, cell in zip(self.components, cells, strict=False))
 
 
 def groups(base: Any, groups: Mapping[str, Sequence[str]], *, alone: bool = False) -> Any:
@@ -236,7 +236,7 @@ def groups(base: Any, groups: Mapping[str, Sequence[str]], *, alone: bool = Fals
     Parameters
     ----------
     base: the query set that they are of, or a builder that is fitted later, such as ``ip.queries.columns()``.
-    groups: {name: members}; a member is the name of a query about one thing, or of a column for all queries about it.
+    groups: {name: members}; a member is the name of a query about one variable, or of a column for all queries about it.
         Several thresholds of a column are merged: the answer says between which of them the number lies.
     alone: whether members may be asked by themselves, too.
 
@@ -282,12 +282,12 @@ def _members(base: QuerySet, group: str, members: Sequence[str]) -> tuple[str, .
         found |= dict.fromkeys(mine)
     wide = [name for name in found if (base.query_variables[base.names.index(name)] >= 0).sum() > 1]
     if wide:
-        raise ValueError(f"groups[{group!r}] names {wide[0]!r}, which reveals several things already; leave it out")
+        raise ValueError(f"groups[{group!r}] names {wide[0]!r}, which reveals several variables already; leave it out")
     return tuple(found)
 
 
-def _things(base: QuerySet, group: str, members: Sequence[str]) -> list[Thing]:
-    """What a group's queries about one variable each tell together: one thing for each variable, in order of first members."""
+def _components(base: QuerySet, group: str, members: Sequence[str]) -> list[Component]:
+    """What a group's queries about one variable each tell together: one component for each variable, in order of first members."""
     by_variable: dict[int, list[int]] = {}
     for member in map(base.names.index, members):
         by_variable.setdefault(int(base.query_variables[member, 0]), []).append(member)
@@ -308,7 +308,7 @@ def _things(base: QuerySet, group: str, members: Sequence[str]) -> list[Thing]:
         if np.isnan(bounds).any():
             bounds = ()  # dates are no numbers
         cells, named = tuple(map(answers.index, rows)), len(mine) > 1 and not between
-        found.append(Thing(name, variable, cells, tuple(mine), tuple(answers), choices, named, bounds))
+        found.append(Component(name, variable, cells, tuple(mine), tuple(answers), choices, named, bounds))
     if len(found) == 1 and found[0].name == group:
         found = [replace(found[0], named=True)]  # a column under its own name need not say twice what it is about
     return found

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import reason_text, Explanation, ExplanationStep, percent
-from infopursuit.plots.style import shown_steps
+from infopursuit.explanation import Explanation, ExplanationStep, percent, reason_text
 from infopursuit.report.summary import Summary, most_common, same_class
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN
@@ -165,7 +164,7 @@ def _histogram(counts: Sequence[tuple[str, int]]) -> View:
 
 def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
     e, truth = shown.explanation, shown.truth
-    steps, n = shown_steps(e, max_steps), len(e)
+    steps, n = e.shown_steps(max_steps), len(e)
     text = [f"With a probability of {percent(e.confidence)}, after {_count(n, 'question', 'questions')}."]
     why = reason_text(e.stop_reason)
     text.append("It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {why}.")

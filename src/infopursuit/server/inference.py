@@ -149,15 +149,15 @@ def query_info(pursuit: Pursuit, index: int) -> dict[str, Any]:
     """A query as JSON data (`schemas.Question`)."""
     query, queries = pursuit.queries[index], pursuit.queries
     found: dict[str, Any] = {
-        "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices), "patch": None, "things": None,
+        "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices), "patch": None, "components": None,
         "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
         "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
     }  # fmt: skip
-    if isinstance(queries, Groups) and queries.things(index):
-        found["things"] = [
-            {"name": thing.name, "choices": list(thing.choices), "unknown": thing.phrase(UNKNOWN),
-             "answers": [thing.phrase(cell) for cell in range(len(thing.choices))]}
-            for thing in queries.things(index)
+    if isinstance(queries, Groups) and queries.components(index):
+        found["components"] = [
+            {"name": component.name, "choices": list(component.choices), "unknown": component.phrase(UNKNOWN),
+             "answers": [component.phrase(cell) for cell in range(len(component.choices))]}
+            for component in queries.components(index)
         ]  # fmt: skip
     if isinstance(queries, Patches):
         (row, column), (rows, columns) = queries.corners[index], queries.size

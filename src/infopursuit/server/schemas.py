@@ -69,7 +69,7 @@ class Patch(BaseModel):
     columns: int
 
 
-class Thing(BaseModel):
+class Component(BaseModel):
     """One of several variables of a question. The answer to the question is one of ``answers``, or ``unknown``, of each
     in this order, joined by a comma and a space."""
 
@@ -85,7 +85,7 @@ class Question(BaseModel):
     choices: list[str] | None = Field(description="the possible answers; null where there are very many")
     n_choices: int
     patch: Patch | None
-    things: list[Thing] | None = Field(default=None, description="where several variables are asked for together")
+    components: list[Component] | None = Field(default=None, description="where several variables are asked for together")
     cost: float | None = Field(default=None, description="null without query costs")
 
 

@@ -118,7 +118,7 @@ export class AskView {
   buttons(question) {
     const unknown = make("button", { type: "button", class: "answer soft", onclick: () => this.say(null) }, "Don’t know", make("kbd", { "aria-hidden": "true" }, "D"));
     if (question.patch) return [...this.patch(question.patch), unknown];
-    if (question.things) return [...this.things(question.things), unknown];
+    if (question.components) return [...this.components(question.components), unknown];
     // "yes" before "no", as people say it
     const order = this.yesNo(question) ? ["yes", "no"] : question.choices ?? [];
     return [...order.map((choice, i) => make("button", { type: "button", class: "answer", onclick: () => this.say(choice) },
@@ -137,15 +137,15 @@ export class AskView {
     return [grid, make("button", { type: "button", class: "answer", onclick: done }, "Answer")];
   }
 
-  /** Several things that are asked for together: one choice of each. */
-  things(all) {
+  /** Several components that are asked for together: one choice of each. */
+  components(all) {
     const picks = all.map(({ name, choices, answers, unknown }) => {
       const options = [["not known", unknown], ...choices.map((choice, i) => [choice, answers[i]])];
       return make("select", { "aria-label": name }, options.map(([words, value]) => make("option", { value }, words)));
     });
-    const rows = picks.map((pick, i) => make("label", { class: "thing" }, make("span", {}, all[i].name), pick));
+    const rows = picks.map((pick, i) => make("label", { class: "component" }, make("span", {}, all[i].name), pick));
     const done = () => this.say(picks.map((pick) => pick.value).join(", "));
-    return [make("div", { class: "things" }, rows), make("button", { type: "button", class: "answer", onclick: done }, "Answer")];
+    return [make("div", { class: "components" }, rows), make("button", { type: "button", class: "answer", onclick: done }, "Answer")];
   }
 
   yesNo(question) {
@@ -159,7 +159,7 @@ export class AskView {
   keysHint(question) {
     const key = (name) => make("kbd", {}, name);
     if (question.patch) return ["Click the pixels that are lit."];
-    if (question.things) return ["Choose what is known of each, then answer."];
+    if (question.components) return ["Choose what is known of each, then answer."];
     const keys = this.yesNo(question) ? [key("Y"), " ", key("N"), " ", key("D")] : [key("1"), " to ", key(String(Math.min(9, question.choices?.length ?? 9))), " ", key("D")];
     return [make("span", { class: "keys" }, "Keys: ", ...keys, " answer, ", key("U"), " undoes, ", key("←"), " ", key("→"), " move.")];
   }
@@ -190,7 +190,7 @@ export class AskView {
     else if (!question) return;
     else if (key === "d") this.say(null);
     else if (this.yesNo(question) && (key === "y" || key === "n")) this.say(key === "y" ? "yes" : "no");
-    else if (!this.yesNo(question) && !question.patch && !question.things && question.choices?.[Number(key) - 1]) this.say(question.choices[Number(key) - 1]);
+    else if (!this.yesNo(question) && !question.patch && !question.components && question.choices?.[Number(key) - 1]) this.say(question.choices[Number(key) - 1]);
     else return;
     event.preventDefault();
   }

@@ -16,7 +16,7 @@ from infopursuit.data_checks.report import in_order
 from infopursuit.datasets.examples import is_dataset, read_examples
 from infopursuit.datasets.tables import read_frame
 from infopursuit.files import write_atomically
-from infopursuit.fitting.labelled import label_table
+from infopursuit.datasets.labelled import label_table
 from infopursuit.serialization import load_pursuit
 from infopursuit.tabular import read_facts
 from infopursuit.terminal import Terminal

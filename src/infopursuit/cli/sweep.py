@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from infopursuit.jobs.explain_command import add_engine_arguments, engine_of
+from infopursuit.cli.explain import add_engine_arguments, engine_of
 from infopursuit.jobs.sweep import EPSILONS, MODELS, Sweep, sweep
 from infopursuit.plots import save, trade_off
 from infopursuit.terminal import Terminal, table
