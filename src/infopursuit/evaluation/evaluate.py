@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import logging
 import time
 from collections.abc import Callable
@@ -88,7 +87,7 @@ class Evaluation:
 
 
 def evaluate(
-    classifier: InformationPursuitClassifier | Pursuit,
+    classifier: InformationPursuitClassifier | Pursuit[Any],
     X: Any,
     y: Any,
     *,
@@ -153,7 +152,7 @@ def evaluate(
 
 
 def trade_off_curve(
-    pursuit: Pursuit,
+    pursuit: Pursuit[Any],
     trace: Trace,
     values: Any,
     labels: Any,
@@ -168,9 +167,8 @@ def trade_off_curve(
     patience = pursuit.patience if own is None or own.patience is None else own.patience
     last = min_epsilon if min_epsilon is not None else MIN_EPSILON if own is None else own.epsilon
     if own is not None and last < own.epsilon:
-        longer = copy.copy(pursuit)  # shares what is remembered of the first steps
         others = tuple(rule for rule in pursuit.stopping.rules if rule is not own and not rule.budget)
-        longer.stopping = AnyOf((Confidence(last, own.patience), *others))
+        longer = replace(pursuit, stopping=AnyOf((Confidence(last, own.patience), *others)))
         trace = longer.run_values(values, progress=progress)
     grid = set(epsilons(last, len(pursuit.classes))) | (
         {own.epsilon} if own is not None and own.epsilon > last else set()
@@ -220,7 +218,7 @@ def stops_of(trace: Trace, right: Any) -> tuple[Stop, ...]:
     return tuple(sorted(found, key=lambda stop: (-stop.n_inputs, stop.reason)))
 
 
-def _pursuit(classifier: Any) -> Pursuit:
+def _pursuit(classifier: Any) -> Pursuit[Any]:
     if isinstance(classifier, Pursuit):
         return classifier
     if not isinstance(classifier, InformationPursuitClassifier):
@@ -230,7 +228,7 @@ def _pursuit(classifier: Any) -> Pursuit:
     return classifier.pursuit_
 
 
-def _observed(pursuit: Pursuit, X: Any, y: Any, which: str) -> tuple[IntArray, Any]:
+def _observed(pursuit: Pursuit[Any], X: Any, y: Any, which: str) -> tuple[IntArray, Any]:
     """Variable values (B, A) and labels (B,), refused where they do not fit the classifier or each other."""
     values, labels = pursuit.queries.observe(X), np.asarray(y)
     if labels.shape != (len(values),):
@@ -248,7 +246,7 @@ def _observed(pursuit: Pursuit, X: Any, y: Any, which: str) -> tuple[IntArray, A
     return values, labels
 
 
-def _map_row(pursuit: Pursuit, values: IntArray, labels: Any, progress: bool | None) -> Row:
+def _map_row(pursuit: Pursuit[Any], values: IntArray, labels: Any, progress: bool | None) -> Row:
     begin = time.perf_counter()
     posterior = map_using_q(pursuit, values, progress=progress)
     few = len(posterior)
@@ -258,7 +256,7 @@ def _map_row(pursuit: Pursuit, values: IntArray, labels: Any, progress: bool | N
 
 
 def _baselines(
-    pursuit: Pursuit,
+    pursuit: Pursuit[Any],
     training: tuple[IntArray, Any],
     test: tuple[IntArray, Any],
     progress: bool | None,

@@ -83,7 +83,7 @@ def stops(evaluation: Evaluation) -> list[str]:
 def curve(evaluation: Evaluation) -> list[str]:
     """A line for each epsilon, its accuracy also as a bar; the classifier's own is marked."""
     lines = [["stop when this sure", "questions", "right", "", ""]]
-    own = [rule["epsilon"] for rule in _rules(evaluation.stopping) if rule["rule"] == "confidence"]
+    own = [rule["epsilon"] for rule in _rules(evaluation.stopping) if rule["kind"] == "confidence"]
     for point in evaluation.curve:
         right, mark = f"{100 * point.accuracy:.2f} %", "as it is" if point.epsilon in own[:1] else ""
         lines.append([_sure(1 - point.epsilon), f"{point.length:.2f}", right, bar(point.accuracy, BAR), mark])
@@ -115,7 +115,7 @@ def verdict(found: Calibration) -> str:
 
 
 def _rules(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    return list(spec["members"]) if spec["rule"] == "any_of" else [spec]
+    return [rule for member in spec["members"] for rule in _rules(member)] if "members" in spec else [spec]
 
 
 def _notes(evaluation: Evaluation) -> list[str]:

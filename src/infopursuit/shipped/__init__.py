@@ -9,7 +9,7 @@
 one half, *yes* and *no* are wrong with probability `ERROR`. ``digits``: a saved classifier of scikit-learn's digits.
 ``mnist``: samples of a VAE, decoded beforehand and stored in eight shades of grey, are the latent states of a finite
 model; they are blurred when they are read, since a decoder is overconfident about edges (`models.soften`). The last two
-are written by ``benchmarks/shipped/make.py``.
+are written by ``benchmarks/make_shipped.py``.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def load_animals(folder: Path = FOLDER) -> Pursuit:
     table = read_animals(folder)
     model = TableModel(np.full(len(table.animals), 1 / len(table.animals)), None, table.probabilities())
     asked = queries.concepts(table.names, sentences=table.sentences)
-    return Pursuit(model, asked, stopping=Confidence(0.05) | MaxQueries(25), classes=table.animals)
+    return Pursuit.of(model, asked, stopping=Confidence(0.05) | MaxQueries(25), classes=table.animals)
 
 
 def _rows(file: Path) -> list[list[str]]:
@@ -198,18 +198,16 @@ def read_samples(folder: Path = FOLDER / "mnist") -> npt.NDArray[np.uint8]:
 
 def load_mnist(folder: Path = FOLDER / "mnist") -> Pursuit:
     """The pursuit of 28 x 28 digits; pixels go from 0 to 255, those above 127.5 are lit."""
-    import torch
-
     from infopursuit.beliefs.pruned import States
     from infopursuit.models.empirical import Blur
 
     levels = read_samples(folder)
     blur = Blur((0.7,), (0.02,), (0.02,), SHAPE)
-    lit = torch.empty(levels.shape, dtype=torch.float32)  # (states, pixels) the probability that each pixel is lit
+    lit = np.empty(levels.shape, dtype=np.float32)  # (states, pixels) the probability that each pixel is lit
     for start in range(0, len(levels), N_SAMPLES):
-        some = torch.as_tensor(levels[start : start + N_SAMPLES].T.astype(np.float32))
-        lit[start : start + N_SAMPLES] = blur.lit(some.div_(SHADES - 1), 0).T
+        some = levels[start : start + N_SAMPLES].T.astype(np.float32) / np.float32(SHADES - 1)
+        lit[start : start + N_SAMPLES] = blur.lit(some, 0).T
     asked = queries.patches(SHAPE, size=3, threshold=THRESHOLD)
-    log_prior = torch.full((len(levels),), -float(np.log(len(levels))), dtype=torch.float64)
+    log_prior = np.full(len(levels), -np.log(len(levels)))
     model = States(asked.variables, log_prior, np.arange(N_CLASSES + 1) * N_SAMPLES, lit)
-    return Pursuit(model, asked, "bank", Confidence(0.01) | MaxQueries(14), n_states=1024, n_screened=64)
+    return Pursuit.of(model, asked, "pruned", Confidence(0.01) | MaxQueries(14), n_states=1024, n_screened=64)
