@@ -1,6 +1,7 @@
 """The recipe of calibrated stopping on scikit-learn's digits, and what it reads off one long run."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,15 +53,15 @@ def test_what_is_read_off_the_long_run_is_what_a_pursuit_does(tmp_path):
     about = recipe.CALIBRATION_SETS["digits"]
     pursued = recipe._pursued(about, experiment)
     pursuit, values, labels = recipe._Task(about, experiment).inputs(0)
-    for temper, threshold in (
+    for calibrator, threshold in (
         (TemperatureScaling(), 0.9),
         (TemperatureScaling(2.2), 0.8),
         (TemperatureScaling(0.7), 0.95),
     ):
-        rule = Confidence(1 - threshold) | MaxQueries(about.budget)
-        trace = pursuit.with_calibrator(temper).with_stopping(rule).run_values(values)
+        rule = Confidence(1 - threshold) | MaxQueries(about.max_queries)
+        trace = replace(pursuit, calibrator=calibrator, stopping=rule).run_values(values)
         stopped = trace.stop_reason == "confidence"
-        found = stopping_outcome(pursued.scaled(temper), threshold)
+        found = stopping_outcome(pursued.scaled(calibrator), threshold)
         assert found.length == trace.length.mean()
         assert found.stopped == stopped.mean()
         assert found.accuracy == pytest.approx((trace.predictions == labels)[stopped].mean())

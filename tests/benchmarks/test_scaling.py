@@ -10,7 +10,7 @@ from infopursuit.queries import concepts
 from infopursuit.stopping import MaxQueries
 
 
-def test_growth_tells_sizes_times_and_exponents():
+def test_scaling_tells_sizes_times_and_exponents():
     said = []
     found = scaling.scaling(said.append, small=True)
     assert set(found) == {"queries", "classes", "states", "answers", "memory"}
