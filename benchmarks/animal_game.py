@@ -16,7 +16,7 @@ SEEDS, FLIPPED = 20, 0.05
 """Games of each animal, and the share of the answers that are turned round in the second measurement."""
 
 
-def play(pursuit: Pursuit, table: AnimalTable, n_seeds: int, flipped: float = 0.0) -> dict[str, Any]:
+def play(pursuit: Pursuit[Any], table: AnimalTable, n_seeds: int, flipped: float = 0.0) -> dict[str, Any]:
     """All animals, ``n_seeds`` games each: every *sometimes* is drawn as yes or no, and a share of all answers flipped.
 
     >>> table = read_animals()

@@ -34,7 +34,7 @@ OURS = "Information Pursuit"
 
 
 def compare_attributions(
-    pursuit: Pursuit,
+    pursuit: Pursuit[Any],
     network: Network,
     trace: Trace,
     values: Any,
@@ -47,8 +47,7 @@ def compare_attributions(
     """Table 2: the audit of the pursuit's own queries, of integrated gradients and of DeepSHAP, raw and absolute.
 
     pursuit: the model that judges. trace: the pursuits of these inputs, whose lengths all explanations get. values:
-    (B, A) their variables. background: (N, A) training inputs that DeepSHAP compares with; 20 are a fair number, and the
-    time grows with it.
+    (B, A) their variables. background: (N, A) training inputs that DeepSHAP compares with; 20 are a fair number.
     """
     if len(trace) != len(values):
         raise ValueError(f"trace has {len(trace)} inputs and values {len(values)}; give the inputs that were traced")
@@ -82,8 +81,8 @@ def explain_by_attribution(
 def integrated_gradients(
     network: Network, values: Any, *, n_steps: int = 50, progress: bool | None = None
 ) -> FloatArray:
-    """(B, A) the attribution of each variable: (x - x') times the mean gradient on the way from x' to x (Sundararajan et
-    al. 2017), of the logit of the predicted class. x' is the input in which nothing is: no pixel lit, no word there."""
+    """(B, A) the attribution of each variable: (x - x') times the mean gradient on the way from x' to x (Sundararajan
+    et al. 2017), of the logit of the predicted class. x' is the empty input: no pixel lit, no word there."""
     if n_steps < 1:
         raise ValueError(f"n_steps={n_steps} must be 1 or more")
     method = _captum().IntegratedGradients(_copy(network))
@@ -115,8 +114,8 @@ def deep_shap(network: Network, values: Any, background: Any, *, progress: bool 
 
 
 def most_important(query_set: QuerySet, maps: Any, lengths: Any) -> IntArray:
-    """(B, K) for each input the queries with the largest attribution, the paper's way: take the query whose variables have
-    the largest mean, set their attribution to zero, and go on until there are ``lengths`` (B,) of them.
+    """(B, K) for each input the queries with the largest attribution, the paper's way: take the query whose variables
+    have the largest mean, set their attribution to zero, and go on until there are ``lengths`` (B,) of them.
 
     A query is taken once; of several that are equal the one with the lowest index is taken. Padded with -1.
 

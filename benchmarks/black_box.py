@@ -55,7 +55,7 @@ class NetworkSettings:
     ``hidden``; half as many channels need a quarter of the arithmetic: an epoch of 60,000 pictures of 28 x 28 takes
     about 100 s of one core. widths: of the plain layers, the paper's. validation: share of the rows that are held
     out. patience: epochs without a better validation accuracy before it stops. refit: whether it is then trained
-    again, on all rows, for as many epochs as were best. moves: slightly moved pictures as further examples.
+    again, on all rows, for as many epochs as were best. augmentation: slightly moved pictures as further examples.
     """
 
     channels: int = 16
@@ -68,7 +68,7 @@ class NetworkSettings:
     validation: float = 0.1
     patience: int = 4
     refit: bool = True
-    moves: RandomAffine | None = None
+    augmentation: RandomAffine | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -285,8 +285,8 @@ def fit_network(
     begin = time.perf_counter()
     values, classes, targets = check_training_rows(query_set, values, labels)
     inputs = Inputs(query_set)
-    if settings.moves is not None and inputs.picture is None:
-        raise ValueError(f"moves={settings.moves} need pictures: queries such as ip.queries.patches((28, 28))")
+    if settings.augmentation is not None and inputs.picture is None:
+        raise ValueError(f"augmentation={settings.augmentation} need pictures: queries such as ip.queries.patches((28, 28))")
     learn, choose = hold_out(targets, settings.validation, settings.seed)
     module, best = build_network(inputs, len(classes), settings), {}
     history: list[NetworkEpoch] = []
@@ -349,11 +349,11 @@ def _epochs(
 
 def _moved(values: Any, inputs: Inputs, settings: NetworkSettings, step: int) -> Any:
     """The rows of a step, moved if they are to be; by how much depends on the seed and the step alone."""
-    if settings.moves is None or inputs.picture is None:
+    if settings.augmentation is None or inputs.picture is None:
         return values
     generator = torch.Generator().manual_seed(int(np.random.default_rng((settings.seed, 2, step)).integers(2**53)))
     wide = torch.as_tensor(np.asarray(values, dtype=np.int64))
-    return settings.moves.apply(wide, inputs.picture, generator).numpy()
+    return settings.augmentation.apply(wide, inputs.picture, generator).numpy()
 
 
 def _examine(
@@ -399,8 +399,8 @@ def load_network(file: Any, query_set: QuerySet) -> Network:
             about = json.loads((stored.metadata() or {})[KEY])
             weights = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
         given = about["settings"]
-        moves = None if given["moves"] is None else RandomAffine(**given["moves"])
-        settings = NetworkSettings(**{**given, "widths": tuple(given["widths"]), "moves": moves})
+        augmentation = None if given["augmentation"] is None else RandomAffine(**given["augmentation"])
+        settings = NetworkSettings(**{**given, "widths": tuple(given["widths"]), "augmentation": augmentation})
         inputs = Inputs(query_set)
         module = build_network(inputs, len(about["classes"]), settings)
         module.load_state_dict(weights)

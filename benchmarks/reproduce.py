@@ -18,7 +18,7 @@ ALL = "all"
 
 def build_parser() -> argparse.ArgumentParser:
     """The options."""
-    listed = "\n".join(f"  {name:<15} {recipe.summary}" for name, recipe in RECIPES.items())
+    listed = "\n".join(f"  {name:<20} {recipe.summary}" for name, recipe in RECIPES.items())
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.reproduce",
         description="Run one of the paper's experiments, from the data to a table of results. What an earlier run has "

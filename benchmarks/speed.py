@@ -9,21 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-from benchmarks.growth import growth
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
-from benchmarks.yardstick import compare
+from benchmarks.scaling import scaling
+from benchmarks.step_times import compare
 from infopursuit import datasets
-from infopursuit.acquisition.mutual_information import FiniteGains
-from infopursuit.acquisition.tables import gain, pattern_joint
+from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
+from infopursuit.acquisition.tables import mutual_information, pattern_joint
 from infopursuit.engine import Pursuit, State
 from infopursuit.evaluation.machine import write_result
 from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import segments
 from infopursuit.queries.patches import Patches
 from infopursuit.stopping import MaxQueries
-from infopursuit.types import IntArray
+from infopursuit.types import FloatArray, IntArray
 
 
 def bench(*, folder: Path, say: Callable[[str], None] = print, n_histories: int = 120) -> dict[str, Any]:
@@ -42,8 +41,8 @@ def bench(*, folder: Path, say: Callable[[str], None] = print, n_histories: int 
         "contraction": _contraction(model, queries),
         "sharing": _sharing(model, queries, values[rest[:60]]),
         "short_cuts": _short_cuts(model, queries, values[rest], n_histories),
-        "growth": growth(say),
-        "yardstick": _yardstick(say),
+        "scaling": scaling(say),
+        "step_times": _step_times(say),
     }
     for line in _lines(result):
         say(line)
@@ -51,13 +50,13 @@ def bench(*, folder: Path, say: Callable[[str], None] = print, n_histories: int 
     return result
 
 
-def _yardstick(say: Callable[[str], None]) -> dict[str, Any] | None:
+def _step_times(say: Callable[[str], None]) -> dict[str, Any] | None:
     """Steps with the trained VAE on 1,000 MNIST test images, where they are at hand."""
     try:
         task = ImageTask(IMAGE_SETS["mnist"])
         pursuit, values = task.with_vae(slice(None), 0.05), task.x_test
     except FileNotFoundError:
-        say("the yardstick needs MNIST, which is not here")
+        say("step times need MNIST, which is not here")
         return None
     return compare(pursuit, values[:1000], say)
 
@@ -78,27 +77,27 @@ def _images() -> tuple[Any, Any, str]:
 
 def _contraction(model: EmpiricalModel, queries: Patches) -> dict[str, float]:
     """Time of all patterns by the split contraction over that of enumerating them, on the same states and patches."""
-    weights = model.log_prior.exp().to(torch.float32)
-    table = model.block(slice(0, model.variables.n_slots))
+    weights = np.exp(model.log_prior)
+    table = model.block(slice(0, model.variables.n_slots)).astype(np.float64)
     some = np.linspace(0, len(queries) - 1, 8).astype(int)
     slots = 2 * queries.query_variables[some]  # (8, 9) slot of the dark value
-    cells = [table[torch.as_tensor(slots[:, w, None] + np.arange(2))] for w in range(slots.shape[1])]
+    cells = [table[slots[:, w, None] + np.arange(2)] for w in range(slots.shape[1])]
     bounds = segments(model.offsets)
 
-    def split() -> torch.Tensor:
-        return gain(pattern_joint(weights, cells, bounds))
+    def split() -> FloatArray:
+        return mutual_information(pattern_joint(weights, cells, bounds))
 
-    def enumerate_all() -> torch.Tensor:
+    def enumerate_all() -> FloatArray:
         tables = []
         for pattern in product((0, 1), repeat=len(cells)):
-            likelihood = weights.expand(len(some), -1)
+            likelihood = np.broadcast_to(weights, (len(some), len(weights)))
             for w, value in enumerate(pattern):
                 likelihood = likelihood * cells[w][:, value]
-            tables.append(torch.stack([likelihood[:, a:b].sum(1) for a, b in bounds], dim=-1))
-        return gain(torch.stack(tables, dim=1))
+            tables.append(np.stack([likelihood[:, a:b].sum(1) for a, b in bounds], axis=-1))
+        return mutual_information(np.stack(tables, axis=1))
 
     fast, slow = _seconds(split, 5), _seconds(enumerate_all, 1)
-    apart = float((split().double() - enumerate_all().double()).abs().max())
+    apart = float(np.abs(split() - enumerate_all()).max())
     return {
         "times_faster": slow / fast,
         "largest_difference_nats": apart,
@@ -109,11 +108,12 @@ def _contraction(model: EmpiricalModel, queries: Patches) -> dict[str, float]:
 
 def _sharing(model: EmpiricalModel, queries: Patches, values: IntArray) -> dict[str, float]:
     """Time of a batch over that of the same inputs one by one, nothing remembered from before."""
-    stopping = MaxQueries(4)
-    together = _seconds(lambda: Pursuit(model, queries, stopping=stopping, exact_gains=False).run_values(values), 1)
-    one_by_one = _seconds(
-        lambda: [Pursuit(model, queries, stopping=stopping, exact_gains=False).run_values(v[None]) for v in values], 1
-    )
+
+    def pursuit() -> Pursuit[Any]:
+        return Pursuit.of(model, queries, stopping=MaxQueries(4), exact_gains=False)
+
+    together = _seconds(lambda: pursuit().run_values(values), 1)
+    one_by_one = _seconds(lambda: [pursuit().run_values(v[None]) for v in values], 1)
     steps = len(values) * 4
     return {
         "times_faster": one_by_one / together,
@@ -128,28 +128,29 @@ def _short_cuts(model: EmpiricalModel, queries: Patches, values: IntArray, n_his
 
     The histories are those that pursuits of held-out images pass through, after 1 to 5 answers.
     """
-    exact = FiniteGains(model, queries, exact_gains=True)
-    drawn = FiniteGains(model, queries, exact_gains=False)
-    pursuit = Pursuit(model, queries, stopping=MaxQueries(6), exact_gains=False)
-    sizes = (16, 32, 64, 128)
+    exact = FiniteGains(model, queries, MutualInformation(exact=True))
+    drawn = FiniteGains(model, queries, MutualInformation(exact=False))
+    pursuit = Pursuit.of(model, queries, stopping=MaxQueries(6), exact_gains=False)
+    parts, sizes = queries.parts.query_part, (16, 32, 64, 128)
     misses, losses = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0.0)
     other, sampled_loss, errors, best_gains, ranks = 0, 0.0, [], [], []
     histories = _histories(pursuit, values, n_histories)
     for state in histories:
-        truth = exact.choose(state.belief, state.asked, state.keys())
-        gains = np.where(np.isnan(truth.gains[0]), -1.0, truth.gains[0])
-        best = float(truth.gain[0])
-        promise = np.where(state.asked[0], -1.0, exact.promise(state.belief)[0])
-        order = np.argsort(-promise, kind="stable")
-        ranks.append(int(np.flatnonzero(order == truth.query[0])[0]))
+        gains = np.nan_to_num(exact(state.belief, state.histories, ~state.closed).value[0], nan=-1.0)
+        query, best = int(gains.argmax()), float(gains.max())
+        alone = exact.part_gains(state.belief, model)[0]  # of each pixel
+        promise = np.where(parts >= 0, alone[parts], 0.0).sum(axis=1)
+        order = np.argsort(-np.where(state.closed[0], -1.0, promise), kind="stable")
+        ranks.append(int(np.flatnonzero(order == query)[0]))
         for n in sizes:
             reached = gains[order[:n]].max()
             misses[n] += reached < best - 1e-9
             losses[n] += best - reached
-        guess = drawn.choose(state.belief, state.asked, state.keys())
-        other += int(guess.query[0] != truth.query[0])
-        sampled_loss += best - gains[int(guess.query[0])]
-        errors.append(float(guess.error[0]))
+        guess = drawn(state.belief, state.histories, ~state.closed)
+        guessed = int(np.nan_to_num(guess.value[0], nan=-1.0).argmax())
+        other += int(guessed != query)
+        sampled_loss += best - gains[guessed]
+        errors.append(float(guess.error[0, guessed]))
         best_gains.append(best)
     n_all = len(histories)
     return {
@@ -158,8 +159,8 @@ def _short_cuts(model: EmpiricalModel, queries: Patches, values: IntArray, n_his
         "screening": {str(n): {"miss_rate": misses[n] / n_all, "mean_loss_nats": losses[n] / n_all} for n in sizes},
         "largest_rank_of_the_best": max(ranks),
         "drawn_states_and_screening": {
-            "n_states": drawn.n_states,
-            "n_screened": drawn.n_screened,
+            "n_states": drawn.settings.n_states,
+            "n_screened": drawn.settings.n_screened,
             "other_query_chosen": other / n_all,
             "mean_loss_nats": sampled_loss / n_all,
             "mean_reported_error_nats": float(np.mean(errors)),
@@ -167,13 +168,13 @@ def _short_cuts(model: EmpiricalModel, queries: Patches, values: IntArray, n_his
     }
 
 
-def _histories(pursuit: Pursuit, values: IntArray, n: int) -> list[State]:
+def _histories(pursuit: Pursuit[Any], values: IntArray, n: int) -> list[State[Any]]:
     """States that pursuits pass through, after 1 to 5 answers in turn."""
     found = []
     for i in range(n):
         state = pursuit.start()
         for _ in range(1 + i % 5):
-            query = int(pursuit.propose(state).query[0])
+            query = int(pursuit.propose(state).choice.query[0])
             answer = pursuit.queries.answers_of(values[i : i + 1], np.array([query]))[0]
             state = pursuit.absorb(state, pursuit.branch(query, tuple(answer.tolist())), state.watch)
         found.append(state)

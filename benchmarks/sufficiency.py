@@ -35,7 +35,7 @@ class Audit:
     n_impossible: int
 
 
-def audit(pursuit: Pursuit, values: Any, queries: Any, labels: Any, *, progress: bool | None = None) -> Audit:
+def audit(pursuit: Pursuit[Any], values: Any, queries: Any, labels: Any, *, progress: bool | None = None) -> Audit:
     """Judge explanations by the labels that follow from them.
 
     Parameters

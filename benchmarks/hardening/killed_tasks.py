@@ -95,7 +95,7 @@ def _bytes(*names: str) -> Callable[[Path], dict[str, str]]:
 
 
 def _reproduced(folder: Path) -> Any:
-    return _timeless(json.loads((folder / "trust-digits.json").read_text()))
+    return _timeless(json.loads((folder / "calibration-digits.json").read_text()))
 
 
 def _timeless(value: Any) -> Any:
@@ -121,8 +121,8 @@ TASKS = (
     ),
     Task(
         "reproduction",
-        "`python -m benchmarks.reproduce trust-digits`",
-        lambda made, folder: ["reproduce", "trust-digits", "--out", str(folder)],
+        "`python -m benchmarks.reproduce calibration-digits`",
+        lambda made, folder: ["reproduce", "calibration-digits", "--out", str(folder)],
         _reproduced,
     ),
     Task(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ def _one(name: str, experiment: Experiment) -> dict[str, Any]:
         chosen = pursuit_part(task, VAE, first)["chosen"]
         network = network_of(task, first)
         stopping = Confidence(chosen["epsilon"]) | MaxQueries(recipe.most_queries)
-        pursuit = task.with_vae(slice(None), chosen["epsilon"]).with_stopping(stopping, chosen["patience"])
+        pursuit = replace(task.with_vae(slice(None), chosen["epsilon"], chosen["patience"]), stopping=stopping)
         trace = pursuit.run_values(task.x_test, progress=experiment.progress)
         drawn = np.random.default_rng((experiment.seed, 1)).permutation(len(task.values))[: RECIPE.n_background]
         explanations = {OURS: trace.queries} | explain_by_attribution(

@@ -11,13 +11,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from infopursuit.models.borrowing import RANKS, Borrowing, drawn_towards, expected
 
 from benchmarks import datasets
 from benchmarks.black_box import NetworkSettings, black_box
 from benchmarks.datasets.birds import Birds
 from benchmarks.experiment import Experiment
-from benchmarks.recipes.borrowing import RANKS, Borrowing, drawn_towards, expected
+from benchmarks.recipes.shrinkage import RANKS, Shrinkage, drawn_towards, expected
 from benchmarks.recipes.walks import RULES, Walks, walk
 from infopursuit import plots, queries
 from infopursuit.engine import Pursuit
@@ -25,6 +24,7 @@ from infopursuit.evaluation.baselines import decision_tree, hold_out
 from infopursuit.evaluation.curve import Point, told
 from infopursuit.evaluation.map_using_q import log_joint
 from infopursuit.evaluation.table import Row, counted, paired, quoted, row_of
+from infopursuit.models.empirical import Flip
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel
@@ -88,7 +88,7 @@ def cub(experiment: Experiment) -> dict[str, Any]:
     data = answers.data
     experiment.say(data.description)
     chosen = experiment.part("learners", [RANKS, HELD_OUT], lambda: _choose_learner(answers))
-    experiment.say(f"lowest loss on held-out answers: {chosen['borrowing']}, {chosen['naive']}, {chosen['flip']}")
+    experiment.say(f"lowest loss on held-out answers: {chosen['shrinkage']}, {chosen['naive']}, {chosen['flip']}")
     stopping = experiment.part("stopping", [chosen, MOST, COST], lambda: _choose_rule(experiment, answers, chosen))
     experiment.say(f"stop by {stopping['rule']}, epsilon {stopping['epsilon']:.3g}")
     main = experiment.part(
@@ -157,10 +157,10 @@ def _choose_learner(answers: Answers) -> dict[str, Any]:
         {"model": "the true percentages", "nats": round(_loss(answers.true_model, values, labels), 3)}
     ]
     naive = best({smoothing: naive_bayes(smoothing) for smoothing in (0.5, 1.0, 2.0, 4.0, 8.0)})
-    borrowing = best({rank: Borrowing(rank) for rank in RANKS if rank < len(answers.query_set)})
+    shrinkage = best({rank: Shrinkage(rank) for rank in RANKS if rank < len(answers.query_set)})
     best({2: latent_classes(2)})
     flip = best({rate: empirical(Flip((rate,))) for rate in (0.5, 0.7, 0.9, 0.97)})
-    return {"naive": naive, "borrowing": borrowing, "flip": flip, "table": table}
+    return {"naive": naive, "shrinkage": shrinkage, "flip": flip, "table": table}
 
 
 def _told(learner: Any) -> str:
@@ -176,7 +176,7 @@ def _loss(model: Any, values: IntArray, labels: IntArray) -> float:
 
 def _choose_rule(experiment: Experiment, answers: Answers, chosen: dict[str, Any]) -> dict[str, Any]:
     """The rule that gets more right at the same lengths, and the epsilon that costs `COST` of all it could get."""
-    model = Borrowing(chosen["borrowing"]).fit(answers.sample(answers.learn))
+    model = Shrinkage(chosen["shrinkage"]).fit(answers.sample(answers.learn))
     walks = _walk(experiment, model, answers, answers.train[answers.choose], answers.labels[answers.choose])
     lengths = [length for length in LENGTHS if length < walks.length.mean()]
     score = {rule: np.mean([walks.right_at(rule, length).mean() for length in lengths]) for rule in RULES}
@@ -197,7 +197,7 @@ def _choose_rule(experiment: Experiment, answers: Answers, chosen: dict[str, Any
 
 def _walk(experiment: Experiment, model: TableModel, answers: Answers, values: IntArray, labels: IntArray) -> Walks:
     stopping = Confidence(SUREST) | MaxQueries(MOST)
-    pursuit = Pursuit(model, answers.query_set, stopping=stopping, seed=experiment.seed)
+    pursuit = Pursuit.of(model, answers.query_set, stopping=stopping, seed=experiment.seed)
     return walk(pursuit, values, labels, MOST, progress=experiment.progress)
 
 
@@ -207,7 +207,7 @@ def _pursue(
     """Pursuits with the learnt and with the true percentages: rows, curves, and differences at equal length."""
     sample, rule, epsilon = answers.sample(), stopping["rule"], stopping["epsilon"]
     models = {
-        LEARNT: Borrowing(chosen["borrowing"]).fit(sample),
+        LEARNT: Shrinkage(chosen["shrinkage"]).fit(sample),
         NAIVE: naive_bayes(chosen["naive"]).fit(sample),
         MANY: _learnt_from(experiment, answers, chosen, MANY_IMAGES),
         TRUE: answers.true_model,
@@ -279,7 +279,7 @@ def _learnt_from(experiment: Experiment, answers: Answers, chosen: dict[str, Any
     # of answers that are independent only their number counts
     yes = np.random.default_rng((experiment.seed, 3, n)).binomial(n, percentages).astype(np.float64)
     total = np.full_like(yes, n)
-    frequencies = drawn_towards(yes, total, expected(yes, total, chosen["borrowing"]))
+    frequencies = drawn_towards(yes, total, expected(yes, total, chosen["shrinkage"]))
     return TableModel(np.full(len(yes), 1 / len(yes)), None, frequencies)
 
 
@@ -301,11 +301,11 @@ def _empirical(
     some, rule, name = _some(experiment, answers, SLOW_INPUTS), stopping["rule"], "every image a state"
     values, labels = answers.test[some], answers.test_labels[some]
     model = empirical(Flip((chosen["flip"],))).fit(answers.sample())
-    pursuit = Pursuit(model, answers.query_set, stopping=Confidence(SUREST) | MaxQueries(MOST))
+    pursuit = Pursuit.of(model, answers.query_set, stopping=Confidence(SUREST) | MaxQueries(MOST))
     begin = time.perf_counter()
     walks = walk(pursuit, values, labels, MOST, progress=experiment.progress)
     seconds = time.perf_counter() - begin
-    ours = _walk(experiment, Borrowing(chosen["borrowing"]).fit(answers.sample()), answers, values, labels)
+    ours = _walk(experiment, Shrinkage(chosen["shrinkage"]).fit(answers.sample()), answers, values, labels)
     length = min(ours.point(rule, stopping["epsilon"]).length, float(walks.length.mean()))
     point = walks.point(rule, walks.epsilons_for(rule, length)[0])
     experiment.say(f"{name}: {told(point)}")
@@ -352,10 +352,10 @@ def _examples(
 ) -> list[dict[str, str]]:
     """Two pursuits as the paper draws them: the first test images that are classified rightly and wrongly."""
     names = np.array([name.split(".", 1)[-1].replace("_", " ") for name in answers.data.class_names])
-    model = Borrowing(chosen["borrowing"]).fit(answers.sample())
+    model = Shrinkage(chosen["shrinkage"]).fit(answers.sample())
     some = _some(experiment, answers, 40)
     rule = Confidence(min(stopping["epsilon"], 0.5)) | MaxQueries(MOST)
-    pursuit = Pursuit(model, answers.query_set, stopping=rule, classes=names)
+    pursuit = Pursuit.of(model, answers.query_set, stopping=rule, classes=names)
     trace, truth = pursuit.run_values(answers.test[some]), names[answers.test_labels[some]]
     figures = []
     for word, wanted in (("right", True), ("wrong", False)):

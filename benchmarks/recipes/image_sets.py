@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks import WEIGHTS, datasets
 from benchmarks.black_box import NetworkSettings
 from infopursuit import queries
-from infopursuit.beliefs import SMC
-from infopursuit.beliefs.particles import drawn
+from infopursuit.beliefs import SMC, Pruned
+from infopursuit.beliefs.particles import prior_particles
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import Row, quoted
 from infopursuit.models.architectures import ConvArchitecture
@@ -124,7 +124,7 @@ IMAGE_SETS = {
             40,
         ),
         tried=701,
-        network=NetworkSettings(epochs=24, patience=8, validation=0.1, moves=RandomAffine(1.5, 10.0, 0.1)),
+        network=NetworkSettings(epochs=24, patience=8, validation=0.1, augmentation=RandomAffine(1.5, 10.0, 0.1)),
         paper=_paper(0.9102, 12.9, 0.7800, 0.9425, 0.9510, 0.9883),
     ),
     "fashion": ImageSet(
@@ -166,16 +166,16 @@ class ImageTask:
         """The trained model."""
         return load_vae(weights_file(self.images.name))
 
-    def with_vae(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit:
+    def with_vae(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit[Any]:
         """Pursuits with the VAE; its prior is the aggregate posterior of some training images."""
         model = soften(aggregate(self.vae, self.values[rows], self.labels[rows]), self.images.decoded)
         return self._pursuit(model, self.images.sampler, epsilon, patience)
 
-    def with_examples(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit:
+    def with_examples(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit[Any]:
         """Pursuits with some training images themselves as the model."""
-        return self._pursuit(self.examples(rows), "bank", epsilon, patience)
+        return self._pursuit(self.examples(rows), "pruned", epsilon, patience)
 
-    def with_pool(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit:
+    def with_pool(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit[Any]:
         """Pursuits with what the VAE decodes and the training images, each of which keeps its say."""
         return self._pursuit(UnionModel(self.pool(rows)), Pruned(pooled=True), epsilon, patience, more=2)
 
@@ -186,7 +186,11 @@ class ImageTask:
         examples = [self.examples(rows, blur) for blur in images.pooled]
         latent, tables = fit_latent_classes(self._sample(rows), images.n_mixture, rounds=images.rounds_mixture)
         yes = tables[:, :, 1::2].clip(LEAST, 1 - LEAST)
-        return [drawn(soft, images.n_pooled), *examples, TableModel(self._sample(rows).class_prior, latent, yes)]
+        return [
+            prior_particles(soft, images.n_pooled),
+            *examples,
+            TableModel(self._sample(rows).class_prior, latent, yes),
+        ]
 
     def examples(self, rows: Any, blur: Blur | None = None) -> EmpiricalModel:
         """Some training images, blurred, as the model."""
@@ -196,12 +200,12 @@ class ImageTask:
     def _sample(self, rows: Any) -> Sample:
         return Sample.of(self.query_set.variables, self.values[rows], self.labels[rows], n_classes=self.n_classes)
 
-    def _pursuit(self, model: Any, posterior: Any, epsilon: float, patience: int, more: int = 1) -> Pursuit:
+    def _pursuit(self, model: Any, belief: Any, epsilon: float, patience: int, more: int = 1) -> Pursuit[Any]:
         images = self.images
-        return Pursuit(
+        return Pursuit.of(
             model,
             self.query_set,
-            posterior,
+            belief,
             Confidence(epsilon) | MaxQueries(images.most_queries),
             patience,
             n_states=more * images.n_states,
@@ -226,8 +230,8 @@ def train_images(name: str, out: Path, *, say: Callable[[str], None], progress: 
     images = IMAGE_SETS[name]
     task = ImageTask(images, n_inputs=1)
     counts = np.bincount(task.labels, minlength=task.n_classes) + 0.5
-    body = ConvArchitecture(task.data.x_train.shape[1:])
-    model = VAE(task.query_set.variables.sizes, counts / counts.sum(), body, latent_dim=20)
+    architecture = ConvArchitecture(task.data.x_train.shape[1:])
+    model = VAE(task.query_set.variables.sizes, counts / counts.sum(), architecture, latent_dim=20)
     for i, training in enumerate(images.rounds, start=1):
         file = out if i == len(images.rounds) else out.with_stem(f"{out.stem}-round-{i}")
         checkpoint = file.with_suffix(".checkpoint")

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from benchmarks.black_box import Network, fit_network, load_network, save_network
-from benchmarks.choice import choose_stopping
+from benchmarks.choose_stopping import choose_stopping
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageSet, ImageTask, weights_checksum
 from infopursuit.engine import Pursuit
@@ -35,7 +35,7 @@ N_EXAMPLES = 4
 VAE, EXAMPLES, POOL = "VAE", "training images as the model", "all pooled"
 """The three models."""
 
-Make = Callable[[Any, float, int], Pursuit]
+Make = Callable[[Any, float, int], Pursuit[Any]]
 
 
 def images(name: str, experiment: Experiment) -> dict[str, Any]:
@@ -150,7 +150,8 @@ def _pursue(task: ImageTask, make: Make, experiment: Experiment, way: str) -> di
     each = seconds / max(int(longest.length.sum()), 1)
     say(f"{way}: {len(longest)} test images: {told(point)}, {1000 * each:.2f} ms for each question")
     pixels = pixels_seen(longest, stops_at(longest, choice.epsilon, choice.patience))
-    stopped = final.with_stopping(Confidence(choice.epsilon) | MaxQueries(recipe.most_queries), choice.patience)
+    stopping = Confidence(choice.epsilon) | MaxQueries(recipe.most_queries)
+    stopped = dataclasses.replace(final, stopping=stopping, patience=choice.patience)
     return {
         "chosen": {"epsilon": choice.epsilon, "patience": choice.patience},
         "held_out": asdict(choice.point),
@@ -174,7 +175,7 @@ def pixels_seen(trace: Trace, stop: IntArray) -> IntArray:
     return np.asarray(seen[:, :-1].sum(axis=1))
 
 
-def _draw(task: ImageTask, pursuit: Pursuit, experiment: Experiment) -> list[dict[str, str]]:
+def _draw(task: ImageTask, pursuit: Pursuit[Any], experiment: Experiment) -> list[dict[str, str]]:
     """Pictures of the first images of different classes that are classified rightly, and of the first that is not."""
     trace = pursuit.run_values(task.x_test[:300])
     right = trace.predictions == task.y_test[:300]

@@ -15,7 +15,7 @@ from infopursuit.types import UNKNOWN, FloatArray
 def fit_log_odds(sample: Sample, spread: float, conditional: float = 0.0, *, rounds: int = 60) -> TableModel:
     """A table for each class at a maximum of log p(x, y) + conditional * log p(y | x) + log prior, summed over rows.
 
-    The log-odds of variable a in class c are m_a + v_ca, with v_ca normal around 0 and ``spread`` its standard deviation.
+    The log-odds of variable a in class c are m_a + v_ca, with v_ca normal around 0, standard deviation ``spread``.
     `naive_bayes` adds so many rows instead, the same number for all variables: rare ones are then drawn too little, or
     frequent ones too much. On headlines this prior alone was worth a point of accuracy.
 

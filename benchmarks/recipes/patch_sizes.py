@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -77,7 +77,8 @@ def patch_sizes(experiment: Experiment) -> dict[str, Any]:
 def _one(size: Size, experiment: Experiment) -> dict[str, Any]:
     n_inputs = min(size.n_inputs, experiment.n_inputs or size.n_inputs)
     task = ImageTask(IMAGE_SETS["mnist"], n_inputs, size.size)
-    pursuit = task.with_vae(slice(None), EPSILON).with_stopping(Confidence(EPSILON) | MaxQueries(size.most_queries))
+    stopping = Confidence(EPSILON) | MaxQueries(size.most_queries)
+    pursuit = replace(task.with_vae(slice(None), EPSILON), stopping=stopping)
     start = time.perf_counter()
     trace = pursuit.run_values(task.x_test, progress=experiment.progress)
     each = (time.perf_counter() - start) / max(int(trace.length.sum()), 1)

@@ -8,15 +8,15 @@ from functools import partial
 from typing import Any
 
 from benchmarks.experiment import Experiment
+from benchmarks.recipes.answer_noise import answer_noise
 from benchmarks.recipes.attribution import attribution
+from benchmarks.recipes.calibration import calibration_splits
 from benchmarks.recipes.cub import cub
 from benchmarks.recipes.huffpost import huffpost
 from benchmarks.recipes.images import images
+from benchmarks.recipes.novelty import novelty
 from benchmarks.recipes.patch_sizes import patch_sizes
 from benchmarks.recipes.samplers import samplers
-from benchmarks.recipes.trust import trust
-from benchmarks.recipes.unlike import unlike
-from benchmarks.recipes.wrong_answers import wrong_answers
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,13 @@ RECIPES = {
     "cub": Recipe("Table 1, birds: 312 attributes, answers simulated", cub),
     "attribution": Recipe("Table 2: explanations by attribution maps of a black box", attribution),
     "patch-sizes": Recipe("the table of patch sizes, 1 x 1 to 4 x 4", patch_sizes),
-    "wrong-answers": Recipe("what wrong answers cost, and what is left of it where they are weighed", wrong_answers),
+    "answer-noise": Recipe("accuracy with one answer in ten wrong, with and without a noise model", answer_noise),
     "mnist-samplers": Recipe("every way to a posterior, on the same images", samplers),
-    "trust-digits": Recipe("calibrated stopping and sets: scikit-learn's digits", partial(trust, "digits")),
-    "trust-mnist": Recipe("calibrated stopping and sets: MNIST", partial(trust, "mnist")),
-    "trust-fashion": Recipe("calibrated stopping and sets: clothes", partial(trust, "fashion")),
-    "trust-huffpost": Recipe("calibrated stopping and sets: headlines", partial(trust, "huffpost")),
-    "unlike": Recipe("clothes and random pixels that the model of digits should say are unlike it", unlike),
+    "calibration-digits": Recipe(
+        "calibrated stopping and sets: scikit-learn's digits", partial(calibration_splits, "digits")
+    ),
+    "calibration-mnist": Recipe("calibrated stopping and sets: MNIST", partial(calibration_splits, "mnist")),
+    "calibration-fashion": Recipe("calibrated stopping and sets: clothes", partial(calibration_splits, "fashion")),
+    "calibration-huffpost": Recipe("calibrated stopping and sets: headlines", partial(calibration_splits, "huffpost")),
+    "novelty": Recipe("clothes and random pixels that the model of digits should detect as novel", novelty),
 }

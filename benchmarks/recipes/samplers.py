@@ -40,11 +40,11 @@ def samplers(experiment: Experiment) -> dict[str, Any]:
         "examples, exact": (lambda: EmpiricalModel.of(sample, blur), "exact", 500),
     }
 
-    def one(make: Callable[[], Any], posterior: Any, most: int) -> dict[str, Any]:
+    def one(make: Callable[[], Any], belief: Any, most: int) -> dict[str, Any]:
         n = min(most, experiment.n_inputs or most)
         stopping = Confidence(min(EPSILONS)) | MaxQueries(images.most_queries)
-        pursuit = Pursuit(
-            make(), task.query_set, posterior, stopping, n_states=images.n_states, n_screened=images.n_screened
+        pursuit = Pursuit.of(
+            make(), task.query_set, belief, stopping, n_states=images.n_states, n_screened=images.n_screened
         )
         start = time.perf_counter()
         trace = pursuit.run_values(task.x_test[:n], progress=experiment.progress)
@@ -53,11 +53,11 @@ def samplers(experiment: Experiment) -> dict[str, Any]:
         return {"curve": [asdict(point) for point in curve], "seconds_per_question": each}
 
     parts, curves, table = {}, {}, []
-    for name, (make, posterior, most) in ways.items():
+    for name, (make, belief, most) in ways.items():
         found = experiment.part(
             name,
-            [str(posterior), most],
-            lambda m=make, p=posterior, n=most: one(m, p, n),  # type: ignore[misc]
+            [str(belief), most],
+            lambda m=make, p=belief, n=most: one(m, p, n),  # type: ignore[misc]
         )
         parts[name], curves[name] = found, [Point(**point) for point in found["curve"]]
         each, around = 1000 * found["seconds_per_question"], _around(curves[name], 5.2)
@@ -73,7 +73,7 @@ def samplers(experiment: Experiment) -> dict[str, Any]:
         {
             "parts": parts,
             "tables": {"Accuracy at about 5.2 questions, or at the longest": table},
-            "settings": {name: str(posterior) for name, (_, posterior, _) in ways.items()},
+            "settings": {name: str(belief) for name, (_, belief, _) in ways.items()},
             "figures": [experiment.figure(axes, "mnist-samplers.png", about)],
         }
     )

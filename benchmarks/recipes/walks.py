@@ -64,7 +64,7 @@ class Walks:
         return np.asarray(share * self.at(longer) + (1 - share) * self.at(shorter), dtype=np.float64)
 
 
-def walk(pursuit: Pursuit, values: Any, labels: Any, most: int, *, progress: bool | None = None) -> Walks:
+def walk(pursuit: Pursuit[Any], values: Any, labels: Any, most: int, *, progress: bool | None = None) -> Walks:
     """Pursue variable values (B, A); the pursuit must ask ``most`` questions at the most."""
     n = len(values)
     doubt, gain = np.zeros((n, most + 1)), np.zeros((n, most + 1))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
+from scipy.special import log_softmax
 
 from benchmarks.recipes.log_odds import fit_log_odds
 from infopursuit.models.empirical import EmpiricalModel, Flip
-from infopursuit.models.finite import FiniteModel, class_log_sums
+from infopursuit.models.finite import FiniteModel, class_log_sums, log
 from infopursuit.models.learning import latent_classes, naive_bayes
 from infopursuit.models.sample import Sample
 from infopursuit.types import FloatArray
@@ -33,18 +33,18 @@ class Family:
 
 def all_answers(model: FiniteModel, values: Any) -> FloatArray:
     """(B, A) yes/no answers to everything -> (B, C) log p(y | all answers): MAP using Q, as matrix products."""
-    log_probs = model.block(slice(0, model.variables.n_slots)).to(torch.float64).log()
+    log_probs = log(model.block(slice(0, model.variables.n_slots)).astype(np.float64))
     none, odds = log_probs[0::2].sum(0), log_probs[1::2] - log_probs[0::2]  # (S,), (A, S)
     found = []
     for start in range(0, len(values), AT_A_TIME):
-        weights = torch.as_tensor(values[start : start + AT_A_TIME]).to(torch.float64) @ odds + none + model.log_prior
-        found.append(torch.log_softmax(class_log_sums(weights, model.offsets), dim=1).numpy())
+        weights = np.asarray(values[start : start + AT_A_TIME], dtype=np.float64) @ odds + none + model.log_prior
+        found.append(log_softmax(class_log_sums(weights, model.offsets), axis=1))
     return np.concatenate(found)
 
 
 def in_memory(model: FiniteModel) -> FiniteModel:
     """The same states with their probabilities kept, where `EmpiricalModel` makes them anew for every question."""
-    probs = model.block(slice(0, model.variables.n_slots)).to(torch.float64)
+    probs = model.block(slice(0, model.variables.n_slots)).astype(np.float64)
     return FiniteModel(model.variables, model.log_prior, model.offsets, probs)
 
 

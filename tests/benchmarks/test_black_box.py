@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 
 from benchmarks.black_box import NetworkSettings, black_box, build_network, fit_network, load_network, save_network
 from infopursuit.evaluation.baselines import Inputs, hold_out, score
-from infopursuit.models.training import Moves
+from infopursuit.models.training import RandomAffine
 from infopursuit.queries import concepts, patches
 from infopursuit.types import ModelFormatError
 
@@ -96,10 +96,10 @@ def test_training_stops_when_it_gets_no_better():
     assert network.details["epochs"] == best
 
 
-@pytest.mark.parametrize("moves", [None, Moves(1.0, 10.0, 0.0)])
-def test_the_same_seed_gives_the_same_network_and_nothing_global_is_touched(moves):
+@pytest.mark.parametrize("augmentation", [None, RandomAffine(1.0, 10.0, 0.0)])
+def test_the_same_seed_gives_the_same_network_and_nothing_global_is_touched(augmentation):
     query_set, values, labels, test, _ = digits(120)
-    settings = replace(QUICK, epochs=2, moves=moves)
+    settings = replace(QUICK, epochs=2, augmentation=augmentation)
     before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
     first = fit_network(query_set, values, labels, settings)
     torch.rand(7)
@@ -136,13 +136,13 @@ def test_settings_that_cannot_be(setting, named):
 
 def test_only_pictures_can_be_moved():
     query_set, values, labels = xor_rows(40)
-    with pytest.raises(ValueError, match=r"moves=.* need pictures"):
-        fit_network(query_set, values, labels, replace(QUICK, moves=Moves()))
+    with pytest.raises(ValueError, match=r"augmentation=.* need pictures"):
+        fit_network(query_set, values, labels, replace(QUICK, augmentation=RandomAffine()))
 
 
 def test_a_network_comes_back_from_its_file(tmp_path):
     query_set, values, labels, test, _ = digits(120)
-    settings = replace(QUICK, epochs=2, moves=Moves(1.0, 0.0, 0.0))
+    settings = replace(QUICK, epochs=2, augmentation=RandomAffine(1.0, 0.0, 0.0))
     network = fit_network(query_set, values, labels, settings)
     file = tmp_path / "new" / "box.safetensors"
     save_network(network, file)

@@ -57,7 +57,7 @@ def test_the_network_learns_attributes(taught):
 def test_a_pursuit_asks_the_network_and_classifies(taught):
     images, _, labels = pictures(300, seed=2)
     others, _, truth = pictures(200, seed=3)
-    clf = InformationPursuitClassifier(taught.queries(), model="table").fit(images, labels)
+    clf = InformationPursuitClassifier(taught.queries(), strategy="table").fit(images, labels)
     assert clf.score(others, truth) > 0.9
     trace = clf.explain(others[:5])
     assert "does the network see" in trace[0].steps[0].sentence
@@ -74,7 +74,7 @@ def test_errors_of_the_network_are_in_the_generative_model():
     fresh, _, fresh_labels = pictures(400, seed=5)
     said = network.answers(fresh)
     assert said[fresh_labels == 0, 0].mean() < 0.3  # they are red, all of them
-    clf = InformationPursuitClassifier(network.queries(), model=models.naive_bayes(1.0)).fit(fresh, fresh_labels)
+    clf = InformationPursuitClassifier(network.queries(), strategy=models.naive_bayes(1.0)).fit(fresh, fresh_labels)
     believed = clf.pursuit_.model.tables()[2][:, 0, 1::2]  # (C, A)
     often = np.stack([said[fresh_labels == c].mean(axis=0) for c in range(4)])
     np.testing.assert_allclose(believed, often, atol=0.02)

@@ -11,7 +11,7 @@ from benchmarks.datasets.birds import Birds, draw_answers
 from benchmarks.experiment import Experiment
 from benchmarks.pages import section
 from benchmarks.recipes import cub as recipe
-from benchmarks.recipes.borrowing import Borrowing, drawn_towards, expected
+from benchmarks.recipes.shrinkage import Shrinkage, drawn_towards, expected
 from benchmarks.recipes.walks import walk
 from infopursuit import queries
 from infopursuit.engine import Pursuit
@@ -46,7 +46,7 @@ def test_classes_that_are_related_are_learnt_better_by_borrowing():
     truth = related_classes()
     sample = sample_of(truth, 10, seed=1)
     plain = min(distance(naive_bayes(s).fit(sample), truth) for s in (0.5, 1.0, 2.0, 4.0, 8.0))
-    alone, together = (distance(Borrowing(rank).fit(sample), truth) for rank in (0, 3))
+    alone, together = (distance(Shrinkage(rank).fit(sample), truth) for rank in (0, 3))
     assert alone < 1.05 * plain
     assert together < 0.7 * alone
 
@@ -54,7 +54,7 @@ def test_classes_that_are_related_are_learnt_better_by_borrowing():
 def test_where_nothing_is_in_common_borrowing_does_no_harm():
     truth = np.random.default_rng(2).beta(0.5, 1.0, size=(60, 40)).clip(0.01, 0.99)
     sample = sample_of(truth, 10, seed=3)
-    assert distance(Borrowing(5).fit(sample), truth) < 1.1 * distance(Borrowing(0).fit(sample), truth)
+    assert distance(Shrinkage(5).fit(sample), truth) < 1.1 * distance(Shrinkage(0).fit(sample), truth)
 
 
 def test_many_rows_are_believed_whatever_is_expected():
@@ -76,10 +76,10 @@ def test_an_expectation_does_not_look_at_what_it_is_about():
 def test_borrowing_refuses_what_it_cannot_do():
     truth = related_classes(6, 4)
     with pytest.raises(ValueError, match="rank=4 must be a whole number from 0 to 3"):
-        Borrowing(4).fit(sample_of(truth, 5, seed=0))
+        Shrinkage(4).fit(sample_of(truth, 5, seed=0))
     wide = Sample.of(queries.functions({"c": len}, choices={"c": ["a", "b", "c"]}).variables, [[0], [2]], [0, 1])
     with pytest.raises(ValueError, match="yes/no variables"):
-        Borrowing(0).fit(wide)
+        Shrinkage(0).fit(wide)
 
 
 # ---- walks ------------------------------------------------------------------------------------------
@@ -96,9 +96,9 @@ def made_up(n_inputs=80):
 @pytest.mark.parametrize(("rule", "stop"), [("confidence", Confidence), ("gain", InformationGain)])
 def test_a_walk_stops_where_a_pursuit_with_that_rule_does(rule, stop):
     model, qs, values, labels = made_up()
-    walks = walk(Pursuit(model, qs, stopping=Confidence(1e-6) | MaxQueries(14)), values, labels, 14)
+    walks = walk(Pursuit.of(model, qs, stopping=Confidence(1e-6) | MaxQueries(14)), values, labels, 14)
     for epsilon in (0.3, 0.05, 0.01):
-        trace = Pursuit(model, qs, stopping=stop(epsilon) | MaxQueries(14)).run_values(values)
+        trace = Pursuit.of(model, qs, stopping=stop(epsilon) | MaxQueries(14)).run_values(values)
         np.testing.assert_array_equal(walks.stops(rule, epsilon), trace.length)
         point = walks.point(rule, epsilon)
         assert point.accuracy == pytest.approx((trace.predictions == labels).mean())
@@ -107,7 +107,7 @@ def test_a_walk_stops_where_a_pursuit_with_that_rule_does(rule, stop):
 
 def test_accuracy_at_a_length_lies_between_those_of_the_nearest_epsilons():
     model, qs, values, labels = made_up(400)
-    walks = walk(Pursuit(model, qs, stopping=Confidence(1e-6) | MaxQueries(14)), values, labels, 14)
+    walks = walk(Pursuit.of(model, qs, stopping=Confidence(1e-6) | MaxQueries(14)), values, labels, 14)
     for length in (2.0, 4.0, 6.5):
         low, high = (walks.point("gain", epsilon) for epsilon in walks.epsilons_for("gain", length))
         assert high.length < length <= low.length

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.black_box import NetworkSettings
-from benchmarks.recipes import image_sets, patch_sizes, unlike
+from benchmarks.recipes import image_sets, novelty, patch_sizes
 from benchmarks.recipes.image_sets import ImageSet, ImageTask, train_images
 from benchmarks.recipes.images import pixels_seen
 from benchmarks.reproduce import main
@@ -147,34 +147,34 @@ def test_patch_sizes(small, tmp_path, monkeypatch):
     assert table[0]["questions"] > table[2]["questions"]
 
 
-def test_unlike(small, weights, tmp_path, monkeypatch, capsys):
+def test_novelty(small, weights, tmp_path, monkeypatch, capsys):
     task = ImageTask(SMALL)  # what is usual must be new to the model
-    for name, value in (("N_REFERENCE", 60), ("N_INPUTS", 20), ("CHECKS", 4), ("COUNTS", (0, 2, 4))):
-        monkeypatch.setattr(unlike, name, value)
-    monkeypatch.setattr(unlike.shipped, "load", lambda name: task.with_examples(task.rest, 0.01))
-    assert main(["unlike", "--out", str(tmp_path)]) == 0
-    result = json.loads((tmp_path / "unlike.json").read_text())
+    for name, value in (("N_REFERENCE", 60), ("N_INPUTS", 20), ("N_QUERIES", 4), ("COUNTS", (0, 2, 4))):
+        monkeypatch.setattr(novelty, name, value)
+    monkeypatch.setattr(novelty.shipped, "load", lambda name: task.with_examples(task.rest, 0.01))
+    assert main(["novelty", "--out", str(tmp_path)]) == 0
+    result = json.loads((tmp_path / "novelty.json").read_text())
     (table,) = result["tables"].values()
     assert len(table) == 7
     share = {(row["model"], row["images"]): row for row in table}
     for model in ("shipped mnist",):
-        usual, strange = share[model, unlike.DIGITS], share[model, "digits, dark and lit exchanged"]
-        flagged = [float(row["4 checks, % (95 % interval)"].split()[0]) for row in (usual, strange)]
+        usual, strange = share[model, novelty.DIGITS], share[model, "digits, dark and lit exchanged"]
+        flagged = [float(row["4 novelty queries, % (95 % interval)"].split()[0]) for row in (usual, strange)]
         assert flagged[0] <= 40 < 90 <= flagged[1]
         assert strange["area under the curve"] > 0.95
     without, checked = result["rows"][:2]
     assert checked["length"] == pytest.approx(without["length"] + 4, abs=0.01)
-    assert (tmp_path / "unlike.png").is_file()
-    monkeypatch.setattr(unlike, "_run", lambda *given: pytest.fail("measured again"))  # nothing is measured twice
-    assert main(["unlike", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "novelty.png").is_file()
+    monkeypatch.setattr(novelty, "_run", lambda *given: pytest.fail("measured again"))  # nothing is measured twice
+    assert main(["novelty", "--out", str(tmp_path)]) == 0
 
 
-def test_fewer_checks_are_the_first_of_many(small):
+def test_fewer_novelty_queries_are_the_first_of_many(small):
     task = ImageTask(image_sets.IMAGE_SETS["mnist"], 20)
     pursuit = task.with_examples(slice(None), 0.05)
-    many, few = (pursuit.with_novelty_queries(n).run_values(task.x_test) for n in (6, 3))
-    np.testing.assert_allclose(unlike.surprise_after(many, 3), few.surprisal, atol=1e-6)
-    np.testing.assert_allclose(unlike.surprise_after(many, 0), pursuit.run_values(task.x_test).surprisal, atol=1e-6)
+    many, few = (replace(pursuit, n_novelty_queries=n).run_values(task.x_test) for n in (6, 3))
+    np.testing.assert_allclose(novelty.surprise_after(many, 3), few.surprisal, atol=1e-6)
+    np.testing.assert_allclose(novelty.surprise_after(many, 0), pursuit.run_values(task.x_test).surprisal, atol=1e-6)
 
 
 def test_pixels_seen_counts_a_pixel_once(small):

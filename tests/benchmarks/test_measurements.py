@@ -25,8 +25,8 @@ def test_bench(tmp_path, monkeypatch, capsys):
     images, labels = strokes(260, np.random.default_rng(0))
     monkeypatch.setattr(speed, "_images", lambda: (images, labels, "made up"))
     # these take minutes, and have tests of their own
-    monkeypatch.setattr(speed, "growth", lambda say: {})
-    monkeypatch.setattr(speed, "_yardstick", lambda say: None)
+    monkeypatch.setattr(speed, "scaling", lambda say: {})
+    monkeypatch.setattr(speed, "_step_times", lambda say: None)
     assert main(["--out", str(tmp_path), "--histories", "5"]) == 0
     told = capsys.readouterr().out
     result = json.loads((tmp_path / "bench.json").read_text())

@@ -71,12 +71,12 @@ def test_draws_are_those_of_the_pursuit(settings):
     assert np.array_equal(posteriors_after(pursuit, values, trace.queries)[0], trace.posterior)
 
 
-def test_a_small_budget_and_another_order_change_nothing():
+def test_a_small_memory_limit_and_another_order_change_nothing():
     world, rng = world_of(3, kind="patches")
     values = world.inputs(rng, 40)
     queries = some_queries(rng, 40, len(world.queries))
     whole = posteriors_after(world.pursuit(), values, queries)
-    few = posteriors_after(world.pursuit(budget=1), values, queries)
+    few = posteriors_after(world.pursuit(memory_limit=1), values, queries)
     order = rng.permutation(40)
     mixed = posteriors_after(world.pursuit(), values[order], [queries[i] for i in order])
     for a, b, c in zip(whole, few, mixed, strict=True):

@@ -11,7 +11,7 @@ EPSILONS = (0.3, 0.2, 0.1, 0.05)
 
 
 def pursuit(world, epsilon, patience):
-    return Pursuit(world.model, world.queries, stopping=Confidence(epsilon), patience=patience)
+    return Pursuit.of(world.model, world.queries, stopping=Confidence(epsilon), patience=patience)
 
 
 @pytest.mark.parametrize("patience", [0, 1, 2])

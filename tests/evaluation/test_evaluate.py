@@ -13,7 +13,7 @@ from infopursuit.evaluation.map_using_q import map_using_q, told_variables
 from infopursuit.evaluation.text import to_text
 from infopursuit.models import VAE, MLPArchitecture
 from infopursuit.models.autoencoder import log_evidence
-from infopursuit.stopping import stopping_in_words
+from infopursuit.stopping import describe
 from worlds import KINDS, world_of
 
 NAMES = ["wings", "red", "loud"]
@@ -184,7 +184,7 @@ def xor(n, seed):
 def test_baselines_are_fitted_to_the_answers_of_the_training_inputs():
     X_train, y_train = xor(300, 0)
     X_test, y_test = xor(50, 1)
-    clf = ip.InformationPursuitClassifier(ip.queries.concepts(NAMES), model=ip.models.naive_bayes()).fit(
+    clf = ip.InformationPursuitClassifier(ip.queries.concepts(NAMES), strategy=ip.models.naive_bayes()).fit(
         X_train, y_train
     )
     result = evaluate(clf, X_test, y_test, X_train=X_train, y_train=y_train)
@@ -218,9 +218,9 @@ def test_the_text_fits_a_terminal_and_says_what_was_found():
 
 def test_rules_in_words():
     rule = ip.Confidence(0.02) | ip.InformationGain(0.001) | ip.MaxQueries(1)
-    assert stopping_in_words(rule.to_spec()) == (
-        "it is 98 % sure, or no question is expected to tell more than 0.001 nats, or it has asked 1 question"
-    )
+    told = describe(rule).split(", or ")
+    assert len(told) == 3
+    assert all(words in part for words, part in zip(("98 %", "0.001 nats", "1 question"), told, strict=True))
 
 
 def test_reasons_are_ordered_by_how_often_they_occur():

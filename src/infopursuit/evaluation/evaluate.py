@@ -87,7 +87,7 @@ class Evaluation:
 
 
 def evaluate(
-    classifier: InformationPursuitClassifier | Pursuit,
+    classifier: InformationPursuitClassifier | Pursuit[Any],
     X: Any,
     y: Any,
     *,
@@ -152,7 +152,7 @@ def evaluate(
 
 
 def trade_off_curve(
-    pursuit: Pursuit,
+    pursuit: Pursuit[Any],
     trace: Trace,
     values: Any,
     labels: Any,
@@ -218,7 +218,7 @@ def stops_of(trace: Trace, right: Any) -> tuple[Stop, ...]:
     return tuple(sorted(found, key=lambda stop: (-stop.n_inputs, stop.reason)))
 
 
-def _pursuit(classifier: Any) -> Pursuit:
+def _pursuit(classifier: Any) -> Pursuit[Any]:
     if isinstance(classifier, Pursuit):
         return classifier
     if not isinstance(classifier, InformationPursuitClassifier):
@@ -228,7 +228,7 @@ def _pursuit(classifier: Any) -> Pursuit:
     return classifier.pursuit_
 
 
-def _observed(pursuit: Pursuit, X: Any, y: Any, which: str) -> tuple[IntArray, Any]:
+def _observed(pursuit: Pursuit[Any], X: Any, y: Any, which: str) -> tuple[IntArray, Any]:
     """Variable values (B, A) and labels (B,), refused where they do not fit the classifier or each other."""
     values, labels = pursuit.queries.observe(X), np.asarray(y)
     if labels.shape != (len(values),):
@@ -246,7 +246,7 @@ def _observed(pursuit: Pursuit, X: Any, y: Any, which: str) -> tuple[IntArray, A
     return values, labels
 
 
-def _map_row(pursuit: Pursuit, values: IntArray, labels: Any, progress: bool | None) -> Row:
+def _map_row(pursuit: Pursuit[Any], values: IntArray, labels: Any, progress: bool | None) -> Row:
     begin = time.perf_counter()
     posterior = map_using_q(pursuit, values, progress=progress)
     few = len(posterior)
@@ -256,7 +256,7 @@ def _map_row(pursuit: Pursuit, values: IntArray, labels: Any, progress: bool | N
 
 
 def _baselines(
-    pursuit: Pursuit,
+    pursuit: Pursuit[Any],
     training: tuple[IntArray, Any],
     test: tuple[IntArray, Any],
     progress: bool | None,

@@ -23,7 +23,7 @@ IMPOSSIBLE = 1e30
 """Stands for the infinite cost of an impossible value: 0 * inf is no number."""
 
 
-def map_using_q(pursuit: Pursuit, values: Any, *, progress: bool | None = None) -> FloatArray:
+def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = None) -> FloatArray:
     """(B', C) the posterior after the answers to all queries, of the first B' inputs; of all where that is affordable.
 
     values: (B, A) as ``queries.observe(X)`` gives them. Finite models: exact; where the answers together cannot be, it
@@ -77,7 +77,7 @@ def told_variables(query_set: QuerySet) -> IntArray:
     return told
 
 
-def _affordable(pursuit: Pursuit) -> int:
+def _affordable(pursuit: Pursuit[Any]) -> int:
     """How many inputs can be looked at."""
     states = pursuit.model.n_states if hasattr(pursuit.model, "state_probs") else 1
     return max(MIN_INPUTS, int(WORK // (states * pursuit.queries.variables.n_slots)))
@@ -128,17 +128,17 @@ def _log_joint(model: FiniteModel, values: IntArray, size: int, dtype: Any) -> F
 
 
 def posteriors_after(
-    pursuit: Pursuit, values: Any, queries: Any, *, progress: bool | None = None
+    pursuit: Pursuit[Any], values: Any, queries: Any, *, progress: bool | None = None
 ) -> tuple[FloatArray, Any]:
     """(B, C) the posterior of each input after the answers to its own queries, in the order given, and (B,) whether one
     of them was impossible; then it is the posterior of the answers before.
 
     Inputs with the same answers to the same queries share a history, as in a pursuit; for its own queries this gives
-    its own posterior, draws included. As many at a time as the pursuit's budget allows.
+    its own posterior, draws included. As many at a time as the memory limit allows.
     """
     values = pursuit.queries.variables.check(values)
     asked = padded(queries, len(values), len(pursuit.queries))
-    found = np.empty((len(values), pursuit.model.n_classes))
+    found = np.empty((len(values), pursuit.belief.n_classes))
     impossible = np.zeros(len(values), dtype=bool)
     rows = pursuit.rows_at_a_time()
     # inputs that begin with the same queries lie together, and share more
@@ -151,10 +151,10 @@ def posteriors_after(
     return found, impossible
 
 
-def _some_posteriors(pursuit: Pursuit, values: IntArray, asked: IntArray) -> tuple[FloatArray, Any]:
+def _some_posteriors(pursuit: Pursuit[Any], values: IntArray, asked: IntArray) -> tuple[FloatArray, Any]:
     state = pursuit.start()
     inputs, place = np.arange(len(values)), np.zeros(len(values), dtype=np.int64)  # the history that each input is in
-    found = np.empty((len(values), pursuit.model.n_classes))
+    found = np.empty((len(values), pursuit.belief.n_classes))
     impossible = np.zeros(len(values), dtype=bool)
     length = (asked != UNKNOWN).sum(axis=1)
     for k in range(asked.shape[1] + 1):

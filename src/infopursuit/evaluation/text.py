@@ -115,7 +115,7 @@ def verdict(found: Calibration) -> str:
 
 
 def _rules(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    return list(spec["members"]) if spec["kind"] == "any_of" else [spec]
+    return [rule for member in spec["members"] for rule in _rules(member)] if "members" in spec else [spec]
 
 
 def _notes(evaluation: Evaluation) -> list[str]:

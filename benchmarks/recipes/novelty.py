@@ -1,13 +1,13 @@
-"""Inputs of no class: how many clothes, Japanese characters and random pixels the model of digits says are unlike it.
+"""Inputs of no class: how many clothes, Japanese characters and random pixels the model of digits detects as novel.
 
 What is usual is taken from digits that training left out; how many other digits are flagged is the false alarm rate.
-The n-th check does not depend on how many follow, so one run with the most of them has all smaller numbers in it.
+The n-th novelty query does not depend on how many follow, so one run with the most of them has all smaller numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache, partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks import datasets
 from benchmarks.experiment import Experiment
-from benchmarks.flagged import flagged_shares
+from benchmarks.novelty_rates import novelty_rates
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
 from infopursuit import shipped
 from infopursuit.engine import Pursuit
@@ -25,23 +25,23 @@ from infopursuit.novelty import INPUTS, MODEL, NoveltyReference
 from infopursuit.trace import Trace
 from infopursuit.types import FloatArray
 
-CHECKS = 24
+N_QUERIES = 24
 """Questions after the stop: chosen on training images of digits and clothes, see RESULTS.md."""
 COUNTS = (0, 2, 4, 8, 12, 16, 20, 24)
-"""Numbers of checks that are reported."""
+"""Numbers of novelty queries that are reported."""
 EPSILON, ALPHA = 0.01, 0.05
 N_REFERENCE, N_INPUTS = 1000, 2000
 """Held-out digits that say what is usual; images of each kind that are tested, the first."""
 DIGITS = "MNIST, other digits"
 
 
-def unlike(experiment: Experiment) -> dict[str, Any]:
+def novelty(experiment: Experiment) -> dict[str, Any]:
     """Seven kinds of images."""
     task = ImageTask(IMAGE_SETS["mnist"])
     kinds = _kinds(task, min(experiment.n_inputs or N_INPUTS, N_INPUTS))
     weights = weights_checksum("mnist")
     recipe = IMAGE_SETS["mnist"]
-    settings = [EPSILON, CHECKS, N_REFERENCE, weights, recipe.decoded, recipe.sampler, recipe.n_states]
+    settings = [EPSILON, N_QUERIES, N_REFERENCE, weights, recipe.decoded, recipe.sampler, recipe.n_states]
     rows: list[dict[str, Any]] = []
     table: list[dict[str, Any]] = []
     found: dict[str, Any] = {}
@@ -60,29 +60,28 @@ def unlike(experiment: Experiment) -> dict[str, Any]:
         right = np.array(each[DIGITS]["predictions"]) == task.y_test[: len(kinds[DIGITS])]
         early = np.array(each[DIGITS]["at_the_stop"]) == task.y_test[: len(kinds[DIGITS])]
         lengths = np.array(each[DIGITS]["lengths"])
-        rows.append(asdict(counted(f"{name}, without checks", early, length=lengths[:, 0])))
-        rows.append(asdict(counted(f"{name}, with {CHECKS} checks", right, length=lengths[:, 1])))
+        rows.append(asdict(counted(f"{name}, without novelty queries", early, length=lengths[:, 0])))
+        rows.append(asdict(counted(f"{name}, with {N_QUERIES} novelty queries", right, length=lengths[:, 1])))
         experiment.say(f"{name}: " + ", ".join(f"{k} {100 * v['shares'][-1]:.1f} %" for k, v in judged.items()))
-    axes = flagged_shares(COUNTS, curves, alpha=ALPHA)
-    about = "share of images that are called unlike digits against the number of checks"
+    axes = novelty_rates(COUNTS, curves, alpha=ALPHA)
+    about = "share of images that are detected as novel against the number of novelty queries"
     return experiment.finish(
         {
             "data": {"name": "mnist", "n_reference": N_REFERENCE, "alpha": ALPHA, "epsilon": EPSILON},
             "rows": rows,
-            "tables": {f"Called unlike digits at a level of {100 * ALPHA:g} %": table},
+            "tables": {f"Detected as novel at a level of {100 * ALPHA:g} %": table},
             "parts": found,
-            "figures": [experiment.figure(axes, "unlike.png", about)],
+            "figures": [experiment.figure(axes, "novelty.png", about)],
         }
     )
 
 
-def _with_novelty_queries(make: Callable[[], Pursuit]) -> Pursuit:
-    return make().with_novelty_queries(CHECKS)
+def _with_novelty_queries(make: Callable[[], Pursuit[Any]]) -> Pursuit[Any]:
+    return replace(make(), n_novelty_queries=N_QUERIES)
 
 
-def _models() -> dict[str, Callable[[], Pursuit]]:
-    """The model that comes along: what the VAE has decoded, as a bank. With all draws of the VAE a check takes ten
-    times as long."""
+def _models() -> dict[str, Callable[[], Pursuit[Any]]]:
+    """The shipped model, what the VAE has decoded; with all draws of the VAE a novelty query takes ten times as long."""
     return {"shipped mnist": lambda: shipped.load("mnist")}
 
 
@@ -102,12 +101,12 @@ def _kinds(task: ImageTask, n: int) -> dict[str, Any]:
     }
 
 
-def _drawn(pursuit: Callable[[], Pursuit], experiment: Experiment) -> dict[str, Any]:
+def _drawn(pursuit: Callable[[], Pursuit[Any]], experiment: Experiment) -> dict[str, Any]:
     return _run(pursuit, sample_values(pursuit().model, N_REFERENCE, experiment.seed), experiment)
 
 
-def _run(pursuit: Callable[[], Pursuit], values: Any, experiment: Experiment) -> dict[str, Any]:
-    """How unexpected the answers of some inputs are after each number of checks."""
+def _run(pursuit: Callable[[], Pursuit[Any]], values: Any, experiment: Experiment) -> dict[str, Any]:
+    """How unexpected the answers of some inputs are after each number of novelty queries."""
     trace = pursuit().run_values(values, progress=experiment.progress)
     rows, stop = np.arange(len(trace)), trace.novelty_from
     return {
@@ -119,7 +118,7 @@ def _run(pursuit: Callable[[], Pursuit], values: Any, experiment: Experiment) ->
 
 
 def surprise_after(trace: Trace, n: int) -> FloatArray:
-    """(B,) the surprise if ``n`` checks had been asked for: that of the whole pursuit where there are none."""
+    """(B,) the surprise if ``n`` novelty queries had been asked for: that of the whole pursuit where there are none."""
     rows, stop, log_evidence = np.arange(len(trace)), trace.novelty_from, trace.log_evidence
     if n == 0:
         return np.asarray(-log_evidence[rows, stop])
@@ -127,7 +126,7 @@ def surprise_after(trace: Trace, n: int) -> FloatArray:
 
 
 def _judge(usual: dict[str, Any], tested: dict[str, Any]) -> dict[str, Any]:
-    """The share with a p-value up to alpha after each number of checks, and the area under the curve after the most."""
+    """The share with a p-value up to alpha after each of `COUNTS` novelty queries, and the last area under the curve."""
     shares = []
     for ours, theirs in zip(usual["surprises"], tested["surprises"], strict=True):
         p = NoveltyReference(np.sort(ours), INPUTS).pvalues(theirs)
@@ -157,8 +156,8 @@ def _told(
         "images": kind,
         "number": n,
         "questions to the stop": round(float(lengths[:, 0].mean()), 2),
-        "no checks, %": round(100 * judged["shares"][0], 1),
-        f"{CHECKS} checks, % (95 % interval)": f"{share:.1f} ({100 * low:.1f} to {100 * high:.1f})",
+        "no novelty queries, %": round(100 * judged["shares"][0], 1),
+        f"{N_QUERIES} novelty queries, % (95 % interval)": f"{share:.1f} ({100 * low:.1f} to {100 * high:.1f})",
         "area under the curve": round(judged["area"], 4),
         f"usual is what the {MODEL} draws, %": round(100 * by_model["shares"][-1], 1),
     }

@@ -22,7 +22,7 @@ LEAST = 1e-4
 
 
 @dataclass(frozen=True)
-class Borrowing:
+class Shrinkage:
     """Learns a `TableModel` of yes/no variables with one state a class.
 
     Every frequency is drawn towards what is expected from the other answers about the same class, as birds with webbed
@@ -31,7 +31,7 @@ class Borrowing:
 
     >>> from infopursuit.types import Variables
     >>> sample = Sample.of(Variables((2, 2)), [[1, 0], [1, 0], [0, 1], [0, 0]], [0, 0, 1, 1])
-    >>> Borrowing(rank=0).fit(sample).n_states
+    >>> Shrinkage(rank=0).fit(sample).n_states
     2
     """
 
@@ -48,7 +48,7 @@ class Borrowing:
         frequencies = drawn_towards(yes, total, expected(yes, total, 10 if self.rank is None else self.rank, seed))
         return TableModel(sample.class_prior, None, frequencies)
 
-    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> Sequence[Borrowing]:
+    def candidates(self, sample: Sample, shape: tuple[int, int] | None = None) -> Sequence[Shrinkage]:
         """One for each rank that so many classes allow."""
         if self.rank is not None:
             return [self]

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from benchmarks import growth, yardstick
+from benchmarks import scaling, step_times
 from infopursuit.engine import Pursuit
 from infopursuit.models import TableModel
 from infopursuit.queries import concepts
 from infopursuit.stopping import MaxQueries
 
 
-def test_growth_tells_sizes_times_and_exponents():
+def test_scaling_tells_sizes_times_and_exponents():
     said = []
-    found = growth.growth(said.append, small=True)
+    found = scaling.scaling(said.append, small=True)
     assert set(found) == {"queries", "classes", "states", "answers", "memory"}
     for axis in ("queries", "classes", "states", "answers"):
         assert len(found[axis]["milliseconds"]) == len(found[axis]["sizes"])
@@ -21,10 +21,10 @@ def test_growth_tells_sizes_times_and_exponents():
         assert any(axis in line for line in said)
 
 
-def test_a_step_stays_within_the_memory_budget(monkeypatch):
+def test_a_step_stays_within_the_memory_limit(monkeypatch):
     # the probabilities of all 20,000 queries in all 200 states are twice this
-    monkeypatch.setattr(growth, "BUDGET", 2**25)
-    peak = growth._memory(20_000)["peak_bytes"]
+    monkeypatch.setattr(scaling, "MEMORY_LIMIT", 2**25)
+    peak = scaling._memory(20_000)["peak_bytes"]
     if peak is None:
         pytest.skip("the system does not tell the peak of resident memory")
     assert 0 <= peak <= 2**25
@@ -35,16 +35,16 @@ def test_the_steps_of_the_yardstick_are_those_of_a_run():
     model = TableModel([0.4, 0.3, 0.3], None, rng.uniform(0.1, 0.9, size=(3, 6)))
     queries = concepts([f"q{i}" for i in range(6)])
     values = rng.integers(0, 2, size=(20, 6))
-    pursuit = Pursuit(model, queries, stopping=MaxQueries(4))
-    seconds = yardstick.step_seconds(pursuit, values, n_steps=4)
+    pursuit = Pursuit.of(model, queries, stopping=MaxQueries(4))
+    seconds = step_times.step_seconds(pursuit, values, n_steps=4)
     assert len(seconds) == 4
-    remembered = len(pursuit._remembered)
-    trace = Pursuit(model, queries, stopping=MaxQueries(4)).run_values(values)
+    remembered = len(pursuit.bindings.bind(pursuit)[1])
+    trace = Pursuit.of(model, queries, stopping=MaxQueries(4)).run_values(values)
     histories = {trace.history(i)[:k] for i in range(20) for k in range(4)}
     assert remembered == len(histories)
 
 
 def test_the_forward_pass_is_that_of_the_two_networks():
-    assert yardstick.forward_seconds(2, times=2) > 0
-    sizes = [(layer.in_features, layer.out_features) for layer in yardstick._mlp(1568, 1000, 500, 676)[::2]]
+    assert step_times.forward_seconds(2, times=2) > 0
+    sizes = [(layer.in_features, layer.out_features) for layer in step_times._mlp(1568, 1000, 500, 676)[::2]]
     assert sizes == [(1568, 1000), (1000, 500), (500, 676)]

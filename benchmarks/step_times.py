@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from infopursuit.acquisition.tables import gain
+from infopursuit.acquisition.tables import mutual_information
 from infopursuit.beliefs.langevin_kernels import start, target, ula
+from infopursuit.beliefs.particles import LEAST
 from infopursuit.engine import Branches, Pursuit
 from infopursuit.models.architectures import PaperArchitecture
 from infopursuit.models.autoencoder import VAE
-from infopursuit.types import IntArray
+from infopursuit.types import FloatArray, IntArray
 
 CHAINS, STEPS, KEPT = 256, 67, 47
 """The paper's settings: chains of each class, steps of each, and how many of those are kept."""
@@ -39,29 +40,27 @@ def forward_seconds(batch: int, times: int = 10) -> float:
     return float(np.median(seconds[1:]))
 
 
-def step_seconds(pursuit: Pursuit, values: IntArray, n_steps: int = 6) -> list[float]:
+def step_seconds(pursuit: Pursuit[Any], values: IntArray, n_steps: int = 6) -> list[float]:
     """The time of each step of a batch, nothing remembered and nobody stopped: choose, answer, believe. As many inputs
-    at a time as the budget allows."""
-    pursuit._remembered.clear()
-    rows = pursuit._rows_at_a_time()
+    at a time as the memory limit allows."""
+    pursuit.clear_cache()
+    rows = pursuit.rows_at_a_time()
     each = [_some_step_seconds(pursuit, values[start : start + rows], n_steps) for start in range(0, len(values), rows)]
     return [float(seconds) for seconds in np.sum(each, axis=0)]
 
 
-def _some_step_seconds(pursuit: Pursuit, values: IntArray, n_steps: int) -> list[float]:
+def _some_step_seconds(pursuit: Pursuit[Any], values: IntArray, n_steps: int) -> list[float]:
     state = pursuit.start()
     place = np.zeros(len(values), dtype=np.int64)
     seconds = []
     for _ in range(n_steps):
         begin = time.perf_counter()
-        proposal, state = pursuit._choose(state, np.arange(len(state)))
-        query = proposal.query[place]
+        choice = pursuit._choose(state, np.ones(len(state), dtype=bool))
+        query = choice.query[place]
         answers = pursuit.queries.answers_of(values, query)
         together, place = np.unique(np.concatenate([place[:, None], answers], axis=1), axis=0, return_inverse=True)
         place, parents = place.ravel(), together[:, 0]
-        state = pursuit.absorb(
-            state, Branches(parents, proposal.query[parents], together[:, 1:]), state.watch.take(parents)
-        )
+        state = pursuit.absorb(state, Branches(parents, choice.query[parents], together[:, 1:]), state.watch)
         seconds.append(time.perf_counter() - begin)
     return seconds
 
@@ -72,30 +71,30 @@ def paper_step_seconds(n_chains: int = 16, n_patches: int = 2, n_draws: int = 64
     model = VAE((2,) * 784, np.full(10, 0.1), PaperArchitecture(), latent_dim=100)
     generator = torch.Generator().manual_seed(0)
     labels = torch.zeros(n_chains, dtype=torch.int64)
-    evidence = torch.zeros(1568, dtype=torch.float64)
-    evidence[1:18:2] = -torch.inf  # one patch known
-    density = target(model, labels, evidence)
+    evidence = np.zeros(1568)
+    evidence[1:18:2] = -np.inf  # one patch known
+    density = target(model, labels, evidence, LEAST)
     chains = start(model.draw_prior(labels, generator), density)
     chain = _timed(lambda: ula(chains, density, 0.1, generator)) * STEPS * 10 * CHAINS / n_chains
     with torch.no_grad():
         decode = _timed(lambda: model.logits(chains.latents, labels)) * 10 * CHAINS * KEPT / n_chains
-    lit = torch.rand((n_patches, 9, n_draws), generator=generator)
+    lit = np.random.default_rng(0).random((n_patches, 9, n_draws), dtype=np.float32)
 
-    def patterns() -> Tensor:
+    def patterns() -> FloatArray:
         tables = []
         for pattern in product((0, 1), repeat=9):
-            likelihood = torch.ones((n_patches, n_draws))
+            likelihood = np.ones((n_patches, n_draws), dtype=np.float32)
             for w, value in enumerate(pattern):
                 likelihood = likelihood * (lit[:, w] if value else 1 - lit[:, w])
             tables.append(likelihood.sum(1))
-        return gain(torch.stack(tables, dim=1)[..., None])
+        return mutual_information(np.stack(tables, axis=1)[..., None])
 
     every = _timed(patterns) * (676 / n_patches) * (10 * CHAINS * KEPT / n_draws)
     # many more draws at a time are cheaper each: what is scaled is measured where arithmetic dominates
     return {"chains": chain, "decoding": decode, "patterns": every, "total": chain + decode + every}
 
 
-def compare(pursuit: Pursuit, values: IntArray, say: Callable[[str], None]) -> dict[str, Any]:
+def compare(pursuit: Pursuit[Any], values: IntArray, say: Callable[[str], None]) -> dict[str, Any]:
     """Ratios of one step of ours to both."""
     n = len(values)
     # the first time compiles, and makes room; then ours and theirs in turn, so that both meet the same noise

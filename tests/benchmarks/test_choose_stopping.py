@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from benchmarks.choice import choose_stopping
+from benchmarks.choose_stopping import choose_stopping
 
 EPSILONS = (0.5, 0.3, 0.1, 0.05, 0.02)
 

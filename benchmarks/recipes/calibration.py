@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -42,12 +42,12 @@ MIN_STOPPED = 0.8
 HIGHER, LOWEST = 0.01, 0.5
 """From one target that is tried to the next, and where to give up."""
 
-Inputs = tuple[Pursuit, IntArray, IntArray]
+Inputs = tuple[Pursuit[Any], IntArray, IntArray]
 """A pursuit, the values of test inputs (B, A), and their labels (B,)."""
 
 
 @dataclass(frozen=True)
-class TrustSet:
+class CalibrationSet:
     """One data set.
 
     whole: accuracy of MAP using Q with the same model, as measured (`RESULTS.md`); the target stays below it. That of
@@ -58,7 +58,7 @@ class TrustSet:
 
     name: str
     whole: float
-    budget: int
+    max_queries: int
     epsilon: float = 1e-5
     at_a_time: int = 1000
     every: int = 1
@@ -69,17 +69,17 @@ class TrustSet:
         return float(min(0.97, np.floor(100 * self.whole + 1e-9) / 100))
 
 
-TRUST_SETS = {
-    "mnist": TrustSet("mnist", 0.9907, 40),
-    "fashion": TrustSet("fashion", 0.8579, 40),
-    "huffpost": TrustSet("huffpost", 0.6714, 400, epsilon=1e-4, every=4),
-    "digits": TrustSet("digits", 0.80, 20),
+CALIBRATION_SETS = {
+    "mnist": CalibrationSet("mnist", 0.9907, 40),
+    "fashion": CalibrationSet("fashion", 0.8579, 40),
+    "huffpost": CalibrationSet("huffpost", 0.6714, 400, epsilon=1e-4, every=4),
+    "digits": CalibrationSet("digits", 0.80, 20),
 }
 
 
-def trust(name: str, experiment: Experiment) -> dict[str, Any]:
+def calibration_splits(name: str, experiment: Experiment) -> dict[str, Any]:
     """Run the experiment on one data set."""
-    about = TRUST_SETS[name]
+    about = CALIBRATION_SETS[name]
     pursued = _pursued(about, experiment)
     say = experiment.say
     final = float(pursued.correct[:, -1].mean())
@@ -90,12 +90,16 @@ def trust(name: str, experiment: Experiment) -> dict[str, Any]:
     if highest != about.target:
         measured.append(_splits(experiment, pursued, highest, N_SPLITS))
     figure = _draw(experiment, pursued, about, highest)
+    title = f"Calibrated on half of the test inputs, measured on the other half, delta = {DELTA:g}, at most "
+    title += f"{about.max_queries} questions; means of {N_SPLITS} splits"
     return experiment.finish(
         {
-            "data": {"name": name, "n_test": len(pursued), "budget": about.budget, "right at the end": final},
+            "data": {"name": name, "n_test": len(pursued), "budget": about.max_queries, "right at the end": final},
             "tables": {
                 f"Calibrated on half of the test inputs, measured on the other half, delta = {DELTA:g}, at most "
-                f"{about.budget} questions; means of {N_SPLITS} splits": [_row(each, about.every) for each in measured],
+                f"{about.max_queries} questions; means of {N_SPLITS} splits": [
+                    _row(each, about.every) for each in measured
+                ],
                 "Prediction sets on the same splits": [row for each in measured for row in _set_rows(each)],
             },
             "parts": {f"{each['target']:g}": each for each in measured},
@@ -174,7 +178,9 @@ def _set_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(experiment: Experiment, pursued: CalibrationRuns, about: TrustSet, target: float) -> list[dict[str, str]]:
+def _draw(
+    experiment: Experiment, pursued: CalibrationRuns, about: CalibrationSet, target: float
+) -> list[dict[str, str]]:
     """The reliability of the first split at a target."""
     first = one_split(pursued, target, DELTA, experiment.seed)
     if first is None:
@@ -185,19 +191,19 @@ def _draw(experiment: Experiment, pursued: CalibrationRuns, about: TrustSet, tar
         *after, before=before, bins=BIN_EDGES, title=f"{about.name}, target {100 * target:g} %, one split"
     )
     told = f"reliability on {about.name} before and after calibration"
-    return [experiment.figure(axes, f"trust-{about.name}.png", told)]
+    return [experiment.figure(axes, f"calibration-{about.name}.png", told)]
 
 
 # ---- the strict run -------------------------------------------------------------------------------------------------
 
 
-def _pursued(about: TrustSet, experiment: Experiment) -> CalibrationRuns:
+def _pursued(about: CalibrationSet, experiment: Experiment) -> CalibrationRuns:
     """All test inputs, in parts that are kept; arrays lie beside the parts, named by their checksum."""
     task = _Task(about, experiment)
     arrays: list[dict[str, Any]] = []
     for start, stop, fold in task.chunks():
         name = f"strict {fold} {start}"
-        settings = [about.name, about.budget, about.epsilon, task.key, start, stop]
+        settings = [about.name, about.max_queries, about.epsilon, task.key, start, stop]
         for _ in range(2):  # an array that was damaged or thrown away is made again
             kept = experiment.part(name, settings, partial(_run, task, fold, start, stop))
             try:
@@ -220,11 +226,12 @@ def _run(task: _Task, fold: int, start: int, stop: int) -> dict[str, Any]:
     """Pursue some inputs and keep what is believed after each question."""
     pursuit, values, labels = task.inputs(fold)
     about = task.about
-    rule = Confidence(about.epsilon) | MaxQueries(about.budget)
-    trace = pursuit.with_stopping(rule).run_values(values[start:stop], progress=task.experiment.progress)
+    rule = Confidence(about.epsilon) | MaxQueries(about.max_queries)
+    pursuit = replace(pursuit, stopping=rule)
+    trace = pursuit.run_values(values[start:stop], progress=task.experiment.progress)
     with np.errstate(divide="ignore"):
         own = np.maximum(np.log(trace.posteriors), -700.0).astype(np.float32)
-    missing = about.budget + 1 - own.shape[1]  # all parts are as long as the budget
+    missing = about.max_queries + 1 - own.shape[1]  # all parts are as long
     log_posterior = np.concatenate([own, np.repeat(own[:, -1:], missing, axis=1)], axis=1)
     payload = safetensors.numpy.save(
         {"log_posterior": log_posterior, "length": trace.length, "labels": labels[start:stop].astype(np.int64)}
@@ -239,7 +246,7 @@ def _run(task: _Task, fold: int, start: int, stop: int) -> dict[str, Any]:
 class _Task:
     """The test inputs of a data set, made when they are needed: a run whose parts are all kept loads no model."""
 
-    def __init__(self, about: TrustSet, experiment: Experiment) -> None:
+    def __init__(self, about: CalibrationSet, experiment: Experiment) -> None:
         self.about, self.experiment = about, experiment
         self._made: dict[int, Inputs] = {}
         makers: dict[str, Callable[[int], Inputs]] = {"huffpost": self._headlines, "digits": self._digits}
@@ -277,7 +284,7 @@ class _Task:
         folds = huffpost._folds(datasets.load("huffpost"), huffpost.Settings(), self.experiment)
         found = next(each for each in folds if each.number == fold + 1)
         model = LOG_ODDS.fit(found.sample(), 0.7, 1.0)
-        return Pursuit(model, found.query_set), found.values_test, found.labels_test
+        return Pursuit.of(model, found.query_set), found.values_test, found.labels_test
 
     def _digit_rows(self) -> tuple[IntArray, IntArray]:
         order = np.random.default_rng(self.experiment.seed).permutation(len(load_digits().target))
@@ -291,7 +298,7 @@ class _Task:
         values = query_set.observe(data.images)
         model = naive_bayes().fit(Sample.of(query_set.variables, values[learn], data.target[learn]))
         test = test[: self.experiment.n_inputs]
-        return Pursuit(model, query_set), values[test], data.target[test]
+        return Pursuit.of(model, query_set), values[test], data.target[test]
 
 
 def _folds(experiment: Experiment) -> list[Any]:

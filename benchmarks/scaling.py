@@ -15,13 +15,13 @@ from infopursuit.models.table import TableModel
 from infopursuit.queries import concepts
 from infopursuit.stopping import MaxQueries
 
-BUDGET = 2**28
+MEMORY_LIMIT = 2**28
 """Bytes that a step may take in these measurements."""
 
 
-def growth(say: Callable[[str], None], *, small: bool = False) -> dict[str, Any]:
+def scaling(say: Callable[[str], None], *, small: bool = False) -> dict[str, Any]:
     """Seconds of one step over each axis, with the exponent of the best straight line on a log-log plot."""
-    plans: dict[str, tuple[Sequence[int], Callable[[int], Pursuit], int]] = {
+    plans: dict[str, tuple[Sequence[int], Callable[[int], Pursuit[Any]], int]] = {
         "queries": ((100, 1_000, 10_000) if small else (100, 1_000, 10_000, 100_000), lambda n: _pursuit(n), 1),
         "classes": (
             (2, 20, 100) if small else (2, 10, 100, 1_000),
@@ -47,12 +47,12 @@ def growth(say: Callable[[str], None], *, small: bool = False) -> dict[str, Any]
     if found["memory"]["peak_bytes"] is not None:
         say(
             f"memory of a step with {largest:,} queries: {found['memory']['peak_bytes'] / 2**20:.0f} MB above the "
-            f"model, budget {BUDGET / 2**20:.0f} MB"
+            f"model, limit {MEMORY_LIMIT / 2**20:.0f} MB"
         )
     return found
 
 
-def _pursuit(n_queries: int, n_classes: int = 10, n_latents: int = 20) -> Pursuit:
+def _pursuit(n_queries: int, n_classes: int = 10, n_latents: int = 20) -> Pursuit[Any]:
     """A made-up model of yes/no answers."""
     rng = np.random.default_rng(0)
     probs = rng.beta(0.5, 0.5, size=(n_classes, n_latents, n_queries)).clip(0.02, 0.98)
@@ -60,10 +60,10 @@ def _pursuit(n_queries: int, n_classes: int = 10, n_latents: int = 20) -> Pursui
     model = TableModel(prior, None if n_latents == 1 else np.full((n_classes, n_latents), 1 / n_latents), probs)
     names = [f"q{i}" for i in range(n_queries)]
     stopping = MaxQueries(n_queries)
-    return Pursuit(model, concepts(names), stopping=stopping, budget=BUDGET)
+    return Pursuit.of(model, concepts(names), stopping=stopping, memory_limit=MEMORY_LIMIT)
 
 
-def _step_seconds(pursuit: Pursuit, n_answers: int) -> float:
+def _step_seconds(pursuit: Pursuit[Any], n_answers: int) -> float:
     """The median time of looking, choosing and absorbing one answer, after some random answers."""
     rng = np.random.default_rng(1)
     state = pursuit.start()
@@ -72,10 +72,10 @@ def _step_seconds(pursuit: Pursuit, n_answers: int) -> float:
         state = pursuit.absorb(state, pursuit.branch(query, (int(rng.integers(2)),)), state.watch)
     times = []
     for _ in range(5):
-        pursuit._remembered.clear()
+        pursuit.clear_cache()
         start = time.perf_counter()
         step = pursuit.propose(state)
-        pursuit.absorb(step.state, pursuit.branch(int(step.query[0]), (1,)), step.watch)
+        pursuit.absorb(step.state, pursuit.branch(int(step.choice.query[0]), (1,)), step.watch)
         times.append(time.perf_counter() - start)
     return float(np.median(times))
 
@@ -87,7 +87,7 @@ def _memory(n_queries: int) -> dict[str, Any]:
     _step_seconds(pursuit, 1)
     after = _peak()
     known = before is not None and after is not None
-    return {"queries": n_queries, "budget_bytes": BUDGET, "peak_bytes": after - before if known else None}  # type: ignore[operator]
+    return {"queries": n_queries, "memory_limit_bytes": MEMORY_LIMIT, "peak_bytes": after - before if known else None}  # type: ignore[operator]
 
 
 def _peak(reset: bool = False) -> int | None:

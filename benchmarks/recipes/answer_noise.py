@@ -8,7 +8,7 @@ questions, twice: at that after which the first is sure by itself, and at that a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -60,7 +60,7 @@ KINDS = (Errors("made anew each time", True, 4), Errors("that stay", False, 1))
 ASKED = ("true answers", "as they are", "weighed")
 
 
-def wrong_answers(experiment: Experiment) -> dict[str, Any]:
+def answer_noise(experiment: Experiment) -> dict[str, Any]:
     """Each table with errors of each kind."""
     found: dict[str, Any] = {}
     rows = []
@@ -82,8 +82,8 @@ def _one(table: Table, errors: Errors, experiment: Experiment) -> dict[str, Any]
     right: dict[str, list[Any]] = {name: [] for name in ASKED}
     for n, (pursuit, values, labels) in enumerate(_tasks(table, experiment.seed)):
         strict = Confidence(EPSILONS[-1]) | MaxQueries(table.most)
-        plain = pursuit.with_stopping(strict)
-        weighing = Pursuit(
+        plain = replace(pursuit, stopping=strict)
+        weighing = Pursuit.of(
             pursuit.model,
             pursuit.queries,
             stopping=strict,
@@ -107,8 +107,8 @@ def _one(table: Table, errors: Errors, experiment: Experiment) -> dict[str, Any]
     }
 
 
-def _tasks(table: Table, seed: int) -> Iterator[tuple[Pursuit, Any, Any]]:
-    """A pursuit, values of the variables of inputs, and their labels: the animals once for each repeat, else every fold."""
+def _tasks(table: Table, seed: int) -> Iterator[tuple[Pursuit[Any], Any, Any]]:
+    """A pursuit, values of the variables, and labels: the animals once for each repeat, else every fold."""
     if table.name == "animals":
         facts, pursuit = read_animals(), load_animals()
         for repeat in range(table.repeats):

@@ -1,4 +1,4 @@
-"""Make the shipped models: ``python -m benchmarks.shipped.make [NAME ...]``, from the root of the repository.
+"""Make the shipped models: ``python -m benchmarks.make_shipped [NAME ...]``, from the root of the repository.
 
 The animals need no making: their table is the model. The others are written into the package, and the same versions of
 the libraries give the same files. ``mnist`` needs the data set, in the folder that ``INFOPURSUIT_DATA`` names, to
@@ -18,11 +18,12 @@ import numpy as np
 import safetensors.numpy
 import torch
 
-from infopursuit import datasets, queries, shipped, serialization
+from benchmarks import WEIGHTS
+from infopursuit import datasets, queries, serialization, shipped
+from infopursuit.beliefs.particles import decode
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
 from infopursuit.models import aggregate, latent_classes, load_vae
-from infopursuit.beliefs.particles import decode
 from infopursuit.stopping import Confidence, InformationGain
 
 N_LATENTS, LIT_ABOVE = 16, 8
@@ -34,7 +35,7 @@ def make_digits(folder: Path) -> None:
     data = datasets.digits()
     classifier = InformationPursuitClassifier(
         queries=queries.patches(data.x_train.shape[1:], size=3, threshold=LIT_ABOVE),
-        model=latent_classes(N_LATENTS),
+        strategy=latent_classes(N_LATENTS),
         stopping=Confidence(0.01) | InformationGain(1e-3),
         random_state=0,
     )
@@ -44,11 +45,13 @@ def make_digits(folder: Path) -> None:
 def make_mnist(folder: Path) -> None:
     """The 28 x 28 digits: samples of the trained VAE, its prior the aggregate posterior of the training images."""
     data = datasets.mnist()
-<    asked = queries.patches(shipped.SHAPE, size=3, threshold=shipped.THRESHOLD)
-    model = aggregate(load_vae(_weights()), asked.observe(data.x_train).astype(np.int8), data.y_train)
+    asked = queries.patches(shipped.SHAPE, size=3, threshold=shipped.THRESHOLD)
+    model = aggregate(
+        load_vae(WEIGHTS / "mnist-vae.safetensors"), asked.observe(data.x_train).astype(np.int8), data.y_train
+    )
     labels = torch.arange(shipped.N_CLASSES).repeat_interleave(shipped.N_SAMPLES)
->    latents = model.draw_prior(labels, torch.Generator().manual_seed(0))
-    save_samples(decode(model, latents, labels).numpy(), folder)
+    latents = model.draw_prior(labels, torch.Generator().manual_seed(0))
+    save_samples(decode(model, latents, labels.numpy()), folder)
 
 
 def save_samples(lit: Any, folder: Path) -> None:
@@ -59,21 +62,13 @@ def save_samples(lit: Any, folder: Path) -> None:
     write_atomically(folder / shipped.SAMPLES, safetensors.numpy.save({"pictures": packed}))
 
 
-def _weights() -> Path:
-    name, here = "mnist-vae.safetensors", Path(__file__).parents[1]
-    found = [*here.rglob(name), *(here.parent / "src").rglob(name)]
-    if not found:
-        raise FileNotFoundError(f"{name} is neither under {here} nor under src")
-    return found[0]
-
-
 MAKERS = {"digits": make_digits, "mnist": make_mnist}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Make some of them, or all."""
-<    parser = argparse.ArgumentParser(prog="python -m benchmarks.shipped.make", description="Make the shipped models.")
->    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MAKERS)}; all where none is named")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.make_shipped", description="Make the shipped models.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MAKERS)}; all where none is named")
     parser.add_argument("--out", type=Path, default=shipped.FOLDER, metavar="DIR", help="default: the package")
     args = parser.parse_args(argv)
     unknown = [name for name in args.names if name not in MAKERS]
@@ -83,8 +78,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in args.names or MAKERS:
         MAKERS[name](args.out / name)
         written = sum(file.stat().st_size for file in (args.out / name).iterdir())
-<        print(f"{args.out / name}: {written:,} bytes")
->    return 0
+        print(f"{args.out / name}: {written:,} bytes")
+    return 0
 
 
 if __name__ == "__main__":
