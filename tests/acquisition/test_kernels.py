@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from decoded import QUERIES, decoded
 from infopursuit.acquisition import MutualInformation, kernels, tables
 from infopursuit.acquisition.mutual_information import FiniteGains
-from infopursuit.acquisition.ranking import Ranking, largest, resample
+from infopursuit.acquisition.ranking import ROUGH_TIE, Ranking, largest, resample
 from infopursuit.acquisition.tables import mutual_information, part_gains, pattern_joint, value_joint
-from infopursuit.types import TIE, UNKNOWN
+from infopursuit.types import UNKNOWN
 
 SEEDS = st.integers(0, 2**32 - 1)
 GUARD = 8
@@ -226,9 +226,9 @@ def test_the_most_promising_queries(promise, seed):
 def test_the_best_query_and_the_second_best(seed):
     rng = np.random.default_rng(seed)
     gains = rng.choice(
-        [0.0, 0.1, 0.1 + TIE / 2, 0.1 - TIE / 2, 0.1 + 3 * TIE, 0.3, np.nan], size=int(rng.integers(1, 9))
+        [0.0, 0.1, 0.1 + ROUGH_TIE / 2, 0.1 - ROUGH_TIE / 2, 0.1 + 3 * ROUGH_TIE, 0.3, np.nan], size=int(rng.integers(1, 9))
     )
-    ranking = Ranking.of(rng.choice([0.0, 1.0, 2.0, 300.0], size=len(gains)) if seed % 2 else np.ones(len(gains)))
+    ranking = Ranking.of(rng.choice([0.0, 1.0, 2.0, 300.0], size=len(gains)) if seed % 2 else np.ones(len(gains)), ROUGH_TIE)
     scores = ranking.scores(gains)
     np.testing.assert_allclose(scores, [kernels.score(g, r) for g, r in zip(gains, ranking.rates, strict=True)])
     best, second = ranking.leaders(scores[None])

@@ -58,7 +58,7 @@ def choose(gains, world, history, asked=None):
 def choices(gains, b, histories, asked):
     """The best query after each history, as the engine chooses it."""
     found, rows = gains(b, histories, ~asked), np.arange(len(histories))
-    query, runner_up = Ranking.of(np.ones(asked.shape[1])).leaders(found.value)
+    query, runner_up = Ranking.of(np.ones(asked.shape[1]), gains.tie).leaders(found.value)
     gain, error = (np.where(query == UNKNOWN, 0.0, each[rows, query]) for each in (found.value, found.error))
     return SimpleNamespace(
         query=query, gain=gain, error=error, runner_up=runner_up, tie=found.tie, gains=found.value
