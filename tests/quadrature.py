@@ -12,6 +12,7 @@ import torch
 
 import infopursuit as ip
 from infopursuit.beliefs import Exact
+from infopursuit.history import Histories
 from infopursuit.models.architectures import MLPArchitecture
 from infopursuit.models.autoencoder import VAE
 from infopursuit.queries.queryset import QuerySet
@@ -72,7 +73,7 @@ class Known:
         return on_grid(self.model, self.queries, self.n)
 
     @cached_property
-    def posterior(self):
+    def belief(self):
         return Exact(self.world.model, self.queries)
 
     @cached_property
@@ -82,7 +83,7 @@ class Known:
 
     def log_joint(self, history):
         """(C,) log p(y, history)."""
-        return self.posterior.log_joint(believe(self.posterior, history))[0].numpy()
+        return believe(self.belief, history).log_joint[0]
 
     def log_evidence(self, history):
         """log p(history)."""
@@ -98,9 +99,7 @@ class Known:
 
     def pursuit(self, belief="auto", stopping=None, **options):
         """A pursuit on draws."""
-        return ip.Pursuit.of(
-            self.model, self.queries, belief, stopping or ip.MaxQueries(len(self.queries)), **options
-        )
+        return ip.Pursuit.of(self.model, self.queries, belief, stopping or ip.MaxQueries(len(self.queries)), **options)
 
     def inputs(self, n, *, seed=0, unknown=0.0):
         """(n, A) values of variables drawn from the model, some of them not known."""
@@ -120,26 +119,40 @@ class Known:
         return [(q, tuple(int(cell) for cell in a if cell >= 0)) for q, a in zip(queries, answers, strict=True)]
 
 
-def key_of(history, width):
-    """What the engine calls a history."""
-    pairs = [[query, *cells_of(answer, width)] for query, answer in history]
-    return np.array(pairs, dtype="<i4").reshape(len(history), 1 + width).tobytes()
-
-
 def cells_of(answer, width):
     """An answer as a row of cells, padded."""
     cells = list(answer or ())
     return cells + [-1] * (width - len(cells))
 
 
-def believe(posterior, history):
-    """The belief after a history, one answer at a time."""
-    belief, width = posterior.start(), posterior.queries.width
-    for k, (query, answer) in enumerate(history):
-        cells = np.array([cells_of(answer, width)])
-        keys = [key_of(history[:k], width)]
-        belief = posterior.update(belief, np.zeros(1, dtype=np.int64), np.array([query]), cells, keys)
-    return belief
+def told(queries, *histories):
+    """Histories of the same length side by side."""
+    found, rows = Histories.empty(queries), np.zeros(len(histories), dtype=np.int64)
+    for steps in zip(*histories, strict=True):
+        answers = np.array([cells_of(answer, queries.width) for _, answer in steps])
+        found = found.extend(rows, np.array([query for query, _ in steps]), answers)
+        rows = np.arange(len(histories))
+    return found.select(rows) if found.n_steps == 0 else found
+
+
+def believe(belief, history):
+    """The state of a belief after a history, one answer at a time."""
+    b, all_steps, row = belief.init(), told(belief.queries, history), np.zeros(1, dtype=np.int64)
+    for k in range(len(history)):
+        new = Histories(belief.queries, all_steps.queries[:, : k + 1], all_steps.answers[:, : k + 1])
+        b = belief.update(b, row, new)
+    return b
+
+
+def step(belief, b, parents, queries, answers):
+    """Each of some histories longer by one answer (H, W); for beliefs that look at no more than the last."""
+    new = Histories(belief.queries, np.asarray(queries)[:, None], np.asarray(answers)[:, None])
+    return belief.update(b, np.asarray(parents), new)
+
+
+def posterior_of(belief, b):
+    """(H, C) p(y | history)."""
+    return np.exp(belief.log_posterior(b).value)
 
 
 # ---- the models that the tests use ----------------------------------------------------------------------------------
@@ -209,15 +222,10 @@ def estimates(known, settings, history, n_seeds):
     """What a sampler says with the seeds 0, 1, ..."""
     found = []
     for seed in range(n_seeds):
-        posterior = settings.build(known.model, known.queries, seed)
-        belief = believe(posterior, history)
-        found.append(
-            (
-                posterior.log_class(belief)[0].exp().numpy(),
-                posterior.class_errors(belief)[0],
-                float(torch.logsumexp(posterior.log_joint(belief), dim=1)) - known.log_evidence(history),
-                belief.own[0] is not None,
-            )
-        )
+        belief = settings.build(known.model, known.queries, seed)
+        b = believe(belief, history)
+        estimate = belief.log_posterior(b)
+        evidence = float(belief.log_evidence(b)[0]) - known.log_evidence(history)
+        found.append((np.exp(estimate.value[0]), estimate.error[0], evidence, b.own[0] is not None))
     p, errors, evidence, renewed = (np.array(column) for column in zip(*found, strict=True))
     return Estimates(p, errors, known.class_probs(history), np.exp(evidence), renewed)

@@ -1,20 +1,29 @@
 """Threads change how long it takes, and nothing else."""
 
+import threading
+
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info
 
 from infopursuit import MaxQueries, Pursuit
 from infopursuit.models import Blur, EmpiricalModel
 from infopursuit.queries import patches
-from infopursuit.threads import one_thread, side_by_side
+from infopursuit.threads import n_threads, side_by_side, single_threaded, thread_limit
+
+
+def blas_threads():
+    """How many threads matrix products may use: numpy's, and torch's."""
+    return {info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"}, torch.get_num_threads()
 
 
 @pytest.fixture
 def two_threads():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
-    yield
+    with thread_limit(2):
+        yield
     torch.set_num_threads(before)
 
 
@@ -24,29 +33,69 @@ def test_results_come_in_order(two_threads):
 
 
 def test_the_number_of_threads_is_put_back_also_after_an_error(two_threads):
+    before = blas_threads()
+
     def fails(i):
         raise ValueError(f"number {i}")
 
     with pytest.raises(ValueError, match="number 0"):
         side_by_side(fails, 3)
-    assert torch.get_num_threads() == 2
-    with one_thread() as before:
-        assert (before, torch.get_num_threads()) == (2, 1)
+    assert blas_threads() == before
+    with single_threaded():
+        assert blas_threads() == ({1}, 1)
+        with single_threaded():
+            assert blas_threads() == ({1}, 1)
+        assert blas_threads() == ({1}, 1)
+    assert blas_threads() == before
     assert torch.get_num_threads() == 2
 
 
-def test_traces_are_the_same_to_the_last_bit_on_one_thread_and_on_two(two_threads):
+def test_only_histories_are_side_by_side(two_threads):
+    """Each on another thread, and no product within it on several."""
+    together = threading.Barrier(2, timeout=30)
+
+    def work(i):
+        together.wait()  # both at the same time
+        return blas_threads(), threading.get_ident()
+
+    with single_threaded():
+        seen = side_by_side(work, 2)
+    assert [threads for threads, _ in seen] == [({1}, 1)] * 2
+    assert len({name for _, name in seen} | {threading.get_ident()}) == 3
+    here = [threading.get_ident()] * 4
+    assert side_by_side(lambda i: threading.get_ident(), 4, max_threads=1) == here
+    with thread_limit(1):
+        assert side_by_side(lambda i: threading.get_ident(), 4) == here
+
+
+def test_limits(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert n_threads() == 3
+    with thread_limit(5):
+        assert n_threads() == 5
+        with thread_limit(None):
+            assert n_threads() == 5
+        with thread_limit(1):
+            assert n_threads() == 1
+        assert n_threads() == 5
+    assert n_threads() == 3
+    for nonsense in ("", "0", "many"):
+        monkeypatch.setenv("OMP_NUM_THREADS", nonsense)
+        assert n_threads() >= 1
+
+
+def test_traces_are_the_same_on_one_thread_and_on_two():
     rng = np.random.default_rng(0)
     images = (rng.random((60, 6, 6)) < 0.4).astype(int)
     queries = patches((6, 6), size=3)
     model = EmpiricalModel(images.reshape(60, -1), np.arange(60) % 3, Blur(shape=(6, 6)))
 
-    def run():
-        return Pursuit(model, queries, stopping=MaxQueries(3), exact_gains=False, n_states=40, n_screened=5).run(images)
+    def run(n):
+        options = {"exact_gains": False, "n_states": 40, "n_screened": 5}
+        with thread_limit(n):
+            return Pursuit.of(model, queries, stopping=MaxQueries(3), **options).run(images)
 
-    on_two = run()
-    torch.set_num_threads(1)
-    on_one = run()
+    on_two, on_one = run(2), run(1)
     np.testing.assert_array_equal(on_two.queries, on_one.queries)
-    np.testing.assert_array_equal(on_two.gains, on_one.gains)
-    np.testing.assert_array_equal(on_two.posteriors, on_one.posteriors)
+    np.testing.assert_allclose(on_two.gains, on_one.gains, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(on_two.posteriors, on_one.posteriors, rtol=0, atol=1e-9)

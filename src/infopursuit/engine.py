@@ -305,7 +305,8 @@ class Pursuit(Generic[B]):
 
     @cached_property
     def _ranking(self) -> Ranking:
-        return Ranking.of(self.query_costs if self.acquisition.unit == "nats" else np.ones(len(self.queries)))
+        costs = self.query_costs if self.acquisition.unit == "nats" else np.ones(len(self.queries))
+        return Ranking.of(costs, self.bindings.bind(self)[1].tie)
 
     @cached_property
     def _certain(self) -> NoiseChannel:

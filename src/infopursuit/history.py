@@ -208,7 +208,8 @@ class Acquisition(Protocol[B]):
 
     unit: "nats" where the utility is an information gain, which the rule `InformationGain` needs; else "score". An
     acquisition function may further have ``bind(belief, queries, costs, noise)``, which returns the function to
-    call for one pursuit: how mutual information is computed depends on the belief.
+    call for one pursuit: how mutual information is computed depends on the belief; and that function ``tie``: utilities
+    closer than this, 1e-9 where it does not say, go to the lowest index.
     """
 
     unit: Literal["nats", "score"]

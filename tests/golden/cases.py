@@ -98,7 +98,7 @@ def soft_answers():
         session = pursuit.session()
         while session.question is not None and len(session.history) < 8:
             said = "yes" if row[session.question.index] else "no"
-            session.answer(said, sure=0.6 + 0.1 * ((i + len(session.history)) % 5))
+            session.answer(said, confidence=0.6 + 0.1 * ((i + len(session.history)) % 5))
         found.append(session.explanation)
     return found
 

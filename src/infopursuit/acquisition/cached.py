@@ -10,6 +10,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from infopursuit.history import BoolArray, Estimate, Histories
+from infopursuit.types import TIE
 
 MAX_BYTES = 64 * 2**20
 """Memory that the utilities of one acquisition function may take; the least recently used are dropped."""
@@ -24,6 +25,7 @@ class Cached:
     def __init__(self, function: Any, max_bytes: int = MAX_BYTES) -> None:
         self.function, self.unit = function, function.unit
         self.exact: bool = getattr(function, "exact", True)
+        self.tie: float = getattr(function, "tie", TIE)
         self._lock = Lock()
         self._rows: LRUCache[bytes, tuple[Any, ...]] = LRUCache(max_bytes, getsizeof=lambda row: 200 + row[0].nbytes)
 

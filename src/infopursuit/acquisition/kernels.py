@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from infopursuit.acquisition.ranking import FREE
+from infopursuit.acquisition.ranking import FREE, ROUGH_TIE
 from infopursuit.compiled import compiled
-from infopursuit.types import TIE, UNKNOWN
+from infopursuit.types import UNKNOWN
 
 LN2 = np.float32(np.log(2))
 ONE, TWO, ZERO = np.float32(1), np.float32(2), np.float32(0)
@@ -496,7 +496,7 @@ def choose(
             first[i] = ours * first[i] - theirs * second[i]
         apart = np.sqrt(variance_of(first[:n], states, masses, ends, n_each))
         lead = scores[best] - scores[runner]
-        tie[h] = lead <= 2 * apart or lead <= TIE * weight(rates[best])
+        tie[h] = lead <= 2 * apart or lead <= ROUGH_TIE * weight(rates[best])
 
 
 @compiled
@@ -509,7 +509,7 @@ def weight(rate):
 def score(gain, rate):
     """See `Ranking.scores`; not-a-number stays what it is."""
     if np.isinf(rate):
-        return gain + FREE if gain > TIE else gain + 0.0
+        return gain + FREE if gain > ROUGH_TIE else gain + 0.0
     return gain * rate
 
 
@@ -531,7 +531,7 @@ def add_largest(promise, asked, widths, found, size):
 
 @compiled
 def leaders(scores, rates):
-    """The best query and the second best, `UNKNOWN` where there is none; scores closer than `TIE` nats for the cost of
+    """The best query and the second best, `UNKNOWN` where there is none; scores closer than `ROUGH_TIE` nats for the cost of
     the best go to the lowest."""
     best = _leader(scores, rates, UNKNOWN)
     return best, _leader(scores, rates, best)
@@ -539,10 +539,10 @@ def leaders(scores, rates):
 
 @compiled
 def _leader(scores, rates, but):
-    top, near = -1.0, TIE
+    top, near = -1.0, ROUGH_TIE
     for q in range(len(scores)):
         if q != but and scores[q] > top:  # not-a-number is never larger
-            top, near = scores[q], TIE * weight(rates[q])
+            top, near = scores[q], ROUGH_TIE * weight(rates[q])
     for q in range(len(scores)):
         if q != but and scores[q] >= top - near:
             return q

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from infopursuit.acquisition import tables
-from infopursuit.acquisition.ranking import Ranking, largest, resample
+from infopursuit.acquisition.ranking import ROUGH_TIE, Ranking, largest, resample
 from infopursuit.checks import one_of, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories, uniform_of
 from infopursuit.models.finite import FiniteModel, segments, softmax
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from infopursuit.beliefs.exact import StateWeights
@@ -108,7 +108,8 @@ class FiniteGains:
         sampled: bool = False,
     ) -> None:
         self.model, self.queries, self.settings, self.sampled, self.noise = model, queries, settings, sampled, noise
-        self.ranking = Ranking.of(np.ones(len(queries)) if costs is None else costs)
+        self.tie = ROUGH_TIE if sampled else TIE  # particles are decoded in float32
+        self.ranking = Ranking.of(np.ones(len(queries)) if costs is None else costs, self.tie)
         self.parts = queries.parts if noise is None else noise.parts
         n_variables = (queries.query_variables >= 0).sum(axis=1)
         self._wide, self._narrow = np.flatnonzero(n_variables > 1), np.flatnonzero(n_variables == 1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from infopursuit.acquisition import kernels
 from infopursuit.acquisition.mutual_information import MutualInformation
-from infopursuit.acquisition.ranking import Ranking
+from infopursuit.acquisition.ranking import ROUGH_TIE, Ranking
 from infopursuit.beliefs.pruned import PrunedBelief, PrunedState
 from infopursuit.history import BoolArray, Estimate, Histories, uniform_of
 from infopursuit.progress import Progress
@@ -29,10 +29,11 @@ class PrunedGains:
 
     unit: ClassVar[Literal["nats"]] = "nats"
     exact = False
+    tie = ROUGH_TIE
 
     def __init__(self, belief: PrunedBelief, settings: MutualInformation, costs: FloatArray | None = None) -> None:
         self.belief, self.states, self.queries, self.settings = belief, belief.states, belief.queries, settings
-        self.ranking = Ranking.of(np.ones(len(self.queries)) if costs is None else costs)
+        self.ranking = Ranking.of(np.ones(len(self.queries)) if costs is None else costs, self.tie)
         self._widths = (self.queries.query_variables >= 0).sum(axis=1)
         self._compile()
 

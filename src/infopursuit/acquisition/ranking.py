@@ -11,6 +11,8 @@ import numpy as np
 from infopursuit.history import BoolArray
 from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
 
+ROUGH_TIE = 2e-6
+"""`TIE` of gains that are computed in float32: what differs by less may differ by rounding alone."""
 FREE = 1e3
 """Added to the score of a free query that has any gain: more nats than any other can have."""
 
@@ -20,23 +22,24 @@ class Ranking:
     """Compares queries by utility per cost.
 
     rates: (Q,) the least cost above 0, divided by the query's own: 1 for the cheapest, infinite for a free query. The
-    unit of the costs cancels, and without costs a score is the utility itself.
+    unit of the costs cancels, and without costs a score is the utility itself. tie: utilities closer than this tie.
 
     >>> Ranking.of([2, 4, 0]).scores(np.array([[0.1, 0.3, 0.05], [0.1, 0.3, 0.0]])).tolist()
     [[0.1, 0.15, 1000.05], [0.1, 0.15, 0.0]]
     """
 
     rates: FloatArray
+    tie: float = TIE
 
     @classmethod
-    def of(cls, costs: Any) -> Ranking:
+    def of(cls, costs: Any, tie: float = TIE) -> Ranking:
         """The ranking of queries with these costs (Q,), all of them finite and 0 or more."""
         given = np.asarray(costs, dtype=np.float64)
         paid = given > 0
         if not paid.any():
-            return cls(np.ones(len(given)))
+            return cls(np.ones(len(given)), tie)
         least = given[paid].min()
-        return cls(np.where(paid, least / np.where(paid, given, 1.0), np.inf))
+        return cls(np.where(paid, least / np.where(paid, given, 1.0), np.inf), tie)
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -45,8 +48,8 @@ class Ranking:
 
     @cached_property
     def near(self) -> FloatArray:
-        """(Q,) scores that are no further than this below that of a query tie with it: `TIE` nats for its cost."""
-        return TIE * self.weights
+        """(Q,) scores that are no further than this below that of a query tie with it: ``tie`` for its cost."""
+        return self.tie * self.weights
 
     @cached_property
     def _alike(self) -> bool:
@@ -57,7 +60,7 @@ class Ranking:
         gain."""
         if self._alike:
             return utilities
-        free = np.isinf(self.rates) & (utilities > TIE)
+        free = np.isinf(self.rates) & (utilities > self.tie)
         return np.asarray(utilities * self.weights + np.where(free, FREE, 0.0))
 
     def leaders(self, scores: FloatArray) -> tuple[IntArray, IntArray]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CHUNK = 2**27
 """Bytes of weights that are worked on at a time."""
+LOWEST = -1e308
+"""Stands for the largest log-weight where all values are excluded."""
 TINY = 1e-300
 """Added to nothing: probabilities are not below this in a logarithm, which they are then multiplied by."""
 
@@ -134,9 +136,9 @@ def condition(probs: FloatArray, evidence: FloatArray) -> FloatArray:
 
 
 def rescaled(evidence: FloatArray) -> FloatArray:
-    """(..., V) log-weights of a variable's values as weights, of which the largest is 1: many noisy answers leave
-    weights that no float64 holds."""
-    return np.asarray(np.exp(evidence - evidence.max(axis=-1, keepdims=True)))
+    """(..., V) log-weights of a variable's values as weights, of which the largest is 1, or all are 0: many noisy answers
+    leave weights that no float64 holds."""
+    return np.asarray(np.exp(evidence - np.maximum(evidence.max(axis=-1, keepdims=True), LOWEST)))
 
 
 def cell_joint(values: FloatArray, parts: Parts, entries: slice, cells: slice, first_slot: int) -> FloatArray:

@@ -384,7 +384,7 @@ class ParticleGains:
     ) -> None:
         self.belief = belief
         self._own = FiniteGains(belief.particles, belief.queries, settings, costs=costs, noise=noise, sampled=True)
-        self.on_all_states = self._own.on_all_states
+        self.on_all_states, self.tie = self._own.on_all_states, self._own.tie
         self._shared: Any = self._own
         if belief.pruned and not self.on_all_states and belief.queries.width <= WIDEST:
             self._shared = belief.shared.gains(replace(settings, exact=False), costs, noise)

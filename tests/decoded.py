@@ -1,4 +1,4 @@
-"""Small banks of yes/no draws, believed twice: by the compiled loops, and by the exact posterior."""
+"""Small worlds of decoded yes/no particles, believed twice: by pruned enumeration, and exactly."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ from infopursuit.beliefs.particles import Particles
 from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN
-from quadrature import cells_of, key_of, small_vae
+from quadrature import cells_of, small_vae, step
 from worlds import Given
 
 SIZES = (150, 260, 97)
@@ -35,24 +35,24 @@ QUERIES = {name: asking(a) for name, a in
 
 
 @dataclass(frozen=True)
-class Banked:
-    """A cloud and queries about it."""
+class Decoded:
+    """Particles and queries about them."""
 
-    cloud: Particles
+    particles: Particles
     queries: QuerySet
 
     @cached_property
-    def bank(self):
-        return PrunedBelief(self.cloud, self.queries)
+    def pruned(self):
+        return PrunedBelief(self.particles, self.queries)
 
     @cached_property
     def exact(self):
-        return Exact(self.cloud, self.queries)
+        return Exact(self.particles, self.queries)
 
     def inputs(self, rng, n, *, unknown=0.0):
         """(n, A) values: most drawn from the model, every fourth from anywhere; some of them not known."""
-        states = rng.choice(self.cloud.n_states, size=n, p=self.cloud.log_prior.exp().numpy())
-        values = (rng.random((n, 16)) < self.cloud.by_state[states].numpy()).astype(np.int64)
+        states = rng.choice(self.particles.n_states, size=n, p=np.exp(self.particles.log_prior))
+        values = (rng.random((n, 16)) < self.particles.by_state[states]).astype(np.int64)
         values[::4] = rng.integers(2, size=values[::4].shape)
         return np.where(rng.random(values.shape) < unknown, UNKNOWN, values)
 
@@ -61,12 +61,8 @@ class Banked:
         answers = self.queries.answers_of(np.tile(x, (len(queries), 1)), np.asarray(queries, dtype=np.int64))
         return [(int(q), tuple(row.tolist())) for q, row in zip(queries, answers, strict=True)]
 
-    def key(self, history):
-        """What the engine calls a history."""
-        return key_of(history, self.queries.width)
 
-
-def banked(kind="patches", sizes=SIZES, seed=1, scale=6.0, block=None, prior=None):
+def decoded(kind="patches", sizes=SIZES, seed=1, scale=6.0, block=None, prior=None):
     """Draws of a small VAE; ``scale`` says how steep its decoder is."""
     model = small_vae((2,) * 16, 2, seed=seed, scale=scale)
     if prior is not None:
@@ -74,20 +70,13 @@ def banked(kind="patches", sizes=SIZES, seed=1, scale=6.0, block=None, prior=Non
     labels = torch.arange(len(sizes)).repeat_interleave(torch.tensor(sizes))
     latents = model.draw_prior(labels, torch.Generator().manual_seed(seed))
     with np.errstate(divide="ignore"):
-        log_prior = torch.as_tensor(np.log(model.class_prior) - np.log(sizes))[labels]
+        log_prior = np.repeat(np.log(model.class_prior) - np.log(sizes), sizes)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    return Banked(Particles(model, latents, offsets, log_prior, block=block), QUERIES[kind])
+    return Decoded(Particles(model, latents, offsets, log_prior, block=block), QUERIES[kind])
 
 
-def longer(posterior, belief, history):
+def longer(belief, b, history):
     """One history that is longer by some answers."""
     for query, answer in history:
-        cells = np.array([cells_of(answer, posterior.queries.width)])
-        belief = posterior.update(belief, np.zeros(1, dtype=np.int64), np.array([query]), cells)
-    return belief
-
-
-def posteriors_of(posterior, belief):
-    """(H, C) p(y | history)."""
-    joint = posterior.log_joint(belief)
-    return (joint - torch.logsumexp(joint, dim=1, keepdim=True)).exp().numpy()
+        b = step(belief, b, [0], [query], [cells_of(answer, belief.queries.width)])
+    return b

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from infopursuit.acquisition.ranking import resample, uniform_of
+from infopursuit.acquisition.ranking import resample
+from infopursuit.history import uniform_of
 
 WEIGHTS = arrays(
     np.float64, st.integers(1, 40), elements=st.one_of(st.just(0.0), st.floats(1e-9, 1.0), st.sampled_from([5.0, 50.0]))
@@ -17,7 +17,7 @@ UNIFORMS = st.one_of(st.just(0.0), st.floats(0, 1, exclude_max=True))
 
 def normalised(weights):
     weights = weights if weights.sum() > 0 else np.ones_like(weights)
-    return torch.tensor(weights / weights.sum())
+    return weights / weights.sum()
 
 
 @given(WEIGHTS, st.integers(1, 45), UNIFORMS)
@@ -30,7 +30,7 @@ def test_no_more_than_asked_sorted_and_of_the_same_total(weights, size, uniform)
     assert (mass > 0).all()
     assert (weights[states] > 0).all()
     # what was kept keeps its weight, what was drawn all weighs the same, and no less than before
-    np.testing.assert_array_equal(mass[~drawn], weights[states[~drawn]])
+    np.testing.assert_allclose(mass[~drawn], weights[states[~drawn]], rtol=1e-15)
     if drawn.any():
         step = mass[drawn][0]
         np.testing.assert_allclose(mass[drawn], step)
@@ -42,26 +42,26 @@ def test_no_more_than_asked_sorted_and_of_the_same_total(weights, size, uniform)
 def test_with_room_for_all_every_state_is_kept(weights, uniform):
     weights = normalised(weights)
     states, mass, drawn = resample(weights, len(weights), uniform)
-    np.testing.assert_array_equal(states, np.flatnonzero(weights.numpy() > 0))
-    np.testing.assert_array_equal(mass, weights[states])
+    np.testing.assert_array_equal(states, np.flatnonzero(weights > 0))
+    np.testing.assert_allclose(mass, weights[states], rtol=1e-15)
     assert not drawn.any()
 
 
 def heaviest(weights, size, uniform):
     """The control: keep the heaviest states and forget the rest, which keeps the total but not the law."""
-    states = torch.argsort(-weights)[:size].sort().values
-    return states, weights[states] / weights[states].sum(), torch.zeros(size, dtype=torch.bool)
+    states = np.sort(np.argsort(-weights)[:size])
+    return states, weights[states] / weights[states].sum(), np.zeros(size, dtype=bool)
 
 
 def worst_z(scheme, weights, size, n=2000):
     """How many standard errors the mean weight of the worst state is off; states hardly ever drawn count together."""
-    rng, true = np.random.default_rng(0), weights.numpy()
+    rng, true = np.random.default_rng(0), weights
     step = float(resample(weights, size, 0.5)[1].min())  # a light state weighs this much, or nothing
     rare = true * n / step < 10
     mean = np.zeros(len(true))
     for uniform in rng.random(n):
         states, mass, _ = scheme(weights, size, float(uniform))
-        np.add.at(mean, states.numpy(), mass.numpy() / n)
+        np.add.at(mean, states, mass / n)
     off, variance = np.abs(mean - true), np.maximum(true * (step - true), 0)
     z = off / np.sqrt(variance / n + 1e-24)
     z_rare = abs((mean - true)[rare].sum()) / np.sqrt(variance[rare].sum() / n + 1e-24)
@@ -70,13 +70,13 @@ def worst_z(scheme, weights, size, n=2000):
 
 @pytest.mark.parametrize("skew", [0.1, 1.0, 10.0])
 def test_every_weight_keeps_its_expectation(skew):
-    weights = torch.tensor(np.random.default_rng(1).dirichlet(np.full(50, skew)))
+    weights = np.random.default_rng(1).dirichlet(np.full(50, skew))
     assert worst_z(resample, weights, 12) < 4.5
     assert worst_z(heaviest, weights, 12) > 4.5
 
 
 def test_a_point_on_a_boundary_draws_no_state_of_weight_zero():
-    weights = torch.tensor([0.0, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1], dtype=torch.float64)
+    weights = np.array([0.0, 0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
     states, _, drawn = resample(weights, 4, 0.0)
     assert 0 not in states.tolist()
     assert states.tolist().count(1) == 1
@@ -86,12 +86,12 @@ def test_a_point_on_a_boundary_draws_no_state_of_weight_zero():
 def test_drawing_has_less_than_half_the_variance_of_plain_drawing():
     """Why heavy states are kept: the error of a mean is far below that of drawing every state by its weight."""
     rng = np.random.default_rng(2)
-    weights, values = torch.tensor(rng.dirichlet(np.full(200, 0.1))), rng.normal(size=200)
+    weights, values = rng.dirichlet(np.full(200, 0.1)), rng.normal(size=200)
     means = []
     for uniform in rng.random(500):
         states, mass, _ = resample(weights, 30, float(uniform))
-        means.append(float(mass.numpy() @ values[states.numpy()]))
-    plain = [values[rng.choice(200, size=30, p=weights.numpy())].mean() for _ in range(500)]
+        means.append(float(mass @ values[states]))
+    plain = [values[rng.choice(200, size=30, p=weights)].mean() for _ in range(500)]
     assert np.var(means) < 0.5 * np.var(plain)
 
 
