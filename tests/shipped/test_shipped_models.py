@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.shipped import make
+from benchmarks import make_shipped as make
 from infopursuit import datasets, shipped
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.serialization import save
