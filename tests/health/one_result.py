@@ -120,7 +120,10 @@ def asked_float32():
     patches = ip.queries.patches((6, 6), size=3)
     model = EmpiricalModel(IMAGES, np.arange(600) % 3, Blur(shape=(6, 6)))
     other = EmpiricalModel(IMAGES[::-3], np.arange(200) % 3, Blur((0.4,), (0.01,), shape=(6, 6)))
-    for name, belief, finite in (("pruned", Pruned(), model), ("pool", Pruned(pooled=True), UnionModel([model, other]))):
+    for name, belief, finite in (
+        ("pruned", Pruned(), model),
+        ("pool", Pruned(pooled=True), UnionModel([model, other])),
+    ):
         found[name] = of_trace(ip.Pursuit.of(finite, patches, belief, ip.MaxQueries(3)).run_values(IMAGES[:12]))
     return found
 

@@ -1,9 +1,9 @@
-"""One seed, one strategy: the same queries, answers, lengths and reasons on every processor, and nearly the same numbers.
+"""One seed, one strategy: the same queries, answers, lengths and reasons on every processor, numbers up to rounding.
 
-A processor rounds sums in an order of its own. That order is perturbed here on purpose: latent states are shuffled within
-their class, training rows are shuffled, products are off in their last digits, batches have other shapes, and other
-processes have other numbers of threads. Numbers agree to 1e-9 where tables are float64. Kernels in float32 (pruned
-enumeration, particles) agree to 2e-5, seven digits after sums over some hundred terms.
+A processor rounds sums in an order of its own. That order is perturbed here on purpose: latent states are shuffled
+within their class, training rows are shuffled, products are off in their last digits, batches have other shapes, and
+other processes have other numbers of threads. Numbers agree to 1e-9 where tables are float64. Kernels in float32
+(pruned enumeration, particles) agree to 2e-5, seven digits after sums over some hundred terms.
 """
 
 import json
