@@ -12,7 +12,7 @@ from infopursuit.beliefs.particles import Particles
 from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN
-from quadrature import cells_of, small_vae, step
+from quadrature import cells_of, small_vae, updated
 from worlds import Given
 
 SIZES = (150, 260, 97)
@@ -78,5 +78,5 @@ def decoded(kind="patches", sizes=SIZES, seed=1, scale=6.0, block=None, prior=No
 def longer(belief, b, history):
     """One history that is longer by some answers."""
     for query, answer in history:
-        b = step(belief, b, [0], [query], [cells_of(answer, belief.queries.width)])
+        b = updated(belief, b, [0], [query], [cells_of(answer, belief.queries.width)])
     return b

@@ -144,7 +144,7 @@ def believe(belief, history):
     return b
 
 
-def step(belief, b, parents, queries, answers):
+def updated(belief, b, parents, queries, answers):
     """Each of some histories longer by one answer (H, W); for beliefs that look at no more than the last."""
     new = Histories(belief.queries, np.asarray(queries)[:, None], np.asarray(answers)[:, None])
     return belief.update(b, np.asarray(parents), new)

@@ -14,7 +14,7 @@ MAKERS = {"yes/no": yes_no, "mixed": mixed, "pixels": pixels}
 
 
 def naive_probs(model, z, c):
-    """P(value | z, c) for each variable, from the logits of the decoder: one for a yes/no variable, else one for each value."""
+    """P(value | z, c) for each variable, from the decoder: one logit for yes/no, else one for each value."""
     with torch.no_grad():
         logits = model.logits(torch.tensor([z], dtype=model.dtype), torch.tensor([c]))[0].tolist()
     found = []

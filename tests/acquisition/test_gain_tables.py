@@ -76,7 +76,8 @@ def test_entropy(p):
     assert found == pytest.approx(enumerator.entropy(p), abs=1e-12)
     assert found <= math.log(len(p)) + 1e-12
 
-# ---- one variable at a time -------------------------------------------------------------------------------------------
+
+# ---- one variable at a time ------------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=5).filter(lambda sizes: sum(sizes) > 0), SEEDS)
@@ -116,7 +117,7 @@ def test_part_gains_are_gains_of_each_part(sizes, seed):
             assert found[h, p] == pytest.approx(truth, abs=1e-13)
 
 
-# ---- several variables at a time --------------------------------------------------------------------------------------
+# ---- several variables at a time -------------------------------------------------------------------------------------
 
 
 @given(
@@ -152,7 +153,7 @@ def test_the_last_variable_runs_fastest():
     np.testing.assert_allclose(partial_products([one, two])[0, :, 0], [0.02, 0.03, 0.05, 0.18, 0.27, 0.45])
 
 
-# ---- one state a class: the short way ---------------------------------------------------------------------------------
+# ---- one state a class: the short way --------------------------------------------------------------------------------
 
 
 def naive_bayes(n_classes=7, n_variables=15, seed=0):

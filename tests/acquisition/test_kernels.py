@@ -40,7 +40,9 @@ def draw(weights, size, uniform, bounds=None, kept=None):
     (buffer, a), (states, b), (masses, c) = (
         guarded(len(weights), np.float64), guarded(size, np.int64), guarded(size, np.float64),
     )  # fmt: skip
-    n = kernels.draw(values, 1.0 / sums.sum(), blocks, starts, sums, bounds, size, float(uniform), buffer, states, masses)
+    n = kernels.draw(
+        values, 1.0 / sums.sum(), blocks, starts, sums, bounds, size, float(uniform), buffer, states, masses
+    )
     for around in (a, b, c):
         assert (around[:GUARD] == -7).all()
         assert (around[-GUARD:] == -7).all()
@@ -171,7 +173,7 @@ def test_weights_that_are_rounded_are_still_drawn_from_in_full(kind):
         assert np.isin(np.flatnonzero(exact > (1 + 1e-6) / size), states[:m]).all()
 
 
-# ---- one variable at a time, and which queries are worth more ----------------------------------------------------------
+# ---- one variable at a time, and which queries are worth more --------------------------------------------------------
 
 
 def sample_of(seed, n_variables=16, n_states=120, n=60, n_classes=4, extreme=False):
@@ -226,9 +228,12 @@ def test_the_most_promising_queries(promise, seed):
 def test_the_best_query_and_the_second_best(seed):
     rng = np.random.default_rng(seed)
     gains = rng.choice(
-        [0.0, 0.1, 0.1 + ROUGH_TIE / 2, 0.1 - ROUGH_TIE / 2, 0.1 + 3 * ROUGH_TIE, 0.3, np.nan], size=int(rng.integers(1, 9))
+        [0.0, 0.1, 0.1 + ROUGH_TIE / 2, 0.1 - ROUGH_TIE / 2, 0.1 + 3 * ROUGH_TIE, 0.3, np.nan],
+        size=int(rng.integers(1, 9)),
     )
-    ranking = Ranking.of(rng.choice([0.0, 1.0, 2.0, 300.0], size=len(gains)) if seed % 2 else np.ones(len(gains)), ROUGH_TIE)
+    ranking = Ranking.of(
+        rng.choice([0.0, 1.0, 2.0, 300.0], size=len(gains)) if seed % 2 else np.ones(len(gains)), ROUGH_TIE
+    )
     scores = ranking.scores(gains)
     np.testing.assert_allclose(scores, [kernels.score(g, r) for g, r in zip(gains, ranking.rates, strict=True)])
     best, second = ranking.leaders(scores[None])
@@ -240,7 +245,7 @@ def test_no_query_is_best_where_none_is_left():
     assert kernels.leaders(np.array([np.nan, 0.0, np.nan]), np.ones(3)) == (1, UNKNOWN)
 
 
-# ---- queries about several variables ------------------------------------------------------------------------------------
+# ---- queries about several variables ---------------------------------------------------------------------------------
 
 
 class Patterns:

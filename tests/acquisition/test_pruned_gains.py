@@ -17,7 +17,7 @@ from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.history import Histories
 from infopursuit.threads import thread_limit
 from infopursuit.types import UNKNOWN
-from quadrature import Known, small_vae, step, told
+from quadrature import Known, small_vae, told, updated
 
 ALL = pytest.mark.parametrize("kind", QUERIES)
 ROUNDING = 5e-6
@@ -60,9 +60,7 @@ def choices(gains, b, histories, asked):
     found, rows = gains(b, histories, ~asked), np.arange(len(histories))
     query, runner_up = Ranking.of(np.ones(asked.shape[1]), gains.tie).leaders(found.value)
     gain, error = (np.where(query == UNKNOWN, 0.0, each[rows, query]) for each in (found.value, found.error))
-    return SimpleNamespace(
-        query=query, gain=gain, error=error, runner_up=runner_up, tie=found.tie, gains=found.value
-    )
+    return SimpleNamespace(query=query, gain=gain, error=error, runner_up=runner_up, tie=found.tie, gains=found.value)
 
 
 def assert_agree(found, truth):
@@ -222,7 +220,7 @@ def test_many_histories_together_are_each_alone(n_threads):
     n = 37
     queries = rng.integers(10, size=n)
     answers = world.queries.answers_of(world.inputs(rng, n, unknown=0.1), queries)
-    b = step(world.pruned, world.pruned.init(), np.zeros(n, dtype=np.int64), queries, answers)
+    b = updated(world.pruned, world.pruned.init(), np.zeros(n, dtype=np.int64), queries, answers)
     histories = Histories(world.queries, queries[:, None], answers[:, None])
     asked = np.arange(10) == queries[:, None]
     order = rng.permutation(n)[:23]
@@ -284,7 +282,9 @@ def test_a_batch_and_one_by_one_are_the_same_pursuit(pursuit):
             for name in names:
                 upto = k + 1 if name.startswith("posterior") else k
                 atol = 1e-5 if "posterior" in name or "gain" in name else 0
-                np.testing.assert_allclose(getattr(other, name)[j, :upto], getattr(batch, name)[i, :upto], rtol=0, atol=atol)
+                np.testing.assert_allclose(
+                    getattr(other, name)[j, :upto], getattr(batch, name)[i, :upto], rtol=0, atol=atol
+                )
     assert batch.length.max() > 2
     assert (batch.posterior_errors < 0.1).all()
 

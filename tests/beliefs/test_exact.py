@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.beliefs import Exact
-from quadrature import believe, posterior_of, step
+from quadrature import believe, posterior_of, updated
 from worlds import Given, World, random_history, world_of
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -59,11 +59,11 @@ def test_many_histories_together_are_each_alone(seed):
     queries = rng.integers(len(world.queries), size=7)
     values = world.inputs(rng, 7, unknown=0.2)
     answers = world.queries.answers_of(values, queries)
-    together = step(exact, b, rows, queries, answers)
+    together = updated(exact, b, rows, queries, answers)
     assert len(together) == 7
     for h in range(7):
         parent = b.take(slice(rows[h], rows[h] + 1))
-        alone = step(exact, parent, [0], queries[h : h + 1], answers[h : h + 1])
+        alone = updated(exact, parent, [0], queries[h : h + 1], answers[h : h + 1])
         np.testing.assert_allclose(together.log_weights[h], alone.log_weights[0], rtol=0, atol=1e-12)
         np.testing.assert_array_equal(together.evidence[h], alone.evidence[0])
     np.testing.assert_array_equal(b.log_weights, before[0])

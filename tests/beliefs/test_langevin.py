@@ -150,7 +150,9 @@ def test_warm_start(kernel):
         np.testing.assert_array_equal(family, taken)
     # the second answer goes on from the chains of the first
     longer = known.history(KNOWN["yes/no"][1][:2])
-    place, distance = nearest(refreshed(belief, longer).own[0].particles.latents[:200], after.own[0].particles.latents[:200])
+    place, distance = nearest(
+        refreshed(belief, longer).own[0].particles.latents[:200], after.own[0].particles.latents[:200]
+    )
     assert distance.max() < 1e-3
     if kernel == "ula":
         assert (place.reshape(5, 40) % 40).tolist() == [list(range(40))] * 5
@@ -180,9 +182,7 @@ def test_chains_change_no_probability_and_no_error(kernel):
 def test_a_chain_of_ula_that_runs_away_stays_where_it_was():
     """A step so large that latents overflow: what cannot be decoded is not gone to, and nothing becomes NaN."""
     known, history = history_of("yes/no", 2)
-    belief = Langevin(n_chains=8, n_steps=4, burn_in=30, step_size=1e12, kernel="ula").build(
-        known.model, known.queries
-    )
+    belief = Langevin(n_chains=8, n_steps=4, burn_in=30, step_size=1e12, kernel="ula").build(known.model, known.queries)
     after = refreshed(belief, history)
     assert after.own[0].particles.latents.isfinite().all()
     assert np.isfinite(belief.log_posterior(after).value).all()

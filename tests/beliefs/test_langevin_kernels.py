@@ -380,7 +380,7 @@ def test_adapt_by_hand():
     torch.testing.assert_close(found, 0.5 * torch.tensor([0.0, 1 / 16]).exp())
 
 
-# ---- the density that samplers target: a naive sum, and the weights of particles --------------------------------------
+# ---- the density that samplers target: a naive sum, and the weights of particles -------------------------------------
 
 NEVER = -math.inf
 

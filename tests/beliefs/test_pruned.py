@@ -15,7 +15,7 @@ from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.models.finite import segments, softmax
 from infopursuit.threads import thread_limit
 from infopursuit.types import UNKNOWN
-from quadrature import mixed, posterior_of, small_vae, step, yes_no
+from quadrature import mixed, posterior_of, small_vae, updated, yes_no
 from worlds import Given
 
 ALL = pytest.mark.parametrize("kind", QUERIES)
@@ -122,12 +122,12 @@ def test_what_contradicts_a_seen_variable_is_impossible():
     answers = np.array([(0, 1, 1, 1), (1, 1, 1, 1), (0, 1, 0, -1), (-1, 1, 0, 1), (-1, -1, 1, -1)])
     impossible = np.array([False, True, True, False, False])
     parents, queries = np.zeros(5, dtype=np.int64), np.ones(5, dtype=np.int64)
-    together = step(world.pruned, start, parents, queries, answers)
+    together = updated(world.pruned, start, parents, queries, answers)
     found = posterior_of(world.pruned, together)
     assert np.isnan(found[impossible]).all()
     assert (world.pruned.class_ess(together)[impossible] == 0).all()
     exact = longer(world.exact, world.exact.init(), [(0, first)])
-    truth = step(world.exact, exact, parents, queries, answers)
+    truth = updated(world.exact, exact, parents, queries, answers)
     assert np.isneginf(truth.log_joint[impossible]).all()
     np.testing.assert_allclose(
         found[~impossible], posterior_of(world.exact, truth)[~impossible], rtol=0, atol=4 * pruned.SHARE
@@ -174,7 +174,11 @@ def test_draws_that_weighed_nothing_come_back(monkeypatch):
     truth = posterior_of(world.exact, longer(world.exact, world.exact.init(), history))
     assert (truth[0, :2] > 0.3).all()
     never = np.inf
-    for drop, unexpected, right in ((pruned.DROP, never, True), (never, never, False), (never, pruned.UNEXPECTED, True)):
+    for drop, unexpected, right in (
+        (pruned.DROP, never, True),
+        (never, never, False),
+        (never, pruned.UNEXPECTED, True),
+    ):
         monkeypatch.setattr(pruned, "DROP", drop)
         monkeypatch.setattr(pruned, "UNEXPECTED", unexpected)
         first = longer(world.pruned, world.pruned.init(), history[:8])
@@ -241,9 +245,7 @@ def test_no_answer_prunes_more_than_the_share(kind, share, monkeypatch):
         by_class = [weights[a:b][gone[a:b]].sum() for a, b in segments(world.particles.offsets)]
         np.testing.assert_allclose(lost, by_class, rtol=1e-5, atol=1e-12)
         # all others are as they were, and lie in blocks that weigh no less than those that went
-        np.testing.assert_allclose(
-            after.log_weights[0][~gone], kept.log_weights[0][~gone], rtol=0, atol=1e-6
-        )
+        np.testing.assert_allclose(after.log_weights[0][~gone], kept.log_weights[0][~gone], rtol=0, atol=1e-6)
         blocks = kept.weights.sums[kept.weights.begin[0] : kept.weights.end[0]]
         left = np.isin(kept.weights.blocks[: n_blocks(kept)], after.weights.blocks[: n_blocks(after)])
         assert blocks[~left].max(initial=0) <= blocks[left].min()
@@ -269,8 +271,8 @@ def expected_error(world, history, query):
     known = truth.evidence[0].reshape(16, 2)[world.queries.query_variables[query]]  # (4, 2)
     answers = answers[[all(known[w, v] == 0 for w, v in enumerate(a)) for a in answers]]
     rows, queries = np.zeros(len(answers), dtype=np.int64), np.full(len(answers), query)
-    found = step(world.pruned, belief, rows, queries, answers)
-    joint = step(world.exact, truth, rows, queries, answers).log_joint
+    found = updated(world.pruned, belief, rows, queries, answers)
+    joint = updated(world.exact, truth, rows, queries, answers).log_joint
     p = softmax(np.logaddexp.reduce(joint, axis=1), axis=0)
     off = np.abs(posterior_of(world.pruned, found) - softmax(joint, axis=1)).sum(axis=1) / 2
     return float(p @ off), belief.weights.pruned.sum()
@@ -353,16 +355,16 @@ def test_many_histories_together_are_each_alone(n_threads, monkeypatch):
     belief, n = world.pruned, 40
     first = [world.history(x, rng.permutation(10)[:1]) for x in world.inputs(rng, 6)]
     queries_, answers_ = np.array([h[0][0] for h in first]), np.array([h[0][1] for h in first])
-    parents_ = step(belief, belief.init(), np.zeros(6, dtype=np.int64), queries_, answers_)
+    parents_ = updated(belief, belief.init(), np.zeros(6, dtype=np.int64), queries_, answers_)
     parents, queries = rng.integers(6, size=n), rng.integers(10, size=n)
     values = world.inputs(rng, n, unknown=0.1)
     values[:8] = [unlikely(world, rng) for _ in range(8)]
     answers = world.queries.answers_of(values, queries)
     before = [row_of(parents_, h) for h in range(6)]
     with thread_limit(n_threads):
-        together = step(belief, parents_, parents, queries, answers)
+        together = updated(belief, parents_, parents, queries, answers)
         order = rng.permutation(n)[:25]
-        turned = step(belief, parents_, parents[order], queries[order], answers[order])
+        turned = updated(belief, parents_, parents[order], queries[order], answers[order])
     w = together.weights
     assert np.isneginf(w.log_total).any()
     assert (w.log_whole[np.isfinite(w.log_total)] < -pruned.DROP).any()
@@ -371,9 +373,9 @@ def test_many_histories_together_are_each_alone(n_threads, monkeypatch):
         assert_same(turned, i, together, h)
     for h in range(n):
         one = slice(h, h + 1)
-        assert_same(step(belief, parents_, parents[one], queries[one], answers[one]), 0, together, h)
+        assert_same(updated(belief, parents_, parents[one], queries[one], answers[one]), 0, together, h)
         parent = parents_.take(slice(parents[h], parents[h] + 1))
-        alone = step(belief, parent, np.zeros(1, dtype=np.int64), queries[one], answers[one])
+        alone = updated(belief, parent, np.zeros(1, dtype=np.int64), queries[one], answers[one])
         assert_same(alone, 0, together, h)
     for h in range(6):  # and parents are what they were
         assert_rows_agree(row_of(parents_, h), before[h])
@@ -385,7 +387,7 @@ def test_many_histories_together_are_each_alone(n_threads, monkeypatch):
 def test_some_of_the_histories(rows):
     world = decoded("alone")
     answers = np.array([[0], [1], [1]])
-    belief = step(world.pruned, world.pruned.init(), np.zeros(3, dtype=np.int64), np.array([3, 3, 5]), answers)
+    belief = updated(world.pruned, world.pruned.init(), np.zeros(3, dtype=np.int64), np.array([3, 3, 5]), answers)
     some = belief.take(rows)
     index = np.arange(3)[rows]
     assert len(some) == len(index)
@@ -394,8 +396,8 @@ def test_some_of_the_histories(rows):
         np.testing.assert_allclose(world.pruned.log_joint(some)[i], world.pruned.log_joint(belief)[h], rtol=1e-9)
         np.testing.assert_allclose(some.log_weights[i], belief.log_weights[h], rtol=1e-9)
         np.testing.assert_array_equal(some.evidence[i], belief.evidence[h])
-    longer_ = step(world.pruned, some, np.array([0]), np.array([9]), np.array([[1]]))
-    same = step(world.pruned, belief, index[:1], np.array([9]), np.array([[1]]))
+    longer_ = updated(world.pruned, some, np.array([0]), np.array([9]), np.array([[1]]))
+    same = updated(world.pruned, belief, index[:1], np.array([9]), np.array([[1]]))
     assert_same(longer_, 0, same, 0)
 
 

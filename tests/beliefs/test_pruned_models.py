@@ -1,4 +1,4 @@
-"""`belief="pruned"` for finite models: nearly the exact posterior; and `Pruned(pooled=True)`, the linear opinion pool."""
+"""`belief="pruned"` for finite models: nearly the exact posterior; `Pruned(pooled=True)`, the linear opinion pool."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from infopursuit.beliefs import pruned as pruned_module
 from infopursuit.models import EmpiricalModel, TableModel, UnionModel
 from infopursuit.models.empirical import Blur, Flip
 from infopursuit.models.finite import softmax
-from quadrature import posterior_of, step
+from quadrature import posterior_of, updated
 
 SHAPE = (7, 7)
 QUERIES = ip.queries.patches(SHAPE, size=2, threshold=0.5)
@@ -44,7 +44,7 @@ def after(belief, values, asked):
     """(K, B, C) the posterior of each input after each of its own questions, and the last state."""
     b, rows, found = belief.init(), np.zeros(len(values), dtype=np.int64), []
     for k in range(asked.shape[1]):
-        b = step(belief, b, rows, asked[:, k], belief.queries.answers_of(values, asked[:, k]))
+        b = updated(belief, b, rows, asked[:, k], belief.queries.answers_of(values, asked[:, k]))
         rows = np.arange(len(values))
         found.append(posterior_of(belief, b))
     return np.array(found), b
@@ -103,7 +103,9 @@ def test_it_refuses_what_it_cannot_do():
 def test_classes_without_examples_have_no_weight():
     model = EmpiricalModel([[1, 0], [0, 1]], [0, 2], Flip((0.1,)), n_classes=3)
     queries = ip.queries.concepts(["a", "b"])
-    found, expected = (posterior_of(belief, belief.init()) for belief in (PrunedBelief.of(model, queries), Exact(model, queries)))
+    found, expected = (
+        posterior_of(belief, belief.init()) for belief in (PrunedBelief.of(model, queries), Exact(model, queries))
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
@@ -167,7 +169,7 @@ def test_an_answer_that_one_model_all_but_rules_out_leaves_the_others_their_say(
     unsure = TableModel([0.5, 0.5], [[1.0], [1.0]], np.stack([np.full((1, 36), 0.6), np.full((1, 36), 0.4)]))
     queries = ip.queries.patches((6, 6), size=4, threshold=0.5)  # sixteen pixels: less than a float32 holds
     belief = PrunedBelief.of(UnionModel([sure, unsure]), queries, pooled=True)
-    b = step(belief, belief.init(), [0], [0], np.ones((1, 16), dtype=np.int64))
+    b = updated(belief, belief.init(), [0], [0], np.ones((1, 16), dtype=np.int64))
     found = posterior_of(belief, b)[0]
     theirs = 0.6**16 / (0.6**16 + 0.4**16)
     assert found == pytest.approx([(0.5 + theirs) / 2, (1.5 - theirs) / 2], abs=1e-4)

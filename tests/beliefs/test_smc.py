@@ -121,7 +121,9 @@ def renewed(belief, b):
 @pytest.mark.parametrize("name", KNOWN)
 def test_it_draws_anew_where_too_few_draws_carry_the_weight(name):
     known, history = history_of(name, 4)
-    ess = SHARED.build(known.model, known.queries).class_ess(believe(SHARED.build(known.model, known.queries), history))[0]
+    ess = SHARED.build(known.model, known.queries).class_ess(
+        believe(SHARED.build(known.model, known.queries), history)
+    )[0]
     p = known.class_probs(history)
     assert (p > 0.05).any()
     least = ess[p > 0.05].min()
@@ -207,9 +209,7 @@ def test_other_histories_in_the_batch_do_not_matter(name):
     belief = SMC(n_draws=40, min_ess=30, n_own=16, n_moves=2).build(known.model, known.queries)
     query, following = order[:2]
     firsts = list(dict.fromkeys(known.history([query], seed=seed)[0] for seed in range(40)))[:2]
-    b = belief.update(
-        belief.init(), np.zeros(len(firsts), dtype=np.int64), told(known.queries, *([f] for f in firsts))
-    )
+    b = belief.update(belief.init(), np.zeros(len(firsts), dtype=np.int64), told(known.queries, *([f] for f in firsts)))
     answers = list(dict.fromkeys(known.history([following], seed=seed)[0][1] for seed in range(40)))[:3]
     pairs = [(h, answer) for h in range(len(firsts)) for answer in answers]
     histories = [[firsts[h], (following, answer)] for h, answer in pairs]

@@ -9,7 +9,7 @@ from soundness import assert_sound
 import infopursuit as ip
 from infopursuit.beliefs import Exact
 from infopursuit.models import TableModel
-from quadrature import posterior_of, step
+from quadrature import posterior_of, updated
 
 N_VARIABLES = 5000
 PRIOR = [0.2, 0.3, 0.5]
@@ -35,7 +35,7 @@ def test_five_thousand_answers(table):
     belief = Exact(TableModel(PRIOR, None, table), queries)
     b, parents = belief.init(), np.zeros(2, dtype=np.int64)
     for a in range(N_VARIABLES):
-        b = step(belief, b, parents, np.full(2, a), X[:, [a]])
+        b = updated(belief, b, parents, np.full(2, a), X[:, [a]])
         parents = np.arange(2)
     expected = np.stack([exact_log_joint(table, x) for x in X])
     assert expected[1].max() < -3000

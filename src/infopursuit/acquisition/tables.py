@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.models.finite import FAINT, FiniteModel, segments, softmax
-from infopursuit.queries.queryset import Parts, QuerySet
+from infopursuit.queries.queryset import Parts
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -246,15 +246,19 @@ def query_tables(queries: IntArray, signature: tuple[int, ...], cells: FloatArra
     return [cells[first[:, w, None] + np.arange(size)] for w, size in enumerate(signature)]
 
 
-def answer_joint(
-    model: FiniteModel, queries: QuerySet, query: int, log_weights: FloatArray, evidence: FloatArray
-) -> FloatArray:
-    """(answers, C) p(answer, y | history) of one query after one history; NaN where the history is impossible."""
-    parts = queries.parts
-    weights = softmax(log_weights)
-    states = np.flatnonzero(weights > 0)
-    table = conditioned(model.state_probs(states).astype(np.float64), model, evidence)
+def answer_distribution(belief: Any, b: Any, query: int) -> FloatArray:
+    """(H, answers) p(answer | history) of one query, on the latent states of a belief; NaN where the history is
+    impossible."""
+    queries, found = belief.queries, []
     signature = tuple(int(n) for n in queries.n_cells[query][queries.query_variables[query] >= 0])
-    bounds = segments(np.searchsorted(states, model.offsets))
-    tables = query_tables(np.array([query]), signature, part_cells(table, parts), parts)
-    return np.asarray(pattern_joint(weights[states], tables, bounds)[0])
+    for h in range(len(b)):
+        model, log_weights, evidence = belief.latent_states(b, h)
+        weights = softmax(log_weights)
+        states = np.flatnonzero(weights > 0)
+        if not len(states):
+            found.append(np.full(int(np.prod(signature)), np.nan))
+            continue
+        cells = part_cells(conditioned(model.state_probs(states).astype(np.float64), model, evidence), queries.parts)
+        of_query = query_tables(np.array([query]), signature, cells, queries.parts)
+        found.append(pattern_joint(weights[states], of_query, [(0, len(states))])[0, :, 0])
+    return np.stack(found)

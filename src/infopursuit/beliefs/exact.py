@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infopursuit.acquisition import tables
 from infopursuit.history import Estimate, Histories
 from infopursuit.models.finite import FiniteModel, class_log_sums, log_sum_exp, segments
 from infopursuit.queries.queryset import QuerySet
@@ -127,11 +128,7 @@ class Exact:
 
     def answer_distribution(self, b: StateWeights, query: int) -> FloatArray:
         """(H, answers) p(answer | history) of one query."""
-        from infopursuit.acquisition.tables import answer_joint
-
-        return np.stack(
-            [answer_joint(self.model, self.queries, query, b.log_weights[h], b.evidence[h]) for h in range(len(b))]
-        ).sum(axis=2)
+        return tables.answer_distribution(self, b, query)
 
     def class_ess(self, b: StateWeights) -> FloatArray:
         """(H, C) effective sample size of the states of each class, (sum w)^2 / sum w^2."""

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infopursuit.acquisition import tables
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
 from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_variance, weight_ess
 from infopursuit.beliefs.exact import Exact, StateWeights, log_normalised
@@ -272,13 +273,7 @@ class ParticleBelief:
 
     def answer_distribution(self, b: ParticleState, query: int) -> FloatArray:
         """(H, answers) p(answer | history) of one query."""
-        from infopursuit.acquisition.tables import answer_joint
-
-        found = [
-            answer_joint(self.latent_states(b, h)[0], self.queries, query, *self.latent_states(b, h)[1:])
-            for h in range(len(b))
-        ]
-        return np.stack(found).sum(axis=2)
+        return tables.answer_distribution(self, b, query)
 
     def class_variance(self, b: ParticleState) -> FloatArray:
         """(H, C) relative variance of p(y, history).

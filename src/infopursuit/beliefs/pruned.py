@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from infopursuit.acquisition import tables
 from infopursuit.beliefs import pruned_kernels as kernels
 from infopursuit.beliefs.exact import Exact, log_normalised
 from infopursuit.history import Estimate, Histories
@@ -356,12 +357,7 @@ class PrunedBelief:
 
     def answer_distribution(self, b: PrunedState, query: int) -> FloatArray:
         """(H, answers) p(answer | history) of one query, on the states that were kept."""
-        from infopursuit.acquisition.tables import answer_joint
-
-        log_weights, evidence = b.log_weights, b.evidence
-        return np.stack(
-            [answer_joint(self.states, self.queries, query, log_weights[h], evidence[h]) for h in range(len(b))]
-        ).sum(axis=2)
+        return tables.answer_distribution(self, b, query)
 
     def class_ess(self, b: PrunedState) -> FloatArray:
         """(H, C) effective sample size of the states of each class."""
