@@ -282,11 +282,11 @@ def test_nothing_that_may_be_asked_is_exhausted(world):
     ("given", "says"),
     [
         ({"per_query": {"strnog": 1}}, "did you mean 'strong'"),
-        ({"per_query": {"strong": -1}}, "0 or more"),
-        ({"per_query": {"strong": float("nan")}}, "0 or more"),
-        ({"per_query": {"strong": "much"}}, "0 or more"),
+        ({"per_query": {"strong": -1}}, "cost"),
+        ({"per_query": {"strong": float("nan")}}, "cost"),
+        ({"per_query": {"strong": "much"}}, "cost"),
         ({"per_query": [1, 2]}, "2 entries, but there are 3"),
-        ({"per_query": {7: 1}}, "queries 0 to 2"),
+        ({"per_query": {7: 1}}, "query=7"),
         ({"prerequisites": {"weak": ("strongg", "yes")}}, "no query; did you mean 'strong'"),
         ({"prerequisites": {"weak": ("strong", "maybe")}}, "is no answer to 'strong'"),
         ({"prerequisites": {"weak": ("strong", ["yes", "no"])}}, "names all answers"),
@@ -314,10 +314,10 @@ def test_other_kinds_are_refused(world):
     with pytest.raises(TypeError, match="prerequisites"):
         ip.Constraints(["strong"])
     for name in ("costs", "constraints"):
-        with pytest.raises(TypeError, match=f"{name} is"):
+        with pytest.raises(TypeError, match=name):
             ip.Pursuit.of(world.model, world.queries, **{name: {"strong": 1}})
     for cost in (-1, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="0 or more"):
+        with pytest.raises(ValueError, match="cost"):
             ip.MaxCost(cost)
 
 

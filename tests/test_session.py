@@ -231,7 +231,7 @@ def test_a_session_may_begin_with_a_history():
     assert again.to_json() == explanation.to_json()
     assert pursuit.session(session.history).history == session.history
     for bad in ("no such question", len(world.queries), -1):
-        with pytest.raises(ValueError, match="history names"):
+        with pytest.raises(ValueError, match="history"):
             pursuit.session([(bad, 0)])
 
 

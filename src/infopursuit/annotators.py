@@ -9,12 +9,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from operator import index
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
+from infopursuit.checks import number, one_of, whole_number
 from infopursuit.noise import AnswerNoise
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -70,10 +70,9 @@ class DawidSkene:
         return AnswerNoise(self.confusion_matrices[annotator], max_repeats=max_repeats)
 
     def __repr__(self) -> str:
-        n = len(self.confusion_matrices)
-        what = {"annotator": ("annotator", "annotators"), "query": ("query", "queries")}[self.by][n != 1]
+        what = {"annotator": "annotators", "query": "queries"}[self.by]
         return (
-            f"<DawidSkene of {n} {what}: {sum(self.n_answers.values()):,} answers to "
+            f"<DawidSkene of {len(self.confusion_matrices)} {what}: {sum(self.n_answers.values()):,} answers to "
             f"{len(self.tasks):,} questions, {self.n_iterations} iterations>"
         )
 
@@ -126,18 +125,13 @@ def dawid_skene(
     >>> {name: round(share, 2) for name, share in dawid_skene(answers, 2).accuracy().items()}
     {'Ann': 0.82, 'Bob': 0.82, 'Cem': 0.68}
     """
-    if not 2 <= index(n_choices) <= MAX_CHOICES:
-        raise ValueError(f"n_choices={n_choices!r}; expected a whole number from 2 to {MAX_CHOICES}")
-    if by not in ("annotator", "query"):
-        raise ValueError(f"by={by!r}; expected 'annotator' or 'query'")
+    whole_number(n_choices, "n_choices", 2, MAX_CHOICES)
+    whole_number(max_iterations, "max_iterations", 1)
+    one_of(by, "by", ("annotator", "query"))
     if not 1 / n_choices < prior_accuracy < 1:
         raise ValueError(f"prior_accuracy={prior_accuracy!r}; expected a share above 1 / {n_choices} (guessing)")
-    if not 0 < prior_weight < np.inf:
-        raise ValueError(f"prior_weight={prior_weight!r}; expected a positive number, such as 5")
-    if index(max_iterations) < 1:
-        raise ValueError(f"max_iterations={max_iterations!r}; expected a whole number from 1 on")
-    if not 0 <= tolerance < np.inf:
-        raise ValueError(f"tolerance={tolerance!r}; expected 0 or a small positive number")
+    number(prior_weight, "prior_weight", 0, np.inf, least=False)
+    number(tolerance, "tolerance", 0, np.inf)
     answers, tasks, units, queries = _read(records, truth, n_choices, by)
     wrong = (1 - prior_accuracy) / (n_choices - 1)
     pseudo = prior_weight * np.where(np.eye(n_choices, dtype=bool), prior_accuracy, wrong)  # (K, K)
@@ -264,13 +258,8 @@ def _choice(entry: Any, n_choices: int, name: str) -> int:
     """The index of a choice, -1 where missing."""
     if entry is None or entry != entry:  # NaN is not equal to itself
         return UNKNOWN
-    try:
-        whole = int(entry)
-        fits = whole == entry and UNKNOWN <= whole < n_choices
-    except (TypeError, ValueError, OverflowError):
-        fits = False
-    if not fits:
+    if not isinstance(entry, (int, float, np.number)) or entry not in range(UNKNOWN, n_choices):
         raise ValueError(
             f"{name} is {entry!r}; expected the index of a choice, 0 to {n_choices - 1}, or -1 where not known"
         )
-    return whole
+    return int(entry)

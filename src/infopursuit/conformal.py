@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infopursuit.checks import number
 from infopursuit.stopping import SLACK
 from infopursuit.types import FloatArray
 
@@ -55,8 +56,7 @@ class PredictionSets:
             if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
                 raise ValueError(f"{name} has rows of different lengths; expected one number for each step")
             for value in (value for row in rows for value in row):
-                if type(value) is not float or not 0 <= value <= 1:
-                    raise ValueError(f"{name} holds {value!r}; a threshold of the posterior is a number from 0 to 1")
+                number(value, f"{name}: threshold", 0, 1)
 
     def contains(self, posterior: Any, n_asked: Any, *, anytime: bool = False) -> Any:
         """(..., C) posteriors after (...) queries -> (..., C) whether each class is in the set."""
@@ -71,12 +71,7 @@ class PredictionSets:
 
 
 def prediction_sets(
-    ranked: CalibrationRuns,
-    tested: CalibrationRuns,
-    coverage: float,
-    threshold: float,
-    *,
-    by_class: bool = False,
+    ranked: CalibrationRuns, tested: CalibrationRuns, coverage: float, threshold: float, *, by_class: bool = False
 ) -> PredictionSets:
     """Fit the sets of a pursuit that stops at a confidence of ``threshold``.
 
@@ -111,9 +106,8 @@ def min_inputs_for_coverage(coverage: float) -> int:
 
 def check_probability(value: Any, name: str) -> None:
     """Refuse what is no number between 0 and 1, both left out."""
-    number = isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(value, bool)
-    if not number or not 0 < value < 1:
-        raise ValueError(f"{name}={value!r} must be above 0 and below 1, such as 0.95")
+    if number(value, name, 0, 1, least=False) == 1:
+        raise ValueError(f"{name}={value!r} must be below 1, such as 0.95")
 
 
 def _scores(runs: CalibrationRuns, threshold: float) -> FloatArray:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.checks import number, whole_number
 from infopursuit.explanation import amount
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import near
@@ -49,12 +50,12 @@ class Costs:
     def __post_init__(self) -> None:
         given: Any = self.per_query
         if isinstance(given, Mapping):
-            given = {_key(key, "costs"): _cost(value, f"costs[{key!r}]") for key, value in given.items()}
+            given = {_key(key, "costs"): number(value, f"costs[{key!r}]", 0, np.inf) for key, value in given.items()}
         elif given is not None:
             array = np.asarray(given)
             if array.ndim != 1:
                 raise TypeError(f"costs={given!r}; expected {{query: cost}} or a list with one cost for each query")
-            given = tuple(_cost(value, f"costs[{i}]") for i, value in enumerate(array))
+            given = tuple(number(value, f"costs[{i}]", 0, np.inf) for i, value in enumerate(array))
         object.__setattr__(self, "per_query", given)
 
     def __bool__(self) -> bool:
@@ -218,13 +219,9 @@ class BoundConstraints:
 
     def describe(self) -> list[str]:
         """The constraints as short sentences; none where there are none."""
-        sentences = []
-        gated = int(self.needs.any(axis=0).sum())
+        gated, never, sentences = int(self.needs.any(axis=0).sum()), np.flatnonzero(self.forbidden), []
         if gated:
-            sentences.append(
-                f"{gated} of {len(self.forbidden)} questions may only be asked after an answer to another."
-            )
-        never = np.flatnonzero(self.forbidden)
+            sentences.append(f"{gated} of {len(self.forbidden)} questions have prerequisites.")
         if len(never):
             shown = ", ".join(self.queries.names[q] for q in never[:5])
             sentences.append(f"Never asked: {shown}" + (f" and {len(never) - 5} more." if len(never) > 5 else "."))
@@ -234,9 +231,8 @@ class BoundConstraints:
         """(H, R) which prerequisites are met."""
         variables, n = self.queries.variables, len(queries)
         possible = np.ones((n, variables.n_slots), dtype=bool)
-        relevant = np.isin(
-            np.arange(len(variables)), [variable for needed in self.prerequisites for variable in needed.variables]
-        )
+        relevant = np.zeros(len(variables), dtype=bool)
+        relevant[[variable for needed in self.prerequisites for variable in needed.variables]] = True
         for k in range(queries.shape[1]):
             for w in range(self.queries.width):
                 variable, cell = self.queries.query_variables[queries[:, k], w], answers[:, k, w]
@@ -286,9 +282,7 @@ def _refuse_cycles(queries: QuerySet, prerequisites: Sequence[_Prerequisite], ne
 def _indices(queries: QuerySet, key: str | int, where: str) -> list[int]:
     """The queries that a name, an index or the name of a column stands for."""
     if not isinstance(key, str):
-        if not 0 <= key < len(queries):
-            raise ValueError(f"{where} names query {key}; there are queries 0 to {len(queries) - 1}")
-        return [int(key)]
+        return [whole_number(key, f"{where}: query", 0, len(queries) - 1)]
     if key in queries.names:
         return [queries.names.index(key)]
     about = [index for index, (topic, _) in enumerate(queries.topics) if topic == key]
@@ -299,7 +293,7 @@ def _indices(queries: QuerySet, key: str | int, where: str) -> list[int]:
 
 
 def _look_up(queries: QuerySet, other: str | int, where: str) -> tuple[QuerySet, int, tuple[int, ...]]:
-    """Where a required query is found: among the queries, or among the members of panels; and who reveals it."""
+    """Where a required query is found: among the queries, or among the members of groups; and the queries that reveal it."""
     base = getattr(queries, "base", None)
     if isinstance(other, str) and other not in queries.names:
         if base is None or other not in base.names:
@@ -313,18 +307,7 @@ def _look_up(queries: QuerySet, other: str | int, where: str) -> tuple[QuerySet,
 
 
 def _key(key: Any, where: str) -> str | int:
-    if isinstance(key, str):
-        return key
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
-        return int(key)
-    raise TypeError(f"{where} names {key!r}; expected the name or the index of a query")
-
-
-def _cost(value: Any, where: str) -> float:
-    number = float(value) if isinstance(value, (int, float, np.integer, np.floating)) else float("nan")
-    if not 0 <= number < float("inf"):
-        raise ValueError(f"{where} is {value!r}; expected a number of 0 or more")
-    return number
+    return key if isinstance(key, str) else whole_number(key, f"{where}: query", error=TypeError)
 
 
 def _conditions(key: Any, value: Any) -> tuple[Condition, ...]:

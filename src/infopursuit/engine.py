@@ -6,10 +6,7 @@ the strategy cannot be anything but a function of the history, alone or in a bat
 
 from __future__ import annotations
 
-import logging
-import time
-import warnings
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
@@ -19,8 +16,10 @@ import numpy as np
 from infopursuit.acquisition.cached import Cached
 from infopursuit.acquisition.mutual_information import MutualInformation
 from infopursuit.acquisition.ranking import Ranking
+from infopursuit.acquisition.time_limit import check_time_limit, within_time_limit
 from infopursuit.beliefs import build_belief
 from infopursuit.calibration import Calibrator
+from infopursuit.checks import instance, whole_number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
 from infopursuit.history import Acquisition, B, Belief, BoolArray, Estimate, Histories
@@ -36,13 +35,9 @@ from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, In
 if TYPE_CHECKING:
     from infopursuit.session import Session
 
-logger = logging.getLogger(__name__)
-
 EXHAUSTED, IMPOSSIBLE = "exhausted", "impossible"
 ROW_BYTES = 2**14
 """The memory of one history of a belief that does not say."""
-TRIES = 3
-"""A choice is within a time limit if one of this many is: other programs may have held up the others."""
 
 
 @dataclass(frozen=True)
@@ -189,24 +184,25 @@ class Pursuit(Generic[B]):
     bindings: Bindings = field(default_factory=Bindings, repr=False)
 
     def __post_init__(self) -> None:
-        _check_type("queries", self.queries, QuerySet, "a query set such as ip.queries.concepts(...)")
-        _check_type("stopping", self.stopping, Rule, "a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)")
-        _check_type("noise", self.noise, (AnswerNoise, type(None)), "ip.AnswerNoise(0.9), or None")
-        _check_type("costs", self.costs, (Costs, type(None)), "ip.Costs({query: cost}), or None")
-        _check_type("constraints", self.constraints, (Constraints, type(None)), "ip.Constraints(...), or None")
-        _check_type("novelty", self.novelty, (NoveltyReference, type(None)), "what clf.fit_novelty makes, or None")
-        if self.calibrator is not None and not hasattr(self.calibrator, "log_posterior"):
-            raise TypeError(f"calibrator is {self.calibrator!r:.80}; expected ip.TemperatureScaling(2.0), or None")
+        none = type(None)
+        instance(self.queries, "queries", QuerySet, "a query set such as ip.queries.concepts(...)")
+        instance(self.stopping, "stopping", Rule, "a rule such as ip.Confidence(0.01) or ip.MaxQueries(10)")
+        instance(self.noise, "noise", (AnswerNoise, none), "ip.AnswerNoise(0.9), or None")
+        instance(self.costs, "costs", (Costs, none), "ip.Costs({query: cost}), or None")
+        instance(self.constraints, "constraints", (Constraints, none), "ip.Constraints(...), or None")
+        instance(self.novelty, "novelty", (NoveltyReference, none), "what clf.fit_novelty makes, or None")
         for name in ("patience", "n_novelty_queries"):
-            object.__setattr__(self, name, check_count(getattr(self, name), name))
-        for name in ("init", "update", "log_posterior", "n_classes"):
-            if not hasattr(self.belief, name):
-                raise TypeError(f"belief is {self.belief!r:.80}, which has no {name}; see infopursuit.history.Belief")
-        if not callable(self.acquisition) or not hasattr(self.acquisition, "unit"):
-            raise TypeError(
-                f"acquisition is {self.acquisition!r:.80}; expected a function with a unit, see "
-                f"infopursuit.history.Acquisition"
-            )
+            object.__setattr__(self, name, whole_number(getattr(self, name), name))
+        protocols: Any = {
+            "belief": ("init", "update", "log_posterior", "n_classes"),
+            "acquisition": ("unit", "__call__"),
+            "calibrator": () if self.calibrator is None else ("log_posterior", "standard_error"),
+        }
+        for name, needed in protocols.items():
+            part = getattr(self, name)
+            missing = [each for each in needed if not hasattr(part, each)]
+            if missing:
+                raise TypeError(f"{name}={part!r:.80} has no {missing[0]}; see the protocols in infopursuit.history")
         if any(rule.needs_gain for rule in self.stopping.rules) and self.acquisition.unit != "nats":
             raise ValueError(
                 f"stopping={self.stopping!r} needs gains in nats, and acquisition {type(self.acquisition).__name__} "
@@ -221,7 +217,7 @@ class Pursuit(Generic[B]):
         if len(labels) != self.belief.n_classes:
             raise ValueError(f"classes has {len(labels)} labels, but the belief has {self.belief.n_classes} classes")
         object.__setattr__(self, "classes", labels)
-        _ = self.bound_costs, self.channel  # names are looked for before anything is asked
+        _ = self.bound_costs  # names are looked for before anything is asked
         self.bindings.bind(self)
 
     @classmethod
@@ -251,17 +247,16 @@ class Pursuit(Generic[B]):
             ``ip.beliefs.SMC(n_draws=4000)``.
         exact_gains, n_states, n_screened: see `MutualInformation`.
         time_limit: how many seconds choosing a query may take. Work is timed when the pursuit is built, and reduced
-            until it is done in time; a clock that cut a choice short would make the strategy depend on the machine's
-            load, this way it stays a function of the history.
+            until it is done in time.
         parts: the other parameters of `Pursuit`.
         """
         if not hasattr(model, "beliefs"):
             raise TypeError(f"model is {type(model).__name__}; expected a model such as ip.models.TableModel")
-        _check_type("queries", queries, QuerySet, "a query set such as ip.queries.concepts(...)")
+        instance(queries, "queries", QuerySet, "a query set such as ip.queries.concepts(...)")
         if queries.variables != model.variables:
             raise ValueError(
-                f"queries reveal {len(queries.variables)} variables with {queries.variables.n_slots} values, but the model has "
-                f"{len(model.variables)} variables with {model.variables.n_slots}; fit the model on queries.observe(X)"
+                f"queries reveal {len(queries.variables)} variables with {queries.variables.n_slots} values, but the "
+                f"model has {len(model.variables)} with {model.variables.n_slots}; fit the model on queries.observe(X)"
             )
         check_time_limit(time_limit, exact_gains)
         pursuit: Pursuit[Any] = cls(
@@ -318,58 +313,39 @@ class Pursuit(Generic[B]):
     @single_threaded()
     def start(self) -> State[B]:
         """The one empty history."""
-        belief, _ = self.bindings.bind(self)
-        b = belief.init()
-        posterior, error, log_evidence = self._believed(b, np.zeros(1, dtype=np.int64))
+        b, one = self.bindings.bind(self)[0].init(), np.zeros(1, dtype=bool)
+        closed = np.zeros((1, len(self.queries)), dtype=bool)
+        known = self._believed(b, np.zeros(1, dtype=np.int64))
         return State(
-            histories=Histories.empty(self.queries),
-            belief=b,
-            posterior=posterior,
-            posterior_error=error,
-            log_evidence=log_evidence,
-            closed=np.zeros((1, len(self.queries)), dtype=bool),
-            watch=Watch.start(self.stopping),
-            skipped=np.zeros(1, dtype=bool),
-            impossible=np.zeros(1, dtype=bool),
-            stop_point=StopPoint.none(1),
+            Histories.empty(self.queries), b, *known, closed, Watch.start(self.stopping), one, one, StopPoint.none(1)
         )
-
-    def steps(self, state: State[B] | None = None) -> Generator[Step[B], Branches, None]:
-        """The loop as a generator: yields what to ask, takes the answers by ``send``, ends when no history goes on."""
-        state = self.start() if state is None else state
-        while True:
-            step = self.propose(state)
-            branches = yield step
-            if not len(branches.parents):
-                return
-            state = self.absorb(step.state, branches, step.watch)
 
     @single_threaded()
     def propose(self, state: State[B]) -> Step[B]:
         """Check every rule, and choose the next query of the histories that go on."""
         n_asked = np.full(len(state), state.histories.n_steps, dtype=np.int64)
-        choice = None
-        if any(rule.needs_gain for rule in self.stopping.rules):
-            choice = self._choose(state, ~state.impossible)
+        needs_gain = any(rule.needs_gain for rule in self.stopping.rules)
+        choice = self._choose(state, ~state.impossible) if needs_gain else None
         closed, unaffordable = self._closed(state)
         gains = np.zeros(len(state)) if choice is None else np.where(unaffordable, np.inf, choice.largest)
         check = Check(state.posterior, gains, n_asked, unaffordable)
-        watch, fired, settled = check_rules(self.stopping, state.watch, check, self.patience, state.skipped)
-        reason = fired.tolist()
-        exhausted = closed.all(axis=1)
-        for h in range(len(state)):
-            if state.impossible[h]:
-                reason[h], settled[h] = IMPOSSIBLE, n_asked[h]
-            elif state.stop_point.at[h] != UNKNOWN:
-                reason[h], settled[h] = state.stop_point.reason[h], state.stop_point.settled[h]
-            elif not reason[h] and exhausted[h]:
-                reason[h], settled[h] = EXHAUSTED, n_asked[h]
-        stopped = np.array([bool(why) for why in reason], dtype=bool)
-        if choice is None:
-            choice = self._choose(state, ~stopped)
+        watch, reason, settled = check_rules(self.stopping, state.watch, check, self.patience, state.skipped)
+        before = state.stop_point
+        for holds, why, when in (
+            (closed.all(axis=1) & (reason == ""), EXHAUSTED, n_asked),
+            (before.at != UNKNOWN, before.reason, before.settled),
+            (state.impossible, IMPOSSIBLE, n_asked),
+        ):
+            reason, settled = np.where(holds, np.array(why, dtype=object), reason), np.where(holds, when, settled)
+        stopped = reason != ""
+        choice = self._choose(state, ~stopped) if choice is None else choice
         choice = replace(choice, query=np.where(stopped, UNKNOWN, choice.query))
-        step = Step(state, watch, choice, reason, settled)
+        step = Step(state, watch, choice, reason.tolist(), settled)
         return self._novelty_step(step, closed) if self.n_novelty_queries else step
+
+    def advance(self, step: Step[B], branches: Branches) -> Step[B]:
+        """The next turn of the loop, once the answers are known."""
+        return self.propose(self.absorb(step.state, branches, step.watch))
 
     def _novelty_step(self, step: Step[B], closed: BoolArray) -> Step[B]:
         """The same step, with a novelty query in the place of the stop where some are left to ask."""
@@ -398,29 +374,17 @@ class Pursuit(Generic[B]):
         likelihood = self._log_likelihood(branches)
         histories = before.extend(parents, branches.queries, answers, branches.soft, likelihood)
         b = belief.update(state.belief, parents, histories)
-        posterior, error, log_evidence = self._believed(b, histories.n_answered)
-        impossible = np.isnan(posterior).any(axis=1)
-        # what taught nothing changes nothing, to the last bit
-        keep = skipped | impossible
-        posterior[keep] = state.posterior[parents[keep]]
-        log_evidence[keep] = state.log_evidence[parents[keep]]
-        error[keep] = state.posterior_error[parents[keep]]
-        closed = state.closed[parents].copy()
+        known = self._believed(b, histories.n_answered)
+        impossible = np.isnan(known[0]).any(axis=1)
+        keep = skipped | impossible  # what taught nothing changes nothing
+        for now, then in zip(known, (state.posterior, state.posterior_error, state.log_evidence), strict=True):
+            now[keep] = then[parents[keep]]
+        closed = state.closed[parents]
         repeats = 1 if self.channel is None else self.channel.max_repeats
         n_times = (histories.queries == branches.queries[:, None]).sum(axis=1)
         closed[np.arange(len(parents)), branches.queries] = skipped | (n_times >= repeats)
-        return State(
-            histories=histories,
-            belief=b,
-            posterior=posterior,
-            posterior_error=error,
-            log_evidence=log_evidence,
-            closed=closed,
-            watch=watch.take(parents),
-            skipped=skipped,
-            impossible=impossible,
-            stop_point=state.stop_point.take(parents),
-        )
+        stop_point = state.stop_point.take(parents)
+        return State(histories, b, *known, closed, watch.take(parents), skipped, impossible, stop_point)
 
     def _log_likelihood(self, branches: Branches) -> FloatArray | None:
         """(H', W, V) log P(answer | cell), or None where every answer is certain."""
@@ -433,12 +397,11 @@ class Pursuit(Generic[B]):
             )
         channel = self.channel if self.channel is not None else self._certain
         weights = channel.log_likelihood(branches.queries, branches.answers)
-        for row, said in enumerate(branches.soft):
-            if said is not None:
-                with np.errstate(divide="ignore"):
-                    for w, cells in enumerate(said.weights):
-                        weights[row, w, : len(cells)] = np.log(cells)
-        return np.asarray(weights)
+        with np.errstate(divide="ignore"):
+            for row, answer in enumerate(branches.soft):
+                for w, cells in enumerate(() if answer is None else answer.weights):
+                    weights[row, w, : len(cells)] = np.log(cells)
+        return weights
 
     def _believed(self, b: B, n_answers: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(H, C) p(y | history), NaN where the history is impossible, (H, C) its standard error, and (H,) log
@@ -525,31 +488,24 @@ class Pursuit(Generic[B]):
         self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress, annotator: Annotator | None
     ) -> None:
         """Pursue some inputs together: inputs that share a history share its row, until their answers differ."""
-        loop = self.steps()
-        step = next(loop)
+        step = self.propose(self.start())
         place = np.zeros(len(inputs), dtype=np.int64)  # the history that each input is in
         while True:
             writer.believe(inputs, step.state, place)
-            choice, query = step.choice, step.choice.query[place]
-            stopped = query == UNKNOWN
-            ended = place[stopped]
-            writer.stop(
-                inputs[stopped], [step.reason[h] for h in ended], step.settled[ended], step.state.stop_point.at[ended]
-            )
-            shown.advance(int(stopped.sum()))
-            inputs, place, query = inputs[~stopped], place[~stopped], query[~stopped]
+            query = step.choice.query[place]
+            ended = query == UNKNOWN
+            writer.stop(inputs[ended], step, place[ended])
+            shown.advance(int(ended.sum()))
+            inputs, place, query = inputs[~ended], place[~ended], query[~ended]
             if not len(inputs):
-                loop.close()
                 return
             answers = self.queries.answers_of(values[inputs], query)
             if annotator is not None:
                 answers = annotator.answer(inputs, query, answers, step.state.histories.n_steps)
-            told = (each[place] for each in (choice.gain, choice.error, choice.runner_up, choice.tie))
-            writer.ask(inputs, query, answers, *told)
+            writer.ask(inputs, query, answers, step.choice, place)
             together, place = np.unique(np.concatenate([place[:, None], answers], axis=1), axis=0, return_inverse=True)
-            place = place.ravel()
-            parents = together[:, 0]
-            step = loop.send(Branches(parents, choice.query[parents], together[:, 1:]))
+            place, parents = place.ravel(), together[:, 0]
+            step = self.advance(step, Branches(parents, step.choice.query[parents], together[:, 1:]))
 
     def clear_cache(self) -> Pursuit[B]:
         """Forget the utilities computed so far."""
@@ -572,19 +528,18 @@ class Pursuit(Generic[B]):
     def at(self, history: History, since: State[B] | None = None) -> State[B]:
         """The state of a session with this history, without choosing a query at each step on the way there.
 
-        `propose` then says what a session would ask. A gain on the way is computed only where a rule's patience
-        looks at it, so that a long history costs hardly more than a short one. (Of a history that goes on after its
-        stop, `Step.settled` may come out later than a session has it.) ``since``: the state of a beginning of this
-        history, so that only the rest is to be absorbed.
+        `propose` then says what a session would ask. A gain on the way is computed only where a rule's patience needs
+        it, so that a long history costs hardly more than a short one. (Of a history that goes on after its stop,
+        `Step.settled` may come out later than a session has it.) ``since``: the state of a beginning of this history.
         """
-        looked_at = self._gains_needed(history)
+        needed = self._gains_needed(history)
         state = self.start() if since is None else since
         known = state.histories.n_steps
-        if state.histories.queries[0].tolist() != [query for query, _ in history[:known]]:
-            asked = state.histories.queries[0].tolist()
-            raise ValueError(f"since={asked} is not how the history begins; leave it out")
+        asked = state.histories.queries[0].tolist()
+        if asked != [query for query, _ in history[:known]]:
+            raise ValueError(f"since has the queries {asked}, which is not how the history begins; leave it out")
         for k, (query, answer) in enumerate(history[known:], start=known):
-            if k in looked_at or self.n_novelty_queries:
+            if k in needed or self.n_novelty_queries:
                 step = self.propose(state)
                 state, watch = step.state, step.watch
             else:
@@ -604,89 +559,15 @@ class Pursuit(Generic[B]):
         if not wanted:
             return set()
         most = max(self.patience if patience is None else patience for patience in wanted)
-        # after a skipped question the rules are not looked at, so that an earlier look counts instead
-        looks = [0, *(k + 1 for k, (_, answer) in enumerate(history) if answer is not None)]
-        return set(looks[-(most + 1) :]) - {len(history)}
+        # after a skipped query no rule is checked, so that an earlier check counts instead
+        checks = [0, *(k + 1 for k, (_, answer) in enumerate(history) if answer is not None)]
+        return set(checks[-(most + 1) :]) - {len(history)}
 
     def branch(self, query: int, answer: Said) -> Branches:
         """The one history of a state, longer by one answer."""
         cells = np.full((1, self.queries.width), UNKNOWN, dtype=np.int64)
-        told = answer.cells if isinstance(answer, SoftAnswer) else answer
-        if told is not None:
-            cells[0, : len(told)] = told
         soft = (answer,) if isinstance(answer, SoftAnswer) else ()
+        known = answer.cells if isinstance(answer, SoftAnswer) else answer
+        if known is not None:
+            cells[0, : len(known)] = known
         return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, soft)
-
-
-# ---- limits and checks ----------------------------------------------------------------------------------------------
-
-
-def within_time_limit(pursuit: Pursuit[B], seconds: float) -> Pursuit[B]:
-    """The pursuit with the most work for each choice, of its own and less, that takes no more than so many seconds.
-
-    Where even the least takes longer, that is what comes back, with a warning.
-    """
-    acquisition: Any = pursuit.acquisition
-    offers = [acquisition, *acquisition.smaller()]
-    fastest, found = np.inf, pursuit
-    with Progress("timing choices", len(offers)) as shown:
-        for offer in offers:
-            found = replace(pursuit, acquisition=offer)
-            _time_a_choice(found)  # the first one also makes what the others share
-            for _ in range(TRIES):
-                took = _time_a_choice(found)
-                fastest = min(fastest, took)
-                if took <= seconds:
-                    logger.info("a choice with %s takes %.3g s, within %g s", offer, took, seconds)
-                    return found
-            shown.advance()
-    warnings.warn(
-        f"choosing a query takes {fastest:.3g} s with the least work, {offers[-1]}, which is longer than "
-        f"time_limit={seconds:g}; allow more, or use a smaller model or fewer particles",
-        UserWarning,
-        stacklevel=3,
-    )
-    return found
-
-
-def _time_a_choice(pursuit: Pursuit[Any]) -> float:
-    """How long one choice takes, after no answer and after one: the longer of the two."""
-    pursuit.clear_cache()
-    state, longest = pursuit.start(), 0.0
-    for _ in range(2):
-        begin = time.perf_counter()
-        query = int(pursuit._choose(state, np.ones(1, dtype=bool)).query[0])
-        longest = max(longest, time.perf_counter() - begin)
-        if query == UNKNOWN:
-            break
-        for value in (0, 1):  # the first answer that is possible
-            cells = [value] * int((pursuit.queries.query_variables[query] >= 0).sum())
-            after = pursuit.absorb(state, pursuit.branch(query, tuple(cells)), state.watch)
-            if not after.impossible[0]:
-                state = after
-                break
-    return longest
-
-
-def check_time_limit(time_limit: float | None, exact_gains: bool | None) -> None:
-    """Refuse what is no limit of time, and one that contradicts exactness."""
-    if time_limit is None:
-        return
-    if not 0 < time_limit < np.inf:
-        raise ValueError(f"time_limit={time_limit!r}; expected seconds above 0, such as 0.5, or None for no limit")
-    if exact_gains:
-        raise ValueError(
-            f"exact_gains=True takes as long as it takes, and time_limit={time_limit:g} limits that; leave one out"
-        )
-
-
-def check_count(count: Any, name: str) -> int:
-    """A number of queries or checks, refused where it is none."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
-        raise ValueError(f"{name}={count!r} must be a whole number, 0 or more")
-    return int(count)
-
-
-def _check_type(name: str, value: Any, kind: Any, expected: str) -> None:
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} is {value!r:.80}; expected {expected}")

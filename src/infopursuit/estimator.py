@@ -12,12 +12,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from infopursuit import queries as query_builders
+from infopursuit.acquisition.time_limit import check_time_limit
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.calibration import CalibrationReport, calibrate, check_sample_size, run_held_out
+from infopursuit.checks import whole_number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
-from infopursuit.engine import Pursuit, check_count, check_time_limit
+from infopursuit.engine import Pursuit
 from infopursuit.history import Acquisition, Belief
 from infopursuit.models import Sample, empirical, latent_classes, naive_bayes
 from infopursuit.models.finite import check_prior
@@ -428,8 +430,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             if value is not None and not isinstance(value, kind):
                 raise ValueError(f"{name}={value!r:.80}; expected {example}")
         check_time_limit(self.time_limit, self.exact_gains)
-        check_count(self.patience, "patience")
-        check_count(self.n_novelty_queries, "n_novelty_queries")
+        whole_number(self.patience, "patience")
+        whole_number(self.n_novelty_queries, "n_novelty_queries")
         self._dtype()
         named: dict[str, Any] = {
             "auto": (naive_bayes(), latent_classes(), empirical()),

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit, logit
 from scipy.stats import beta
 
 if TYPE_CHECKING:
@@ -79,9 +80,8 @@ def candidate_thresholds(strictest: float, n_classes: int) -> list[float]:
     """Thresholds to try, even in log-odds, from the strictest to the confidence of the uniform posterior."""
     top = min(strictest, 1 - 1e-6)
     ends = np.array([top, min(1 / n_classes, top)])
-    first, last = np.log(ends) - np.log1p(-ends)
-    log_odds = np.linspace(first, last, N_THRESHOLDS)
-    return [float(value) for value in np.minimum(1 / (1 + np.exp(-log_odds)), top)]
+    found: list[float] = np.minimum(expit(np.linspace(*logit(ends), N_THRESHOLDS)), top).tolist()
+    return found
 
 
 def evaluate_thresholds(runs: CalibrationRuns, thresholds: Sequence[float], delta: float) -> list[ThresholdResult]:
@@ -89,11 +89,8 @@ def evaluate_thresholds(runs: CalibrationRuns, thresholds: Sequence[float], delt
     stops = runs.stopping_times(thresholds)  # (B, T)
     right = np.take_along_axis(runs.correct, np.maximum(stops, 0), axis=1) & (stops >= 0)
     n_stopped, n_right = (stops >= 0).sum(axis=0), right.sum(axis=0)
-    bounds = clopper_pearson_bound(n_right, n_stopped, delta)
-    return [
-        ThresholdResult(float(t), len(runs), int(n), int(r), float(bound))
-        for t, n, r, bound in zip(thresholds, n_stopped, n_right, bounds, strict=True)
-    ]
+    found = (thresholds, n_stopped.tolist(), n_right.tolist(), clopper_pearson_bound(n_right, n_stopped, delta).tolist())
+    return [ThresholdResult(float(t), len(runs), n, r, bound) for t, n, r, bound in zip(*found, strict=True)]
 
 
 def plan_sequence(runs: CalibrationRuns, thresholds: Sequence[float], target: float, delta: float) -> list[float]:
@@ -124,11 +121,7 @@ def fixed_sequence_test(
 
 
 def choose_threshold(
-    learn: CalibrationRuns,
-    test: CalibrationRuns,
-    thresholds: Sequence[float],
-    target: float,
-    delta: float,
+    learn: CalibrationRuns, test: CalibrationRuns, thresholds: Sequence[float], target: float, delta: float
 ) -> ThresholdResult:
     """Plan on ``learn``, test on ``test``; raises `NotGuaranteed` where no threshold reaches the target."""
 

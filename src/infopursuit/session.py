@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import IMPOSSIBLE, Pursuit, State, Step
+from infopursuit.checks import whole_number
+from infopursuit.engine import IMPOSSIBLE, Choice, Pursuit, State, Step
 from infopursuit.explanation import Explanation
 from infopursuit.noise import AnswerNoise, read_answer
 from infopursuit.trace import TraceWriter
@@ -18,15 +18,14 @@ from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, Qu
 class Session:
     """A pursuit of one input that is answered from outside.
 
-    It drains the same loop as `Pursuit.run`. States are never changed, only followed by others, so undoing is going
+    It takes the same steps as `Pursuit.run`. States are never changed, only followed by others, so that `undo` goes
     back to one.
     """
 
     def __init__(self, pursuit: Pursuit[Any], history: Iterable[tuple[Any, Any]] = ()) -> None:
         self.pursuit = pursuit
         self._taken: list[Step[Any]] = []
-        self._loop = pursuit.steps()
-        self._step = next(self._loop)
+        self._step = pursuit.propose(pursuit.start())
         for query, value in history:
             self._take(self._index(query), value)
 
@@ -38,7 +37,7 @@ class Session:
 
     @property
     def state(self) -> State[Any]:
-        """Where the engine stands: the one history so far, and all that follows from it."""
+        """The engine's state of the one history."""
         return self._step.state
 
     @property
@@ -49,7 +48,7 @@ class Session:
 
     @property
     def posterior(self) -> FloatArray:
-        """(C,) what is believed now."""
+        """(C,) p(y | history)."""
         return np.asarray(self._step.state.posterior[0])
 
     @property
@@ -75,8 +74,7 @@ class Session:
 
     @property
     def p_value(self) -> float | None:
-        """How probable answers as unexpected as these are for inputs like those of the pursuit's reference; None where
-        it has none, and while it goes on."""
+        """The novelty p-value; None while the session goes on, and where the pursuit has no reference."""
         return self.explanation.p_value
 
     @property
@@ -87,8 +85,8 @@ class Session:
     def answer(self, value: Any, *, confidence: float | None = None, noise: AnswerNoise | None = None) -> Session:
         """Answer the question: a choice, its index, the cells of its variables, or None for "not known".
 
-        An answer that is not certain: ``answer("yes", confidence=0.8)``, the other choices sharing the rest; or all choices,
-        ``answer({"yes": 0.8, "no": 0.2})``. ``noise``: that of who answers, where it is not the noise of the pursuit.
+        A soft answer: ``answer("yes", confidence=0.8)``, the other choices sharing the rest, or the probabilities of
+        all choices, ``answer({"yes": 0.8, "no": 0.2})``. ``noise``: that of the annotator who answers.
         """
         if self.question is None:
             raise RuntimeError(
@@ -106,7 +104,6 @@ class Session:
         if not self._taken:
             raise RuntimeError("nothing was answered yet, so there is nothing to undo")
         self._step = self._taken.pop()
-        self._resume()
         return self
 
     @property
@@ -115,48 +112,28 @@ class Session:
         pursuit, last = self.pursuit, self._step.state.histories
         soft = dict(last.soft[0]) if last.soft else {}
         costs = pursuit.query_costs if pursuit.costs else None
-        writer = TraceWriter(1, pursuit.queries, pursuit.classes, pursuit.exact_gains, costs)
-        one = np.zeros(1, dtype=np.int64)
-        steps = [*self._taken, self._step]
-        for k, (step, following) in enumerate(pairwise(steps)):
+        writer, one = TraceWriter(1, pursuit.queries, pursuit.classes, pursuit.exact_gains, costs), np.zeros(1, np.int64)
+        for k, step in enumerate(self._taken):
+            choice, asked = step.choice, last.queries[:, k]
+            if choice.query[0] != asked[0]:  # a query that the pursuit did not choose
+                choice = Choice(asked, np.full(1, np.nan), np.zeros(1), np.full(1, UNKNOWN), one > 0, choice.largest)
             writer.believe(one, step.state, one)
-            after, choice = following.state.histories, step.choice
-            asked = after.queries[:, -1]
-            own = choice.query == asked
-            writer.ask(
-                one,
-                asked,
-                after.answers[:, -1],
-                np.where(own, choice.gain, np.nan),
-                np.where(own, choice.error, 0.0),
-                np.where(own, choice.runner_up, UNKNOWN),
-                choice.tie & own,
-                {0: soft[k]} if k in soft else {},
-            )
+            writer.ask(one, asked, last.answers[:, k], choice, one, soft.get(k))
         writer.believe(one, self._step.state, one)
-        writer.stop(one, [self._step.reason[0] or "open"], self._step.settled, self._step.state.stop_point.at)
+        writer.stop(one, self._step, one)
         trace, novelty = writer.finish(), pursuit.novelty
         return (trace if novelty is None or not self._step.reason[0] else novelty.add_pvalues(trace))[0]
 
     def _take(self, query: int, value: Any, confidence: float | None = None, noise: AnswerNoise | None = None) -> None:
         answer = read_answer(self.pursuit.queries, query, value, confidence, noise)
-        before = self._step
-        step = self._loop.send(self.pursuit.branch(query, answer))
+        step = self.pursuit.advance(self._step, self.pursuit.branch(query, answer))
         if step.reason[0] == IMPOSSIBLE:
-            self._resume()
-            said = self.pursuit.queries.say(query, answer)
             raise ImpossibleAnswer(
-                f"{said!r} is impossible after the answers before it under this model; the answer was not taken. "
-                f"Answer otherwise, skip() it, or undo() an earlier answer"
+                f"{self.pursuit.queries.say(query, answer)!r} is impossible after the answers before it under this "
+                f"model; the answer was not taken. Answer otherwise, skip() it, or undo() an earlier answer"
             )
-        self._taken.append(before)
+        self._taken.append(self._step)
         self._step = step
-
-    def _resume(self) -> None:
-        """Begin the loop anew at the state where the session stands."""
-        self._loop.close()
-        self._loop = self.pursuit.steps(self._step.state)
-        next(self._loop)
 
     def _index(self, query: Any) -> int:
         names = self.pursuit.queries.names
@@ -164,6 +141,4 @@ class Session:
             if query not in names:
                 raise ValueError(f"history names the query {query!r}, which this query set does not have")
             return names.index(query)
-        if not 0 <= int(query) < len(names):
-            raise ValueError(f"history names query {query}; there are queries 0 to {len(names) - 1}")
-        return int(query)
+        return whole_number(query, "history: query", 0, len(names) - 1)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from infopursuit.checks import number, whole_number
 from infopursuit.types import FloatArray, IntArray
 
 STOP = "STOP"
@@ -50,6 +51,10 @@ class Rule:
         """(H,) whether the rule's condition holds now."""
         raise NotImplementedError
 
+    def describe(self) -> str:
+        """The rule in words."""
+        return str(self)
+
 
 @dataclass(frozen=True)
 class Confidence(Rule):
@@ -61,18 +66,19 @@ class Confidence(Rule):
 
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon < 1:
-            raise ValueError(
-                f"epsilon={self.epsilon} must be at least 0 and less than 1; 0.01 stops at 99 % confidence"
-            )
+            raise ValueError(f"epsilon={self.epsilon}; expected 0 or more and less than 1; 0.01 stops at 99 % confidence")
         _check_patience(self.patience)
 
     def holds(self, check: Check) -> Any:
         return check.posterior.max(axis=1) >= 1 - self.epsilon - SLACK
 
+    def describe(self) -> str:
+        return f"it is {100 * (1 - self.epsilon):.5g} % confident"
+
 
 @dataclass(frozen=True)
 class InformationGain(Rule):
-    """Stop when no query is expected to tell more than epsilon nats (eq. 7)."""
+    """Stop when no query has an information gain above epsilon nats (eq. 7)."""
 
     epsilon: float = 1e-3
     patience: int | None = None
@@ -80,12 +86,14 @@ class InformationGain(Rule):
     needs_gain = True
 
     def __post_init__(self) -> None:
-        if not self.epsilon >= 0:
-            raise ValueError(f"epsilon={self.epsilon} must not be negative; it is a gain in nats, such as 0.001")
+        number(self.epsilon, "epsilon", 0, np.inf)
         _check_patience(self.patience)
 
     def holds(self, check: Check) -> Any:
         return check.gain <= self.epsilon + SLACK
+
+    def describe(self) -> str:
+        return f"no question has an information gain above {self.epsilon:g} nats"
 
 
 @dataclass(frozen=True)
@@ -97,19 +105,21 @@ class MaxQueries(Rule):
     budget = True
 
     def __post_init__(self) -> None:
-        if self.n < 0 or int(self.n) != self.n:
-            raise ValueError(f"n={self.n} must be a whole number, 0 or more")
+        whole_number(self.n, "n")
 
     def holds(self, check: Check) -> Any:
         return check.n_asked >= self.n
+
+    def describe(self) -> str:
+        return f"it has asked {self.n} question{'' if self.n == 1 else 's'}"
 
 
 @dataclass(frozen=True)
 class MaxCost(Rule):
     """Never spend more than this; patience does not apply.
 
-    What costs more than is left is not asked. It stops when nothing that may still be asked can be paid for. Costs are
-    those of `Costs`; without any, each query costs 1.
+    A query that costs more than is left is not asked; it stops when only such queries are left. Costs are those of
+    `Costs`; without any, each query costs 1.
     """
 
     cost: float = 20.0
@@ -117,13 +127,13 @@ class MaxCost(Rule):
     budget = True
 
     def __post_init__(self) -> None:
-        if not 0 <= self.cost < float("inf"):
-            raise ValueError(
-                f"cost={self.cost} must be 0 or more, and finite; it is what all queries may cost together"
-            )
+        number(self.cost, "cost", 0, np.inf)
 
     def holds(self, check: Check) -> Any:
         return np.broadcast_to(check.unaffordable, check.n_asked.shape)
+
+    def describe(self) -> str:
+        return f"what is left to ask would cost more than {self.cost:g} together with what was asked"
 
 
 def max_cost(stopping: Rule) -> float:
@@ -166,18 +176,10 @@ def describe(rule: Rule) -> str:
     >>> describe(Confidence(0.01) | MaxQueries(5))
     'it is 99 % confident, or it has asked 5 questions'
     """
-    if isinstance(rule, _Combined):
-        parts = [f"({describe(each)})" if isinstance(each, _Combined) else describe(each) for each in rule.members]
-        return (", or " if isinstance(rule, AnyOf) else ", and ").join(parts)
-    if isinstance(rule, Confidence):
-        return f"it is {100 * (1 - rule.epsilon):.5g} % confident"
-    if isinstance(rule, InformationGain):
-        return f"no question has an information gain above {rule.epsilon:g} nats"
-    if isinstance(rule, MaxQueries):
-        return f"it has asked {rule.n} question{'' if rule.n == 1 else 's'}"
-    if isinstance(rule, MaxCost):
-        return f"what is left to ask would cost more than {rule.cost:g} together with what was asked"
-    return str(rule)
+    if not isinstance(rule, _Combined):
+        return rule.describe()
+    parts = [f"({describe(each)})" if isinstance(each, _Combined) else describe(each) for each in rule.members]
+    return (", or " if isinstance(rule, AnyOf) else ", and ").join(parts)
 
 
 @dataclass(frozen=True)
@@ -209,34 +211,28 @@ def check_rules(stopping: Rule, watch: Watch, check: Check, patience: int, skipp
     (``skipped`` (H,)) nothing was learnt: runs neither grow nor end. Budgets know no patience.
     """
     run, since = watch.run.copy(), watch.since.copy()
-    fires, settled = [], []
+    found = []
     for r, rule in enumerate(stopping.rules):
-        holds = np.asarray(rule.holds(check), dtype=bool)
-        if rule.budget:
-            fires.append(holds)
-            settled.append(check.n_asked)
-            continue
-        wanted = getattr(rule, "patience", None)
-        begins = holds & (run[:, r] == 0) & ~skipped
-        since[:, r] = np.where(begins, check.n_asked, since[:, r])
-        run[:, r] = np.where(skipped, run[:, r], np.where(holds, run[:, r] + 1, 0))
-        fires.append(run[:, r] > (patience if wanted is None else wanted))
-        settled.append(since[:, r])
-    reason, when = _combine(stopping, iter(range(len(fires))), fires, settled)
+        holds, wanted = np.asarray(rule.holds(check), dtype=bool), getattr(rule, "patience", None)
+        if not rule.budget:
+            since[:, r] = np.where(holds & (run[:, r] == 0) & ~skipped, check.n_asked, since[:, r])
+            run[:, r] = np.where(skipped, run[:, r], np.where(holds, run[:, r] + 1, 0))
+            holds = run[:, r] > (patience if wanted is None else wanted)
+        found.append((np.where(holds, rule.name, "").astype(object), check.n_asked if rule.budget else since[:, r]))
+    reason, when = _combine(stopping, iter(found))
     return Watch(run, since), reason, np.where(reason == "", check.n_asked, when)
 
 
-def _combine(stopping: Rule, leaves: Iterator[int], fires: list[Any], settled: list[Any]) -> tuple[Any, IntArray]:
-    """(H,) the reason of a rule made of others, "" where it does not fire, and (H,) when it settled."""
+def _combine(stopping: Rule, simple: Iterator[tuple[Any, IntArray]]) -> tuple[Any, IntArray]:
+    """(H,) the reason of a rule made of others, "" where it does not fire, and (H,) when it settled; ``simple``: those
+    of the simple rules in written order."""
     if not isinstance(stopping, _Combined):
-        r = next(leaves)
-        return np.where(fires[r], stopping.name, "").astype(object), np.asarray(settled[r])
-    found = [_combine(member, leaves, fires, settled) for member in stopping.members]
-    reason, when = found[0]
-    for other, later in found[1:]:
+        return next(simple)
+    reason, when = _combine(stopping.members[0], simple)
+    for member in stopping.members[1:]:
+        other, later = _combine(member, simple)
         if isinstance(stopping, AnyOf):
-            when = np.where(reason == "", later, when)
-            reason = np.where(reason == "", other, reason)
+            reason, when = np.where(reason == "", other, reason), np.where(reason == "", later, when)
         else:
             both = (reason != "") & (other != "")
             reason, when = np.where(both, reason + " and " + other, ""), np.maximum(when, later)
@@ -244,5 +240,5 @@ def _combine(stopping: Rule, leaves: Iterator[int], fires: list[Any], settled: l
 
 
 def _check_patience(patience: int | None) -> None:
-    if patience is not None and (patience < 0 or int(patience) != patience):
-        raise ValueError(f"patience={patience} must be a whole number, 0 or more")
+    if patience is not None:
+        whole_number(patience, "patience")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,18 +18,17 @@ from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, SoftAnswer
 
 @dataclass(frozen=True)
 class Trace:
-    """Every question and answer of a batch of B inputs, padded to the longest (K steps).
+    """Every query and answer of a batch of B inputs, padded to the longest (K steps).
 
     queries: (B, K) indices, -1 where nothing was asked. answers: (B, K, W) cells, -1 for unknown and padding. gains:
-    (B, K) nats, 0 where nothing was asked; gain_errors their standard errors, 0 where exact. runners_up: (B, K) the
-    second best query, -1 where there was none; ties: (B, K) whether it was as good within noise. posteriors: (B, K + 1,
-    C), the prior first, the last one repeated after the stop; posterior_errors their standard errors, 0 where exact.
-    log_evidence: (B, K + 1) log p(answers so far) under the model, repeated in the same way. length: (B,) queries
-    asked. settled_at: (B,) the paper's L. stop_reason: (B,) the reason.
-    exact_gains: whether every gain was computed on all states and for all queries. novelty_from: (B,)
-    queries asked before the checks, whose gains are NaN; -1 where the pursuit has none. query_costs: (Q,) what each
-    query costs, None where nobody has said. p_values: (B,) how probable
-    answers as unexpected as these are for inputs like those of a reference, None where the pursuit has none.
+    (B, K) nats, 0 where nothing was asked, NaN where there is none; gain_errors their standard errors, 0 where exact.
+    runners_up: (B, K) the second best query, -1 where there was none; ties: (B, K) whether it was as good within two
+    standard errors. posteriors: (B, K + 1, C), the prior first, the last one repeated after the stop; posterior_errors
+    their standard errors. log_evidence: (B, K + 1) log p(answers so far), repeated in the same way. length: (B,)
+    queries asked. settled_at: (B,) the paper's L. stop_reason: (B,). exact_gains: whether every gain is exact.
+    novelty_from: (B,) queries asked before the novelty queries, -1 where the pursuit has none. soft_answers:
+    {(input, step): answer} of those that are not certain; `answers` has the most probable cells there. query_costs:
+    (Q,) what each query costs, None where nobody has said. p_values: (B,) novelty p-values, None without a reference.
     """
 
     queries: IntArray
@@ -49,7 +48,6 @@ class Trace:
     novelty_from: IntArray
     query_set: QuerySet = field(repr=False)
     soft_answers: Mapping[tuple[int, int], SoftAnswer] = field(default_factory=dict, repr=False)
-    """(input, step) -> an answer that was not certain; `answers` has the likeliest one there."""
     query_costs: FloatArray | None = field(default=None, repr=False)
     p_values: FloatArray | None = None
 
@@ -85,13 +83,13 @@ class Trace:
 
     @property
     def n_novelty_queries(self) -> IntArray:
-        """(B,) how many of the last queries were checks."""
+        """(B,) how many of the last queries were novelty queries."""
         return np.asarray(np.where(self.novelty_from < 0, 0, self.length - self.novelty_from))
 
     @property
     def surprisal(self) -> FloatArray:
-        """(B,) how unexpected the answers are, nats: -log p(answers to the checks | those before), or of all answers
-        where no checks were asked for; infinite for those that cannot be."""
+        """(B,) -log p(answers) in nats: of the novelty queries given the answers before them, or of all answers where
+        there are no novelty queries; infinite for answers that are impossible."""
         begin = np.maximum(self.novelty_from, 0)
         found = self.log_evidence[np.arange(len(self)), begin] - self.log_evidence[:, -1]
         return np.asarray(np.where(self.stop_reason == "impossible", np.inf, np.maximum(found, 0.0)))
@@ -157,101 +155,75 @@ class Trace:
         return page
 
 
-class Believed(Protocol):
-    """What a trace keeps of the state of H histories."""
-
-    @property
-    def posterior(self) -> FloatArray:
-        """(H, C) p(y | history)."""
-
-    @property
-    def posterior_error(self) -> FloatArray:
-        """(H, C) its standard error."""
-
-    @property
-    def log_evidence(self) -> FloatArray:
-        """(H,) log p(answers so far)."""
-
-
 class TraceWriter:
     """Collects a trace while a batch is being pursued; inputs may come in any order and in several parts."""
 
     def __init__(
         self, n_inputs: int, queries: QuerySet, classes: Any, exact: bool, costs: FloatArray | None = None
     ) -> None:
-        self.costs = costs
-        self.query_set, self.classes, self.exact = queries, np.asarray(classes), exact
-        self.n_inputs = n_inputs
+        self.query_set, self.classes, self.exact, self.costs = queries, np.asarray(classes), exact, costs
         self.length = np.zeros(n_inputs, dtype=np.int64)
         self.settled_at = np.zeros(n_inputs, dtype=np.int64)
         self.novelty_from = np.full(n_inputs, UNKNOWN, dtype=np.int64)
         self.stop_reason = np.full(n_inputs, "", dtype=object)
-        self._capacity = 0
-        self._queries = np.zeros((n_inputs, 0), dtype=np.int64)
-        self._answers = np.zeros((n_inputs, 0, queries.width), dtype=np.int64)
-        self._gains, self._errors = np.zeros((n_inputs, 0)), np.zeros((n_inputs, 0))
-        self._runners_up = np.zeros((n_inputs, 0), dtype=np.int64)
-        self._ties = np.zeros((n_inputs, 0), dtype=bool)
-        self._posteriors = np.zeros((n_inputs, 1, len(self.classes)))
-        self._posterior_errors = np.zeros((n_inputs, 1, len(self.classes)))
-        self._log_evidence = np.zeros((n_inputs, 1))
+        whole = np.full((n_inputs, 0), UNKNOWN, dtype=np.int64)
+        # what belongs to a query: (B, K, ...); and what was believed before and after: (B, K + 1, ...)
+        self._asked: dict[str, Any] = {
+            "queries": whole,
+            "answers": np.zeros((n_inputs, 0, queries.width), dtype=np.int64),
+            "gains": np.zeros((n_inputs, 0)),
+            "gain_errors": np.zeros((n_inputs, 0)),
+            "runners_up": whole,
+            "ties": np.zeros((n_inputs, 0), dtype=bool),
+        }
+        self._believed: dict[str, Any] = {
+            "posteriors": np.zeros((n_inputs, 1, len(self.classes))),
+            "posterior_errors": np.zeros((n_inputs, 1, len(self.classes))),
+            "log_evidence": np.zeros((n_inputs, 1)),
+        }
         self._soft: dict[tuple[int, int], SoftAnswer] = {}
 
-    def believe(self, inputs: IntArray, state: Believed, place: IntArray) -> None:
-        """What follows from all that some inputs were asked; ``place`` says which history of the state is theirs."""
+    def believe(self, inputs: IntArray, state: Any, place: IntArray) -> None:
+        """What is believed about some inputs now; ``place``: which history of the engine's state is theirs."""
         at = self.length[inputs]
-        self._posteriors[inputs, at] = state.posterior[place]
-        self._posterior_errors[inputs, at] = state.posterior_error[place]
-        self._log_evidence[inputs, at] = state.log_evidence[place]
+        found = (state.posterior, state.posterior_error, state.log_evidence)
+        for array, each in zip(self._believed.values(), found, strict=True):
+            array[inputs, at] = each[place]
 
     def ask(
         self,
         inputs: IntArray,
         queries: IntArray,
         answers: IntArray,
-        gains: FloatArray,
-        errors: FloatArray,
-        runners_up: IntArray,
-        ties: Any,
-        soft: Mapping[int, SoftAnswer] | None = None,
+        choice: Any,
+        place: IntArray,
+        soft: SoftAnswer | None = None,
     ) -> None:
-        """One more question for some inputs; ``soft``: the answers of some of them that are not certain."""
+        """One more query for some inputs, chosen for their histories ``place``; ``soft``: the answer of the one input,
+        where it is not certain."""
         at = self.length[inputs]
-        for i, answer in (soft or {}).items():
-            self._soft[int(inputs[i]), int(at[i])] = answer
-        if len(at) and at.max() >= self._capacity:
-            self._grow(max(8, 2 * self._capacity))
-        self._queries[inputs, at], self._answers[inputs, at] = queries, answers
-        self._gains[inputs, at], self._errors[inputs, at] = gains, errors
-        self._runners_up[inputs, at], self._ties[inputs, at] = runners_up, ties
+        if soft is not None:
+            self._soft[int(inputs[0]), int(at[0])] = soft
+        if len(at) and at.max() >= self._asked["queries"].shape[1]:
+            self._grow()
+        chosen = (choice.gain, choice.error, choice.runner_up, choice.tie)
+        for array, each in zip(self._asked.values(), (queries, answers, *(c[place] for c in chosen)), strict=True):
+            array[inputs, at] = each
         self.length[inputs] += 1
 
-    def stop(self, inputs: IntArray, reasons: Sequence[str], settled: IntArray, novelty_from: IntArray) -> None:
-        """Some inputs have stopped, and what they were asked from a query on was a check (-1: nothing was)."""
-        self.stop_reason[inputs], self.settled_at[inputs] = reasons, settled
-        self.novelty_from[inputs] = novelty_from
+    def stop(self, inputs: IntArray, step: Any, place: IntArray) -> None:
+        """Some inputs have stopped at a step of the engine."""
+        self.stop_reason[inputs] = [step.reason[h] or "open" for h in place]
+        self.settled_at[inputs] = step.settled[place]
+        self.novelty_from[inputs] = step.state.stop_point.at[place]
 
     def finish(self) -> Trace:
-        """The trace, cut to the longest input."""
-        k = int(self.length.max(initial=0))
-        past = np.arange(k + 1)[None] > self.length[:, None]
-        rows = np.arange(self.n_inputs)
-
-        def repeated(array: FloatArray) -> FloatArray:
-            """(B, K + 1, ...) with the last one again after the stop."""
-            after = past.reshape(*past.shape, *(1,) * (array.ndim - 2))
-            return np.where(after, array[rows, self.length][:, None], array[:, : k + 1])
-
+        """The trace, cut to the longest input; what was believed last is repeated after the stop."""
+        k, rows = int(self.length.max(initial=0)), np.arange(len(self.length))[:, None]
+        last = np.minimum(np.arange(k + 1), self.length[:, None])  # (B, K + 1)
         return Trace(
-            queries=self._queries[:, :k],
-            answers=self._answers[:, :k],
-            gains=self._gains[:, :k],
-            gain_errors=self._errors[:, :k],
-            runners_up=self._runners_up[:, :k],
-            ties=self._ties[:, :k],
-            posteriors=repeated(self._posteriors),
-            posterior_errors=repeated(self._posterior_errors),
-            log_evidence=repeated(self._log_evidence),
+            **{name: array[:, :k] for name, array in self._asked.items()},
+            **{name: array[rows, last] for name, array in self._believed.items()},
             length=self.length,
             settled_at=self.settled_at,
             stop_reason=self.stop_reason.astype(str),
@@ -263,17 +235,11 @@ class TraceWriter:
             query_costs=self.costs,
         )
 
-    def _grow(self, capacity: int) -> None:
-        more = capacity - self._capacity
-
-        def longer(array: Any, fill: float) -> Any:
-            extra = np.full((array.shape[0], more, *array.shape[2:]), fill, dtype=array.dtype)
-            return np.concatenate([array, extra], axis=1)
-
-        self._queries, self._answers = longer(self._queries, UNKNOWN), longer(self._answers, UNKNOWN)
-        self._gains, self._errors = longer(self._gains, 0.0), longer(self._errors, 0.0)
-        self._runners_up, self._ties = longer(self._runners_up, UNKNOWN), longer(self._ties, False)
-        self._posteriors = longer(self._posteriors, 0.0)
-        self._posterior_errors = longer(self._posterior_errors, 0.0)
-        self._log_evidence = longer(self._log_evidence, 0.0)
-        self._capacity = capacity
+    def _grow(self) -> None:
+        """Room for twice as many queries."""
+        more = max(8, self._asked["queries"].shape[1])
+        for arrays in (self._asked, self._believed):
+            for name, array in arrays.items():
+                fill = UNKNOWN if array.dtype == np.int64 else 0
+                extra = np.full((len(array), more, *array.shape[2:]), fill, dtype=array.dtype)
+                arrays[name] = np.concatenate([array, extra], axis=1)

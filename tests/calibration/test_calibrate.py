@@ -117,11 +117,11 @@ def test_missing_answers_are_calibrated_too():
     ("options", "words"),
     [
         ({"target": 0.99}, r"target=0\.99 cannot be guaranteed .* about 0\.8"),
-        ({"target": 1.0}, "target=1.0 must be above 0 and below 1"),
-        ({"delta": 0}, "delta=0 must be"),
-        ({"coverage": 1.5}, "coverage=1.5 must be"),
+        ({"target": 1.0}, "target=1.0"),
+        ({"delta": 0}, "delta=0"),
+        ({"coverage": 1.5}, "coverage=1.5"),
         ({"target": 0.75, "coverage": 0.9999}, r"X has 1,500 rows; .* need 4\d,\d+"),
-        ({"max_queries": 0}, "max_queries=0; expected a whole number"),
+        ({"max_queries": 0}, "max_queries=0"),
         ({"max_queries": 2.5}, "max_queries=2.5"),
     ],
 )

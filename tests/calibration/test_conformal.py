@@ -83,10 +83,10 @@ def test_the_likeliest_class_is_always_in_and_with_too_few_inputs_all_are():
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"coverage": 1.0}, "coverage=1.0 must be above 0 and below 1"),
+        ({"coverage": 1.0}, "coverage=1.0"),
         ({"coverage": float("nan")}, "coverage"),
-        ({"after": ((0.5, 1.5),)}, "after holds 1.5"),
-        ({"after": ((0.5, float("nan")),)}, "after holds nan"),
+        ({"after": ((0.5, 1.5),)}, "after.*1.5"),
+        ({"after": ((0.5, float("nan")),)}, "after.*nan"),
         ({"anytime": ((0.5,), (0.5, 0.5))}, "different lengths"),
         ({"anytime": ()}, "different lengths"),
     ],

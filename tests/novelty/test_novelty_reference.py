@@ -213,5 +213,5 @@ def test_too_few_inputs_are_refused():
         NoveltyReference.from_model(world.pursuit(RULES), 5)
     with pytest.raises(ValueError, match="values has 3 reference inputs"):
         NoveltyReference.from_values(world.pursuit(RULES), world.every_input()[:3])
-    with pytest.raises(ValueError, match="n_novelty_queries=-1 must be a whole number"):
+    with pytest.raises(ValueError, match="n_novelty_queries=-1"):
         world.pursuit(RULES, n_novelty_queries=-1)
