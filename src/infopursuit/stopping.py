@@ -97,7 +97,7 @@ class MaxQueries(Rule):
     budget = True
 
     def __post_init__(self) -> None:
-        if self.n < 0 or int(self.n) != self.n:
+        if not 0 <= self.n < 2**63 or int(self.n) != self.n:
             raise ValueError(f"n={self.n} must be a whole number, 0 or more")
 
     def holds(self, check: Check) -> Any:
@@ -136,6 +136,10 @@ class _Combined(Rule):
     """Several rules together."""
 
     members: tuple[Rule, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.members or not all(isinstance(member, Rule) for member in self.members):
+            raise ValueError(f"members={self.members!r}; expected one rule or more, such as ip.Confidence(0.01)")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -243,5 +247,5 @@ def _combine(stopping: Rule, leaves: Iterator[int], fires: list[Any], settled: l
 
 
 def _check_patience(patience: int | None) -> None:
-    if patience is not None and (patience < 0 or int(patience) != patience):
+    if patience is not None and (not 0 <= patience < 2**63 or int(patience) != patience):
         raise ValueError(f"patience={patience} must be a whole number, 0 or more")
