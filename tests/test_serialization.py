@@ -8,6 +8,7 @@ import logging
 import os
 import subprocess
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import safetensors.numpy
 import infopursuit as ip
 from infopursuit import model_files, serialization
 from infopursuit.models import Blur, Flip, empirical, latent_classes, naive_bayes
+from infopursuit.stopping import Rule
 
 TESTS = Path(__file__).parent
 SOURCES = Path(ip.__file__).parent
@@ -308,9 +310,9 @@ def test_functions_are_code_and_must_be_given_again(saved):
 def test_numbers_of_numpy_are_numbers(tmp_path):
     X, y = marks()
     rule = ip.MaxQueries(np.int32(4)) | ip.Confidence(np.float32(0.25))
-    ip.InformationPursuitClassifier(strategy="table", stopping=rule, patience=np.int64(1), random_state=np.int64(2)).fit(
-        X, y
-    ).save(tmp_path)
+    ip.InformationPursuitClassifier(
+        strategy="table", stopping=rule, patience=np.int64(1), random_state=np.int64(2)
+    ).fit(X, y).save(tmp_path)
     again = ip.load(tmp_path)
     assert again.stopping == ip.MaxQueries(4) | ip.Confidence(0.25)
     assert again.random_state == 2
@@ -363,7 +365,10 @@ def test_an_empirical_model_says_that_it_contains_its_training_data(tmp_path, ca
         clf.save(tmp_path)
     assert "contains the training examples themselves" in caplog.text
     assert "contains its training data" in (tmp_path / "CARD.md").read_text()
-    assert json.loads((tmp_path / "manifest.json").read_text())["pursuit"]["belief"]["model"]["contains_training_data"] is True
+    assert (
+        json.loads((tmp_path / "manifest.json").read_text())["pursuit"]["belief"]["model"]["contains_training_data"]
+        is True
+    )
     caplog.clear()
     with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
         ip.save(saved["concepts, mixture"][1], tmp_path)
@@ -884,22 +889,237 @@ def test_random_damage_with_right_checksums_is_found_or_leaves_a_model_that_work
 
 # ---- older versions -------------------------------------------------------------------------------------------------
 
-OLD = TESTS / "data" / "model_v1"
+V1, V2 = TESTS / "data" / "model_v1", TESTS / "data" / "model_v2"
 
 
-@pytest.mark.parametrize("name", sorted(folder.name for folder in OLD.glob("*") if folder.is_dir()))
+def inputs_of(name, folder=V2):
+    expected = json.loads((folder / f"{name}.json").read_text())
+    return expected, np.array(expected["X"], dtype=expected.get("dtype", "float64"))
+
+
+@pytest.mark.parametrize("name", ["examples", "images", "table"])
 def test_a_model_of_format_version_1_still_loads(name):
     """The folders were written when the format was new; a change that cannot read them needs a new version."""
-    expected = json.loads((OLD / f"{name}.json").read_text())
-    assert json.loads((OLD / name / "manifest.json").read_text())["version"] == 1
-    clf = ip.load(OLD / name)
-    trace = clf.explain(np.array(expected["X"], dtype=expected["dtype"]))
+    expected, X = inputs_of(name, V1)
+    assert json.loads((V1 / name / "manifest.json").read_text())["version"] == 1
+    clf = ip.load(V1 / name)
+    trace = clf.explain(X)
     assert clf.classes_.tolist() == expected["classes"]
     np.testing.assert_allclose(trace.posterior, expected["posterior"], atol=1e-6)
     assert trace.queries.tolist() == expected["queries"]
     assert trace.predictions.tolist() == expected["predictions"]
 
 
-def test_there_are_models_of_version_1():
-    assert len(list(OLD.glob("*/manifest.json"))) >= 2
-    assert sum(file.stat().st_size for file in OLD.rglob("*") if file.is_file()) < 40_000
+@pytest.mark.parametrize("name", ["bank", "calibrated", "pursuit", "vae"])
+def test_a_model_of_format_version_2_says_what_it_said(name):
+    """Written by the first edition, with what it made of some inputs: the same questions, posteriors and reasons."""
+    expected, X = inputs_of(name)
+    assert json.loads((V2 / name / "manifest.json").read_text())["version"] == 2
+    trace = explain(ip.load(V2 / name), X)
+    assert trace.classes.tolist() == expected["classes"]
+    assert trace.queries.tolist() == expected["queries"]
+    assert trace.length.tolist() == expected["length"]
+    assert list(trace.stop_reason) == expected["stop_reason"]
+    np.testing.assert_allclose(trace.posterior, expected["posterior"], atol=1e-5)
+    surprise = [np.nan if s is None else s for s in expected["surprise"]]
+    np.testing.assert_allclose(np.where(np.isfinite(trace.surprise), trace.surprise, np.nan), surprise, atol=1e-5)
+
+
+def test_all_parts_of_format_version_2_have_their_new_names():
+    pursuit = ip.load(V2 / "pursuit")
+    assert pursuit.noise == ip.AnswerNoise(0.9, {"mark 3": [[0.8, 0.2], [0.1, 0.9]]})
+    assert pursuit.costs == ip.Costs({"mark 0": 2, "mark 3": 0.5})
+    assert pursuit.constraints == ip.Constraints({"mark 2": ("mark 0", "yes"), "mark 4": "mark 3"}, ["mark 5"])
+    assert pursuit.calibrator == ip.TemperatureScaling(1.5)
+    assert pursuit.stopping == ip.Confidence(0.05, patience=1) | ip.MaxQueries(5) | ip.MaxCost(9.0)
+    assert (pursuit.n_novelty_queries, len(pursuit.novelty), pursuit.patience, pursuit.seed) == (1, 40, 1, 5)
+    assert ip.load(V2 / "bank").belief.kind == "pruned"
+    assert ip.load(V2 / "vae").belief.settings == ip.beliefs.SMC(n_draws=40, min_ess=0, n_own=8, n_moves=2)
+    clf = ip.load(V2 / "calibrated")
+    assert clf.stopping == ip.Confidence(0.05)
+    assert clf.random_state == 3
+    assert clf.calibration_.patience == clf.pursuit_.patience
+    assert clf.predict_set(inputs_of("calibrated")[1], coverage=0.8).shape == (12, 2)
+
+
+@pytest.mark.parametrize("folder", [V1 / "table", *sorted(V2.glob("*/"))], ids=lambda folder: folder.name)
+def test_an_older_model_is_saved_again_in_the_new_format(folder, tmp_path):
+    expected, X = inputs_of(folder.name, folder.parent)
+    ip.save(ip.load(folder), tmp_path)
+    assert read(tmp_path)[0]["version"] == model_files.VERSION == 3
+    trace = explain(ip.load(tmp_path), X)
+    assert trace.queries.tolist() == expected["queries"]
+    np.testing.assert_allclose(trace.posterior, expected["posterior"], atol=1e-5)
+
+
+@pytest.mark.parametrize("case", range(40))
+def test_random_damage_to_older_models_is_found_or_leaves_a_model_that_works(case, tmp_path):
+    rng = np.random.default_rng([3, case])
+    folder = sorted(V2.glob("*/"))[case % 4] if case % 5 else V1 / "table"
+    manifest, payload = read(folder)
+    (tmp_path / manifest["tensors"]["file"]).write_bytes(payload)
+    part = ("pursuit", "classifier", "model", "queries")[int(rng.integers(4))]
+    write(tmp_path, {**manifest, part: replace_one(rng, manifest[part] or {"none": 0})})
+    trace = attempt(tmp_path, inputs_of(folder.name, folder.parent)[1])
+    if isinstance(trace, ip.Trace):
+        assert np.isfinite(trace.posteriors).all()
+    else:
+        assert trace is None or len(str(trace)) > 20
+
+
+def test_there_are_models_of_older_versions():
+    for folder in (V1, V2):
+        assert len(list(folder.glob("*/manifest.json"))) >= 3
+        assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 40_000
+
+
+# ---- the registry ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """A belief from elsewhere: naive Bayes by counting, with an array to save."""
+
+    counts: np.ndarray  # (C, A) how often each answer is yes
+
+    @property
+    def n_classes(self):
+        return len(self.counts)
+
+    def init(self):
+        return np.zeros((1, len(self.counts)))
+
+    def update(self, b, parents, new):
+        p = self.counts[:, new.queries[:, -1]].T  # (H, C)
+        yes = new.answers[:, -1]
+        return b[parents] + np.where(yes == 1, np.log(p), np.where(yes == 0, np.log1p(-p), 0.0))
+
+    def log_posterior(self, b):
+        return ip.history.Estimate.exact(b - np.logaddexp.reduce(b, axis=1)[:, None])
+
+    def answer_distribution(self, b, query):
+        p = np.exp(self.log_posterior(b).value) @ self.counts[:, query]
+        return np.stack([1 - p, p], axis=1)
+
+
+@dataclass(frozen=True)
+class Backwards:
+    """An acquisition function from elsewhere."""
+
+    start: int = 0
+    unit = "score"
+
+    def __call__(self, b, h, allowed):
+        order = (np.arange(allowed.shape[1]) - self.start) % allowed.shape[1]
+        return ip.history.Estimate.exact(np.where(allowed, order, np.nan))
+
+
+@dataclass(frozen=True)
+class AfterOdd(Rule):
+    """A stopping rule from elsewhere: after an odd number of queries, n or more."""
+
+    n: int = 1
+    name = "after_odd"
+
+    def __post_init__(self):
+        if type(self.n) is not int or self.n < 1:
+            raise ValueError(f"n={self.n!r} must be a whole number, 1 or more")
+
+    def holds(self, check):
+        return (check.n_asked % 2 == 1) & (check.n_asked >= self.n)
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """The parts above, registered for one test."""
+    for table_ in ("_by_class", "_by_kind"):
+        monkeypatch.setattr(serialization, table_, dict(getattr(serialization, table_)))
+    serialization.register(
+        Frequencies,
+        "test.frequencies",
+        lambda belief: ({"n_classes": belief.n_classes}, {"counts": belief.counts}),
+        lambda spec, arrays, queries: Frequencies(arrays["counts"]),
+    )
+    serialization.register(Backwards, "test.backwards")
+    serialization.register(AfterOdd, "test.after_odd")
+
+
+def outside(stopping=None):
+    counts = np.random.default_rng(0).uniform(0.1, 0.9, (3, 9))
+    rule = AfterOdd(3) if stopping is None else stopping
+    return ip.Pursuit(ip.queries.concepts(NAMES), Frequencies(counts), Backwards(2), rule, classes=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("rule", [AfterOdd(3), AfterOdd(5) | ip.MaxQueries(4), AfterOdd(1) & ip.Confidence(0.2)])
+def test_parts_from_elsewhere_come_back_where_they_are_registered(rule, registered, tmp_path):
+    pursuit, X = outside(rule), marks()[0]
+    ip.save(pursuit, tmp_path)
+    again = ip.load(tmp_path)
+    assert (type(again.belief), again.acquisition, again.stopping) == (Frequencies, Backwards(2), rule)
+    assert_same(pursuit.run(X), again.run(X))
+
+
+@pytest.mark.parametrize(
+    ("replaced", "name"),
+    [
+        ({}, "Frequencies"),
+        ({"acquisition": Backwards(1)}, "Backwards"),
+        ({"stopping": AfterOdd(1)}, "AfterOdd"),
+        ({"stopping": ip.MaxQueries(2) | AfterOdd(3)}, "AfterOdd"),
+        ({"stopping": ip.Confidence(0.1) & (AfterOdd(1) | ip.MaxQueries(2))}, "AfterOdd"),
+    ],
+)
+def test_parts_that_are_not_registered_are_refused_at_saving(replaced, name, tmp_path, saved):
+    """With the name of the class, and nothing is written; a rule inside of another too."""
+    pursuit = replace(saved["pursuit"][1], stopping=ip.MaxQueries(3)) if replaced else outside(ip.MaxQueries(3))
+    with pytest.raises(TypeError, match=rf"\b{name}\b.*cannot be saved.*register"):
+        ip.save(replace(pursuit, **replaced), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_class_that_refines_a_registered_one_is_not_that_one(tmp_path, saved):
+    class Stricter(ip.Confidence):
+        """It may hold otherwise, so that a Confidence in its place would be another rule."""
+
+    with pytest.raises(TypeError, match="Stricter"):
+        ip.save(replace(saved["pursuit"][1], stopping=Stricter(0.1)), tmp_path / "new")
+
+
+def test_a_kind_that_is_not_registered_at_loading_is_said(registered, tmp_path, monkeypatch):
+    ip.save(outside(), tmp_path)
+    kinds = {kind: entry for kind, entry in serialization._by_kind.items() if not kind.startswith("test.")}
+    monkeypatch.setattr(serialization, "_by_kind", kinds)
+    with pytest.raises(ip.ModelFormatError, match="'test.frequencies' is not registered"):
+        ip.load(tmp_path)
+
+
+def test_what_a_registered_class_refuses_is_damage(registered, tmp_path):
+    ip.save(outside(), tmp_path)
+    manifest, payload = read(tmp_path)
+    for value in (0, "3", None, True):
+        manifest["pursuit"]["stopping"]["n"] = value
+        write(tmp_path, manifest, payload)
+        with pytest.raises(ip.ModelFormatError, match="n="):
+            ip.load(tmp_path)
+
+
+def test_a_kind_is_the_name_of_one_class():
+    with pytest.raises(ValueError, match="kind='confidence'"):
+        serialization.register(AfterOdd, "confidence")
+    serialization.register(ip.Confidence, "confidence")  # the same again does no harm
+
+
+def test_a_strategy_of_ones_own_comes_back_in_a_classifier(registered, tmp_path):
+    class Counting:
+        def build(self, sample, queries, seed):
+            yes = [sample.values[sample.labels == c].mean(axis=0).clip(0.05, 0.95) for c in range(sample.n_classes)]
+            return Frequencies(np.array(yes)), ip.acquisition.LookAhead()
+
+    X, y = marks()
+    clf = classifier(ip.queries.concepts(NAMES), Counting(), stopping=ip.MaxQueries(4))(X, y)
+    clf.save(tmp_path)
+    again = ip.load(tmp_path)
+    assert_same(clf.explain(X), again.explain(X))
+    np.testing.assert_allclose(again.predict_proba(X), clf.predict_proba(X), atol=1e-9)
+    with pytest.raises(ValueError, match="class_prior"):
+        again.predict(X, class_prior=[0.2, 0.3, 0.5])

@@ -162,7 +162,13 @@ def other_belief(folder: ModelFolder, chance: Chance) -> None:
     """Another way to compute posteriors than the model was saved with."""
     manifest = folder.manifest()
     many = {"n_chains": 10**9, "n_draws": 10**9}
-    others = ({"kind": "pruned"}, {"kind": "exact"}, {"kind": "smc"}, {"kind": "auto"}, {"kind": "smc", "settings": many})
+    others = (
+        {"kind": "pruned"},
+        {"kind": "exact"},
+        {"kind": "smc"},
+        {"kind": "auto"},
+        {"kind": "smc", "settings": many},
+    )
     manifest["pursuit"]["belief"] |= others[int(chance.integers(len(others)))]
     _write(folder, manifest)
 

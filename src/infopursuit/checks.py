@@ -9,13 +9,13 @@ import numpy as np
 
 
 def whole_number(value: Any, name: str, least: int = 0, most: int | None = None, *, error: Any = ValueError) -> int:
-    """A whole number, not below ``least`` and not above ``most``.
+    """A whole number of 64 bits, not below ``least`` and not above ``most``.
 
     >>> whole_number(np.int32(3), "patience")
     3
     """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
+    if not whole or not least <= value < 2**63 or (most is not None and value > most):
         limits = f"{least} or more" if most is None else f"from {least} to {most}"
         raise error(f"{name}={value!r:.80}; expected a whole number, {limits}")
     return int(value)

@@ -13,7 +13,6 @@ from infopursuit.acquisition.mutual_information import MutualInformation
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.models.storing import contains_training_data
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import VariableWords
 from infopursuit.stopping import describe
@@ -70,7 +69,7 @@ def write_model_card(thing: Any) -> str:
         ],
         "Ethical Considerations": [
             f"**It contains its training data**: {training_data(pursuit)}. Share it only with those who may see them."
-            if contains_training_data(pursuit.model)
+            if contains_training_data(pursuit)
             else "It holds model parameters, not the training examples.",
             "",
             f"*{OWNER}*: who may be harmed by a wrong prediction, and what is done about it.",
@@ -98,7 +97,7 @@ def _details(pursuit: Pursuit[Any], provenance: Mapping[str, Any] | None) -> lis
     return [
         "An Information Pursuit classifier asks the question with the largest expected information gain about the "
         "class, until a rule says stop. The answers that it asked for are all of its evidence.\n",
-        f"- **Model**: {_model(pursuit.model)}",
+        *([] if pursuit.model is None else [f"- **Model**: {_model(pursuit.model)}"]),
         f"- **Posterior**: {_posterior(pursuit)}",
         f"- **Choice of the next question**: {_acquisition(pursuit)}",
         f"- **Stops** when {describe(pursuit.stopping)}{patience}: `{pursuit.stopping}`",
@@ -172,7 +171,7 @@ def _questions(queries: QuerySet) -> list[str]:
 
 
 def _training(pursuit: Pursuit[Any], profile: AnswerProfile | None) -> list[str]:
-    prior = np.asarray(pursuit.model.class_prior)
+    prior = pursuit.start().posterior[0]
     lines, columns = [f"Not recorded with this model. {OWNER}: what it was trained on."], ["class", "prior"]
     cells = [[plain(c), f"{100 * p:.2f} %"] for c, p in zip(pursuit.classes, prior, strict=True)]
     if profile is not None:
@@ -219,8 +218,15 @@ def calibration_section(found: Mapping[str, Any]) -> list[str]:
     return ["### Calibration", "", *(lines or ["- present, but without figures"]), ""]
 
 
+def contains_training_data(pursuit: Pursuit[Any]) -> bool:
+    """Whether whoever has the model, or the belief without one, has the examples that it learnt from."""
+    return bool(getattr(pursuit.model or pursuit.belief, "contains_training_data", False))
+
+
 def training_data(pursuit: Pursuit[Any]) -> str:
     """In which form a model holds its training data, if it does."""
+    if pursuit.model is None:
+        return f"examples that {type(pursuit.belief).__name__} learnt from"
     if hasattr(pursuit.model, "latent_dim"):
         return "the latents of the training examples, from which they can be reconstructed"
     return "the training examples themselves: an empirical model is its training data"

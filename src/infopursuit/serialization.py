@@ -27,11 +27,12 @@ from infopursuit.answer_profile import AnswerProfile
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs import build_belief
 from infopursuit.calibration import CalibrationReport, TemperatureScaling
+from infopursuit.checks import whole_number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically
-from infopursuit.model_card import training_data, write_model_card
+from infopursuit.model_card import contains_training_data, training_data, write_model_card
 from infopursuit.model_files import FORMAT, MANIFEST, VERSION, damaged, own_checksum, read_manifest, read_tensors
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.noise import AnswerNoise
@@ -238,7 +239,7 @@ def save(thing: InformationPursuitClassifier | Pursuit[Any], path: Any) -> None:
     for old in folder.glob("tensors-*.safetensors"):
         if old.name != manifest["tensors"]["file"]:
             old.unlink(missing_ok=True)
-    if getattr(pursuit.model, "contains_training_data", False):
+    if contains_training_data(pursuit):
         logger.warning("%s contains %s", folder, training_data(pursuit))
 
 
@@ -325,7 +326,8 @@ def load(path: Any, *, functions: Any = None) -> Any:
         classes = _labels_from_spec(manifest["classes"])
         part = "belief"
         belief = decode(spec["belief"], tensors, queries)
-        if queries.variables != belief.model.variables:
+        model = getattr(belief, "model", None)
+        if model is not None and queries.variables != model.variables:
             raise ModelFormatError("the queries and the model are about different variables")
         part = "pursuit"
         pursuit: Pursuit[Any] = Pursuit(
@@ -372,12 +374,8 @@ def load_pursuit(path: Any, instead: str) -> Pursuit[Any]:
 
 
 def _checked_counts(spec: dict[str, Any]) -> dict[str, int]:
-    found = {}
-    for name, least in (("patience", 0), ("n_novelty_queries", 0), ("seed", 0), ("memory_limit", 1)):
-        if type(spec[name]) is not int or spec[name] < least:
-            raise ModelFormatError(f"{name} is {spec[name]!r}; expected a whole number from {least} on")
-        found[name] = spec[name]
-    return found
+    least = {"patience": 0, "n_novelty_queries": 0, "seed": 0, "memory_limit": 1}
+    return {name: whole_number(spec[name], name, low) for name, low in least.items()}
 
 
 def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursuitClassifier:
@@ -402,9 +400,7 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursu
         classifier.calibration_ = _calibration(spec["calibration"], pursuit)
     width, names = spec["n_features_in"], spec["feature_names_in"]
     if width is not None:
-        if type(width) is not int or width < 1:
-            raise ModelFormatError(f"n_features_in is {width!r}; expected a whole number from 1 on")
-        classifier.n_features_in_ = width
+        classifier.n_features_in_ = whole_number(width, "n_features_in", 1)
     if names is not None:
         if not isinstance(names, list) or len(names) != width or not all(isinstance(name, str) for name in names):
             raise ModelFormatError(f"feature_names_in is not a list of {width} names")
@@ -450,8 +446,8 @@ def _upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
     posterior = old.get("posterior", "exact")
     settings = dict(posterior) if isinstance(posterior, dict) else {}
     kind = settings.pop("kind", posterior)
-    if "min_ess" in settings:
-        settings["min_ess"] = settings.pop("min_ess")
+    if "least_ess" in settings:
+        settings["min_ess"] = settings.pop("least_ess")
     terms = old.get("terms")
     belief = {"kind": "pruned" if kind == "bank" else kind, "model": manifest["model"], "settings": settings}
     pursuit = {

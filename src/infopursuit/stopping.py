@@ -147,6 +147,10 @@ class _Combined(Rule):
 
     members: tuple[Rule, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not self.members or not all(isinstance(member, Rule) for member in self.members):
+            raise ValueError(f"members={self.members!r}; expected one rule or more, such as ip.Confidence(0.01)")
+
     @property
     def rules(self) -> tuple[Rule, ...]:
         return tuple(rule for member in self.members for rule in member.rules)

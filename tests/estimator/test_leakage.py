@@ -31,7 +31,9 @@ def test_a_builder_sees_the_training_rows_of_its_fold_only():
     y = (X[:, 1] > 0).astype(int)
     seen = []
     cv = KFold(4, shuffle=True, random_state=1)
-    cross_val_score(Classifier(queries=Spy(seen), strategy=ip.models.naive_bayes(1.0)), X, y, cv=cv, error_score="raise")
+    cross_val_score(
+        Classifier(queries=Spy(seen), strategy=ip.models.naive_bayes(1.0)), X, y, cv=cv, error_score="raise"
+    )
     folds = [train.tolist() for train, _ in cv.split(X)]
     assert [rows for rows, _, _ in seen] == folds
     assert [labels for _, labels, _ in seen] == [y[train].tolist() for train in folds]

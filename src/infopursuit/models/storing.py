@@ -37,11 +37,6 @@ KINDS = {
 DTYPES = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 
 
-def contains_training_data(model: Model) -> bool:
-    """Whether whoever has the model has the examples that it learnt from."""
-    return model.contains_training_data
-
-
 def model_to_parts(model: Model) -> tuple[dict[str, Any], dict[str, Array]]:
     """JSON data and arrays that hold the whole model."""
     if model.kind not in KINDS or type(model) is not _class(model.kind):  # a subclass may have more to it
@@ -55,7 +50,7 @@ def model_to_parts(model: Model) -> tuple[dict[str, Any], dict[str, Array]]:
         "sizes": list(model.variables.sizes),
         "n_classes": model.n_classes,
         "dtype": str(model.dtype).removeprefix("torch."),
-        "contains_training_data": contains_training_data(model),
+        "contains_training_data": model.contains_training_data,
     }
     return common | spec, {name: np.asarray(array, order="C") for name, array in arrays.items()}
 

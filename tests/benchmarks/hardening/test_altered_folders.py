@@ -264,19 +264,39 @@ def _set(*path_and_value):
     [
         ("columns", _set("pursuit", "queries", "spec", "fields", 0, "name", "gone"), "each called like a column"),
         ("columns", _set("pursuit", "queries", "spec", "fields", 0, "name", []), "name is []; expected a text"),
-        ("columns", _set("pursuit", "queries", "spec", "fields", 0, "thresholds", [3.0, 2.0]), "not in ascending order"),
-        ("columns", _set("pursuit", "queries", "spec", "fields", 0, "thresholds", [float("nan")]), "expected a list of numbers"),
+        (
+            "columns",
+            _set("pursuit", "queries", "spec", "fields", 0, "thresholds", [3.0, 2.0]),
+            "not in ascending order",
+        ),
+        (
+            "columns",
+            _set("pursuit", "queries", "spec", "fields", 0, "thresholds", [float("nan")]),
+            "expected a list of numbers",
+        ),
         ("columns", _set("pursuit", "queries", "spec", "fields", 1, "categories", ["a", "a", "b"]), "has a text twice"),
         ("columns", _set("pursuit", "queries", "spec", "sentences", 1, []), "sentences is ["),
         ("columns", _set("pursuit", "queries", "spec", "named", 1), "named is 1; expected true or false"),
-        ("concepts", _set("pursuit", "queries", "spec", "names", "abcdef"), "names is 'abcdef'; expected a list of texts"),
+        (
+            "concepts",
+            _set("pursuit", "queries", "spec", "names", "abcdef"),
+            "names is 'abcdef'; expected a list of texts",
+        ),
         ("concepts", _set("pursuit", "queries", "spec", "sentences", 0, [1]), "expected a list of texts"),
         ("words", _set("pursuit", "queries", "spec", "forms", [["a"]]), "forms has 1 entries for"),
         ("words", _set("pursuit", "queries", "spec", "stem", "no"), "stem is 'no'; expected true or false"),
-        ("patches", _set("pursuit", "queries", "spec", "shape", [10**9, 10**9]), "more than 1048576; use smaller images"),
+        (
+            "patches",
+            _set("pursuit", "queries", "spec", "shape", [10**9, 10**9]),
+            "more than 1048576; use smaller images",
+        ),
         ("patches", _set("pursuit", "queries", "spec", "threshold", float("nan")), "threshold is nan"),
         ("patches", _set("pursuit", "queries", "spec", "stride", [1.0, 1]), "expected 2 whole numbers from 1 on"),
-        ("panels", _set("pursuit", "queries", "spec", "groups", [[7, ["age"]]]), "expected names, each with a list of queries"),
+        (
+            "panels",
+            _set("pursuit", "queries", "spec", "groups", [[7, ["age"]]]),
+            "expected names, each with a list of queries",
+        ),
         ("vae", _set("pursuit", "belief", "settings", "n_moves", 10**9), "n_moves=1000000000 is more than 10,000"),
         ("softened", _set("pursuit", "belief", "settings", "burn_in", 10**9), "burn_in=1000000000 is more than 10,000"),
         ("words", _set("classes", "values", 0, "\ud800"), "half a character"),
@@ -353,7 +373,18 @@ def test_no_module_that_reads_models_imports_by_name_or_runs_text():
 
     root = Path(serialization.__file__).parent
     parts = ("models", "queries", "beliefs")
-    alone = ("serialization", "model_files", "acquisition/look_ahead", "stopping", "noise", "costs", "calibration", "risk_control", "conformal", "novelty")
+    alone = (
+        "serialization",
+        "model_files",
+        "acquisition/look_ahead",
+        "stopping",
+        "noise",
+        "costs",
+        "calibration",
+        "risk_control",
+        "conformal",
+        "novelty",
+    )
     files = [*(root / f"{name}.py" for name in alone), *(f for part in parts for f in (root / part).rglob("[a-z]*.py"))]
     for file in files:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
