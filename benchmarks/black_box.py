@@ -34,7 +34,7 @@ from infopursuit.evaluation.baselines import (
 )
 from infopursuit.files import write_atomically
 from infopursuit.models.architectures import Mean, Plane, initialise
-from infopursuit.models.training import RandomAffine, schedule
+from infopursuit.models.training import Moves, schedule
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray, ModelFormatError
@@ -68,7 +68,7 @@ class NetworkSettings:
     validation: float = 0.1
     patience: int = 4
     refit: bool = True
-    moves: RandomAffine | None = None
+    moves: Moves | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -399,7 +399,7 @@ def load_network(file: Any, query_set: QuerySet) -> Network:
             about = json.loads((stored.metadata() or {})[KEY])
             weights = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
         given = about["settings"]
-        moves = None if given["moves"] is None else RandomAffine(**given["moves"])
+        moves = None if given["moves"] is None else Moves(**given["moves"])
         settings = NetworkSettings(**{**given, "widths": tuple(given["widths"]), "moves": moves})
         inputs = Inputs(query_set)
         module = build_network(inputs, len(about["classes"]), settings)

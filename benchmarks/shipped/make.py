@@ -34,7 +34,7 @@ def make_digits(folder: Path) -> None:
     data = datasets.digits()
     classifier = InformationPursuitClassifier(
         queries=queries.patches(data.x_train.shape[1:], size=3, threshold=LIT_ABOVE),
-        model=latent_classes(N_LATENTS),
+        strategy=latent_classes(N_LATENTS),
         stopping=Confidence(0.01) | InformationGain(1e-3),
         random_state=0,
     )
@@ -44,11 +44,11 @@ def make_digits(folder: Path) -> None:
 def make_mnist(folder: Path) -> None:
     """The 28 x 28 digits: samples of the trained VAE, its prior the aggregate posterior of the training images."""
     data = datasets.mnist()
-<    asked = queries.patches(shipped.SHAPE, size=3, threshold=shipped.THRESHOLD)
+    asked = queries.patches(shipped.SHAPE, size=3, threshold=shipped.THRESHOLD)
     model = aggregate(load_vae(_weights()), asked.observe(data.x_train).astype(np.int8), data.y_train)
     labels = torch.arange(shipped.N_CLASSES).repeat_interleave(shipped.N_SAMPLES)
->    latents = model.draw_prior(labels, torch.Generator().manual_seed(0))
-    save_samples(decode(model, latents, labels).numpy(), folder)
+    latents = model.draw_prior(labels, torch.Generator().manual_seed(0))
+    save_samples(decode(model, latents, labels.numpy()), folder)
 
 
 def save_samples(lit: Any, folder: Path) -> None:
@@ -72,8 +72,8 @@ MAKERS = {"digits": make_digits, "mnist": make_mnist}
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Make some of them, or all."""
-<    parser = argparse.ArgumentParser(prog="python -m benchmarks.shipped.make", description="Make the shipped models.")
->    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MAKERS)}; all where none is named")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.shipped.make", description="Make the shipped models.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(MAKERS)}; all where none is named")
     parser.add_argument("--out", type=Path, default=shipped.FOLDER, metavar="DIR", help="default: the package")
     args = parser.parse_args(argv)
     unknown = [name for name in args.names if name not in MAKERS]
@@ -83,8 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in args.names or MAKERS:
         MAKERS[name](args.out / name)
         written = sum(file.stat().st_size for file in (args.out / name).iterdir())
-<        print(f"{args.out / name}: {written:,} bytes")
->    return 0
+        print(f"{args.out / name}: {written:,} bytes")
+    return 0
 
 
 if __name__ == "__main__":

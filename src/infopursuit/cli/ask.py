@@ -30,7 +30,7 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import CHECK, amount, percent
 from infopursuit.noise import AnswerNoise
 from infopursuit.progress import bar
-from infopursuit.queries.groups import Groups, Component
+from infopursuit.queries.groups import Component, Groups
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal

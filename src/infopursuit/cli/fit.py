@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit import tabular
-from infopursuit.cli.main import amount, share, whole
+from infopursuit.cli.main import amount, number, share, whole
 from infopursuit.costs import bind as bind_costs
-from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.datasets.labelled import LabelledTable, label_table
+from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet
@@ -55,7 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--patience", type=whole, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
     add("--answer-error", type=share, default=tabular.ANSWER_ERROR, metavar="E", help="facts: probability that an "
         f"answer is not as stated ({tabular.ANSWER_ERROR})")  # fmt: skip
-    add("--held-out", type=_held_out, default=0.2, metavar="E", help="examples: share of test rows (0.2; 0: none)")
+    add(
+        "--held-out",
+        type=number(float, 0, 0.5),
+        default=0.2,
+        metavar="E",
+        help="examples: share of test rows (0.2)",
+    )
     add("--seed", type=whole, default=0, metavar="N", help="seed of the random generator (0)")
 
 
@@ -80,9 +86,7 @@ def run(args: argparse.Namespace) -> int:
         _tell_facts(args, clf, facts, terminal)
     else:
         asked = None
-        if (
-            given.costs or given.constraints or given.groups
-        ):  # costs name queries, so these are made before rows are held out
+        if given.costs or given.constraints or given.groups:  # they name queries, made before rows are held out
             asked = tabular.with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
             bind_costs(given.costs, given.constraints, asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
@@ -215,9 +219,3 @@ def _next_commands(
         "      --html explained.html",
     )
     terminal.tell("It was fitted on these rows: they show its explanations, not its accuracy.", style="faint")
-
-
-def _held_out(text: str) -> float:
-    if share(text) > 0.5:
-        raise argparse.ArgumentTypeError(f"{text!r} leaves too little to learn from; give 0.5 or less")
-    return share(text)

@@ -52,7 +52,8 @@ def need_matplotlib() -> None:
 
 
 def check_axes(axes: Any) -> None:
-    """None or one axes, and nothing else."""
+    """Whether matplotlib is there, and what is drawn on: None or one axes, and nothing else."""
+    need_matplotlib()
     if axes is not None and not hasattr(axes, "inset_axes"):
         raise TypeError(f"axes is of type {type(axes).__name__}; give one matplotlib axes, or None for a new figure")
 
