@@ -48,7 +48,7 @@ class ExplanationStep:
     worded: bool = False
     """Whether the sentence is somebody's own wording, which then stands for the name."""
     likely: tuple[tuple[float, ...], ...] | None = None
-    """Where the answer is not certain: how probable it was to be given for each cell of each variable (`SoftAnswer`)."""
+    """Where the answer is not certain: how probable it was to be given for each cell of each variable."""
     cost: float | None = None
     """What it cost, None where nobody has said what questions cost."""
 
@@ -145,7 +145,7 @@ class Explanation:
         What was believed after an answer stands beside it where that fits into ``width`` columns, else below it.
         """
         shown = range(len(self)) if len(self) <= most else self.most_influential(most)
-        asked = _count(len(self), "question") + self._cost_in_words()
+        asked = count(len(self), "question") + self._cost_in_words()
         lines = [f"{self.prediction}, with a probability of {percent(self.confidence)}, after {asked}."]
         if len(self) > most:
             lines.append(f"The {most} answers that moved the belief most:")
@@ -163,9 +163,8 @@ class Explanation:
             why = REASONS.get(self.stop_reason, self.stop_reason)
             lines.append(f"It stopped because {why} ({self.stop_reason}).")
         if self.n_novelty_queries:
-            lines.append(
-                f"The last {_count(self.n_novelty_queries, 'question')} came after that, to check that it is like training."
-            )
+            asked = count(self.n_novelty_queries, "question")
+            lines.append(f"The last {asked} came after that, to check that it is like training.")
         if self.warning:
             lines.append(self.warning)
         if not self.exact_gains:
@@ -342,6 +341,11 @@ def percent(p: float) -> str:
     return f"{100 * p:.0f} %"
 
 
+def often(p: float) -> str:
+    """A share; one that is not zero is never shown as 0 %."""
+    return "< 1 %" if 0 < p < 0.005 else percent(p)
+
+
 def amount(cost: float) -> str:
     """A cost as people write it.
 
@@ -353,5 +357,6 @@ def amount(cost: float) -> str:
     return f"{cost:.2f}" if abs(cost) >= 1 else f"{cost:.3g}"
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def count(n: int, noun: str, several: str | None = None) -> str:
+    """So many of something: ``count(1, "question")`` is "1 question"."""
+    return f"{n:,} {noun if n == 1 else several or f'{noun}s'}"

@@ -99,7 +99,6 @@ def _training(args: argparse.Namespace, pursuit: Pursuit) -> Examples | None:
 
 
 def _command(args: argparse.Namespace) -> str:
-    """The command that does it again."""
     words = ["infopursuit", "evaluate", str(args.model), args.data]
     for option in ("label", "train", "inputs", "min_epsilon"):
         if getattr(args, option) is not None:

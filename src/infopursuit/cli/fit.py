@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--costs", type=Path, metavar="FILE", help=".csv, .yaml or .json: costs and prerequisites of queries, groups "
         "that are asked together, queries that are never asked")  # fmt: skip
     add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
-    add("--model", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
+    add("--strategy", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
     add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
     add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
     add("--epsilon", type=share, default=0.01, metavar="E", help="stop at a confidence of 1 - E (0.01)")
@@ -79,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
     settings = {"stopping": _stopping(args), "patience": args.patience, "random_state": args.seed}
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": args.time_limit}
     if rows.facts:
-        if args.model == "empirical":
-            raise ValueError("--model empirical needs examples; a table of facts is its own model. Add --no-facts")
+        if args.strategy == "empirical":
+            raise ValueError("--strategy empirical needs examples; a table of facts is its own model. Add --no-facts")
         facts = tabular.read_facts(rows.X, rows.y, len(rows.classes), yes_no=args.queries == "yes-no")
         clf = tabular.fit_facts(rows, facts, args.answer_error, wording, settings, given.groups)
         _tell_facts(args, clf, facts, terminal)
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             asked = tabular.with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
             bind_costs(given.costs, given.constraints, asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
-        clf = tabular.fit_examples(rows, args.queries, args.model, wording, settings, given.groups)
+        clf = tabular.fit_examples(rows, args.queries, args.strategy, wording, settings, given.groups)
         terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {describe_model(clf)}.")
     for sentence in [line for bound in clf.pursuit_.bound_costs for line in bound.describe()]:
         terminal.tell(sentence)
@@ -167,7 +167,7 @@ def _tell_held_out(
         if held is None:
             return terminal.tell("There are too few different rows to hold any out, so that it was not tested.")
         terminal.head("Accuracy")
-        found = tabular.try_examples(rows, held, args.queries, args.model, settings, args.seed, asked)
+        found = tabular.try_examples(rows, held, args.queries, args.strategy, settings, args.seed, asked)
     different = min(len(set(held.groups[held.rows].tolist())), found.n_inputs)
     terminal.tell(
         f"Fitted on {int((~held.rows).sum()):,} rows, tested on {found.n_inputs:,} others, {different:,} of them "
@@ -177,7 +177,6 @@ def _tell_held_out(
 
 
 def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
-    """A line for each trial."""
     paid = any(trial.cost is not None for trial in trials.values())
     lines = [["", "accuracy", "questions", "at most", *(["cost"] if paid else [])]]
     for name, trial in trials.items():
@@ -188,7 +187,6 @@ def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
 
 
 def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
-    """The first question, and what follows each answer to it."""
     terminal.head("First questions")
     session = clf.session()
     if session.question is None:

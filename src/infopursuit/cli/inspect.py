@@ -110,7 +110,6 @@ def _write(args: argparse.Namespace, tree: Any, frequencies: Any, comparison: An
 
 
 def _open(name: str) -> Any:
-    """A shipped model, or a saved one."""
     if not shipped.is_shipped(name) and (Path(name) / serialization.MANIFEST).is_file():
         call = f"ip.strategy_tree(ip.load({name!r}, functions=...))"
         return serialization.load_for_command(name, f"its folder has a CARD.md; or from Python: {call}")

@@ -100,7 +100,6 @@ def _lint_table(args: argparse.Namespace, path: Path, options: dict[str, Any]) -
 
 
 def _lint_dataset(name: str, options: dict[str, Any]) -> LintReport:
-    """Both parts of a data set together."""
     data = datasets.load(name)
     X = np.concatenate([data.x_train, data.x_test])
     y = np.array(data.class_names)[np.concatenate([data.y_train, data.y_test])]

@@ -224,7 +224,6 @@ def as_inputs(frame: Any, pursuit: Pursuit, source: str) -> Any:
 
 
 def _asked(pursuit: Pursuit) -> list[str]:
-    """The names of the columns that the model asks about."""
     queries = pursuit.queries
     return [field.name for field in queries.fields] if isinstance(queries, Columns) else list(queries.names)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,9 @@ class _Grower:
             chosen: list[tuple[int, Cells, _Draft]] = []
             with Progress(f"question {level + 1}", len(going), show=self.progress) as shown:
                 for h in going:
-                    chosen += [(h, *each) for each in self._follow(levels[-1][h], step.state, h, int(step.choice.query[h]))]
+                    chosen += [
+                        (h, *each) for each in self._follow(levels[-1][h], step.state, h, int(step.choice.query[h]))
+                    ]
                     shown.advance()
             if not chosen:
                 break
@@ -143,7 +146,6 @@ class _Grower:
         return root.node  # type: ignore[no-any-return]
 
     def _node(self, draft: _Draft, step: Step, h: int) -> TreeNode:
-        """The node without what is below it."""
         posterior, right = step.state.posterior[h], None
         if self.labels is not None and draft.rows is not None:
             right = int((self.labels[draft.rows] == self.pursuit.classes[int(posterior.argmax())]).sum())
@@ -199,11 +201,9 @@ class _Grower:
         return dict.fromkeys(answers, 0.0) | dict(zip(known, found, strict=True))
 
     def _is_missing(self, query: int, cells: Cells) -> bool:
-        """Whether an answer leaves a variable of its query unknown."""
         return bool((np.array(cells)[self.pursuit.queries.query_variables[query] >= 0] == UNKNOWN).any())
 
     def _below(self, draft: _Draft, query: int, cells: Cells, probability: float, rows: IntArray | None) -> _Draft:
-        """The draft after an answer."""
         wide = int((self.pursuit.queries.query_variables[query] >= 0).sum())
         answer: Answer = None if all(cell == UNKNOWN for cell in cells) else cells[:wide]
         rows = draft.rows[:0] if draft.rows is not None and rows is None else rows
@@ -256,9 +256,17 @@ def likely_answers(pursuit: Pursuit, state: State, row: int, query: int, least: 
 
 
 def answer_probabilities(pursuit: Pursuit, state: State, row: int, query: int, cells: IntArray) -> FloatArray:
-    """(n,) p(answer | history) = p(history, answer) / p(history), for answers (n, W) that may leave variables unknown."""
+    """(n,) p(answer | history), for answers (n, W) that may leave variables unknown: p(history, answer) / p(history), or
+    what the belief predicts where it has no evidence."""
     if not len(cells):
         return np.zeros(0)
+    if np.isnan(state.log_evidence[row]):
+        if not hasattr(pursuit.belief, "answer_distribution"):
+            raise ValueError(f"strategy has the belief {type(pursuit.belief).__name__}, which predicts no answers")
+        p = np.asarray(pursuit.belief.answer_distribution(state.belief, query))[row]
+        every = np.array(list(product(*map(range, pursuit.queries.n_cells[query].tolist()))))  # (answers, W)
+        fits = (cells[:, None] == UNKNOWN) | (cells[:, None] == every)  # (n, answers, W)
+        return np.asarray(fits.all(axis=2) @ p)
     batch, found = max(1, min(len(cells), pursuit.rows_at_a_time())), []
     for start in range(0, len(cells), batch):
         some = cells[start : start + batch]

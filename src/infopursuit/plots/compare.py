@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, percent
+from infopursuit.explanation import Explanation, count, percent
 from infopursuit.plots import style
 from infopursuit.types import FloatArray
 
@@ -112,9 +112,8 @@ def _coloured(beliefs: list[FloatArray], true_class: int | None, n: int) -> list
 
 
 def _parting(one: Explanation, other: Explanation, same: int, names: Sequence[str]) -> tuple[style.Word, style.Word]:
-    """Where they part, in words."""
     first, second = (style.short(name, 24) for name in names)
-    both = f"The same for {style.count(same, 'question')}" if same else "They part at the first question"
+    both = f"The same for {count(same, 'question')}" if same else "They part at the first question"
     if same == len(one) == len(other):
         head, note = "The same questions and answers", "the beliefs may still differ"
     elif same in (len(one), len(other)):
@@ -135,7 +134,6 @@ def _parting(one: Explanation, other: Explanation, same: int, names: Sequence[st
 def _legend(
     classes: tuple[Any, ...], coloured: list[int], beliefs: list[FloatArray], true_class: int | None
 ) -> list[tuple[str, style.Word]]:
-    """(colour, name) of each class that has a colour, and of the others."""
     bold = {int(belief[-1].argmax()) for belief in beliefs} | {true_class}
     found = [
         (
@@ -148,12 +146,11 @@ def _legend(
     ]
     others = len(classes) - len(coloured)
     return found + (
-        [(style.OTHERS, style.Word(style.count(others, "other"), style.FAINT, False, style.NOTE))] if others else []
+        [(style.OTHERS, style.Word(count(others, "other"), style.FAINT, False, style.NOTE))] if others else []
     )
 
 
 def _checked(axes: Any) -> list[Axes]:
-    """Two axes of the caller."""
     pair = np.asarray(axes, dtype=object).ravel().tolist()
     if len(pair) != 2 or not all(hasattr(axis, "barh") for axis in pair):
         raise ValueError(f"axes has shape {np.shape(axes)}; give two axes, left and right, or None for a new figure")
@@ -192,7 +189,6 @@ def _new_axes(
 
 
 def _draw(axes: Axes, belief: FloatArray, coloured: list[int], n_rows: int) -> None:
-    """A stacked bar for each row."""
     heights, start = np.arange(len(belief)) + 0.5, np.zeros(len(belief))
     pieces = [*((belief[:, c], style.COLOURS[i]) for i, c in enumerate(coloured))]
     pieces.append((np.delete(belief, coloured, axis=1).sum(axis=1), style.OTHERS))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binomtest
 
+from infopursuit.explanation import count
 from infopursuit.plots import style
 from infopursuit.types import FloatArray, IntArray
 
@@ -100,7 +101,7 @@ def calibration(
             marker="o", markersize=5, linewidth=1.4, elinewidth=1, capsize=2.5, label=label,
         )  # fmt: skip
     _dress(axes, min(each.lowest for each, _, _ in both))
-    many = style.count(len(right), "input")
+    many = count(len(right), "input")
     words = [
         f"expected calibration error {100 * found.error:.1f} % over {many}",
         f"accuracy {100 * right.mean():.1f} %, confidence {100 * confidence.mean():.1f} % on average",
@@ -148,7 +149,6 @@ def _binned(confidence: FloatArray, right: FloatArray, edges: FloatArray, fewest
 
 
 def _checked(confidence: Any, right: Any, name: str = "") -> tuple[FloatArray, FloatArray]:
-    """Both as numbers (B,)."""
     p, hit = np.asarray(confidence, dtype=np.float64), np.asarray(right)
     if p.ndim != 1 or hit.shape != p.shape or not len(p):
         raise ValueError(f"{name}confidence has shape {p.shape} and right {hit.shape}; give (B,) and (B,), B from 1 on")
@@ -160,7 +160,6 @@ def _checked(confidence: Any, right: Any, name: str = "") -> tuple[FloatArray, F
 
 
 def _edges(bins: int | Sequence[float]) -> FloatArray:
-    """Of the bins, from 0 to 1."""
     if isinstance(bins, int | np.integer):
         if bins < 1:
             raise ValueError(f"bins={bins} must be at least 1, or the edges of bins, from 0 to 1")
@@ -172,7 +171,6 @@ def _edges(bins: int | Sequence[float]) -> FloatArray:
 
 
 def _dress(axes: Axes, lowest: float) -> None:
-    """The line of perfect calibration, and the scales."""
     from matplotlib.ticker import PercentFormatter
 
     axes.plot([0, 1], [0, 1], color=style.FAINT, linewidth=1, linestyle="--", zorder=0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import percent
+from infopursuit.explanation import count, percent
 from infopursuit.plots import style
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -44,7 +44,7 @@ def first_queries(trace: Trace, *, axes: Any = None, positions: int = 4, max_que
     for k, column in enumerate(trace.queries.T):
         asked[k] = np.bincount(column[column != UNKNOWN], minlength=asked.shape[1])
     mean = f"{trace.length.mean():.1f}".removesuffix(".0")
-    about = f"{style.count(len(trace), 'input')}; {mean} questions each on average, out of {len(trace.query_set):,}"
+    about = f"{count(len(trace), 'input')}; {mean} questions each on average, out of {len(trace.query_set):,}"
     said = (
         style.Word("Which questions are asked, and when", style.INK, True, style.HEAD),
         style.Word(about, style.FAINT, False, style.NOTE),
@@ -60,7 +60,6 @@ def first_queries(trace: Trace, *, axes: Any = None, positions: int = 4, max_que
 def _draw_bars(
     axes: Any, trace: Trace, asked: IntArray, positions: int, max_queries: int, said: tuple[style.Word, style.Word]
 ) -> Axes:
-    """A bar for each of the queries asked most, in pieces by position."""
     share = asked / len(trace)
     # queries asked equally often: the one asked earlier comes first
     early = (asked * np.arange(len(asked))[:, None]).sum(axis=0)
@@ -94,7 +93,6 @@ def _draw_bars(
 
 
 def _legend(n_steps: int, positions: int) -> list[tuple[str, str]]:
-    """(colour, name) of each position, dark to light, and of all later ones."""
     from matplotlib.colors import LinearSegmentedColormap, to_hex
 
     n = min(positions, n_steps)
@@ -104,7 +102,6 @@ def _legend(n_steps: int, positions: int) -> list[tuple[str, str]]:
 
 
 def _ordinal(k: int) -> str:
-    """1st, 2nd, 3rd, 4th, ..."""
     ending = "th" if 10 <= k % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
     return f"{k}{ending}"
 

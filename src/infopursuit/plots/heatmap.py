@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, percent
+from infopursuit.explanation import Explanation, count, percent
 from infopursuit.plots import style
 from infopursuit.types import FloatArray
 
@@ -59,7 +59,7 @@ def heatmap(
                 text, style.RIGHT if c == right else style.WRONG if c == winner else style.INK, c in (right, winner)
             )
         )
-    names += [style.Word(style.count(others.shape[1], "other"), style.FAINT)] if others.shape[1] else []
+    names += [style.Word(count(others.shape[1], "other"), style.FAINT)] if others.shape[1] else []
     steps = style.step_words(explanation, shown)
     n = len(names) + GAP * bool(others.shape[1])
     if axes is None:
@@ -104,7 +104,7 @@ def asked_by_class(asked: QueryFrequencies, *, axes: Any = None, max_queries: in
     ]
     if axes is None:
         what, there = "true" if asked.by == "label" else "predicted", int((asked.class_sizes > 0).sum())
-        about = f"share of the inputs in per cent, by {what} class; {style.count(asked.n_inputs, 'input')}"
+        about = f"share of the inputs in per cent, by {what} class; {count(asked.n_inputs, 'input')}"
         about += f"; the {len(rows)} queries asked most of {len(asked):,}" if len(rows) < len(asked) else ""
         about += f"; the {len(shown)} largest classes of {there}" if len(shown) < there else ""
         said = (
@@ -154,13 +154,11 @@ def _draw_cells(axes: Any, cells: FloatArray, start: float, colours: tuple[str, 
 
 
 def _cell_size(axes: Any) -> tuple[float, float]:
-    """Points that a cell is wide and high."""
     points = 72 / axes.figure.dpi
     return points * axes.bbox.width / axes.get_xlim()[1], points * axes.bbox.height / axes.get_ylim()[0]
 
 
 def _slanted(names: list[style.Word], column: float) -> bool:
-    """Whether a name is too long to lie level above columns of so many points."""
     return max(name.width for name in names) > column - 4
 
 
@@ -177,7 +175,6 @@ def _column(names: list[style.Word], least: float) -> tuple[float, float, float]
 
 
 def _write_names(axes: Any, names: list[style.Word], centres: Any) -> None:
-    """Names above their columns."""
     how: dict[str, Any] = {"ha": "center", "va": "baseline"}
     if _slanted(names, _cell_size(axes)[0]):
         how = {"rotation": style.SLANT, "rotation_mode": "anchor", "ha": "left", "va": "baseline"}

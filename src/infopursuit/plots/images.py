@@ -66,7 +66,6 @@ def image_trace(
 
 
 def _reshaped(image: Any, explanation: Explanation, function: str) -> Any:
-    """(rows, columns) of an image that fits the explanation."""
     if explanation.shape is None:
         raise ValueError(f"this explanation is not about an image; {function} draws explanations over patch queries")
     array = np.asarray(image)
@@ -76,7 +75,6 @@ def _reshaped(image: Any, explanation: Explanation, function: str) -> Any:
 
 
 def _given_grid(axes: Any, n_columns: int) -> tuple[Any, Figure]:
-    """(3, columns) axes of the caller, cleared of what is not needed."""
     grid = np.asarray(axes, dtype=object)
     if grid.ndim != 2 or grid.shape[0] != 3 or grid.shape[1] < n_columns:
         raise ValueError(f"axes has shape {grid.shape}; expected (3, {n_columns}), or more columns")
@@ -86,7 +84,6 @@ def _given_grid(axes: Any, n_columns: int) -> tuple[Any, Figure]:
 
 
 def _new_grid(n_columns: int, names: list[str]) -> tuple[Any, Figure]:
-    """(3, columns) axes of a new figure."""
     from matplotlib.figure import Figure
 
     gap, right, top, foot = 0.16, 0.15, 0.85, 0.45  # inches
@@ -104,7 +101,6 @@ def _new_grid(n_columns: int, names: list[str]) -> tuple[Any, Figure]:
 
 
 def _draw_image(axis: Axes, pixels: FloatArray, steps: tuple[ExplanationStep, ...]) -> None:
-    """The image with a box for each patch asked about, the newest on top."""
     low, high = float(np.nanmin(pixels)), float(np.nanmax(pixels))
     axis.imshow(pixels, cmap="gray", vmin=low, vmax=high if high > low else low + 1, interpolation="nearest")
     for step in steps[:-1]:
@@ -139,7 +135,6 @@ def _box(axis: Axes, step: ExplanationStep, shape: tuple[int, ...], colour: str,
 
 
 def _bare(axis: Axes) -> None:
-    """No ticks, a hair of a frame."""
     axis.set_xticks([])
     axis.set_yticks([])
     for spine in axis.spines.values():
@@ -221,7 +216,6 @@ def text_trace(
 
 
 def _pixels(seen: Any, newest: set[int], colour: bool) -> list[str]:
-    """One line for each row of the image, two characters for each pixel."""
     lines = [""] * len(seen)
     for (r, c), value in np.ndenumerate(seen):
         new = r * seen.shape[1] + c in newest

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, percent
+from infopursuit.explanation import Explanation, count, percent
 from infopursuit.plots import style
 from infopursuit.types import FloatArray, IntArray
 
@@ -72,7 +72,6 @@ def posterior(
 
 
 def _names(explanation: Explanation, lines: IntArray, true_class: int | None) -> list[style.Word]:
-    """What is written at the end of each line, that of the others last."""
     last = explanation.posteriors[-1]
     winner = int(last.argmax())
     names = []
@@ -82,13 +81,12 @@ def _names(explanation: Explanation, lines: IntArray, true_class: int | None) ->
     others = len(last) - len(lines)
     if others:
         names.append(
-            style.Word(f"{style.count(others, 'other')}: {percent(float(np.delete(last, lines).sum()))}", style.FAINT)
+            style.Word(f"{count(others, 'other')}: {percent(float(np.delete(last, lines).sum()))}", style.FAINT)
         )
     return names
 
 
 def _draw(axes: Axes, belief: FloatArray, lines: IntArray) -> None:
-    """A line with markers for each class; the winner is thicker and lies on top."""
     from matplotlib.ticker import PercentFormatter
 
     steps, winner = np.arange(len(belief)), int(belief[-1].argmax())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import percent
+from infopursuit.explanation import often, percent
 from infopursuit.plots import style
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, SoftAnswer
 
@@ -68,7 +68,6 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
 def _legend(
     tree: StrategyTree, colours: tuple[str, ...] | None, wide: float
 ) -> tuple[list[tuple[style.Word, tuple[float, float]]], float]:
-    """The classes in their colours above the tree, as words and their places, and how high that is."""
     if colours is None:
         return [], 0.0
     found, x, y = [], 0.0, 0.0
@@ -105,7 +104,6 @@ def _fit(axes: Any, size: tuple[float, float]) -> float:
 
 
 def _draw(axes: Any, box: Box, down: float, scale: float, colours: tuple[str, ...] | None) -> None:
-    """A box, its ways, and all below it."""
     from matplotlib.patches import FancyBboxPatch, PathPatch
     from matplotlib.path import Path
 
@@ -147,7 +145,6 @@ def _letter(axes: Any, word: style.Word, at: tuple[float, float], scale: float) 
 
 
 def _draw_bar(axes: Any, box: Box, at: tuple[float, float], colours: tuple[str, ...] | None) -> None:
-    """The posterior."""
     from matplotlib.patches import Rectangle
 
     wide = box.width - 2 * PAD
@@ -247,12 +244,12 @@ def _tree_box(tree: StrategyTree, node: TreeNode, branch: Branch | None = None) 
 
 def _answer(branch: Branch, picture: bool) -> tuple[style.Word, ...]:
     """The answer and how often it is given; a pattern of pixels is drawn instead."""
-    share = style.Word(_often(branch.probability), style.FAINT, size=style.NOTE)
+    share = style.Word(often(branch.probability), style.FAINT, size=style.NOTE)
     return (share,) if picture else (style.Word(style.short(branch.said, 26), style.INK, True), share)
 
 
 def _unfollowed(branch: Branch) -> Box:
-    share = style.Word(_often(branch.probability), style.FAINT, size=style.NOTE)
+    share = style.Word(often(branch.probability), style.FAINT, size=style.NOTE)
     lines: list[tuple[style.Word, ...]] = [(style.Word(style.short(branch.said, 26), style.FAINT), share)]
     if branch.n_inputs is not None:
         lines.append(
@@ -263,10 +260,6 @@ def _unfollowed(branch: Branch) -> Box:
             )
         )
     return Box(lines, framed=False, share=branch.probability)
-
-
-def _often(p: float) -> str:
-    return "< 1 %" if 0 < p < 0.005 else percent(p)
 
 
 def _seen(tree: StrategyTree, node: TreeNode) -> tuple[FloatArray, IntArray] | None:
@@ -287,14 +280,12 @@ def _seen(tree: StrategyTree, node: TreeNode) -> tuple[FloatArray, IntArray] | N
 
 
 def _picture_size(picture: FloatArray) -> tuple[float, float]:
-    """Points that an image takes."""
     rows, columns = picture.shape
     each = IMAGE / max(rows, columns)
     return columns * each, rows * each
 
 
 def _line_height(line: tuple[style.Word, ...]) -> float:
-    """Points of a line of words."""
     return LINE * max(word.size for word in line)
 
 
@@ -317,7 +308,6 @@ def _place(root: Box) -> tuple[float, float]:
 
 
 def _band(box: Box) -> float:
-    """How high a box and all below it are."""
     below = sum(_band(child) for child in box.below) + APART * max(len(box.below) - 1, 0)
     return max(box.height, below)
 

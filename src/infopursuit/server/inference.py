@@ -149,8 +149,8 @@ def query_info(pursuit: Pursuit, index: int) -> dict[str, Any]:
     """A query as JSON data (`schemas.Question`)."""
     query, queries = pursuit.queries[index], pursuit.queries
     found: dict[str, Any] = {
-        "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices), "patch": None, "components": None,
-        "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
+        "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices),
+        "patch": None, "components": None, "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
         "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
     }  # fmt: skip
     if isinstance(queries, Groups) and queries.components(index):
