@@ -70,7 +70,7 @@ def write_model_card(thing: Any) -> str:
         ],
         "Ethical Considerations": [
             f"**It contains its training data**: {training_data(pursuit)}. Share it only with those who may see them."
-            if contains_training_data(pursuit.model)
+            if pursuit.model is not None and contains_training_data(pursuit.model)
             else "It holds model parameters, not the training examples.",
             "",
             f"*{OWNER}*: who may be harmed by a wrong prediction, and what is done about it.",
@@ -114,6 +114,8 @@ def _details(pursuit: Pursuit[Any], provenance: Mapping[str, Any] | None) -> lis
 
 
 def _model(model: Any) -> str:
+    if model is None:
+        return "none that is generative"
     if hasattr(model, "latent_dim"):
         architecture = getattr(model, "base", model).architecture
         about = f"{architecture.kind} architecture, {model.latent_dim} latent dimensions"
@@ -172,7 +174,7 @@ def _questions(queries: QuerySet) -> list[str]:
 
 
 def _training(pursuit: Pursuit[Any], profile: AnswerProfile | None) -> list[str]:
-    prior = np.asarray(pursuit.model.class_prior)
+    prior = pursuit.start().posterior[0] if pursuit.model is None else np.asarray(pursuit.model.class_prior)
     lines, columns = [f"Not recorded with this model. {OWNER}: what it was trained on."], ["class", "prior"]
     cells = [[plain(c), f"{100 * p:.2f} %"] for c, p in zip(pursuit.classes, prior, strict=True)]
     if profile is not None:

@@ -49,9 +49,8 @@ class Feature:
 class AnswerTable:
     """Rows with labels.
 
-    values: (N, A) variables. y: (N,) classes. groups: (N,) numbers, or None. rows: (N,) positions in the data, which has
-    n_rows. counted: (B,) positions of the rows whose answers are counted. codes: (B, S) their answers about each
-    feature, -1 for unknown.
+    values: (N, A) variables. y: (N,) classes. groups: (N,) numbers, or None. rows: (N,) positions in the data, of
+    n_rows rows. counted: (B,) positions of the rows that are counted. codes: (B, S) their answers, -1 for unknown.
     """
 
     queries: QuerySet

@@ -256,8 +256,8 @@ def likely_answers(pursuit: Pursuit, state: State, row: int, query: int, least: 
 
 
 def answer_probabilities(pursuit: Pursuit, state: State, row: int, query: int, cells: IntArray) -> FloatArray:
-    """(n,) p(answer | history), for answers (n, W) that may leave variables unknown: p(history, answer) / p(history), or
-    what the belief predicts where it has no evidence."""
+    """(n,) p(answer | history), for answers (n, W) that may leave variables unknown: p(history, answer) / p(history),
+    or what the belief predicts where it has no evidence."""
     if not len(cells):
         return np.zeros(0)
     if np.isnan(state.log_evidence[row]):
