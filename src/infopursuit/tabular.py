@@ -316,7 +316,7 @@ def try_examples(
     return Trial.of(trace.predictions == table.labels[rows], trace.length, groups=held.groups[rows], cost=cost)
 
 
-def try_facts(pursuit: Pursuit, facts: Facts, seed: int, *, error: float = 0.0) -> Trial:
+def try_facts(pursuit: Pursuit[Any], facts: Facts, seed: int, *, error: float = 0.0) -> Trial:
     """Every label, answered as the table states it, several times where shares are drawn or answers are wrong.
 
     Labels with the same facts count as found when one of them is predicted.

@@ -112,7 +112,9 @@ def test_the_standard_error_counts_what_is_alike_once():
 
 def test_nothing_is_held_out_where_nobody_wants_it_or_nothing_can_be_spared(tmp_path, capsys):
     animals().to_csv(tmp_path / "a.csv", index=False)
-    assert fit(tmp_path / "a.csv", "--label", "kind", "--out", tmp_path / "m", "--held-out", 0, "--strategy", "table") == 0
+    assert (
+        fit(tmp_path / "a.csv", "--label", "kind", "--out", tmp_path / "m", "--held-out", 0, "--strategy", "table") == 0
+    )
     assert "held out" not in capsys.readouterr().out
     pd.DataFrame({"y": ["a", "b"] * 5, "x": [0, 1] * 5}).to_csv(tmp_path / "b.csv", index=False)
     assert fit(tmp_path / "b.csv", "--label", "y", "--out", tmp_path / "m") == 0

@@ -92,7 +92,7 @@ def draw(result: Evaluation) -> Any:
     return trade_off(curves, marks={"as it stops now": (own.length or 0.0, own.accuracy)}).figure
 
 
-def _training(args: argparse.Namespace, pursuit: Pursuit) -> Examples | None:
+def _training(args: argparse.Namespace, pursuit: Pursuit[Any]) -> Examples | None:
     if args.train is not None:
         return read_examples(args.train, pursuit, label=args.label, part="train")
     return read_examples(args.data, pursuit, part="train") if has_training_part(args.data) else None

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from infopursuit import serialization, shipped
+from infopursuit import model_files, serialization, shipped
 from infopursuit.cli.main import number, positive, share, write_text
 from infopursuit.datasets.examples import has_training_part, read_examples
 from infopursuit.inspection import compare_with_cart, query_frequencies, strategy_tree
@@ -110,7 +110,7 @@ def _write(args: argparse.Namespace, tree: Any, frequencies: Any, comparison: An
 
 
 def _open(name: str) -> Any:
-    if not shipped.is_shipped(name) and (Path(name) / serialization.MANIFEST).is_file():
+    if not shipped.is_shipped(name) and (Path(name) / model_files.MANIFEST).is_file():
         call = f"ip.strategy_tree(ip.load({name!r}, functions=...))"
         return serialization.load_for_command(name, f"its folder has a CARD.md; or from Python: {call}")
     return shipped.open_model(name)

@@ -262,7 +262,7 @@ class Comparison:
 
 
 def compare_with_cart(
-    strategy: Pursuit | InformationPursuitClassifier,
+    strategy: Pursuit[Any] | InformationPursuitClassifier,
     X_train: Any,
     y_train: Any,
     X_test: Any,

@@ -23,7 +23,7 @@ Cells = tuple[int, ...]
 
 
 def strategy_tree(
-    strategy: Pursuit | InformationPursuitClassifier,
+    strategy: Pursuit[Any] | InformationPursuitClassifier,
     depth: int = 3,
     *,
     X: Any = None,
@@ -81,7 +81,7 @@ def strategy_tree(
     )
 
 
-def as_pursuit(strategy: Any) -> Pursuit:
+def as_pursuit(strategy: Any) -> Pursuit[Any]:
     """The pursuit of a classifier, or a pursuit itself."""
     pursuit = strategy.pursuit_ if isinstance(strategy, InformationPursuitClassifier) else strategy
     if not isinstance(pursuit, Pursuit):
@@ -104,7 +104,7 @@ class _Draft:
 
 @dataclass(frozen=True)
 class _Grower:
-    pursuit: Pursuit
+    pursuit: Pursuit[Any]
     values: IntArray | None
     labels: Any
     min_share: float
@@ -145,7 +145,7 @@ class _Grower:
             draft.node = replace(draft.node, branches=(*below, *([draft.others] if draft.others else [])))
         return root.node  # type: ignore[no-any-return]
 
-    def _node(self, draft: _Draft, step: Step, h: int) -> TreeNode:
+    def _node(self, draft: _Draft, step: Step[Any], h: int) -> TreeNode:
         posterior, right = step.state.posterior[h], None
         if self.labels is not None and draft.rows is not None:
             right = int((self.labels[draft.rows] == self.pursuit.classes[int(posterior.argmax())]).sum())
@@ -161,7 +161,7 @@ class _Grower:
             n_right=right,
         )
 
-    def _follow(self, draft: _Draft, state: State, h: int, query: int) -> list[tuple[Cells, _Draft]]:
+    def _follow(self, draft: _Draft, state: State[Any], h: int, query: int) -> list[tuple[Cells, _Draft]]:
         """The answers to a question that are followed; the others are merged into one branch."""
         found = likely_answers(self.pursuit, state, h, query, self.min_share / max(draft.probability, 1e-300))
         rows_of = self._answers_of_inputs(draft, query)
@@ -193,7 +193,7 @@ class _Grower:
         kinds, kind = np.unique(answers, axis=0, return_inverse=True)
         return {tuple(cells.tolist()): draft.rows[kind.ravel() == i] for i, cells in enumerate(kinds)}
 
-    def _shares(self, state: State, h: int, query: int, answers: list[Cells]) -> dict[Cells, float]:
+    def _shares(self, state: State[Any], h: int, query: int, answers: list[Cells]) -> dict[Cells, float]:
         """The probability of some answers; 0 of a missing one."""
         known = [cells for cells in answers if not self._is_missing(query, cells)]
         cells = np.array(known, dtype=np.int64).reshape(len(known), self.pursuit.queries.width)
@@ -232,7 +232,7 @@ class LikelyAnswers:
         return int(np.prod([len(cells) for cells in self.possible], dtype=float))
 
 
-def likely_answers(pursuit: Pursuit, state: State, row: int, query: int, least: float) -> LikelyAnswers:
+def likely_answers(pursuit: Pursuit[Any], state: State[Any], row: int, query: int, least: float) -> LikelyAnswers:
     """The answers to a query whose probability after history ``row`` is at least ``least``.
 
     A 4 x 4 patch has 65,536 answers, so they are built variable by variable: the probability of the first
@@ -255,7 +255,7 @@ def likely_answers(pursuit: Pursuit, state: State, row: int, query: int, least: 
     return LikelyAnswers({tuple(c): float(q) for c, q in zip(cells.tolist(), p, strict=True)}, possible)
 
 
-def answer_probabilities(pursuit: Pursuit, state: State, row: int, query: int, cells: IntArray) -> FloatArray:
+def answer_probabilities(pursuit: Pursuit[Any], state: State[Any], row: int, query: int, cells: IntArray) -> FloatArray:
     """(n,) p(answer | history), for answers (n, W) that may leave variables unknown: p(history, answer) / p(history),
     or what the belief predicts where it has no evidence."""
     if not len(cells):

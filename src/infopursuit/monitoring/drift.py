@@ -298,7 +298,7 @@ def compare_answers(
     return answers + gaps
 
 
-def compare_classes(trace: Trace, profile: AnswerProfile, pursuit: Pursuit) -> list[Change]:
+def compare_classes(trace: Trace, profile: AnswerProfile, pursuit: Pursuit[Any]) -> list[Change]:
     """The mean posterior of every class against the prior, which it equals in expectation if the model is right.
 
     `BIAS` and the error of the prior are allowed for. The p-value is a bound that holds for posteriors of any shape.
@@ -370,7 +370,7 @@ def _check_reference(queries: QuerySet, classes: Any, reference: Trace) -> None:
         raise ValueError("reference is a trace of 0 inputs; give at least one")
 
 
-def _given_prior(profile: AnswerProfile, pursuit: Pursuit) -> FloatArray | None:
+def _given_prior(profile: AnswerProfile, pursuit: Pursuit[Any]) -> FloatArray | None:
     """The model's class prior where it is not that of the training rows, as with `fit(class_prior=...)`."""
     prior, smoothed = np.asarray(pursuit.model.class_prior), profile.class_weights + 0.5
     if not _fits(profile, prior) or np.allclose(prior, smoothed / smoothed.sum(), atol=1e-6):

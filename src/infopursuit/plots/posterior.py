@@ -95,7 +95,7 @@ def _draw(axes: Axes, belief: FloatArray, lines: IntArray) -> None:
         axes.plot(steps, rest, color=style.OTHERS, linewidth=1.2, linestyle="--", label="others")
     for i, c in enumerate(lines.tolist()):
         best = c == winner
-        look = {"linewidth": 2.4, "zorder": 4} if best else {"linewidth": 1.3, "zorder": 3}
+        look: dict[str, Any] = {"linewidth": 2.4, "zorder": 4} if best else {"linewidth": 1.3, "zorder": 3}
         colour, marker = style.COLOURS[i % len(style.COLOURS)], style.MARKERS[i % len(style.MARKERS)]
         axes.plot(steps, belief[:, c], color=colour, marker=marker, markersize=4.5, clip_on=False, **look)
     style.plain(axes, grid="y")

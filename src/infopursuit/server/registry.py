@@ -18,9 +18,9 @@ from cachetools import LRUCache
 
 from infopursuit import shipped
 from infopursuit.engine import Pursuit, State
+from infopursuit.model_files import MANIFEST
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import YES_NO
-from infopursuit.serialization import MANIFEST
 from infopursuit.server.limits import limit_torch
 from infopursuit.server.observability import log
 from infopursuit.types import History
@@ -40,12 +40,12 @@ class ServedModel:
 
     name: str
     summary: str
-    pursuit: Pursuit
+    pursuit: Pursuit[Any]
     version: str = "unsaved"
     source: Path | None = None
 
     @cached_property
-    def states(self) -> LRUCache[History, State]:
+    def states(self) -> LRUCache[History, State[Any]]:
         """Of recent histories: the next request of a conversation has one answer more."""
         return LRUCache(max(1, CACHE_BYTES // (2 * getattr(self.pursuit.belief, "row_bytes", 16_384) + 8192)))
 
@@ -129,7 +129,7 @@ def load_folder(name: str, path: Path) -> ServedModel:
     return ServedModel(name, summary, pursuit, version, path)
 
 
-def _pursuit(loaded: Any) -> Pursuit:
+def _pursuit(loaded: Any) -> Pursuit[Any]:
     return loaded if isinstance(loaded, Pursuit) else loaded.pursuit_
 
 
