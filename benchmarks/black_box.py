@@ -34,7 +34,7 @@ from infopursuit.evaluation.baselines import (
 )
 from infopursuit.files import write_atomically
 from infopursuit.models.architectures import Mean, Plane, initialise
-from infopursuit.models.training import RandomAffine, schedule
+from infopursuit.models.training import Moves, schedule
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray, ModelFormatError

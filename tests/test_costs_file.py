@@ -117,7 +117,7 @@ def _model(tmp_path_factory):
     (folder / "terms.csv").write_text(TERMS)
     args = ["--label", "label", "--out", str(folder / "model"), "--costs", str(folder / "terms.csv")]
     args += ["--max-cost", "401.5"]
-    assert cli.main(["fit", str(folder / "patients.csv"), *args, "--model", "table", "--epsilon", "0.001"]) == 0
+    assert cli.main(["fit", str(folder / "patients.csv"), *args, "--strategy", "table", "--epsilon", "0.001"]) == 0
     return folder / "model"
 
 

@@ -34,9 +34,9 @@ def test_a_script_draws_its_picture(script, tmp_path):
     assert done.returncode == 0, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["drawn.png"]
     drawn, shown = (Image.open(path).convert("L") for path in (file, PICTURES / f"{script.stem}.png"))
-    assert np.abs(np.subtract(drawn.size, shown.size)).max() <= 12, "make gallery draws the pictures anew"
+    assert np.abs(np.subtract(drawn.size, shown.size)).max() <= 40, "make gallery draws the pictures anew"
     both = [np.asarray(picture.resize((60, 40)), dtype=float) for picture in (drawn, shown)]
-    assert np.abs(both[0] - both[1]).mean() < 4, "make gallery draws the pictures anew"
+    assert np.abs(both[0] - both[1]).mean() < 6, "make gallery draws the pictures anew"
     if script.stem == "digit":
         assert done.stdout.strip() in (ROOT / "docs/index.md").read_text(encoding="utf-8")
 

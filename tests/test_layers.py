@@ -119,7 +119,18 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(script):
 
 def test_the_core_works_where_nothing_optional_is_installed():
     """Neither the extras nor torch."""
-    optional = SERVER | {"captum", "jinja2", "matplotlib", "pandas", "polars", "pooch", "pyarrow", "ray", "torch", "yaml"}
+    optional = SERVER | {
+        "captum",
+        "jinja2",
+        "matplotlib",
+        "pandas",
+        "polars",
+        "pooch",
+        "pyarrow",
+        "ray",
+        "torch",
+        "yaml",
+    }
     script = f"""
 import sys
 

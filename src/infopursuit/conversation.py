@@ -18,7 +18,7 @@ import numpy as np
 from infopursuit.engine import Branches, Pursuit, State
 from infopursuit.files import write_atomically
 from infopursuit.noise import read_answer
-from infopursuit.queries.groups import NOT_KNOWN, Groups, Component
+from infopursuit.queries.groups import NOT_KNOWN, Component, Groups
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.session import Session
@@ -83,7 +83,6 @@ def _normal(text: Any) -> str:
 
 
 def _soft(said: str) -> tuple[str, float | None]:
-    """What was said, and its probability where that was said too."""
     for word, probability in PROBABILITIES.items():
         if said.startswith(f"{word} "):
             return said.removeprefix(word).strip(), probability
@@ -95,9 +94,8 @@ def _parse(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer
     """What was said, taken as certain; ``text`` is how it was written."""
     choices = queries.choices(query)
     components = queries.components(query) if isinstance(queries, Groups) else ()
-    several = (
-        bool(components) or int(queries.n_answers[query]) != len(choices) or (queries.query_variables[query] >= 0).sum() > 1
-    )
+    wide = (queries.query_variables[query] >= 0).sum() > 1
+    several = bool(components) or wide or int(queries.n_answers[query]) != len(choices)
     names = [] if several else [_normal(choice) for choice in choices]
     at = _choice(said, names, numbered=is_numbered(choices))
     if at is not None:
@@ -119,14 +117,13 @@ def _parse(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer
 
 
 def _choice(said: str, names: Sequence[str], *, numbered: bool) -> int | None:
-    """Which choice it is, by its name or its number."""
     if said in names:
         return names.index(said)
     return int(said) - 1 if numbered and said.isascii() and said.isdigit() and 1 <= int(said) <= len(names) else None
 
 
 def _cells(said: str, queries: QuerySet, query: int, components: Sequence[Component]) -> Answer:
-    """An answer about several variables: of a patch rows of pixels, of a panel component by component, else a joint choice."""
+    """An answer about several variables: pixels of a patch, the components of a group, else a joint choice."""
     if components:
         return _panel(said, components, queries, query)
     if not isinstance(queries, Patches):
@@ -144,14 +141,14 @@ def _cells(said: str, queries: QuerySet, query: int, components: Sequence[Compon
 
 
 def _panel(said: str, components: Sequence[Component], queries: QuerySet, query: int) -> Answer:
-    """A panel component by component: "y n ?", with commas where answers have several words; or in full."""
+    """A group component by component: "y n ?", with commas where answers have several words; or in full."""
     parts = [said] if len(components) == 1 else said.split(",") if "," in said else said.split()
     if len(parts) != len(components):
         with contextlib.suppress(ValueError):
             return queries.to_answer(query, said)
         raise ValueError(
-            f"{said!r} has {len(parts)} answers for {len(components)} components; give one for each, in order, with commas "
-            f"between them, and ? for not known; or help"
+            f"{said!r} has {len(parts)} answers for {len(components)} components; give one for each, in order, with "
+            f"commas between them, and ? for not known; or help"
         )
     try:
         return queries.to_answer(

@@ -149,7 +149,7 @@ class Explanation:
         """
         shown = range(len(self)) if len(self) <= most else self.most_influential(most)
         costs = "" if self.cost is None else f" that cost{'s' if len(self) == 1 else ''} {amount(self.cost)}"
-        asked = _count(len(self), "question") + costs
+        asked = count(len(self), "question") + costs
         lines = [f"{self.prediction}, with a probability of {percent(self.confidence)}, after {asked}."]
         if len(self) > most:
             lines.append(f"The {most} answers with the most influence on the posterior:")
@@ -167,7 +167,7 @@ class Explanation:
             lines.append(f"It stopped because {reason_text(self.stop_reason)} ({self.stop_reason}).")
         if self.n_novelty_queries:
             lines.append(
-                f"The last {_count(self.n_novelty_queries, 'question')} were asked after that, to detect a novel input."
+                f"The last {count(self.n_novelty_queries, 'question')} were asked after that, to detect a novel input."
             )
         if self.warning:
             lines.append(self.warning)
@@ -328,6 +328,11 @@ def percent(p: float) -> str:
     return f"{100 * p:.0f} %"
 
 
+def often(p: float) -> str:
+    """A share; one that is not zero is never shown as 0 %."""
+    return "< 1 %" if 0 < p < 0.005 else percent(p)
+
+
 def amount(cost: float) -> str:
     """A cost as people write it.
 
@@ -339,5 +344,6 @@ def amount(cost: float) -> str:
     return f"{cost:.2f}" if abs(cost) >= 1 else f"{cost:.3g}"
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def count(n: int, noun: str, several: str | None = None) -> str:
+    """So many of something: ``count(1, "question")`` is "1 question"."""
+    return f"{n:,} {noun if n == 1 else several or f'{noun}s'}"

@@ -113,6 +113,8 @@ def _details(pursuit: Pursuit[Any], provenance: Mapping[str, Any] | None) -> lis
 
 
 def _model(model: Any) -> str:
+    if model is None:
+        return "none that is generative"
     if hasattr(model, "latent_dim"):
         architecture = getattr(model, "base", model).architecture
         about = f"{architecture.kind} architecture, {model.latent_dim} latent dimensions"

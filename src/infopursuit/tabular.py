@@ -53,7 +53,7 @@ def fit_table(
     facts: bool | None = None,
     wording: Any = None,
     queries: Literal["columns", "yes-no"] = "columns",
-    model: str = "auto",
+    strategy: str = "auto",
     answer_error: float = ANSWER_ERROR,
     stopping: Rule | None = None,
     patience: int = 0,
@@ -75,7 +75,7 @@ def fit_table(
         columns. False: a row is one example of many. None: facts where labels have fewer than three rows on average.
     wording: a .csv or .yaml file, or {query or column: sentence}: how questions are asked, in any language.
     queries: "columns", or "yes-no", which asks about each category by itself.
-    model: "auto", "table" or "empirical", as for `InformationPursuitClassifier`; facts are always a table.
+    strategy: "auto", "table" or "empirical", as for `InformationPursuitClassifier`; facts are always a table.
     answer_error: facts only: the probability that an answer differs from what the table states.
     stopping, patience, seed: as for `Pursuit`; None stops at 99 % confidence or where no gain exceeds 0.001 nats.
     drop, keep: columns to leave out, and columns not to be left out although they look like names or row numbers.
@@ -94,18 +94,15 @@ def fit_table(
     logger.info("taken as a table of %s: %s", "facts" if labelled.facts else "examples", labelled.why)
     for name, why in labelled.left_out.items():
         logger.info("%s is not asked about: %s", name, why)
-    given = (
-        read_costs(costs)
-        if isinstance(costs, (str, Path))
-        else CostsFile(costs or Costs(), constraints or Constraints())
-    )
+    in_file = isinstance(costs, (str, Path))
+    given = read_costs(costs) if in_file else CostsFile(costs or Costs(), constraints or Constraints())
     settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose}
     settings["stopping"] = default_stopping() if stopping is None else stopping
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": time_limit}
     if labelled.facts:
         stated = read_facts(labelled.X, labelled.y, len(labelled.classes), yes_no=queries == "yes-no")
         return fit_facts(labelled, stated, answer_error, wording, settings, given.groups)
-    return fit_examples(labelled, queries, model, wording, settings, given.groups)
+    return fit_examples(labelled, queries, strategy, wording, settings, given.groups)
 
 
 def fit_facts(
@@ -301,7 +298,7 @@ def hold_out(table: LabelledTable, share: float, seed: int) -> HeldOut | None:
 
 
 def try_examples(
-    table: LabelledTable, held: HeldOut, queries: str, model: Any, settings: Mapping[str, Any], seed: int,
+    table: LabelledTable, held: HeldOut, queries: str, strategy: Any, settings: Mapping[str, Any], seed: int,
     asked: QuerySet | None = None,
 ) -> Trial:  # fmt: skip
     """Fit on the other rows, thresholds included, and ask about those that are held out.
@@ -309,7 +306,7 @@ def try_examples(
     asked: queries that exist already, where costs name them; their thresholds are those of all rows.
     """
     builder = query_builders.columns(yes_no=queries == "yes-no") if asked is None else asked
-    clf = InformationPursuitClassifier(builder, model, **settings)
+    clf = InformationPursuitClassifier(builder, strategy, **settings)
     clf.fit(take_rows(table.X, np.flatnonzero(~held.rows)), table.labels[~held.rows])
     rows = np.flatnonzero(held.rows)
     if len(rows) > MAX_INPUTS:
@@ -319,7 +316,7 @@ def try_examples(
     return Trial.of(trace.predictions == table.labels[rows], trace.length, groups=held.groups[rows], cost=cost)
 
 
-def try_facts(pursuit: Pursuit, facts: Facts, seed: int, *, error: float = 0.0) -> Trial:
+def try_facts(pursuit: Pursuit[Any], facts: Facts, seed: int, *, error: float = 0.0) -> Trial:
     """Every label, answered as the table states it, several times where shares are drawn or answers are wrong.
 
     Labels with the same facts count as found when one of them is predicted.

@@ -233,7 +233,9 @@ def test_pixels_that_do_not_fit_are_refused(image_model, tmp_path, capsys):
 
 def test_columns_without_names_are_counted(tmp_path, capsys):
     frame, kind = animals(100, 0)
-    clf = ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes()).fit(frame[["legs", "weight"]].to_numpy(), kind)
+    clf = ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes()).fit(
+        frame[["legs", "weight"]].to_numpy(), kind
+    )
     clf.save(tmp_path / "model")
     frame[["legs", "weight"]].assign(label=kind).to_csv(tmp_path / "two.csv", index=False)
     found = result_of(tmp_path / "model", tmp_path, tmp_path / "two.csv")

@@ -36,7 +36,7 @@ def test_from_a_table_to_a_questionnaire_in_one_command(tmp_path, capsys):
     (tmp_path / "de.csv").write_text("query,sentence,choices\nlegs,Hat es mehr als {} Beine?,no = nein | yes = ja\n")
     out = tmp_path / "model"
     assert fit(tmp_path / "animals.csv", "--label", "kind", "--out", out, "--wording", tmp_path / "de.csv",
-               "--epsilon", 0.05, "--max-queries", 5, "--patience", 1, "--model", "table") == 0  # fmt: skip
+               "--epsilon", 0.05, "--max-queries", 5, "--patience", 1, "--strategy", "table") == 0  # fmt: skip
     said = capsys.readouterr().out
     for words in ("120 rows, 3 labels (kind), 3 columns", "Taken as examples", "on rows held out", "Model: table",
                   "Hat es mehr als", "nein:", f"infopursuit ask {out}", f"infopursuit serve {out}", "95 % confident",
@@ -66,7 +66,7 @@ def test_a_table_of_facts_is_recognised_and_said(tmp_path, capsys):
     model = ip.load(tmp_path / "model").model_
     assert (model.kind, model.n_states) == ("table", 5)
     assert model.tables()[2].min() == pytest.approx(0.05)
-    assert fit(tmp_path / "facts.csv", "--label", "animal", "--out", tmp_path / "m2", "--model", "empirical") == 2
+    assert fit(tmp_path / "facts.csv", "--label", "animal", "--out", tmp_path / "m2", "--strategy", "empirical") == 2
     assert "--no-facts" in capsys.readouterr().err
 
 
@@ -112,7 +112,9 @@ def test_the_standard_error_counts_what_is_alike_once():
 
 def test_nothing_is_held_out_where_nobody_wants_it_or_nothing_can_be_spared(tmp_path, capsys):
     animals().to_csv(tmp_path / "a.csv", index=False)
-    assert fit(tmp_path / "a.csv", "--label", "kind", "--out", tmp_path / "m", "--held-out", 0, "--model", "table") == 0
+    assert (
+        fit(tmp_path / "a.csv", "--label", "kind", "--out", tmp_path / "m", "--held-out", 0, "--strategy", "table") == 0
+    )
     assert "held out" not in capsys.readouterr().out
     pd.DataFrame({"y": ["a", "b"] * 5, "x": [0, 1] * 5}).to_csv(tmp_path / "b.csv", index=False)
     assert fit(tmp_path / "b.csv", "--label", "y", "--out", tmp_path / "m") == 0
@@ -152,7 +154,7 @@ def model(tmp_path_factory):
     animals().to_csv(folder / "animals.csv", index=False)
     wording = folder / "w.csv"
     wording.write_text("query,sentence,choices\nlegs,Mehr als {} Füße?,yes = ja\n", encoding="utf-8")
-    ip.fit_table(folder / "animals.csv", "kind", wording=wording, model="table").save(folder / "model")
+    ip.fit_table(folder / "animals.csv", "kind", wording=wording, strategy="table").save(folder / "model")
     return folder / "model"
 
 
@@ -205,7 +207,7 @@ def test_parts_give_what_the_whole_gives(model, tmp_path, monkeypatch):
 
     def once(folder, *more):
         assert explain(tmp_path / "new.csv", "--model", model, "--label", "kind", "--out", tmp_path / folder,
-                       "--html", tmp_path / f"{folder}.html", "--most", 12, "--title", "T", *more) == 0  # fmt: skip
+                       "--html", tmp_path / f"{folder}.html", "--max-shown", 12, "--title", "T", *more) == 0  # fmt: skip
         return pd.read_parquet(tmp_path / folder / "traces.parquet"), (tmp_path / f"{folder}.html").read_text()
 
     whole, page = once("whole")

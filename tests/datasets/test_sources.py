@@ -26,7 +26,9 @@ def columns():
     """A model that asks about the columns of a table."""
     frame = table(60)
     return (
-        ip.InformationPursuitClassifier(strategy="table").fit(frame.drop(columns=["kind", "id"]), frame["kind"]).pursuit_
+        ip.InformationPursuitClassifier(strategy="table")
+        .fit(frame.drop(columns=["kind", "id"]), frame["kind"])
+        .pursuit_
     )
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from benchmarks.animal_game import play
-from benchmarks.bench import main as bench_main
 from infopursuit import shipped
 from infopursuit.shipped import ERROR, read_animals
 
@@ -149,6 +148,8 @@ def test_a_table_that_is_wrong_is_refused_by_line(tmp_path):
 
 
 def test_bench_animals(tmp_path, capsys):
+    from benchmarks.bench import main as bench_main
+
     assert bench_main(["animals", "--out", str(tmp_path)]) == 0
     assert "right animal" in capsys.readouterr().out
     assert (tmp_path / "animals.json").is_file()

@@ -30,7 +30,7 @@ from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import NOVELTY_QUERY, amount, percent
 from infopursuit.noise import AnswerNoise
 from infopursuit.progress import bar
-from infopursuit.queries.groups import Groups, Component
+from infopursuit.queries.groups import Component, Groups
 from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal
@@ -309,7 +309,6 @@ def show_help(session: Session, terminal: Terminal) -> None:
 
 
 def _choices(session: Session) -> str:
-    """What may be answered to the question, in short."""
     question, queries, components = session.question, session.pursuit.queries, _components(session)
     assert question is not None
     choices = [str(choice) for choice in question.choices[:100]]
@@ -350,7 +349,6 @@ def _show_patch(session: Session, terminal: Terminal) -> None:
 
 
 def _components(session: Session) -> tuple[Component, ...]:
-    """What a panel asks for, component by component."""
     queries, question = session.pursuit.queries, session.question
     return queries.components(question.index) if isinstance(queries, Groups) and question is not None else ()
 

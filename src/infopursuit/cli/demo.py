@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +28,6 @@ N_LATENTS = 16
 """Latent classes of each digit. A fixed number, since trying several would take most of the time."""
 THRESHOLDS = (4, 8, 12)
 """Candidates for the grey value above which a pixel counts as lit; pixels go from 0 to 16."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """A classifier on the test images: right: (B,) whether each prediction is; questions and pixels: means."""
-
-    name: str
-    right: Any
-    questions: float | None
-    pixels: float
-
-    def row(self) -> list[str]:
-        """As a row of the table, the accuracy with its standard error."""
-        p = float(np.mean(self.right))
-        error = np.sqrt(p * (1 - p) / len(self.right))
-        asked = "all at once" if self.questions is None else f"{self.questions:.1f}"
-        return [self.name, f"{100 * p:.1f} ± {100 * error:.1f} %", asked, f"{100 * self.pixels:.0f} %"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -138,12 +120,19 @@ def compare(clf: InformationPursuitClassifier, data: Dataset, seed: int, termina
     trace = clf.explain(data.x_test)
     right = trace.predictions == data.y_test
     x_train, x_test = clf.queries_.observe(data.x_train), clf.queries_.observe(data.x_test)
-    scores = [
-        Score("Information Pursuit, 3 x 3 patches", right, float(trace.length.mean()), pixels_seen(trace)),
-        score_tree(x_train, data.y_train, x_test, data.y_test, seed),
-        score_black_box(x_train, data.y_train, x_test, data.y_test),
-    ]
-    terminal.say(*table([["", "accuracy", "questions", "pixels seen"], *(score.row() for score in scores)]))
+    tree, mean = score_tree(x_train, data.y_train, x_test, data.y_test, seed)
+    machine = score_black_box(x_train, data.y_train, x_test, data.y_test)
+    seen = float(np.mean([(explanation.revealed() != UNKNOWN).mean() for explanation in trace]))
+    rows = [["", "accuracy", "questions", "pixels seen"]]
+    for name, correct, asked, share in (
+        ("Information Pursuit, 3 x 3 patches", right, f"{trace.length.mean():.1f}", seen),
+        ("Decision tree, single pixels", tree, f"{mean:.1f}", mean / x_test.shape[1]),
+        ("Support vector machine", machine, "all at once", 1.0),
+    ):
+        error = correct.std() / len(correct) ** 0.5
+        accuracy = f"{100 * correct.mean():.1f} ± {100 * error:.1f} %"
+        rows.append([name, accuracy, asked, f"{100 * share:.0f} %"])
+    terminal.say(*table(rows))
     text = (
         "All three see the same black and white pixels; settings of the other two were chosen by cross-validation on "
         "training images."
@@ -158,31 +147,25 @@ def compare(clf: InformationPursuitClassifier, data: Dataset, seed: int, termina
     return trace
 
 
-def pixels_seen(trace: Trace) -> float:
-    """The mean share of the pixels that were looked at."""
-    return float(np.mean([(explanation.revealed() != UNKNOWN).mean() for explanation in trace]))
-
-
-def score_tree(x_train: Any, y_train: Any, x_test: Any, y_test: Any, seed: int) -> Score:
-    """A decision tree (CART) over single pixels, its depth from cross-validation."""
+def score_tree(x_train: Any, y_train: Any, x_test: Any, y_test: Any, seed: int) -> tuple[Any, float]:
+    """(B,) whether a decision tree (CART) over single pixels is right, its depth from cross-validation; and how many
+    pixels it asks about on average."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.tree import DecisionTreeClassifier
 
     depths = {"max_depth": [4, 6, 8, 10, 12, 14, None]}
     tree = GridSearchCV(DecisionTreeClassifier(random_state=seed), depths).fit(x_train, y_train).best_estimator_
     # the nodes on the way to a leaf, the leaf not counted; a black and white pixel is never asked about twice
-    asked = np.asarray(tree.decision_path(x_test).sum(axis=1)).ravel() - 1
-    mean = float(asked.mean())
-    return Score("Decision tree, single pixels", tree.predict(x_test) == y_test, mean, mean / x_test.shape[1])
+    return tree.predict(x_test) == y_test, float(tree.decision_path(x_test).sum(axis=1).mean() - 1)
 
 
-def score_black_box(x_train: Any, y_train: Any, x_test: Any, y_test: Any) -> Score:
-    """A support vector machine, its settings from cross-validation."""
+def score_black_box(x_train: Any, y_train: Any, x_test: Any, y_test: Any) -> Any:
+    """(B,) whether a support vector machine is right, its settings from cross-validation."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.svm import SVC
 
     machine = GridSearchCV(SVC(), {"C": [1, 3, 10], "gamma": [0.02, 0.05, 0.1]}).fit(x_train, y_train)
-    return Score("Support vector machine", machine.predict(x_test) == y_test, None, 1.0)
+    return machine.predict(x_test) == y_test
 
 
 def choose_examples(trace: Trace, truth: Any, n: int, seed: int) -> IntArray:

@@ -92,14 +92,13 @@ def draw(result: Evaluation) -> Any:
     return trade_off(curves, marks={"as it stops now": (own.length or 0.0, own.accuracy)}).figure
 
 
-def _training(args: argparse.Namespace, pursuit: Pursuit) -> Examples | None:
+def _training(args: argparse.Namespace, pursuit: Pursuit[Any]) -> Examples | None:
     if args.train is not None:
         return read_examples(args.train, pursuit, label=args.label, part="train")
     return read_examples(args.data, pursuit, part="train") if has_training_part(args.data) else None
 
 
 def _command(args: argparse.Namespace) -> str:
-    """The command that does it again."""
     words = ["infopursuit", "evaluate", str(args.model), args.data]
     for option in ("label", "train", "inputs", "min_epsilon"):
         if getattr(args, option) is not None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import argparse
 import tempfile
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 
-from infopursuit.files import write_atomically
+from infopursuit.cli.main import positive, whole, write_text
 from infopursuit.jobs.engines import ENGINES, Engine
 from infopursuit.jobs.job import Explained, explain
 from infopursuit.report.page import MOST, Shown, batch_page, show
 from infopursuit.report.summary import most_common
 from infopursuit.terminal import Terminal, table
 
-SUMMARY = "explain inputs: questions and answers as a table and an HTML page"
 EXAMPLES = (
     "infopursuit explain new.csv --model my-model --out explained",
     "infopursuit explain digits --model my-digits --inputs 20 --html digits.html",
@@ -32,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR", help="folder for the rows: traces.parquet (without pyarrow traces.jsonl); "
         "what was stopped goes on there")  # fmt: skip
     add("--html", type=Path, metavar="FILE", help="write one page that needs nothing else")
-    add("--most", type=_count, default=MOST, metavar="N", help=f"explanations in the page at most ({MOST})")
+    add("--max-shown", type=whole, default=MOST, metavar="N", help=f"explanations in the page at most ({MOST})")
     add("--label", metavar="COLUMN", help="the column of a table that holds the labels, if any")
     add("--name", metavar="COLUMN", help="the column of a table that says what the inputs are called, if any")
-    add("--inputs", type=_positive, metavar="N", help="only the first N inputs")
+    add("--inputs", type=positive, metavar="N", help="only the first N inputs")
     add("--title", metavar="TEXT", help="headline of the page")
-    add("--part", type=_positive, metavar="N", help="inputs in a part (1,000; more beyond 10,000 parts)")
+    add("--part", type=positive, metavar="N", help="inputs in a part (1,000; more beyond 10,000 parts)")
     add("--again", action="store_true", help="forget what an earlier job has left in the folder")
     add_engine_arguments(parser)
 
@@ -46,8 +44,8 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     """Where work is done."""
     add = parser.add_argument
     add("--engine", choices=ENGINES, default=ENGINES[0], help="this process (local, the default), or many on Ray")
-    add("--workers", type=_positive, metavar="N", help="processes on Ray (as many as it has cores)")
-    add("--threads", type=_positive, metavar="N", help="of each process (on Ray: 1)")
+    add("--workers", type=positive, metavar="N", help="processes on Ray (as many as it has cores)")
+    add("--threads", type=positive, metavar="N", help="of each process (on Ray: 1)")
     add("--address", metavar="ADDRESS", help="of a running Ray cluster, such as auto (else this machine alone)")
 
 
@@ -63,25 +61,13 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--html {args.html} is a folder; give a file such as explained.html")
     kept = tempfile.TemporaryDirectory() if args.out is None else nullcontext(args.out)
     with kept as out:
-        done = explain(
-            args.data,
-            args.model,
-            out,
-            engine=engine_of(args),
-            label=args.label,
-            name=args.name,
-            inputs=args.inputs,
-            part=args.part,
-            again=args.again,
-            progress=True,
-        )
-        shown = first_of(done, max(args.most, 1) if args.html is not None else 1)
+        options = {name: getattr(args, name) for name in ("label", "name", "inputs", "part", "again")}
+        done = explain(args.data, args.model, out, engine=engine_of(args), progress=True, **options)
+        shown = first_of(done, max(args.max_shown, 1) if args.html is not None else 1)
     written = [] if args.out is None else [done.traces]
     if args.html is not None:
-        args.html.parent.mkdir(parents=True, exist_ok=True)
         title = args.title or f"{Path(args.data).name}, asked by {args.model.name}"
-        write_atomically(args.html, batch_page(done.summary, shown[: args.most], title=title).encode())
-        written.append(args.html)
+        written.append(write_text(args.html, batch_page(done.summary, shown[: args.max_shown], title=title)))
     _tell(done, shown, terminal)
     if done.n_kept:
         terminal.say("", f"{done.n_kept} of {done.n_parts} parts were there from an earlier run.")
@@ -101,7 +87,7 @@ def first_of(done: Explained, most: int) -> list[Shown]:
 def _tell(done: Explained, shown: list[Shown], terminal: Terminal) -> None:
     summary = done.summary
     n = summary.n_inputs
-    right = "" if summary.n_right is None else f"{100 * summary.n_right / n:.1f} % right, "
+    right = "" if summary.n_right is None else f"accuracy {100 * summary.n_right / n:.1f} %, "
     terminal.tell(
         f"{n:,} inputs of {done.source.about}: {right}{summary.mean_length:.1f} questions on average, "
         f"{summary.longest} at most."
@@ -109,7 +95,7 @@ def _tell(done: Explained, shown: list[Shown], terminal: Terminal) -> None:
     if summary.n_novel is not None:
         terminal.tell(f"{summary.n_novel:,} of them are novel (p-value up to 0.05): do not trust their labels.")
     rows, n_more, rest = most_common(summary.predictions, 6)
-    lines = [["what came out", "inputs", "share"]]
+    lines = [["prediction", "inputs", "share"]]
     lines += [[name, f"{count:,}", f"{100 * count / n:.1f} %"] for name, count in rows]
     if n_more:
         lines.append([f"{n_more} more", f"{rest:,}", f"{100 * rest / n:.1f} %"])
@@ -117,12 +103,3 @@ def _tell(done: Explained, shown: list[Shown], terminal: Terminal) -> None:
     if shown:
         terminal.head(f"The first of them{'' if shown[0].truth is None else f', labelled {shown[0].truth}'}")
         terminal.say(shown[0].explanation.to_text(width=terminal.width))
-
-
-def _positive(text: str, least: int = 1) -> int:
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
-    return int(text)
-
-
-_count = partial(_positive, least=0)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit import tabular
-from infopursuit.cli.main import amount, share, whole
+from infopursuit.cli.main import amount, number, share, whole
 from infopursuit.costs import bind as bind_costs
-from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.datasets.labelled import LabelledTable, label_table
+from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--costs", type=Path, metavar="FILE", help=".csv, .yaml or .json: costs and prerequisites of queries, groups "
         "that are asked together, queries that are never asked")  # fmt: skip
     add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
-    add("--model", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
+    add("--strategy", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
     add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
     add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
     add("--epsilon", type=share, default=0.01, metavar="E", help="stop at a confidence of 1 - E (0.01)")
@@ -55,7 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--patience", type=whole, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
     add("--answer-error", type=share, default=tabular.ANSWER_ERROR, metavar="E", help="facts: probability that an "
         f"answer is not as stated ({tabular.ANSWER_ERROR})")  # fmt: skip
-    add("--held-out", type=_held_out, default=0.2, metavar="E", help="examples: share of test rows (0.2; 0: none)")
+    add(
+        "--held-out",
+        type=number(float, 0, 0.5),
+        default=0.2,
+        metavar="E",
+        help="examples: share of test rows (0.2)",
+    )
     add("--seed", type=whole, default=0, metavar="N", help="seed of the random generator (0)")
 
 
@@ -73,20 +79,18 @@ def run(args: argparse.Namespace) -> int:
     settings = {"stopping": _stopping(args), "patience": args.patience, "random_state": args.seed}
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": args.time_limit}
     if rows.facts:
-        if args.model == "empirical":
-            raise ValueError("--model empirical needs examples; a table of facts is its own model. Add --no-facts")
+        if args.strategy == "empirical":
+            raise ValueError("--strategy empirical needs examples; a table of facts is its own model. Add --no-facts")
         facts = tabular.read_facts(rows.X, rows.y, len(rows.classes), yes_no=args.queries == "yes-no")
         clf = tabular.fit_facts(rows, facts, args.answer_error, wording, settings, given.groups)
         _tell_facts(args, clf, facts, terminal)
     else:
         asked = None
-        if (
-            given.costs or given.constraints or given.groups
-        ):  # costs name queries, so these are made before rows are held out
+        if given.costs or given.constraints or given.groups:  # they name queries, made before rows are held out
             asked = tabular.with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
             bind_costs(given.costs, given.constraints, asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
-        clf = tabular.fit_examples(rows, args.queries, args.model, wording, settings, given.groups)
+        clf = tabular.fit_examples(rows, args.queries, args.strategy, wording, settings, given.groups)
         terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {describe_model(clf)}.")
     for sentence in [line for bound in clf.pursuit_.bound_costs for line in bound.describe()]:
         terminal.tell(sentence)
@@ -163,7 +167,7 @@ def _tell_held_out(
         if held is None:
             return terminal.tell("There are too few different rows to hold any out, so that it was not tested.")
         terminal.head("Accuracy")
-        found = tabular.try_examples(rows, held, args.queries, args.model, settings, args.seed, asked)
+        found = tabular.try_examples(rows, held, args.queries, args.strategy, settings, args.seed, asked)
     different = min(len(set(held.groups[held.rows].tolist())), found.n_inputs)
     terminal.tell(
         f"Fitted on {int((~held.rows).sum()):,} rows, tested on {found.n_inputs:,} others, {different:,} of them "
@@ -173,7 +177,6 @@ def _tell_held_out(
 
 
 def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
-    """A line for each trial."""
     paid = any(trial.cost is not None for trial in trials.values())
     lines = [["", "accuracy", "questions", "at most", *(["cost"] if paid else [])]]
     for name, trial in trials.items():
@@ -184,7 +187,6 @@ def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
 
 
 def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
-    """The first question, and what follows each answer to it."""
     terminal.head("First questions")
     session = clf.session()
     if session.question is None:
@@ -215,9 +217,3 @@ def _next_commands(
         "      --html explained.html",
     )
     terminal.tell("It was fitted on these rows: they show its explanations, not its accuracy.", style="faint")
-
-
-def _held_out(text: str) -> float:
-    if share(text) > 0.5:
-        raise argparse.ArgumentTypeError(f"{text!r} leaves too little to learn from; give 0.5 or less")
-    return share(text)

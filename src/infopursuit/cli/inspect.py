@@ -7,22 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from infopursuit import serialization, shipped
-from infopursuit.cli.main import share
+from infopursuit import model_files, serialization, shipped
+from infopursuit.cli.main import number, positive, share, write_text
 from infopursuit.datasets.examples import has_training_part, read_examples
-from infopursuit.files import write_atomically
-from infopursuit.inspection import (
-    Comparison,
-    QueryFrequencies,
-    StrategyTree,
-    compare_with_cart,
-    query_frequencies,
-    strategy_tree,
-)
+from infopursuit.inspection import compare_with_cart, query_frequencies, strategy_tree
 from infopursuit.model_card import write_model_card
 from infopursuit.terminal import Terminal
 
-SUMMARY = "show what a model asks first, as a tree; its model card"
 EXAMPLES = (
     "infopursuit inspect animals --depth 4 --png animals.png",
     "infopursuit inspect my-model --data test.csv --label species",
@@ -39,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(shipped.names())
     add("model", metavar="MODEL", help=f"a shipped model ({names}), or the folder of a saved one")
     add("--card", action="store_true", help="print the model card in Markdown, and nothing else")
-    add("--depth", type=_whole(0, MAX_DEPTH), default=3, metavar="N", help="questions to go down (3)")
+    add("--depth", type=number(int, 0, MAX_DEPTH), default=3, metavar="N", help="questions to go down (3)")
     add("--min-share", type=share, default=0.01, metavar="P", help="merge rarer branches (0.01)")
-    add("--max-branches", type=_whole(2), default=5, metavar="N", help="below a question (5)")
+    add("--max-branches", type=number(int, 2), default=5, metavar="N", help="below a question (5)")
     add("--data", metavar="DATA", help="inputs to send down the tree: a file, or the name of a data set")
     add("--label", metavar="COLUMN", help="the column of a table that holds the labels, if any")
-    add("--inputs", type=_whole(1), metavar="N", help="only the first N inputs")
+    add("--inputs", type=positive, metavar="N", help="only the first N inputs")
     add("--compare", action="store_true", help="fit CART on the same queries; needs --data with labels")
     add("--train", metavar="DATA", help="the training data of the model, for CART")
     add("--png", type=_picture, metavar="FILE", help="draw the tree; that of CART to FILE-cart")
@@ -94,12 +85,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _write(
-    args: argparse.Namespace,
-    tree: StrategyTree,
-    frequencies: QueryFrequencies | None,
-    comparison: Comparison | None,
-) -> list[Path]:
+def _write(args: argparse.Namespace, tree: Any, frequencies: Any, comparison: Any) -> list[Path]:
     """Write pictures and JSON where they are wanted; returns the files."""
     from infopursuit import plots
 
@@ -118,16 +104,13 @@ def _write(
     if args.json is not None:
         found = {"strategy": tree, "query_frequencies": frequencies, "comparison": comparison}
         data = {key: None if each is None else json.loads(each.to_json()) for key, each in found.items()}
-        args.json.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"model": str(args.model), **data}, ensure_ascii=False, indent=1)
-        write_atomically(args.json, text.encode())
-        written.append(args.json)
+        written.append(write_text(args.json, text))
     return written
 
 
 def _open(name: str) -> Any:
-    """A shipped model, or a saved one."""
-    if not shipped.is_shipped(name) and (Path(name) / serialization.MANIFEST).is_file():
+    if not shipped.is_shipped(name) and (Path(name) / model_files.MANIFEST).is_file():
         call = f"ip.strategy_tree(ip.load({name!r}, functions=...))"
         return serialization.load_for_command(name, f"its folder has a CARD.md; or from Python: {call}")
     return shipped.open_model(name)
@@ -138,16 +121,3 @@ def _picture(text: str) -> Path:
     if path.suffix.lower() not in PICTURES:
         raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
     return path
-
-
-def _whole(low: int, high: int | None = None) -> Any:
-    """A whole number from ``low`` to ``high``."""
-
-    def parse(text: str) -> int:
-        if not text.isdecimal() or int(text) < low or (high is not None and int(text) > high):
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is not a whole number from {low} {f'to {high}' if high else 'on'}"
-            )
-        return int(text)
-
-    return parse

@@ -11,17 +11,16 @@ import numpy as np
 
 from infopursuit import datasets
 from infopursuit import queries as builders
+from infopursuit.cli.main import whole, write_text
 from infopursuit.data_checks import LintReport, excluded_findings, lint
 from infopursuit.data_checks.report import in_order
 from infopursuit.datasets.examples import is_dataset, read_examples
-from infopursuit.datasets.tables import read_frame
-from infopursuit.files import write_atomically
 from infopursuit.datasets.labelled import label_table
+from infopursuit.datasets.tables import read_frame
 from infopursuit.serialization import load_pursuit
 from infopursuit.tabular import read_facts
 from infopursuit.terminal import Terminal
 
-SUMMARY = "check a table: label leakage, useless queries, faulty rows"
 EXAMPLES = (
     "infopursuit lint patients.csv --label disease",
     "infopursuit lint patients.csv --label disease --model triage --json found.json",
@@ -46,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
     add("--no-model", action="store_true", help="fit no model; only baselines are compared")
     add("--json", type=Path, metavar="FILE", help="write the findings as JSON")
-    add("--seed", type=int, default=0, metavar="N", help="of the rows that are sampled and held out (0)")
+    add("--seed", type=whole, default=0, metavar="N", help="of the rows that are sampled and held out (0)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,9 +55,7 @@ def run(args: argparse.Namespace) -> int:
     lines = report.text(terminal.width - 1).split("\n")
     terminal.say(*(terminal.paint(line, "bold") if line.startswith("── ") else line for line in lines))
     if args.json is not None:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(args.json, report.to_json().encode())
-        terminal.say("", f"written to {args.json}")
+        terminal.say("", f"written to {write_text(args.json, report.to_json())}")
     return 1 if report.serious else 0
 
 
@@ -103,7 +100,6 @@ def _lint_table(args: argparse.Namespace, path: Path, options: dict[str, Any]) -
 
 
 def _lint_dataset(name: str, options: dict[str, Any]) -> LintReport:
-    """Both parts of a data set together."""
     data = datasets.load(name)
     X = np.concatenate([data.x_train, data.x_test])
     y = np.array(data.class_names)[np.concatenate([data.y_train, data.y_test])]

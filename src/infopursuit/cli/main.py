@@ -6,12 +6,16 @@ import argparse
 import contextlib
 import importlib
 import logging
+import math
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from infopursuit.files import write_atomically
 
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)
 """Errors that a user can cause: one line, without a traceback."""
@@ -22,28 +26,27 @@ FAILED, INTERRUPTED, CLOSED = 2, 130, 141
 
 @dataclass(frozen=True)
 class Command:
-    """A command. Its module has ``add_arguments(parser)``, ``run(args) -> exit code`` and perhaps ``EXAMPLES``."""
+    """A command; the module of its name has ``add_arguments(parser)``, ``run(args) -> exit code``, and ``EXAMPLES``."""
 
     name: str
     summary: str
-    module: str
 
     def load(self) -> Any:
         """Import the module."""
-        return importlib.import_module(self.module)
+        return importlib.import_module(f"infopursuit.cli.{self.name}")
 
 
-COMMANDS: tuple[Command, ...] = (  # in the order of the help text
-    Command("demo", "classify handwritten digits, with an explanation for each", "infopursuit.cli.demo"),
-    Command("fit", "fit a classifier to a table: csv or parquet in, model out", "infopursuit.cli.fit"),
-    Command("ask", "answer questions in the terminal and get a prediction", "infopursuit.cli.ask"),
-    Command("explain", "predict and explain many inputs, on one or many workers", "infopursuit.cli.explain"),
-    Command("evaluate", "accuracy, queries, calibration and baselines of a model", "infopursuit.cli.evaluate"),
-    Command("serve", "serve models over HTTP, with a page to answer questions", "infopursuit.cli.serve"),
-    Command("lint", "check data and queries before anything is fitted", "infopursuit.cli.lint"),
-    Command("inspect", "show a strategy tree, query frequencies, model card", "infopursuit.cli.inspect"),
-    Command("monitor", "test new data for drift against the training data", "infopursuit.cli.monitor"),
-    Command("sweep", "evaluate many settings and compare them", "infopursuit.cli.sweep"),
+COMMANDS = (  # in the order of the help text
+    Command("demo", "classify handwritten digits, with an explanation for each"),
+    Command("fit", "fit a classifier to a table: csv or parquet in, model out"),
+    Command("ask", "answer questions in the terminal and get a prediction"),
+    Command("explain", "predict and explain many inputs, on one or many workers"),
+    Command("evaluate", "accuracy, queries, calibration and baselines of a model"),
+    Command("serve", "serve models over HTTP, with a page to answer questions"),
+    Command("lint", "check data and queries before anything is fitted"),
+    Command("inspect", "show a strategy tree, query frequencies, model card"),
+    Command("monitor", "test new data for drift against the training data"),
+    Command("sweep", "evaluate many settings and compare them"),
 )
 
 
@@ -127,32 +130,33 @@ def logging_to_stderr(verbose: int) -> Iterator[None]:
 # ---- types of options -----------------------------------------------------------------------------------------------
 
 
-def whole(text: str, least: int = 0) -> int:
-    """A whole number, 0 or more."""
-    if not (text.isascii() and text.isdecimal()) or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
-    return int(text)
+def number(kind: type[float], low: float = 0, high: float = math.inf, *, below: bool = False) -> Callable[[str], Any]:
+    """A type of option: a whole number (int) or any (float) from ``low`` to ``high``, with ``below`` less than that."""
+
+    def parse(text: str) -> float:
+        with contextlib.suppress(ValueError):
+            value = kind(text)
+            if low <= value <= high and not (below and value == high):
+                return value
+        upper = "on" if high == math.inf else f"{'up ' if below else ''}to {high:g}"
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a {'whole ' if kind is int else ''}number from {low:g} {upper}"
+        )
+
+    return parse
 
 
-def positive(text: str) -> int:
-    """A whole number, 1 or more."""
-    return whole(text, 1)
+whole, positive, amount, share = number(int), number(int, 1), number(float), number(float, 0, 1, below=True)
 
 
-def amount(text: str, below: float = float("inf")) -> float:
-    """A number of 0 or more."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < below:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more" + (", below 1" if below == 1 else ""))
-    return value
+# ---- files that commands write --------------------------------------------------------------------------------------
 
 
-def share(text: str) -> float:
-    """A number from 0 up to 1."""
-    return amount(text, 1.0)
+def write_text(path: Path, text: str) -> Path:
+    """Write a file and the folders above it; returns it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode())
+    return path
 
 
 def _add_common(parser: argparse.ArgumentParser, *, verbose: object, debug: object) -> None:

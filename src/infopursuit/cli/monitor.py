@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from infopursuit.cli.main import share, whole, write_text
 from infopursuit.datasets.examples import read_examples
 from infopursuit.engine import Pursuit
-from infopursuit.files import write_atomically
 from infopursuit.monitoring.drift import MAX_PURSUED, drift
 from infopursuit.serialization import load_for_command
 from infopursuit.terminal import Terminal
 
-SUMMARY = "detect drift: compare answers and predictions with training"
 EXAMPLES = (
     "infopursuit monitor new.csv --model my-model --json drift.json",
     "infopursuit monitor new.csv --model my-model --reference held-out.csv",
@@ -30,9 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", required=True, type=Path, metavar="DIR", help="folder of a saved model")
     add("--reference", metavar="DATA", help="held-out inputs like those of training")
     add("--label", metavar="COLUMN", help="the column of a table that holds labels, if any; it is not compared")
-    add("--level", type=_share, default=0.01, metavar="P", help="probability of a false alarm, at most (0.01)")
-    add("--min-distance", type=_share, default=0.01, metavar="D", help="smallest distance that counts (0.01)")
-    add("--max-pursued", type=_count, default=MAX_PURSUED, metavar="N", help=f"inputs pursued at most ({MAX_PURSUED})")
+    add("--level", type=share, default=0.01, metavar="P", help="probability of a false alarm, at most (0.01)")
+    add("--min-distance", type=share, default=0.01, metavar="D", help="smallest distance that counts (0.01)")
+    add("--max-pursued", type=whole, default=MAX_PURSUED, metavar="N", help=f"inputs pursued at most ({MAX_PURSUED})")
     add("--json", type=Path, metavar="FILE", help="write all comparisons as JSON")
 
 
@@ -54,23 +53,5 @@ def run(args: argparse.Namespace) -> int:
     report = drift(model, new, reference=reference, **limits)
     terminal.say(report.text(terminal.width))
     if args.json is not None:
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(args.json, f"{report.to_json()}\n".encode())
-        terminal.say("", f"written to {args.json}")
+        terminal.say("", f"written to {write_text(args.json, report.to_json())}")
     return 1 if report.found else 0
-
-
-def _share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1, such as 0.01")
-    return value
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)

@@ -9,17 +9,17 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
+from infopursuit.cli.main import number, positive
 from infopursuit.server import security
 from infopursuit.server.limits import Limits
 from infopursuit.server.observability import JSON, QUIET, TEXT, configured_logging, log
 from infopursuit.terminal import Terminal
 
-SUMMARY = "answer over HTTP: a JSON API, and a page to draw digits and be asked"
 EXAMPLES = (
     "infopursuit serve",
     "infopursuit serve animals --port 9000",
@@ -33,20 +33,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("models", nargs="*", metavar="MODEL", help="one that comes along, FOLDER or NAME=FOLDER (default: all of them)")
     add("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
-    add("--port", type=_port, default=8000, metavar="N", help="0 takes any that is free (default: %(default)s)")
+    add(
+        "--port",
+        type=number(int, 0, 65535),
+        default=8000,
+        metavar="N",
+        help="0: any that is free (default: %(default)s)",
+    )
     add("--models-dir", type=Path, metavar="DIR", help="serve every saved model in the subfolders of DIR too")
     add("--reload", action="store_true", help="check every second for models saved anew (else on SIGHUP only)")
     add("--token-file", type=Path, metavar="FILE", help=f"with the bearer token (or the variable {security.VARIABLE})")
     add("--open", action="store_true", help="allow requests without a token where --host is not this machine only")
     add("--log", choices=(JSON, TEXT, QUIET), default=QUIET, help="log each request to stderr (default: errors only)")
     for option, name, kind, text in (
-        ("--max-body", "max_body", _count, "bytes of a request"),
-        ("--max-history", "max_history", _count, "answers of a history"),
-        ("--max-inputs", "max_inputs", _count, "inputs of an explain"),
-        ("--max-waiting", "max_queue", _count, "requests queued for a model"),
-        ("--max-connections", "max_requests", _count, "requests at once, and half of the open connections"),
-        ("--timeout", "timeout", _seconds, "seconds for a request"),
-        ("--grace", "grace", _count, "seconds for a stop"),
+        ("--max-body", "max_body", positive, "bytes of a request"),
+        ("--max-history", "max_history", positive, "answers of a history"),
+        ("--max-inputs", "max_inputs", positive, "inputs of an explain"),
+        ("--max-waiting", "max_queue", positive, "requests queued for a model"),
+        ("--max-connections", "max_requests", positive, "requests at once, and half of the open connections"),
+        ("--timeout", "timeout", number(float, 0.001, 3600), "seconds for a request"),
+        ("--grace", "grace", positive, "seconds for a stop"),
     ):
         add(option, dest=name, type=kind, default=getattr(Limits, name), metavar="N", help=f"{text} (%(default)s)")
 
@@ -118,16 +124,3 @@ def listen(host: str, port: int, write_timeout: float) -> socket.socket:
     if sys.platform == "linux":
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * write_timeout))
     return listener
-
-
-def _number(kind: type[float], low: float, high: float) -> Callable[[str], float]:
-    def parse(text: str) -> float:
-        with suppress(ValueError):
-            if low <= (value := kind(text)) <= high:
-                return value
-        raise argparse.ArgumentTypeError(f"{text} is not a number from {low:g} to {high:g}")
-
-    return parse
-
-
-_port, _count, _seconds = _number(int, 0, 65535), _number(int, 1, 2**40), _number(float, 0.001, 3600)

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 
 from infopursuit.cli.explain import add_engine_arguments, engine_of
+from infopursuit.cli.main import positive, whole
 from infopursuit.jobs.sweep import EPSILONS, MODELS, Sweep, sweep
 from infopursuit.plots import save, trade_off
 from infopursuit.terminal import Terminal, table
 
-SUMMARY = "fit and evaluate over folds, seeds, models and confidences, here or on a cluster"
 EXAMPLES = (
     "infopursuit sweep patients.csv --label diagnosis --out swept",
     "infopursuit sweep digits --models table empirical --seeds 3 --out swept --engine ray --workers 4",
@@ -25,31 +25,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the runs, sweep.json and sweep.png")
     add("--models", nargs="+", choices=MODELS, default=["auto"], metavar="MODEL", help=f"some of {', '.join(MODELS)}")
     add("--epsilons", nargs="+", type=float, default=list(EPSILONS), metavar="E", help="stop at 1 - E (0.5 to 0.01)")
-    add("--seeds", type=int, default=1, metavar="N", help="how many seeds (1)")
-    add("--folds", type=int, default=5, metavar="N", help="parts that the data are cut into (5)")
-    add("--most", type=int, metavar="N", help="questions at most")
+    add("--seeds", type=positive, default=1, metavar="N", help="how many seeds (1)")
+    add("--folds", type=whole, default=5, metavar="N", help="parts that the data are cut into (5)")
+    add("--max-queries", type=whole, metavar="N", help="questions at most")
     add("--again", action="store_true", help="forget what an earlier sweep has left in the folder")
     add_engine_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Sweep, tell, draw."""
-    if args.seeds < 1:
-        raise ValueError(f"--seeds {args.seeds} must be a whole number, 1 or more")
     terminal = Terminal()
-    done = sweep(
-        args.data,
-        args.out,
-        label=args.label,
-        models=args.models,
-        epsilons=args.epsilons,
-        seeds=range(args.seeds),
-        folds=args.folds,
-        max_queries=args.most,
-        engine=engine_of(args),
-        again=args.again,
-        progress=True,
-    )
+    options = {name: getattr(args, name) for name in ("label", "models", "epsilons", "folds", "max_queries", "again")}
+    done = sweep(args.data, args.out, seeds=range(args.seeds), engine=engine_of(args), progress=True, **options)
     terminal.tell(
         f"{done.n_runs} runs, {done.n_kept} of them from an earlier call; means over runs, with 95 % intervals from "
         f"their spread."
@@ -67,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(done: Sweep) -> list[list[str]]:
-    lines = [["model", "stops at", "right, %", "", "questions", ""]]
+    lines = [["model", "stops at", "accuracy, %", "", "questions", ""]]
     for row in done.rows:
         right, asked = _interval(row.accuracy_interval, 100), _interval(row.length_interval, 1)
         confidence = f"{100 * (1 - row.epsilon):g} %"
@@ -76,4 +63,4 @@ def _lines(done: Sweep) -> list[list[str]]:
 
 
 def _interval(interval: tuple[float, float] | None, scale: float) -> str:
-    return "" if interval is None else f"{scale * interval[0]:.1f} to {scale * interval[1]:.1f}"
+    return "" if interval is None else f"{scale * max(interval[0], 0.0):.1f} to {scale * interval[1]:.1f}"

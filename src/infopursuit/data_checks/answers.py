@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
+from scipy.stats import entropy
 from sklearn.utils import _safe_indexing
 
+from infopursuit.acquisition import tables
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import read_table
@@ -47,9 +49,8 @@ class Feature:
 class AnswerTable:
     """Rows with labels.
 
-    values: (N, A) variables. y: (N,) classes. groups: (N,) numbers, or None. rows: (N,) positions in the data given, which
-    has n_rows. counted: (B,) positions of the rows whose answers are counted. codes: (B, S) their answers about each
-    feature, -1 for unknown.
+    values: (N, A) variables. y: (N,) classes. groups: (N,) numbers, or None. rows: (N,) positions in the data, of
+    n_rows rows. counted: (B,) positions of the rows that are counted. codes: (B, S) their answers, -1 for unknown.
     """
 
     queries: QuerySet
@@ -248,20 +249,9 @@ def joint(a: Any, b: Any) -> FloatArray:
     return contingency(np.where(both, a, UNKNOWN), np.where(both, b, 0).astype(np.int64), int(b.max(initial=0)) + 1)
 
 
-def entropy(counts: Any) -> float:
-    """Entropy of the shares of some counts, in nats."""
-    counts = np.asarray(counts, dtype=np.float64)
-    total = counts.sum()
-    return float(np.log(total) - xlogy(counts, counts).sum() / total) if total else 0.0
-
-
 def mutual_information(table: FloatArray) -> float:
-    """Mutual information of the rows and columns of a contingency table, in nats.
-
-    >>> round(mutual_information(np.array([[2.0, 0.0], [0.0, 2.0]])), 3)
-    0.693
-    """
-    return max(entropy(table.sum(axis=1)) + entropy(table.sum(axis=0)) - entropy(table), 0.0)
+    """Mutual information of the rows and columns of a contingency table, in nats."""
+    return float(tables.mutual_information(table)) if table.any() else 0.0
 
 
 def leave_one_out_accuracy(table: FloatArray) -> float:
@@ -324,7 +314,7 @@ def compare_pairs(table: AnswerTable, features: Sequence[int], *, by_class: bool
     n_classes = len(table.classes) if by_class else 1
     features, most = list(features), max(int((MAX_PAIR_CELLS / (4 * n_classes)) ** 0.5), 2)
     if len(features) > most:
-        vary = [entropy(table.by_class(f).sum(axis=1)) for f in features]
+        vary = [np.nan_to_num(entropy(table.by_class(f).sum(axis=1))) for f in features]
         features = sorted(features[i] for i in np.argsort(vary)[::-1][:most])
     n, sizes = len(features), [int(table.codes[:, f].max()) + 1 for f in features]
     cells = max(2, min(max(sizes, default=2), 10, int((MAX_PAIR_CELLS / n_classes) ** 0.5 / max(n, 1))))

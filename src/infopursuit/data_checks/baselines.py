@@ -265,7 +265,6 @@ def sufficiency_text(measured: dict[str, Any]) -> str:
 
 
 def _accuracy(right: Any) -> list[float]:
-    """Accuracy and its standard error."""
     p = float(np.mean(right))
     return [p, (p * (1 - p) / len(right)) ** 0.5]
 

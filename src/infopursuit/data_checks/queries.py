@@ -143,7 +143,6 @@ def _class_scores(confusion: Any, sizes: Any) -> FloatArray:
 
 
 def _leak(table: AnswerTable, leaks: Sequence[Leak], confusion: Any) -> Finding:
-    """One finding about some single features, or about some pairs."""
     first, names = leaks[0], _names(table, [leak.features for leak in leaks])
     single = len(first.features) == 1
     others = None if confusion is None else float(np.trace(confusion) / confusion.sum())
@@ -352,7 +351,6 @@ def _is_function(counts: FloatArray) -> bool:
 
 
 def _renumbered(column: Any) -> IntArray:
-    """Answers numbered in the order in which they first occur."""
     values, first, inverse = np.unique(column, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(np.where(values == UNKNOWN, -1, first)))
     return np.asarray(np.where(column == UNKNOWN, UNKNOWN, rank[inverse] - (values[0] == UNKNOWN)), dtype=np.int32)

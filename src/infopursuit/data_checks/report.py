@@ -11,6 +11,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from infopursuit.explanation import count
+
 FORMAT = "infopursuit.lint/2"
 
 Severity = Literal["serious", "warning", "note"]
@@ -90,8 +92,8 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
         "The model does not use all information in the answers: after all answers its most probable label is right in "
         "{model:%} of held-out rows, a baseline on the same answers in {on_answers:%} (99 % interval of the difference "
         "{gap_low:%} to {gap_high:%}).",
-        "A better model will help, not other queries: latent classes (model='table'), the training rows themselves "
-        "(model='empirical'), or for images model='vae'.",
+        "A better model will help, not other queries: latent classes (strategy='table'), the training rows "
+        "themselves (strategy='empirical'), or for images strategy='vae'.",
     ),
     "mostly missing": (
         "Features without an answer in {missing:%} or more of {rows} rows: {features}.",
@@ -247,20 +249,9 @@ def percent(share: float) -> str:
     """
     if share in (0.0, 1.0):
         return f"{100 * share:.0f} %"
-    return (
-        f"{100 * share:+.1f} %"
-        if share < 0
-        else "over 99.9 %"
-        if share > 0.9995
-        else "under 0.1 %"
-        if share < 0.0005
-        else f"{100 * share:.1f} %"
-    )
-
-
-def count(number: int, what: str, many: str | None = None) -> str:
-    """A number and what it counts: "1 query", "1,200 rows"."""
-    return f"{number:,} {what if number == 1 else many or what + 's'}"
+    if share > 0.9995 or 0 < share < 0.0005:
+        return "over 99.9 %" if share > 0.5 else "under 0.1 %"
+    return f"{100 * share:.1f} %"
 
 
 def _wrap(text: str, width: int, first: str = "", following: str | None = None) -> list[str]:

@@ -128,7 +128,6 @@ def count_duplicates(table: AnswerTable, matrix: Any, seed: int) -> Duplicates:
 
 
 def _distinct(ids: IntArray) -> tuple[float, float]:
-    """How many distinct rows there are, and how many that occur once."""
     sizes = np.bincount(ids)
     return float((sizes > 0).sum()), float((sizes == 1).sum())
 
@@ -237,7 +236,6 @@ def find_missing(table: AnswerTable) -> tuple[list[Finding], list[int]]:
 
 
 def _missing_pvalue(missing: IntArray, sizes: IntArray) -> float:
-    """The p-value of the G-test that missingness and class are independent."""
     counts = np.stack([missing, sizes - missing])[:, sizes > 0]
     return float(chi2_contingency(counts, correction=False, lambda_="log-likelihood").pvalue)
 

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -103,50 +102,30 @@ def digits() -> Dataset:
 
     bunch = load_digits()
     images, labels = bunch.images.astype(np.uint8), bunch.target.astype(np.int64)
-    x_train, x_test, y_train, y_test = train_test_split(
-        images, labels, test_size=360, stratify=labels, random_state=SPLIT_SEED
+    split = train_test_split(images, labels, test_size=360, stratify=labels, random_state=SPLIT_SEED)
+    x_train, x_test, y_train, y_test = split
+    description = (
+        "Handwritten digits, 8 x 8 pixels from 0 to 16, as scikit-learn carries them: 1,797 images, the test part of "
+        "the UCI set. The split is fixed, stratified and random: the same 13 hands wrote both parts."
     )
-    return Dataset(
-        "digits",
-        x_train,
-        y_train,
-        x_test,
-        y_test,
-        DIGITS,
-        description="Handwritten digits, 8 x 8 pixels from 0 to 16, as scikit-learn carries them: 1,797 images, the "
-        "test part of the UCI set. The split is fixed, stratified and random: the same 13 hands wrote both parts.",
-        licence="CC BY 4.0 (UCI, Optical Recognition of Handwritten Digits)",
-    )
+    licence = "CC BY 4.0 (UCI, Optical Recognition of Handwritten Digits)"
+    return Dataset("digits", x_train, y_train, x_test, y_test, DIGITS, description, licence)
 
 
 # ---- images of 28 x 28 pixels ---------------------------------------------------------------------------------------
 
 
-IMAGE_SETS: Mapping[str, tuple[tuple[str, ...], str, str, str]] = MappingProxyType(
-    {
-        "mnist": (
-            DIGITS,
-            "Handwritten digits, 28 x 28 pixels from 0 to 255, in the official split.",
-            "CC BY-SA 3.0",
-            "https://ossci-datasets.s3.amazonaws.com/mnist/",
-        ),
-        "fashion_mnist": (
-            (
-                *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag"),
-                "Ankle boot",
-            ),
-            "Pictures of clothing, 28 x 28 pixels from 0 to 255, in the official split.",
-            "MIT",
-            "https://github.com/zalandoresearch/fashion-mnist",
-        ),
-        "kmnist": (
-            ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"),
-            "Old Japanese cursive letters (Kuzushiji), 28 x 28 pixels from 0 to 255.",
-            'CC BY-SA 4.0 ("KMNIST Dataset" created by CODH, adapted from "Kuzushiji Dataset" by NIJL and others)',
-            "http://codh.rois.ac.jp/kmnist/",
-        ),
-    }
-)
+CLOTHES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
+LETTERS = ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")
+PIXELS = "28 x 28 pixels from 0 to 255"
+CODH = 'CC BY-SA 4.0 ("KMNIST Dataset" created by CODH, adapted from "Kuzushiji Dataset" by NIJL and others)'
+MNIST_PAGE = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+FASHION, FASHION_PAGE = "Pictures of clothing", "https://github.com/zalandoresearch/fashion-mnist"
+IMAGE_SETS: Mapping[str, tuple[tuple[str, ...], str, str, str]] = {
+    "mnist": (DIGITS, f"Handwritten digits, {PIXELS}, in the official split.", "CC BY-SA 3.0", MNIST_PAGE),
+    "fashion_mnist": (CLOTHES, f"{FASHION}, {PIXELS}, in the official split.", "MIT", FASHION_PAGE),
+    "kmnist": (LETTERS, f"Old Japanese cursive letters (Kuzushiji), {PIXELS}.", CODH, "http://codh.rois.ac.jp/kmnist/"),
+}
 """Class names, description, licence and page."""
 
 
@@ -194,10 +173,9 @@ def image_set(name: str, arrays: Mapping[str, Any], sources: Mapping[str, str], 
             f" This copy has only {n_train:,} of the official {KMNIST_OFFICIAL:,} training images, so that accuracies "
             f"cannot be compared with published ones."
         )
+    x_train, x_test = arrays["x_train"], arrays["x_test"]
     try:
-        return Dataset(
-            name, arrays["x_train"], y["y_train"], arrays["x_test"], y["y_test"], class_names, description, licence
-        )
+        return Dataset(name, x_train, y["y_train"], x_test, y["y_test"], class_names, description, licence)
     except ValueError as error:
         raise ValueError(f"{whole} does not fit together: {error}") from None
 
@@ -205,20 +183,12 @@ def image_set(name: str, arrays: Mapping[str, Any], sources: Mapping[str, str], 
 # ---- by name --------------------------------------------------------------------------------------------------------
 
 
-LOADERS: Mapping[str, Callable[..., Dataset]] = MappingProxyType(
-    {
-        "breast_cancer": breast_cancer,
-        "digits": digits,
-        "fashion_mnist": fashion_mnist,
-        "kmnist": kmnist,
-        "mnist": mnist,
-    }
-)
+LOADERS: Mapping[str, Callable[..., Dataset]] = {
+    loader.__name__: loader for loader in (breast_cancer, digits, fashion_mnist, kmnist, mnist)
+}
 NAMES = tuple(LOADERS)
 """What `load` knows."""
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {"fashion": "fashion_mnist", "fashionmnist": "fashion_mnist", "kuzushiji_mnist": "kmnist"}
-)
+ALIASES = {"fashion": "fashion_mnist", "fashionmnist": "fashion_mnist", "kuzushiji_mnist": "kmnist"}
 
 
 def load(name: str, **options: Any) -> Dataset:

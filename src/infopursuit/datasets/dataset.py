@@ -47,42 +47,34 @@ class Dataset:
     simulated: bool = False
 
     def __post_init__(self) -> None:
-        for part in ("train", "test"):
-            x, y = getattr(self, f"x_{part}"), getattr(self, f"y_{part}")
-            if len(x) != len(y):
-                raise ValueError(f"x_{part} has {len(x)} inputs, but y_{part} has {len(y)} labels")
-            if not len(x):
-                raise ValueError(f"x_{part} is empty")
-            if np.asarray(y).ndim != 1 or np.asarray(y).dtype.kind not in "iu":
-                found = f"shape {np.shape(y)} and dtype {np.asarray(y).dtype}"
-                raise ValueError(f"y_{part} has {found}; expected whole numbers, one for each input")
-            if y.min() < 0 or y.max() >= len(self.class_names):
-                raise ValueError(
-                    f"y_{part} has labels from {y.min()} to {y.max()}, but there are {len(self.class_names)} classes"
-                )
-            for what in ("groups", "ids"):
-                extra = getattr(self, f"{what}_{part}")
-                if extra is not None and np.shape(extra) != (len(x),):
-                    raise ValueError(f"{what}_{part} has shape {np.shape(extra)}; expected one for each of {len(x)}")
-        if self.x_train.shape[1:] != self.x_test.shape[1:]:
-            raise ValueError(
-                f"x_train holds inputs of shape {self.x_train.shape[1:]}, x_test of {self.x_test.shape[1:]}"
-            )
-        if self.feature_names is not None and self.x_train.shape[1:] != (len(self.feature_names),):
-            raise ValueError(
-                f"feature_names names {len(self.feature_names)} columns, but inputs have shape {self.x_train.shape[1:]}"
-            )
-        self._check_pairs()
+        def refuse(wrong: Any, text: str) -> None:
+            if wrong:
+                raise ValueError(text)
 
-    def _check_pairs(self) -> None:
-        for what in ("groups", "ids"):
-            train, test = getattr(self, f"{what}_train"), getattr(self, f"{what}_test")
-            if (train is None) != (test is None):
-                raise ValueError(f"{what}_train and {what}_test go together; give both or neither")
+        for part in ("train", "test"):
+            x, y = getattr(self, f"x_{part}"), np.asarray(getattr(self, f"y_{part}"))
+            refuse(len(x) != len(y), f"x_{part} has {len(x)} inputs, but y_{part} has {len(y)} labels")
+            refuse(not len(x), f"x_{part} is empty")
+            found = f"y_{part} has shape {y.shape} and dtype {y.dtype}"
+            refuse(y.ndim != 1 or y.dtype.kind not in "iu", f"{found}; expected whole numbers, one for each input")
+            found = f"y_{part} has labels from {y.min()} to {y.max()}"
+            refuse(y.min() < 0 or y.max() >= self.n_classes, f"{found}, but there are {self.n_classes} classes")
+            for what in ("groups", "ids"):
+                extra, other = getattr(self, f"{what}_{part}"), getattr(self, f"{what}_train")
+                refuse(
+                    (extra is None) != (other is None),
+                    f"{what}_train and {what}_test go together; give both or neither",
+                )
+                wrong = extra is not None and np.shape(extra) != (len(x),)
+                refuse(wrong, f"{what}_{part} has shape {np.shape(extra)}; expected one for each of {len(x)}")
+        train, test = self.x_train.shape[1:], self.x_test.shape[1:]
+        refuse(train != test, f"x_train holds inputs of shape {train}, x_test of {test}")
+        if self.feature_names is not None:
+            n = len(self.feature_names)
+            refuse(train != (n,), f"feature_names names {n} columns, but inputs have shape {train}")
         if self.groups_train is not None:
             shared = np.intersect1d(self.groups_train, self.groups_test)
-            if len(shared):
-                raise ValueError(f"group {shared[0]} is in both parts; all of a group belongs into one")
+            refuse(len(shared), f"group {''.join(map(str, shared[:1]))} is in both parts; keep it in one")
 
     @property
     def n_classes(self) -> int:

@@ -67,7 +67,7 @@ class Examples:
 
 
 def read_examples(
-    source: str, pursuit: Pursuit, *, label: str | None = None, part: Part = "test", labelled: bool = True
+    source: str, pursuit: Pursuit[Any], *, label: str | None = None, part: Part = "test", labelled: bool = True
 ) -> Examples:
     """The inputs and labels of a table file, of an npz file, or of a data set by its name.
 
@@ -107,7 +107,7 @@ def is_dataset(name: str) -> bool:
 # ---- data sets and npz files ----------------------------------------------------------------------------------------
 
 
-def _from_dataset(name: str, pursuit: Pursuit, part: Part) -> Examples:
+def _from_dataset(name: str, pursuit: Pursuit[Any], part: Part) -> Examples:
     data = load(name)
     y = getattr(data, f"y_{part}")
     if set(pursuit.classes.tolist()) <= set(data.class_names):
@@ -116,7 +116,7 @@ def _from_dataset(name: str, pursuit: Pursuit, part: Part) -> Examples:
     return Examples(getattr(data, f"x_{part}"), as_classes(y, pursuit.classes, source), source)
 
 
-def _from_npz(path: Path, pursuit: Pursuit, part: Part, labelled: bool) -> Examples:
+def _from_npz(path: Path, pursuit: Pursuit[Any], part: Part, labelled: bool) -> Examples:
     found = _npz_names(path, part, labelled)
     arrays = read_arrays(path, found)
     if len(found) == 1:
@@ -158,7 +158,7 @@ class _Columns:
     label: str | None
     name: str | None
     labelled: bool
-    pursuit: Pursuit
+    pursuit: Pursuit[Any]
 
     def label_of(self, names: Sequence[str]) -> str | None:
         """The column of labels; None where there is none and none is needed."""
@@ -189,7 +189,7 @@ class _Columns:
         return Examples(as_inputs(rest, self.pursuit, self.source), y, self.source, names)
 
 
-def as_inputs(frame: Any, pursuit: Pursuit, source: str) -> Any:
+def as_inputs(frame: Any, pursuit: Pursuit[Any], source: str) -> Any:
     """The columns of a narwhals frame as the model's queries take them."""
     queries, names = pursuit.queries, frame.columns
     if isinstance(queries, Words):
@@ -223,8 +223,7 @@ def as_inputs(frame: Any, pursuit: Pursuit, source: str) -> Any:
     return frame.to_native()
 
 
-def _asked(pursuit: Pursuit) -> list[str]:
-    """The names of the columns that the model asks about."""
+def _asked(pursuit: Pursuit[Any]) -> list[str]:
     queries = pursuit.queries
     return [field.name for field in queries.fields] if isinstance(queries, Columns) else list(queries.names)
 
@@ -317,7 +316,7 @@ class Source:
             stage_array(path, name, staged.with_name("y.npy"))
         stage_array(path, x, staged)  # last: when it is there, all is
 
-    def open(self, pursuit: Pursuit) -> Inputs:
+    def open(self, pursuit: Pursuit[Any]) -> Inputs:
         """The inputs, in the form that a model takes."""
         path, staged = self.path, self.staged
         if path.is_dir():
@@ -356,10 +355,10 @@ class Source:
                     digest.update(stream.read(2**16))
         return [path.name if files else self.data, len(files), digest.hexdigest()]
 
-    def _columns(self, pursuit: Pursuit) -> _Columns:
+    def _columns(self, pursuit: Pursuit[Any]) -> _Columns:
         return _Columns(self.data, self.label, self.name, False, pursuit)
 
-    def _open_rows(self, files: Sequence[Path], pursuit: Pursuit) -> Inputs:
+    def _open_rows(self, files: Sequence[Path], pursuit: Pursuit[Any]) -> Inputs:
         rows, columns = TableRows(files), self._columns(pursuit)
         label = columns.label_of(rows.names)
 
@@ -368,7 +367,7 @@ class Source:
 
         return Inputs(rows.n_rows, self.data, read)
 
-    def _open_arrays(self, file: Path, pursuit: Pursuit) -> Inputs:
+    def _open_arrays(self, file: Path, pursuit: Pursuit[Any]) -> Inputs:
         x = np.load(file, mmap_mode="r", allow_pickle=False)
         labels = file.with_name("y.npy")
         y = np.load(labels, mmap_mode="r", allow_pickle=False) if labels.exists() else None
@@ -381,7 +380,7 @@ class Source:
 
         return Inputs(len(x), self.data, read)
 
-    def _open_images(self, folder: Path, pursuit: Pursuit) -> Inputs:
+    def _open_images(self, folder: Path, pursuit: Pursuit[Any]) -> Inputs:
         """Images in the order of their names; those in folders of their own are labelled by the folder's name."""
         queries = pursuit.queries
         if not isinstance(queries, Patches):

@@ -116,7 +116,6 @@ def _is_row_number(column: Column) -> bool:
 
 
 def _label(cell: Any) -> Any:
-    """A label as it is shown; None where there is none."""
     if is_missing(cell):
         return None
     if isinstance(cell, str):

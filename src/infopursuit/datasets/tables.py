@@ -213,7 +213,6 @@ def _read_folder(path: Path) -> Any:
 
 
 def _read_file(path: Path) -> Any:
-    """A table file as an Arrow table."""
     if not is_table_file(path):
         raise ValueError(f"{path} ends in {path.suffix!r}; {GIVE} file")
     check_size(check_file(path), path.stat().st_size)

@@ -169,7 +169,6 @@ def cart_tree(
 
 
 def _side(cart: Cart, place: int, query: int, side: int) -> tuple[str, int]:
-    """The answers that go to one side of a split, in words, and how many they are."""
     queries, tree = cart.query_set, cart.estimator.tree_
     n = int(queries.n_answers[query])
     if n == 2:
@@ -263,7 +262,7 @@ class Comparison:
 
 
 def compare_with_cart(
-    strategy: Pursuit | InformationPursuitClassifier,
+    strategy: Pursuit[Any] | InformationPursuitClassifier,
     X_train: Any,
     y_train: Any,
     X_test: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ Cells = tuple[int, ...]
 
 
 def strategy_tree(
-    strategy: Pursuit | InformationPursuitClassifier,
+    strategy: Pursuit[Any] | InformationPursuitClassifier,
     depth: int = 3,
     *,
     X: Any = None,
@@ -80,7 +81,7 @@ def strategy_tree(
     )
 
 
-def as_pursuit(strategy: Any) -> Pursuit:
+def as_pursuit(strategy: Any) -> Pursuit[Any]:
     """The pursuit of a classifier, or a pursuit itself."""
     pursuit = strategy.pursuit_ if isinstance(strategy, InformationPursuitClassifier) else strategy
     if not isinstance(pursuit, Pursuit):
@@ -103,7 +104,7 @@ class _Draft:
 
 @dataclass(frozen=True)
 class _Grower:
-    pursuit: Pursuit
+    pursuit: Pursuit[Any]
     values: IntArray | None
     labels: Any
     min_share: float
@@ -122,7 +123,9 @@ class _Grower:
             chosen: list[tuple[int, Cells, _Draft]] = []
             with Progress(f"question {level + 1}", len(going), show=self.progress) as shown:
                 for h in going:
-                    chosen += [(h, *each) for each in self._follow(levels[-1][h], step.state, h, int(step.choice.query[h]))]
+                    chosen += [
+                        (h, *each) for each in self._follow(levels[-1][h], step.state, h, int(step.choice.query[h]))
+                    ]
                     shown.advance()
             if not chosen:
                 break
@@ -142,8 +145,7 @@ class _Grower:
             draft.node = replace(draft.node, branches=(*below, *([draft.others] if draft.others else [])))
         return root.node  # type: ignore[no-any-return]
 
-    def _node(self, draft: _Draft, step: Step, h: int) -> TreeNode:
-        """The node without what is below it."""
+    def _node(self, draft: _Draft, step: Step[Any], h: int) -> TreeNode:
         posterior, right = step.state.posterior[h], None
         if self.labels is not None and draft.rows is not None:
             right = int((self.labels[draft.rows] == self.pursuit.classes[int(posterior.argmax())]).sum())
@@ -159,7 +161,7 @@ class _Grower:
             n_right=right,
         )
 
-    def _follow(self, draft: _Draft, state: State, h: int, query: int) -> list[tuple[Cells, _Draft]]:
+    def _follow(self, draft: _Draft, state: State[Any], h: int, query: int) -> list[tuple[Cells, _Draft]]:
         """The answers to a question that are followed; the others are merged into one branch."""
         found = likely_answers(self.pursuit, state, h, query, self.min_share / max(draft.probability, 1e-300))
         rows_of = self._answers_of_inputs(draft, query)
@@ -191,7 +193,7 @@ class _Grower:
         kinds, kind = np.unique(answers, axis=0, return_inverse=True)
         return {tuple(cells.tolist()): draft.rows[kind.ravel() == i] for i, cells in enumerate(kinds)}
 
-    def _shares(self, state: State, h: int, query: int, answers: list[Cells]) -> dict[Cells, float]:
+    def _shares(self, state: State[Any], h: int, query: int, answers: list[Cells]) -> dict[Cells, float]:
         """The probability of some answers; 0 of a missing one."""
         known = [cells for cells in answers if not self._is_missing(query, cells)]
         cells = np.array(known, dtype=np.int64).reshape(len(known), self.pursuit.queries.width)
@@ -199,11 +201,9 @@ class _Grower:
         return dict.fromkeys(answers, 0.0) | dict(zip(known, found, strict=True))
 
     def _is_missing(self, query: int, cells: Cells) -> bool:
-        """Whether an answer leaves a variable of its query unknown."""
         return bool((np.array(cells)[self.pursuit.queries.query_variables[query] >= 0] == UNKNOWN).any())
 
     def _below(self, draft: _Draft, query: int, cells: Cells, probability: float, rows: IntArray | None) -> _Draft:
-        """The draft after an answer."""
         wide = int((self.pursuit.queries.query_variables[query] >= 0).sum())
         answer: Answer = None if all(cell == UNKNOWN for cell in cells) else cells[:wide]
         rows = draft.rows[:0] if draft.rows is not None and rows is None else rows
@@ -232,7 +232,7 @@ class LikelyAnswers:
         return int(np.prod([len(cells) for cells in self.possible], dtype=float))
 
 
-def likely_answers(pursuit: Pursuit, state: State, row: int, query: int, least: float) -> LikelyAnswers:
+def likely_answers(pursuit: Pursuit[Any], state: State[Any], row: int, query: int, least: float) -> LikelyAnswers:
     """The answers to a query whose probability after history ``row`` is at least ``least``.
 
     A 4 x 4 patch has 65,536 answers, so they are built variable by variable: the probability of the first
@@ -255,10 +255,18 @@ def likely_answers(pursuit: Pursuit, state: State, row: int, query: int, least: 
     return LikelyAnswers({tuple(c): float(q) for c, q in zip(cells.tolist(), p, strict=True)}, possible)
 
 
-def answer_probabilities(pursuit: Pursuit, state: State, row: int, query: int, cells: IntArray) -> FloatArray:
-    """(n,) p(answer | history) = p(history, answer) / p(history), for answers (n, W) that may leave variables unknown."""
+def answer_probabilities(pursuit: Pursuit[Any], state: State[Any], row: int, query: int, cells: IntArray) -> FloatArray:
+    """(n,) p(answer | history), for answers (n, W) that may leave variables unknown: p(history, answer) / p(history),
+    or what the belief predicts where it has no evidence."""
     if not len(cells):
         return np.zeros(0)
+    if np.isnan(state.log_evidence[row]):
+        if not hasattr(pursuit.belief, "answer_distribution"):
+            raise ValueError(f"strategy has the belief {type(pursuit.belief).__name__}, which predicts no answers")
+        p = np.asarray(pursuit.belief.answer_distribution(state.belief, query))[row]
+        every = np.array(list(product(*map(range, pursuit.queries.n_cells[query].tolist()))))  # (answers, W)
+        fits = (cells[:, None] == UNKNOWN) | (cells[:, None] == every)  # (n, answers, W)
+        return np.asarray(fits.all(axis=2) @ p)
     batch, found = max(1, min(len(cells), pursuit.rows_at_a_time())), []
     for start in range(0, len(cells), batch):
         some = cells[start : start + batch]

@@ -150,7 +150,6 @@ def query_frequencies(trace: Trace, y: Any = None) -> QueryFrequencies:
 
 
 def _room(rows: list[list[str]], width: int) -> int:
-    """Columns that are left for the first cell of each row."""
     return width - sum(2 + max(map(len, column)) for column in list(zip(*rows, strict=True))[1:])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import entropy
 
-from infopursuit.explanation import percent
+from infopursuit.explanation import often, percent
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import History
 
@@ -211,11 +211,6 @@ class StrategyTree:
                 cells = [often(branch.probability), *self._inputs(branch.n_inputs, ""), ""]
                 found.append((begin, go_on, branch.said, cells))
         return found
-
-
-def often(p: float) -> str:
-    """A share; one that is not zero is never shown as 0 %."""
-    return "< 1 %" if 0 < p < 0.005 else percent(p)
 
 
 def _fold(words: str, first: str, rest: str, room: int) -> list[str]:

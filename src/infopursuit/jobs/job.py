@@ -27,9 +27,10 @@ from infopursuit.engine import Pursuit
 from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit, as_engine
 from infopursuit.jobs.trace_files import trace_file, trace_name
+from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
-from infopursuit.serialization import MANIFEST, load_pursuit, save
+from infopursuit.serialization import load_pursuit, save
 
 MIN_PART, MAX_PARTS = 1_000, 10_000
 """A part has at least so many inputs, and more where there would be more parts than so many."""
@@ -51,7 +52,7 @@ class Explained:
     n_parts: int
     n_kept: int
     seconds: float
-    pursuit: Pursuit
+    pursuit: Pursuit[Any]
     source: Inputs
 
     def __repr__(self) -> str:
@@ -132,7 +133,7 @@ def explain(
 class Explainer:
     """Explains a part: what a worker does."""
 
-    def __init__(self, pursuit: Pursuit, source: Inputs, job: JobFolder) -> None:
+    def __init__(self, pursuit: Pursuit[Any], source: Inputs, job: JobFolder) -> None:
         self.pursuit, self.source, self.job = pursuit, source, job
         self.at_once = at_once(pursuit)
 
@@ -151,7 +152,7 @@ class Explainer:
         return self.job.finish(number, {"summary": summary.to_spec()})
 
 
-def at_once(pursuit: Pursuit, most: int = 1_000, numbers: int = 2**26) -> int:
+def at_once(pursuit: Pursuit[Any], most: int = 1_000, numbers: int = 2**26) -> int:
     """Inputs that are asked together, so few that their trace takes at most about a quarter of a gigabyte."""
     return max(1, min(most, numbers // (len(pursuit.classes) * min(len(pursuit.queries), 1_000))))
 
@@ -162,7 +163,7 @@ def _make(model: str, place: Source, folder: str, traces: str) -> Explainer:
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
 
 
-def _opened(place: Source, pursuit: Pursuit) -> Inputs:
+def _opened(place: Source, pursuit: Pursuit[Any]) -> Inputs:
     source = place.open(pursuit)
     if not source.n_inputs:
         raise ValueError(f"{source.about} has no rows; there is nothing to explain")

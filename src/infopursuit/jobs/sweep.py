@@ -21,11 +21,11 @@ from scipy.stats import t
 from infopursuit import datasets
 from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.datasets.examples import Source, is_dataset
+from infopursuit.datasets.labelled import label_table
 from infopursuit.datasets.tables import GIVE, is_table_file, take_rows
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.files import write_atomically
-from infopursuit.datasets.labelled import label_table
 from infopursuit.jobs.engines import Engine, Unit, as_engine
 from infopursuit.jobs.job import JobFolder
 from infopursuit.progress import Progress
@@ -173,7 +173,6 @@ def _check(models: Sequence[str], epsilons: Sequence[float], seeds: Sequence[int
 
 
 def _read(place: Source) -> tuple[Any, Any]:
-    """Inputs and labels."""
     if not place.path.is_file() and is_dataset(place.data):
         found = datasets.load(place.data)
         return found.x_train, np.asarray(found.y_train)
@@ -201,7 +200,6 @@ def _rows(runs: Sequence[dict[str, Any]]) -> list[Swept]:
 
 
 def _mean(values: Sequence[float]) -> tuple[float, float, tuple[float, float] | None]:
-    """The mean, its standard error, and its interval."""
     mean = float(np.mean(values))
     if len(values) < 2:
         return mean, 0.0, None

@@ -19,7 +19,7 @@ from scipy.stats import false_discovery_control
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.explanation import reason_text
+from infopursuit.explanation import count, reason_text
 from infopursuit.monitoring.statistics import (
     BOUND,
     chernoff,
@@ -101,8 +101,8 @@ class DriftReport:
 
     changes: all comparisons. level, min_distance: a change counts when its corrected p-value is at most the first and
     its distance at least the second. n_pursued: inputs that were pursued. unexplained: where predicted classes have
-    shifted, the drifted variables that would differ even if training had had the classes' present shares; None where that
-    was not tested. variables: what one variable is called, and several. against: what it was compared with.
+    shifted, the drifted variables that would differ even if training had had the classes' present shares; None where
+    that was not tested. variables: what one variable is called, and several. against: what it was compared with.
     """
 
     n_inputs: int
@@ -132,14 +132,14 @@ class DriftReport:
             return f"Drift: {'; '.join(self._findings())}."
         few = " With so few inputs only a large change would show." if self.n_inputs < FEW else ""
         p = [c.corrected_p for c in self.changes]
-        n = _count(len(p), "comparison")
+        n = count(len(p), "comparison")
         if significant := sum(each <= self.level for each in p):
             return (
                 f"No relevant drift: of {n} {significant} {'is' if significant == 1 else 'are'} significant, but no "
                 f"distance is as large as {self.min_distance:g}.{few}"
             )
         return (
-            f"No drift: none of {n} of {_count(self.n_inputs, 'input')} with {self.against} is significant (smallest "
+            f"No drift: none of {n} of {count(self.n_inputs, 'input')} with {self.against} is significant (smallest "
             f"corrected p-value {format_pvalue(min(p, default=1.0))}, level {self.level:g}).{few}"
         )
 
@@ -161,13 +161,13 @@ class DriftReport:
         if self.drifted(MISSING):
             notes.append("An answer that training never had counts as missing.")
         if self.unexplained is not None:
-            n, left = _count(len(self.drifted(ANSWERS)), *self.variables), len(self.unexplained)
+            n, left = count(len(self.drifted(ANSWERS)), *self.variables), len(self.unexplained)
             still = f"{left} would still differ {_names(self.unexplained)}" if left else "none would differ"
             notes.append(f"Of {n} that drifted, {still} if training had had the classes' present shares.")
         pursued = f", {self.n_pursued:,} of them pursued" if 0 < self.n_pursued < self.n_inputs else ""
         notes.append(
-            f"{_count(self.n_inputs, 'new input')}{pursued}, against {self.n_before:,.0f} rows of {self.against}; "
-            f"{_count(len(self.changes), 'comparison')}. The probability of a false alarm is at most {self.level:g}."
+            f"{count(self.n_inputs, 'new input')}{pursued}, against {self.n_before:,.0f} rows of {self.against}; "
+            f"{count(len(self.changes), 'comparison')}. The probability of a false alarm is at most {self.level:g}."
         )
         return "\n".join([*lines, "", *(line for note in notes for line in textwrap.wrap(note, width - 1))])
 
@@ -180,12 +180,12 @@ class DriftReport:
     def _findings(self) -> list[str]:
         found = []
         if answers := self.drifted(ANSWERS):
-            n = _count(sum(c.kind == ANSWERS for c in self.changes), *self.variables)
+            n = count(sum(c.kind == ANSWERS for c in self.changes), *self.variables)
             found.append(f"answers to {len(answers)} of {n} have changed {_names(c.name for c in answers)}")
         for more in (True, False):
             if some := [c.name for c in self.drifted(MISSING) if (c.now > c.before) == more]:
                 how = f"{'is' if len(some) == 1 else 'are'} missing {'more' if more else 'less'} often"
-                found.append(f"{_count(len(some), *self.variables)} {how} {_names(some)}")
+                found.append(f"{count(len(some), *self.variables)} {how} {_names(some)}")
         if classes := self.drifted(CLASS):
             shares = [f"{c.name} {100 * c.before:.1f} % to {100 * c.now:.1f} %" for c in classes]
             found.append(f"predicted shares have changed {_names(shares)}")
@@ -298,7 +298,7 @@ def compare_answers(
     return answers + gaps
 
 
-def compare_classes(trace: Trace, profile: AnswerProfile, pursuit: Pursuit) -> list[Change]:
+def compare_classes(trace: Trace, profile: AnswerProfile, pursuit: Pursuit[Any]) -> list[Change]:
     """The mean posterior of every class against the prior, which it equals in expectation if the model is right.
 
     `BIAS` and the error of the prior are allowed for. The p-value is a bound that holds for posteriors of any shape.
@@ -359,7 +359,7 @@ def _compare_lengths(before: IntArray, now: IntArray) -> Change:
     above = np.array([[(some > edge).mean() for edge in edges] for some in (before, now)])  # (2, edges)
     most = int(np.abs(above[1] - above[0]).argmax())
     splits = (np.arange(len(edges) + 1) > np.arange(len(edges))[:, None]).astype(np.float64)
-    example = f"more than {_count(int(edges[most]), 'question')}"
+    example = f"more than {count(int(edges[most]), 'question')}"
     return Change.of(LENGTH, "number of questions", example, above[:, most], old, new, splits)
 
 
@@ -370,7 +370,7 @@ def _check_reference(queries: QuerySet, classes: Any, reference: Trace) -> None:
         raise ValueError("reference is a trace of 0 inputs; give at least one")
 
 
-def _given_prior(profile: AnswerProfile, pursuit: Pursuit) -> FloatArray | None:
+def _given_prior(profile: AnswerProfile, pursuit: Pursuit[Any]) -> FloatArray | None:
     """The model's class prior where it is not that of the training rows, as with `fit(class_prior=...)`."""
     prior, smoothed = np.asarray(pursuit.model.class_prior), profile.class_weights + 0.5
     if not _fits(profile, prior) or np.allclose(prior, smoothed / smoothed.sum(), atol=1e-6):
@@ -427,10 +427,6 @@ def _names(names: Any) -> str:
     shown = list(names)
     more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
     return f"({', '.join(shown[:SHOWN])}{more})"
-
-
-def _count(n: int, one: str, several: str | None = None) -> str:
-    return f"{n:,} {one if n == 1 else several or f'{one}s'}"
 
 
 def format_pvalue(p: float) -> str:

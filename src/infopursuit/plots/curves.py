@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import binomtest
 
-from infopursuit.plots.style import (
-    COLOURS,
-    EDGE,
-    EMPTY,
-    FAINT,
-    INK,
-    MARKERS,
-    OTHERS,
-    check_axes,
-    count,
-    need_matplotlib,
-    plain,
-)  # fmt: skip
+from infopursuit.explanation import count
+from infopursuit.plots import style
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -45,13 +34,12 @@ def trade_off(
     marks: single points, name -> (questions, accuracy as a share), drawn as stars. axes: what to draw on; a new figure
     if None.
     """
-    need_matplotlib()
+    style.check_axes(axes)
     from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
 
     if not curves:
         raise ValueError("curves is empty; give at least one name with its points")
-    check_axes(axes)
     if axes is None:
         axes = Figure(figsize=(6.4, 4.0), layout="constrained", dpi=150).add_subplot()
     for i, (name, points) in enumerate(curves.items()):
@@ -59,21 +47,20 @@ def trade_off(
         length, accuracy, error = (
             np.array([getattr(p, f) for p in ordered]) for f in ("length", "accuracy", "accuracy_error")
         )
-        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        colour, marker = style.COLOURS[i % len(style.COLOURS)], style.MARKERS[i % len(style.MARKERS)]
         axes.fill_between(length, accuracy - error, accuracy + error, color=colour, alpha=0.15, linewidth=0)
         label = f"{name} ({ordered[0].n_inputs:,} inputs)"
         axes.plot(length, accuracy, color=colour, marker=marker, markersize=3.5, linewidth=1.4, label=label)
     for name, (asked, right) in (marks or {}).items():
-        axes.plot([asked], [right], marker="*", markersize=11, color=INK, linestyle="none", label=name)
-    axes.set_xlabel("questions asked, mean", color=INK)
-    axes.set_ylabel("accuracy", color=INK)
+        axes.plot([asked], [right], marker="*", markersize=11, color=style.INK, linestyle="none", label=name)
+    axes.set_xlabel("questions asked, mean", color=style.INK)
+    axes.set_ylabel("accuracy", color=style.INK)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    plain(axes)
+    style.plain(axes)
     axes.legend(frameon=False, fontsize=8.5, loc="lower right")
     if title:
-        axes.set_title(title, fontsize=11, color=INK, loc="left")
-    drawn: Axes = axes
-    return drawn
+        axes.set_title(title, fontsize=11, color=style.INK, loc="left")
+    return axes  # type: ignore[no-any-return]
 
 
 def calibration(
@@ -95,20 +82,19 @@ def calibration(
     axes: one axes to draw on; counts and words go above it. A new figure if None.
     title: above all.
     """
-    need_matplotlib()
+    style.check_axes(axes)
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     confidence, right = _checked(confidence, right)
     edges = _edges(bins)
-    check_axes(axes)
     if axes is None:
         axes = Figure(figsize=(4.6, 5.2), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1), dpi=150).add_subplot()
     earlier = None if before is None else _binned(*_checked(*before, "before: "), edges, FEW)
     found = _binned(confidence, right, edges, 1 if earlier is None else FEW)
-    both = [(found, COLOURS[0], None if earlier is None else "after")]
+    both = [(found, style.COLOURS[0], None if earlier is None else "after")]
     if earlier is not None:
-        both.insert(0, (earlier, FAINT, "before"))
+        both.insert(0, (earlier, style.FAINT, "before"))
     for drawn_bins, colour, label in both:
         axes.errorbar(
             drawn_bins.confidence, drawn_bins.share, yerr=np.abs(drawn_bins.ends.T - drawn_bins.share), color=colour,
@@ -123,14 +109,13 @@ def calibration(
     if earlier is not None:
         words[0] = words[0].replace(" over", f", {100 * earlier.error:.1f} % before, over")
         words[1] += f"; before {100 * earlier.right:.1f} %, {100 * earlier.mean:.1f} %"
-        axes.legend(loc="upper left", fontsize=SIZE, frameon=False, labelcolor=INK)
+        axes.legend(loc="upper left", fontsize=SIZE, frameon=False, labelcolor=style.INK)
     hidden = int(found.counts[_hidden(edges[1:], axes.get_xlim()[0])].sum())
     if hidden or earlier is not None:  # a line of their own, for which there is no room in the first
         words[0] = words[0].removesuffix(f" over {many}").rstrip(",")
         words.append(many + (f", {hidden:,} of them below the scale" if hidden else ""))
     _draw_counts(axes, edges, found.counts, "\n".join(words), title)
-    drawn: Axes = axes
-    return drawn
+    return axes  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -164,7 +149,6 @@ def _binned(confidence: FloatArray, right: FloatArray, edges: FloatArray, fewest
 
 
 def _checked(confidence: Any, right: Any, name: str = "") -> tuple[FloatArray, FloatArray]:
-    """Both as numbers (B,)."""
     p, hit = np.asarray(confidence, dtype=np.float64), np.asarray(right)
     if p.ndim != 1 or hit.shape != p.shape or not len(p):
         raise ValueError(f"{name}confidence has shape {p.shape} and right {hit.shape}; give (B,) and (B,), B from 1 on")
@@ -176,7 +160,6 @@ def _checked(confidence: Any, right: Any, name: str = "") -> tuple[FloatArray, F
 
 
 def _edges(bins: int | Sequence[float]) -> FloatArray:
-    """Of the bins, from 0 to 1."""
     if isinstance(bins, int | np.integer):
         if bins < 1:
             raise ValueError(f"bins={bins} must be at least 1, or the edges of bins, from 0 to 1")
@@ -188,39 +171,40 @@ def _edges(bins: int | Sequence[float]) -> FloatArray:
 
 
 def _dress(axes: Axes, lowest: float) -> None:
-    """The line of perfect calibration, and the scales."""
     from matplotlib.ticker import PercentFormatter
 
-    axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1, linestyle="--", zorder=0)
+    axes.plot([0, 1], [0, 1], color=style.FAINT, linewidth=1, linestyle="--", zorder=0)
     place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "style": "italic"}
-    axes.text(0.97, 0.04, "overconfident", fontsize=SIZE, color=FAINT, **place)
+    axes.text(0.97, 0.04, "overconfident", fontsize=SIZE, color=style.FAINT, **place)
     low = np.floor(10 * lowest) / 10
     limits = (low - 0.02 * (1 - low), 1 + 0.02 * (1 - low))
     axes.set(xlim=limits, ylim=limits)
-    axes.set_xlabel("confidence", color=INK)
-    axes.set_ylabel("accuracy", color=INK)
+    axes.set_xlabel("confidence", color=style.INK)
+    axes.set_ylabel("accuracy", color=style.INK)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0))
-    axes.grid(color=EMPTY, linewidth=0.8)
+    axes.grid(color=style.EMPTY, linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.tick_params(colors=FAINT, labelsize=9)
+    axes.tick_params(colors=style.FAINT, labelsize=9)
     for spine in axes.spines.values():
-        spine.set_color(EDGE)
+        spine.set_color(style.EDGE)
 
 
 def _draw_counts(axes: Axes, edges: FloatArray, counts: IntArray, words: str, title: str | None) -> None:
     """How many inputs each bin has: bars in a strip above, the numbers above those, and words above all."""
     strip = axes.inset_axes((0, 1.02, 1, 0.12))
-    strip.bar(edges[:-1], counts, width=np.diff(edges), align="edge", color=OTHERS, edgecolor="white", linewidth=0.8)
+    strip.bar(
+        edges[:-1], counts, width=np.diff(edges), align="edge", color=style.OTHERS, edgecolor="white", linewidth=0.8
+    )
     strip.set(xlim=axes.get_xlim(), ylim=(0, counts.max()))
     strip.set_axis_off()
     high = 8 + LINE * _write_counts(strip, edges, counts, 72 * axes.bbox.width / axes.figure.dpi)
     place: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False}
-    strip.annotate(words, (0, 1), xytext=(0, high), fontsize=SIZE, color=FAINT, linespacing=1.3, **place)
+    strip.annotate(words, (0, 1), xytext=(0, high), fontsize=SIZE, color=style.FAINT, linespacing=1.3, **place)
     if title:
-        style: dict[str, Any] = {"fontsize": TITLE, "fontweight": "bold", "color": INK, "parse_math": False}
+        look: dict[str, Any] = {"fontsize": TITLE, "fontweight": "bold", "color": style.INK, "parse_math": False}
         above = high + (1.5 * (words.count("\n") + 1)) * SIZE + 3
-        strip.annotate(title, (0, 1), xytext=(0, above), **style, **place)
+        strip.annotate(title, (0, 1), xytext=(0, above), **look, **place)
 
 
 def _hidden(edge: Any, low: float) -> Any:
@@ -243,6 +227,6 @@ def _write_counts(strip: Axes, edges: FloatArray, counts: IntArray, width: float
         ends[line : line + 1] = [at + half]
         strip.annotate(
             text, (centre, 1), xytext=(0, 3 + line * LINE), xycoords=strip.get_xaxis_transform(),
-            textcoords="offset points", ha="center", fontsize=SMALL, color=FAINT, annotation_clip=False,
+            textcoords="offset points", ha="center", fontsize=SMALL, color=style.FAINT, annotation_clip=False,
         )  # fmt: skip
     return len(ends)

@@ -6,34 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, percent
-from infopursuit.plots.style import (
-    FAINT,
-    GREY_SHADES,
-    HEAD,
-    INK,
-    MARGIN,
-    NOTE,
-    RIGHT,
-    ROW,
-    SHADES,
-    SLANT,
-    WRONG,
-    Word,
-    at_least_one,
-    check_axes,
-    count,
-    find_class,
-    headline,
-    need_matplotlib,
-    new_axes,
-    short,
-    shown_classes,
-    step_widths,
-    step_words,
-    write,
-    write_steps,
-)  # fmt: skip
+from infopursuit.explanation import Explanation, count, percent
+from infopursuit.plots import style
 from infopursuit.types import FloatArray
 
 if TYPE_CHECKING:
@@ -69,37 +43,41 @@ def heatmap(
     max_classes: of more classes than this only those that were most probable at some step get a column, always with
         the predicted and the true one among them; the others share a last column.
     """
-    need_matplotlib()
-    check_axes(axes)
-    true_class = find_class(explanation.classes, truth)
+    style.check_axes(axes)
+    true_class = style.find_class(explanation.classes, truth)
     shown = explanation.shown_steps(max_steps)
     belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
-    columns = shown_classes(belief, true_class, max_classes)
+    columns = style.shown_classes(belief, true_class, max_classes)
     cells, others = belief[:, columns], np.delete(belief, columns, axis=1)
     winner = int(explanation.posteriors[-1].argmax())
     right = winner if true_class is None else true_class
     names = []
     for c in columns.tolist():
-        text = f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 28)}"
-        names.append(Word(text, RIGHT if c == right else WRONG if c == winner else INK, c in (right, winner)))
-    names += [Word(count(others.shape[1], "other"), FAINT)] if others.shape[1] else []
-    steps = step_words(explanation, shown)
+        text = f"{'true: ' if c == true_class else ''}{style.short(explanation.classes[c], 28)}"
+        names.append(
+            style.Word(
+                text, style.RIGHT if c == right else style.WRONG if c == winner else style.INK, c in (right, winner)
+            )
+        )
+    names += [style.Word(count(others.shape[1], "other"), style.FAINT)] if others.shape[1] else []
+    steps = style.step_words(explanation, shown)
     n = len(names) + GAP * bool(others.shape[1])
     if axes is None:
-        said = headline(explanation, true_class, len(shown), READ)
-        left = MARGIN + sum(step_widths(steps)) / 72
-        room = min(said[0].width / 72, WIDEST_HEAD) + MARGIN - left
+        said = style.headline(explanation, true_class, len(shown), READ)
+        left = style.MARGIN + sum(style.step_widths(steps)) / 72
+        room = min(said[0].width / 72, WIDEST_HEAD) + style.MARGIN - left
         column, above, beyond = _column(names, max(COLUMN, max(room, COLUMNS) / n))
-        axes = new_axes((n * column, len(steps) * ROW), said, left=left, right=MARGIN + beyond, above=0.1 + above)
+        axes = style.new_axes(
+            (n * column, len(steps) * style.ROW), said, left=left, right=style.MARGIN + beyond, above=0.1 + above
+        )
     best = np.maximum(cells.max(axis=1), others.max(axis=1, initial=0.0))[:, None]
     _limits(axes, n, len(steps))
-    _draw_cells(axes, cells, 0.0, SHADES, (cells == best) & ((cells == best).sum(axis=1, keepdims=True) == 1))
+    _draw_cells(axes, cells, 0.0, style.SHADES, (cells == best) & ((cells == best).sum(axis=1, keepdims=True) == 1))
     if others.shape[1]:
-        _draw_cells(axes, others.sum(axis=1, keepdims=True), n - 1, GREY_SHADES)
-    write_steps(axes, steps)
+        _draw_cells(axes, others.sum(axis=1, keepdims=True), n - 1, style.GREY_SHADES)
+    style.write_steps(axes, steps)
     _write_names(axes, names, [*np.arange(len(columns)) + 0.5, *([n - 0.5] if others.shape[1] else [])])
-    drawn: Axes = axes
-    return drawn
+    return axes  # type: ignore[no-any-return]
 
 
 def asked_by_class(asked: QueryFrequencies, *, axes: Any = None, max_queries: int = 15, max_classes: int = 12) -> Axes:
@@ -112,34 +90,38 @@ def asked_by_class(asked: QueryFrequencies, *, axes: Any = None, max_queries: in
     max_queries: of more queries than this only those asked most get a row.
     max_classes: of more classes than this only those with the most inputs get a column.
     """
-    need_matplotlib()
-    check_axes(axes)
-    at_least_one(max_queries=max_queries, max_classes=max_classes)
+    style.check_axes(axes)
+    style.at_least_one(max_queries=max_queries, max_classes=max_classes)
     if not len(asked):
         raise ValueError("asked holds no query, nothing was asked about any input; there is nothing to draw")
     shown = np.argsort(-asked.class_sizes, kind="stable")
     shown = np.sort(shown[asked.class_sizes[shown] > 0][:max_classes])
     cells = np.concatenate([asked.share[:max_queries, None], asked.by_class[:max_queries, shown]], axis=1)
-    rows = [Word(short(name, 44)) for name in asked.names[:max_queries]]
-    columns = [Word("all", INK, True), *(Word(short(asked.classes[c], 28)) for c in shown.tolist())]
+    rows = [style.Word(style.short(name, 44)) for name in asked.names[:max_queries]]
+    columns = [
+        style.Word("all", style.INK, True),
+        *(style.Word(style.short(asked.classes[c], 28)) for c in shown.tolist()),
+    ]
     if axes is None:
         what, there = "true" if asked.by == "label" else "predicted", int((asked.class_sizes > 0).sum())
         about = f"share of the inputs in per cent, by {what} class; {count(asked.n_inputs, 'input')}"
         about += f"; the {len(rows)} queries asked most of {len(asked):,}" if len(rows) < len(asked) else ""
         about += f"; the {len(shown)} largest classes of {there}" if len(shown) < there else ""
-        said = Word("What is asked about which class", INK, True, HEAD), Word(about, FAINT, False, NOTE)
+        said = (
+            style.Word("What is asked about which class", style.INK, True, style.HEAD),
+            style.Word(about, style.FAINT, False, style.NOTE),
+        )
         left = max(word.width for word in rows) / 72 + 0.27
         column, above, beyond = _column(columns, COLUMN)
-        size = (column * len(columns), ROW * len(rows))
-        axes = new_axes(size, said, left=left, right=MARGIN + beyond, above=0.1 + above, min_width=4.2)
+        size = (column * len(columns), style.ROW * len(rows))
+        axes = style.new_axes(size, said, left=left, right=style.MARGIN + beyond, above=0.1 + above, min_width=4.2)
     _limits(axes, len(columns), len(rows))
-    _draw_cells(axes, cells, 0.0, SHADES)
+    _draw_cells(axes, cells, 0.0, style.SHADES)
     axes.vlines([1], 0, len(rows), color="white", linewidth=5)
     for row, name in enumerate(rows):
-        write(axes, name, (0, row + 0.5), (-6, 0), axes.get_yaxis_transform(), ha="right", va="center_baseline")
+        style.write(axes, name, (0, row + 0.5), (-6, 0), axes.get_yaxis_transform(), ha="right", va="center_baseline")
     _write_names(axes, columns, np.arange(len(columns)) + 0.5)
-    drawn: Axes = axes
-    return drawn
+    return axes  # type: ignore[no-any-return]
 
 
 def _limits(axes: Any, n_columns: float, n_rows: int) -> None:
@@ -160,44 +142,41 @@ def _draw_cells(axes: Any, cells: FloatArray, start: float, colours: tuple[str, 
     axes.hlines(np.arange(1, n_rows), start, start + n_columns, color="white", linewidth=1.2)
     axes.vlines(start + np.arange(n_columns + 1), 0, n_rows, color="white", linewidth=1.2)
     wide, high = _cell_size(axes)
-    if wide < 2.6 * NOTE or high < 1.3 * NOTE:
+    if wide < 2.6 * style.NOTE or high < 1.3 * style.NOTE:
         return
     for (row, column), p in np.ndenumerate(cells):
         # the weights of red, green and blue in how bright a colour looks
-        colour = INK if np.dot(shades(p)[:3], (0.3, 0.59, 0.11)) > 0.6 else "white"
+        colour = style.INK if np.dot(shades(p)[:3], (0.3, 0.59, 0.11)) > 0.6 else "white"
         weight = "bold" if bold is not None and bold[row, column] else "normal"
         number = percent(float(p)).removesuffix(" %")
-        style = {"fontsize": NOTE, "ha": "center", "va": "center_baseline", "color": colour, "fontweight": weight}
-        axes.text(start + column + 0.5, row + 0.5, "" if number == "0" else number, **style)
+        look = {"fontsize": style.NOTE, "ha": "center", "va": "center_baseline", "color": colour, "fontweight": weight}
+        axes.text(start + column + 0.5, row + 0.5, "" if number == "0" else number, **look)
 
 
 def _cell_size(axes: Any) -> tuple[float, float]:
-    """Points that a cell is wide and high."""
     points = 72 / axes.figure.dpi
     return points * axes.bbox.width / axes.get_xlim()[1], points * axes.bbox.height / axes.get_ylim()[0]
 
 
-def _slanted(names: list[Word], column: float) -> bool:
-    """Whether a name is too long to lie level above columns of so many points."""
+def _slanted(names: list[style.Word], column: float) -> bool:
     return max(name.width for name in names) > column - 4
 
 
-def _column(names: list[Word], least: float) -> tuple[float, float, float]:
+def _column(names: list[style.Word], least: float) -> tuple[float, float, float]:
     """The width of a column, and what its slanted or level names need above and to the right of all; inches."""
     widths = [name.width / 72 for name in names]
     level = max(least, max(widths) + 0.14)
     column = level if level * len(names) <= LEVEL else least
     if not _slanted(names, 72 * column):
         return column, 0.22, 0.0
-    tilt = np.deg2rad(SLANT)
+    tilt = np.deg2rad(style.SLANT)
     ends = [(i + 0.5) * column + width * float(np.cos(tilt)) for i, width in enumerate(widths)]
     return column, 0.22 + max(widths) * float(np.sin(tilt)), max(0.0, max(ends) - len(names) * column)
 
 
-def _write_names(axes: Any, names: list[Word], centres: Any) -> None:
-    """Names above their columns."""
+def _write_names(axes: Any, names: list[style.Word], centres: Any) -> None:
     how: dict[str, Any] = {"ha": "center", "va": "baseline"}
     if _slanted(names, _cell_size(axes)[0]):
-        how = {"rotation": SLANT, "rotation_mode": "anchor", "ha": "left", "va": "baseline"}
+        how = {"rotation": style.SLANT, "rotation_mode": "anchor", "ha": "left", "va": "baseline"}
     for name, centre in zip(names, centres, strict=True):
-        write(axes, name, (float(centre), 1), (0, 5), axes.get_xaxis_transform(), **how)
+        style.write(axes, name, (float(centre), 1), (0, 5), axes.get_xaxis_transform(), **how)

@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.explanation import Explanation, ExplanationStep, percent
-from infopursuit.plots.style import (
-    COLOURS,
-    EMPTY,
-    FAINT,
-    INK,
-    NOW,
-    OTHERS,
-    UNSEEN,
-    find_class,
-    headline,
-    need_matplotlib,
-    short,
-    shown_classes,
-    write_above,
-)  # fmt: skip
+from infopursuit.plots import style
 from infopursuit.progress import bar
 from infopursuit.terminal import beside, paint
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -30,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BEFORE, GOOD, BAD = "#3390D6", COLOURS[2], COLOURS[3]
+BEFORE, GOOD, BAD = "#3390D6", style.COLOURS[2], style.COLOURS[3]
 PANEL = 1.15
 """Inches that a panel of a new figure is wide and high."""
 READ = "thick box: asked about now, thin: before; grey: not looked at"
@@ -57,30 +43,29 @@ def image_trace(
     truth: the true class, as in ``explanation.classes``.
     max_steps: of more steps than this only the last and the most influential are shown, by KL(after || before).
     """
-    need_matplotlib()
+    style.need_matplotlib()
     pixels = _reshaped(image, explanation, "image_trace").astype(np.float64)
-    true_class = find_class(explanation.classes, truth)
+    true_class = style.find_class(explanation.classes, truth)
     shown = explanation.shown_steps(max_steps)
     columns = [0, *(k + 1 for k in shown)]  # questions asked before the column's posterior
-    bars = shown_classes(explanation.posteriors[columns], true_class, MAX_CLASSES)
-    names = [f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 24)}" for c in bars]
+    bars = style.shown_classes(explanation.posteriors[columns], true_class, MAX_CLASSES)
+    names = [f"{'true: ' if c == true_class else ''}{style.short(explanation.classes[c], 24)}" for c in bars]
     grid, figure = _new_grid(len(columns), names) if axes is None else _given_grid(axes, len(columns))
     for place, asked in enumerate(columns):
         steps = explanation.steps[:asked]
         _draw_image(grid[0, place], pixels, steps)
         _draw_revealed(grid[1, place], explanation.revealed(asked), steps[-1:])
         _draw_posterior(grid[2, place], explanation, asked, bars, true_class, names if place == 0 else [""] * len(bars))
-        grid[0, place].set_title("before" if asked == 0 else f"k = {asked}", fontsize=10, color=INK, pad=5)
+        grid[0, place].set_title("before" if asked == 0 else f"k = {asked}", fontsize=10, color=style.INK, pad=5)
     if axes is None:
         for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
-            axis.set_ylabel(words, fontsize=9, color=FAINT, rotation=0, ha="right", va="center", labelpad=6)
+            axis.set_ylabel(words, fontsize=9, color=style.FAINT, rotation=0, ha="right", va="center", labelpad=6)
         left = min(axis.get_position().x0 for axis in figure.axes) * float(figure.get_size_inches()[0])
-        write_above(figure, headline(explanation, true_class, len(shown), READ), left, 0.12)
+        style.write_above(figure, style.headline(explanation, true_class, len(shown), READ), left, 0.12)
     return figure
 
 
 def _reshaped(image: Any, explanation: Explanation, function: str) -> Any:
-    """(rows, columns) of an image that fits the explanation."""
     if explanation.shape is None:
         raise ValueError(f"this explanation is not about an image; {function} draws explanations over patch queries")
     array = np.asarray(image)
@@ -90,7 +75,6 @@ def _reshaped(image: Any, explanation: Explanation, function: str) -> Any:
 
 
 def _given_grid(axes: Any, n_columns: int) -> tuple[Any, Figure]:
-    """(3, columns) axes of the caller, cleared of what is not needed."""
     grid = np.asarray(axes, dtype=object)
     if grid.ndim != 2 or grid.shape[0] != 3 or grid.shape[1] < n_columns:
         raise ValueError(f"axes has shape {grid.shape}; expected (3, {n_columns}), or more columns")
@@ -100,7 +84,6 @@ def _given_grid(axes: Any, n_columns: int) -> tuple[Any, Figure]:
 
 
 def _new_grid(n_columns: int, names: list[str]) -> tuple[Any, Figure]:
-    """(3, columns) axes of a new figure."""
     from matplotlib.figure import Figure
 
     gap, right, top, foot = 0.16, 0.15, 0.85, 0.45  # inches
@@ -118,13 +101,12 @@ def _new_grid(n_columns: int, names: list[str]) -> tuple[Any, Figure]:
 
 
 def _draw_image(axis: Axes, pixels: FloatArray, steps: tuple[ExplanationStep, ...]) -> None:
-    """The image with a box for each patch asked about, the newest on top."""
     low, high = float(np.nanmin(pixels)), float(np.nanmax(pixels))
     axis.imshow(pixels, cmap="gray", vmin=low, vmax=high if high > low else low + 1, interpolation="nearest")
     for step in steps[:-1]:
         _box(axis, step, pixels.shape, BEFORE, 1.1)
     for step in steps[-1:]:
-        _box(axis, step, pixels.shape, NOW, 2.4)
+        _box(axis, step, pixels.shape, style.NOW, 2.4)
     _bare(axis)
 
 
@@ -132,10 +114,10 @@ def _draw_revealed(axis: Axes, seen: Any, newest: tuple[ExplanationStep, ...]) -
     """The part of the image that the posterior rests on; everything else in grey."""
     from matplotlib.colors import ListedColormap
 
-    colours = ListedColormap([UNSEEN, "black", "white"])
+    colours = ListedColormap([style.UNSEEN, "black", "white"])
     axis.imshow(seen - UNKNOWN, cmap=colours, vmin=0, vmax=2, interpolation="nearest")
     for step in newest:
-        _box(axis, step, seen.shape, NOW, 1.2)
+        _box(axis, step, seen.shape, style.NOW, 1.2)
     _bare(axis)
 
 
@@ -147,17 +129,16 @@ def _box(axis: Axes, step: ExplanationStep, shape: tuple[int, ...], colour: str,
     wide, high = np.ptp(columns) + 1, np.ptp(rows) + 1
     # a frame is drawn half inside: a thick one around a single small pixel would hide it
     width = min(width, 0.4 * 72 * PANEL * min(wide, high) / max(shape))
-    style: dict[str, Any] = {"edgecolor": colour, "linewidth": width, "linestyle": "--" if step.answer is None else "-"}
+    look: dict[str, Any] = {"edgecolor": colour, "linewidth": width, "linestyle": "--" if step.answer is None else "-"}
     corner = (columns.min() - 0.5, rows.min() - 0.5)
-    axis.add_patch(Rectangle(corner, wide, high, fill=False, **style)).set_clip_on(False)
+    axis.add_patch(Rectangle(corner, wide, high, fill=False, **look)).set_clip_on(False)
 
 
 def _bare(axis: Axes) -> None:
-    """No ticks, a hair of a frame."""
     axis.set_xticks([])
     axis.set_yticks([])
     for spine in axis.spines.values():
-        spine.set_color(UNSEEN)
+        spine.set_color(style.UNSEEN)
         spine.set_linewidth(0.5)
 
 
@@ -168,22 +149,26 @@ def _draw_posterior(
     posterior = explanation.posteriors[asked]
     winner = int(explanation.posteriors[-1].argmax())
     right = winner if true_class is None else true_class
-    colours = [GOOD if c == right else BAD if c == winner else OTHERS for c in bars]
+    colours = [GOOD if c == right else BAD if c == winner else style.OTHERS for c in bars]
     heights = np.arange(len(bars))
-    axis.barh(heights, np.ones(len(bars)), height=0.74, color=EMPTY)
+    axis.barh(heights, np.ones(len(bars)), height=0.74, color=style.EMPTY)
     axis.barh(heights, posterior[bars], height=0.74, color=colours)
     axis.set_xlim(0, 1)
     axis.set_ylim(len(bars) - 0.5, -0.5)
     axis.set_xticks([])
     for side in axis.spines.values():
         side.set_visible(False)
-    axis.tick_params(axis="y", length=0, pad=3, labelsize=8.5, labelcolor=INK)
+    axis.tick_params(axis="y", length=0, pad=3, labelsize=8.5, labelcolor=style.INK)
     axis.set_yticks(heights, names)
     for label, c in zip(axis.get_yticklabels(), bars, strict=True):
         label.set_fontweight("bold" if c in (winner, true_class) else "normal")
     leader = int(posterior.argmax())
-    words = "prior" if asked == 0 else f"{short(explanation.classes[leader], 11)}: {percent(float(posterior[leader]))}"
-    axis.set_xlabel(words, fontsize=9, labelpad=4, color=FAINT if asked == 0 else INK)
+    words = (
+        "prior"
+        if asked == 0
+        else f"{style.short(explanation.classes[leader], 11)}: {percent(float(posterior[leader]))}"
+    )
+    axis.set_xlabel(words, fontsize=9, labelpad=4, color=style.FAINT if asked == 0 else style.INK)
 
 
 # ---- with characters: for terminals, logs and mail -------------------------------------------------------------------
@@ -231,7 +216,6 @@ def text_trace(
 
 
 def _pixels(seen: Any, newest: set[int], colour: bool) -> list[str]:
-    """One line for each row of the image, two characters for each pixel."""
     lines = [""] * len(seen)
     for (r, c), value in np.ndenumerate(seen):
         new = r * seen.shape[1] + c in newest

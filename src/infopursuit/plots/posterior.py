@@ -6,30 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, percent
-from infopursuit.plots.style import (
-    COLOURS,
-    FAINT,
-    INK,
-    MARKERS,
-    NOTE,
-    OTHERS,
-    SIZE,
-    SLANT,
-    YES,
-    Word,
-    answer_colour,
-    check_axes,
-    count,
-    find_class,
-    headline,
-    need_matplotlib,
-    new_axes,
-    plain,
-    short,
-    shown_classes,
-    write,
-)  # fmt: skip
+from infopursuit.explanation import Explanation, count, percent
+from infopursuit.plots import style
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -59,82 +37,86 @@ def posterior(
     max_classes: of more classes than this only those that were most probable at some step get a line, always with the
         predicted and the true one among them; the others share a grey one.
     """
-    need_matplotlib()
-    check_axes(axes)
-    true_class = find_class(explanation.classes, truth)
+    style.check_axes(axes)
+    true_class = style.find_class(explanation.classes, truth)
     shown = explanation.shown_steps(max_steps)
     belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
-    lines = shown_classes(belief[min(1, len(shown)) :], true_class, max_classes)  # the prior alone makes no line
-    asked = [Word("before", FAINT, size=NOTE)]
+    lines = style.shown_classes(belief[min(1, len(shown)) :], true_class, max_classes)  # the prior alone makes no line
+    asked = [style.Word("before", style.FAINT, size=style.NOTE)]
     for k in shown:
-        step, colour = explanation.steps[k], answer_colour(explanation.steps[k])
-        asked.append(Word(f"{k + 1}. {short(step.name, 30)}: {short(step.said, 16)}", colour, colour == YES, NOTE))
+        step, colour = explanation.steps[k], style.answer_colour(explanation.steps[k])
+        asked.append(
+            style.Word(
+                f"{k + 1}. {style.short(step.name, 30)}: {style.short(step.said, 16)}",
+                colour,
+                colour == style.YES,
+                style.NOTE,
+            )
+        )
     names = _names(explanation, lines, true_class)
     if axes is None:
-        tilt = np.deg2rad(SLANT)
+        tilt = np.deg2rad(style.SLANT)
         # questions reach down and to the left of their step
         reach = [word.width / 72 * float(np.cos(tilt)) - i * STEP for i, word in enumerate(asked)]
-        axes = new_axes(
-            (max(STEP * max(len(asked) - 1, 1), 2.6), HIGH), headline(explanation, true_class, len(shown), READ),
+        axes = style.new_axes(
+            (max(STEP * max(len(asked) - 1, 1), 2.6), HIGH), style.headline(explanation, true_class, len(shown), READ),
             left=max(0.62, max(reach) + 0.2), right=max(name.width for name in names) / 72 + 0.3,
             foot=max(word.width for word in asked) / 72 * float(np.sin(tilt)) + 0.28, above=0.12,
         )  # fmt: skip
     _draw(axes, belief, lines)
     for at, word in enumerate(asked):  # slanted so that each has a line of its own
-        how = {"rotation": SLANT, "rotation_mode": "anchor", "ha": "right", "va": "center"}
-        write(axes, word, (at, 0), (2, -8), axes.get_xaxis_transform(), **how)
+        how = {"rotation": style.SLANT, "rotation_mode": "anchor", "ha": "right", "va": "center"}
+        style.write(axes, word, (at, 0), (2, -8), axes.get_xaxis_transform(), **how)
     _write_names(axes, names, belief, lines)
-    drawn: Axes = axes
-    return drawn
+    return axes  # type: ignore[no-any-return]
 
 
-def _names(explanation: Explanation, lines: IntArray, true_class: int | None) -> list[Word]:
-    """What is written at the end of each line, that of the others last."""
+def _names(explanation: Explanation, lines: IntArray, true_class: int | None) -> list[style.Word]:
     last = explanation.posteriors[-1]
     winner = int(last.argmax())
     names = []
     for c in lines.tolist():
-        text = f"{short(explanation.classes[c], 24)}{' (true)' if c == true_class else ''}: {percent(float(last[c]))}"
-        names.append(Word(text, INK, c in (winner, true_class)))
+        name = f"{style.short(explanation.classes[c], 24)}{' (true)' if c == true_class else ''}"
+        names.append(style.Word(f"{name}: {percent(float(last[c]))}", style.INK, c in (winner, true_class)))
     others = len(last) - len(lines)
     if others:
-        names.append(Word(f"{count(others, 'other')}: {percent(float(np.delete(last, lines).sum()))}", FAINT))
+        names.append(
+            style.Word(f"{count(others, 'other')}: {percent(float(np.delete(last, lines).sum()))}", style.FAINT)
+        )
     return names
 
 
 def _draw(axes: Axes, belief: FloatArray, lines: IntArray) -> None:
-    """A line with markers for each class; the winner is thicker and lies on top."""
     from matplotlib.ticker import PercentFormatter
 
     steps, winner = np.arange(len(belief)), int(belief[-1].argmax())
     if len(lines) < belief.shape[1]:
         rest = np.delete(belief, lines, axis=1).sum(axis=1)
-        axes.plot(steps, rest, color=OTHERS, linewidth=1.2, linestyle="--", label="others")
+        axes.plot(steps, rest, color=style.OTHERS, linewidth=1.2, linestyle="--", label="others")
     for i, c in enumerate(lines.tolist()):
         best = c == winner
-        axes.plot(
-            steps, belief[:, c], color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)], markersize=4.5,
-            linewidth=2.4 if best else 1.3, zorder=4 if best else 3, clip_on=False,
-        )  # fmt: skip
-    plain(axes, grid="y")
+        look: dict[str, Any] = {"linewidth": 2.4, "zorder": 4} if best else {"linewidth": 1.3, "zorder": 3}
+        colour, marker = style.COLOURS[i % len(style.COLOURS)], style.MARKERS[i % len(style.MARKERS)]
+        axes.plot(steps, belief[:, c], color=colour, marker=marker, markersize=4.5, clip_on=False, **look)
+    style.plain(axes, grid="y")
     axes.set_xlim(-0.15, max(len(belief) - 1, 1) + 0.15)
     axes.set_ylim(0, 1)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_xticks(steps, [""] * len(belief))
 
 
-def _write_names(axes: Axes, names: list[Word], belief: FloatArray, lines: IntArray) -> None:
+def _write_names(axes: Axes, names: list[style.Word], belief: FloatArray, lines: IntArray) -> None:
     """Names of the classes where their lines end, moved apart where they would lie on each other."""
     ends = [*belief[-1, lines].tolist(), *([] if len(names) == len(lines) else [1 - belief[-1, lines].sum()])]
-    colours = [*(COLOURS[i % len(COLOURS)] for i in range(len(lines))), OTHERS]
+    colours = [*(style.COLOURS[i % len(style.COLOURS)] for i in range(len(lines))), style.OTHERS]
     last = max(len(belief) - 1, 1) + 0.15
     points = 72 * axes.bbox.height / axes.figure.dpi
-    for i, height in enumerate(_apart(ends, max(APART, 1.25 * SIZE / points))):
+    for i, height in enumerate(_apart(ends, max(APART, 1.25 * style.SIZE / points))):
         axes.annotate(
             "", (last, ends[i]), xytext=(12, (height - ends[i]) * points), textcoords="offset points",
             annotation_clip=False, arrowprops={"arrowstyle": "-", "color": colours[i], "linewidth": 1, "shrinkB": 0},
         )  # fmt: skip
-        write(axes, names[i], (last, height), (15, 0), "data", ha="left", va="center_baseline")
+        style.write(axes, names[i], (last, height), (15, 0), "data", ha="left", va="center_baseline")
 
 
 def _apart(ends: list[float], least: float) -> list[float]:

@@ -7,25 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import percent
-from infopursuit.plots.style import (
-    COLOURS,
-    EDGE,
-    FAINT,
-    HEAD,
-    INK,
-    NOTE,
-    NOW,
-    RIGHT,
-    SHADES,
-    SIZE,
-    UNSEEN,
-    Word,
-    check_axes,
-    need_matplotlib,
-    new_axes,
-    short,
-)  # fmt: skip
+from infopursuit.explanation import often, percent
+from infopursuit.plots import style
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, SoftAnswer
 
 if TYPE_CHECKING:
@@ -58,8 +41,7 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
     tree: what `infopursuit.strategy_tree` gives, or CART's tree of a comparison.
     axes: one axes to draw on, into which all is fitted, letters too. A new figure of the right size if None.
     """
-    need_matplotlib()
-    check_axes(axes)
+    style.check_axes(axes)
     n_leaves = len(tree.leaves())
     if n_leaves > MAX_LEAVES:
         raise ValueError(
@@ -68,7 +50,7 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
         )
     root = _tree_box(tree, tree.root)
     wide, high = _place(root)
-    colours = COLOURS[: len(tree.classes)] if len(tree.classes) <= MAX_COLOURS else None
+    colours = style.COLOURS[: len(tree.classes)] if len(tree.classes) <= MAX_COLOURS else None
     legend, above = _legend(tree, colours, wide)
     size = (wide, high + above)
     scale = 1.0
@@ -80,34 +62,32 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
         _letter(axes, words, at, scale)
     _draw(axes, root, above, scale, colours)
     axes.set_axis_off()
-    drawn: Axes = axes
-    return drawn
+    return axes  # type: ignore[no-any-return]
 
 
 def _legend(
     tree: StrategyTree, colours: tuple[str, ...] | None, wide: float
-) -> tuple[list[tuple[Word, tuple[float, float]]], float]:
-    """The classes in their colours above the tree, as words and their places, and how high that is."""
+) -> tuple[list[tuple[style.Word, tuple[float, float]]], float]:
     if colours is None:
         return [], 0.0
     found, x, y = [], 0.0, 0.0
     for name, colour in zip(tree.classes, colours, strict=True):
-        word = Word(short(name, 30), INK, size=NOTE)
+        word = style.Word(style.short(name, 30), style.INK, size=style.NOTE)
         if x and x + 12 + word.width > wide:
-            x, y = 0.0, y + LINE * NOTE
-        found += [(Word("■", colour, size=SIZE), (x, y - 1)), (word, (x + 12, y))]
+            x, y = 0.0, y + LINE * style.NOTE
+        found += [(style.Word("■", colour, size=style.SIZE), (x, y - 1)), (word, (x + 12, y))]
         x += 12 + word.width + 14
-    return found, y + LINE * NOTE + 8
+    return found, y + LINE * style.NOTE + 8
 
 
 def _new_axes(tree: StrategyTree, size: tuple[float, float]) -> Axes:
     dots = "; … it asks on" if any(node.cut for node in tree.nodes()) else ""
     inputs = "" if tree.n_inputs is None else f"; the ways of {tree.n_inputs:,} inputs"
     said = (
-        Word(f"The first questions of {tree.name}", INK, True, HEAD),
-        Word(f"{tree.depth} deep{inputs}; shares {tree.share_of}{dots}", FAINT, False, NOTE),
+        style.Word(f"The first questions of {tree.name}", style.INK, True, style.HEAD),
+        style.Word(f"{tree.depth} deep{inputs}; shares {tree.share_of}{dots}", style.FAINT, False, style.NOTE),
     )
-    axes = new_axes((size[0] / 72, size[1] / 72), said, above=0.08, min_width=3.6)
+    axes = style.new_axes((size[0] / 72, size[1] / 72), said, above=0.08, min_width=3.6)
     axes.set_xlim(0, size[0])
     axes.set_ylim(size[1], 0)
     return axes
@@ -124,7 +104,6 @@ def _fit(axes: Any, size: tuple[float, float]) -> float:
 
 
 def _draw(axes: Any, box: Box, down: float, scale: float, colours: tuple[str, ...] | None) -> None:
-    """A box, its ways, and all below it."""
     from matplotlib.patches import FancyBboxPatch, PathPatch
     from matplotlib.path import Path
 
@@ -134,15 +113,15 @@ def _draw(axes: Any, box: Box, down: float, scale: float, colours: tuple[str, ..
         middle = (begin[0] + end[0]) / 2
         curve = Path([begin, (middle, begin[1]), (middle, end[1]), end], [Path.MOVETO, *[Path.CURVE4] * 3])
         thick = scale * (0.7 + THICK * child.share)
-        axes.add_patch(PathPatch(curve, fill=False, edgecolor=EDGE, linewidth=thick, clip_on=False, zorder=1))
+        axes.add_patch(PathPatch(curve, fill=False, edgecolor=style.EDGE, linewidth=thick, clip_on=False, zorder=1))
     if box.framed:
-        style: dict[str, Any] = {
+        look: dict[str, Any] = {
             "facecolor": STOPPED if box.stopped else "white",
-            "edgecolor": RIGHT if box.stopped else EDGE,
+            "edgecolor": style.RIGHT if box.stopped else style.EDGE,
         }
         shape = FancyBboxPatch(
             (x, y), box.width, box.height, boxstyle="round,pad=0,rounding_size=3", linewidth=scale * 0.8, clip_on=False,
-            zorder=2, **style,
+            zorder=2, **look,
         )  # fmt: skip
         axes.add_patch(shape)
     at = y + PAD
@@ -160,18 +139,17 @@ def _draw(axes: Any, box: Box, down: float, scale: float, colours: tuple[str, ..
         _draw(axes, child, down, scale, colours)
 
 
-def _letter(axes: Any, word: Word, at: tuple[float, float], scale: float) -> None:
+def _letter(axes: Any, word: style.Word, at: tuple[float, float], scale: float) -> None:
     word = replace(word, size=word.size * scale)
     axes.text(*at, word.text, ha="left", va="top", zorder=4, **word.style)
 
 
 def _draw_bar(axes: Any, box: Box, at: tuple[float, float], colours: tuple[str, ...] | None) -> None:
-    """The posterior."""
     from matplotlib.patches import Rectangle
 
     wide = box.width - 2 * PAD
     axes.add_patch(Rectangle(at, wide, BAR, facecolor="#E3E6EA", linewidth=0, zorder=3))
-    pieces = [(max(box.posterior), SHADES[2])] if colours is None else zip(box.posterior, colours, strict=True)
+    pieces = [(max(box.posterior), style.SHADES[2])] if colours is None else zip(box.posterior, colours, strict=True)
     left = at[0]
     for p, colour in pieces:
         axes.add_patch(Rectangle((left, at[1]), p * wide, BAR, facecolor=colour, linewidth=0, zorder=3))
@@ -187,18 +165,18 @@ def _draw_picture(axes: Any, picture: tuple[FloatArray, IntArray], at: tuple[flo
     wide, high = _picture_size(pixels)
     shown = np.where(np.isnan(pixels), 1, np.where(pixels > 0, 2, 0))
     extent = (at[0], at[0] + wide, at[1] + high, at[1])
-    colours = ListedColormap(["white", "#D9DDE2", INK])
+    colours = ListedColormap(["white", "#D9DDE2", style.INK])
     limits = axes.get_xlim(), axes.get_ylim()
     axes.imshow(shown, cmap=colours, vmin=0, vmax=2, extent=extent, interpolation="nearest", zorder=3, aspect="auto")
     axes.set_xlim(limits[0])
     axes.set_ylim(limits[1])
-    axes.add_patch(Rectangle(at, wide, high, fill=False, edgecolor=UNSEEN, linewidth=scale * 0.6, zorder=3))
+    axes.add_patch(Rectangle(at, wide, high, fill=False, edgecolor=style.UNSEEN, linewidth=scale * 0.6, zorder=3))
     if len(variables):
         each = wide / pixels.shape[1]
         rows, columns = np.divmod(variables, pixels.shape[1])
         corner = (at[0] + each * columns.min(), at[1] + each * rows.min())
         size = each * (np.ptp(columns) + 1), each * (np.ptp(rows) + 1)
-        axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=NOW, linewidth=scale * 1.6, zorder=4))
+        axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=style.NOW, linewidth=scale * 1.6, zorder=4))
 
 
 # ---- boxes: what stands in each, and where it lies, in points from the top left --------------------------------------
@@ -208,7 +186,7 @@ def _draw_picture(axes: Any, picture: tuple[FloatArray, IntArray], at: tuple[flo
 class Box:
     """A node, or answers that are not followed: its lines, what is drawn below them, and where it lies (points)."""
 
-    lines: list[tuple[Word, ...]]
+    lines: list[tuple[style.Word, ...]]
     posterior: tuple[float, ...] = ()
     picture: tuple[FloatArray, IntArray] | None = None
     stopped: bool = False
@@ -244,47 +222,48 @@ def _tree_box(tree: StrategyTree, node: TreeNode, branch: Branch | None = None) 
     if node.n_inputs is not None:
         right = "" if not node.n_inputs or node.n_right is None else f", {percent(node.n_right / node.n_inputs)} right"
         plural = "" if node.n_inputs == 1 else "s"
-        lines.append((Word(f"{node.n_inputs:,} input{plural}{right}", FAINT, size=NOTE),))
+        lines.append((style.Word(f"{node.n_inputs:,} input{plural}{right}", style.FAINT, size=style.NOTE),))
     best = int(np.argmax(node.posterior))
     if node.stopped:
-        name = Word(short(tree.classes[best], 40), RIGHT, True).folded(WIDE).text.split("\n")
-        lines += [(Word(line, RIGHT, True),) for line in name]
+        name = style.Word(style.short(tree.classes[best], 40), style.RIGHT, True).folded(WIDE).text.split("\n")
+        lines += [(style.Word(line, style.RIGHT, True),) for line in name]
         why = "" if node.stop_reason in ("confidence", "leaf") else f", {node.stop_reason.replace('_', ' ')}"
-        lines.append((Word(f"{percent(node.posterior[best])}{why}", FAINT, size=NOTE),))
+        lines.append((style.Word(f"{percent(node.posterior[best])}{why}", style.FAINT, size=style.NOTE),))
     else:
         if picture is None:
-            asked = Word(short(tree.question(node), 110)).folded(WIDE).text.split("\n")
-            lines += [(Word(line, INK, bool(node.branches)),) for line in asked]
+            asked = style.Word(style.short(tree.question(node), 110)).folded(WIDE).text.split("\n")
+            lines += [(style.Word(line, style.INK, bool(node.branches)),) for line in asked]
         dots = " …" if node.cut else ""
-        belief = Word(f"{tree.believed(node)}{dots}", FAINT, size=NOTE).folded(WIDE).text.split("\n")
-        lines += [(Word(line, FAINT, size=NOTE),) for line in belief]
+        belief = style.Word(f"{tree.believed(node)}{dots}", style.FAINT, size=style.NOTE).folded(WIDE).text.split("\n")
+        lines += [(style.Word(line, style.FAINT, size=style.NOTE),) for line in belief]
     box = Box(lines, node.posterior, picture, node.stopped, True, node.probability)
     for way in node.branches:
         box.below.append(_unfollowed(way) if way.node is None else _tree_box(tree, way.node, way))
     return box
 
 
-def _answer(branch: Branch, picture: bool) -> tuple[Word, ...]:
+def _answer(branch: Branch, picture: bool) -> tuple[style.Word, ...]:
     """The answer and how often it is given; a pattern of pixels is drawn instead."""
-    share = Word(_often(branch.probability), FAINT, size=NOTE)
-    return (share,) if picture else (Word(short(branch.said, 26), INK, True), share)
+    share = style.Word(often(branch.probability), style.FAINT, size=style.NOTE)
+    return (share,) if picture else (style.Word(style.short(branch.said, 26), style.INK, True), share)
 
 
 def _unfollowed(branch: Branch) -> Box:
-    share = Word(_often(branch.probability), FAINT, size=NOTE)
-    lines: list[tuple[Word, ...]] = [(Word(short(branch.said, 26), FAINT), share)]
+    share = style.Word(often(branch.probability), style.FAINT, size=style.NOTE)
+    lines: list[tuple[style.Word, ...]] = [(style.Word(style.short(branch.said, 26), style.FAINT), share)]
     if branch.n_inputs is not None:
-        lines.append((Word(f"{branch.n_inputs:,} input{'' if branch.n_inputs == 1 else 's'}", FAINT, size=NOTE),))
+        lines.append(
+            (
+                style.Word(
+                    f"{branch.n_inputs:,} input{'' if branch.n_inputs == 1 else 's'}", style.FAINT, size=style.NOTE
+                ),
+            )
+        )
     return Box(lines, framed=False, share=branch.probability)
 
 
-def _often(p: float) -> str:
-    return "< 1 %" if 0 < p < 0.005 else percent(p)
-
-
 def _seen(tree: StrategyTree, node: TreeNode) -> tuple[FloatArray, IntArray] | None:
-    """What has been seen of an image, and the variables that are asked about next; None where it is about something else,
-    or nothing says what was seen."""
+    """What has been seen of an image, and the variables asked about next; None where that is not known."""
     shape = getattr(tree.query_set, "shape", None)
     if shape is None or node.history is None:
         return None
@@ -301,14 +280,12 @@ def _seen(tree: StrategyTree, node: TreeNode) -> tuple[FloatArray, IntArray] | N
 
 
 def _picture_size(picture: FloatArray) -> tuple[float, float]:
-    """Points that an image takes."""
     rows, columns = picture.shape
     each = IMAGE / max(rows, columns)
     return columns * each, rows * each
 
 
-def _line_height(line: tuple[Word, ...]) -> float:
-    """Points of a line of words."""
+def _line_height(line: tuple[style.Word, ...]) -> float:
     return LINE * max(word.size for word in line)
 
 
@@ -331,7 +308,6 @@ def _place(root: Box) -> tuple[float, float]:
 
 
 def _band(box: Box) -> float:
-    """How high a box and all below it are."""
     below = sum(_band(child) for child in box.below) + APART * max(len(box.below) - 1, 0)
     return max(box.height, below)
 

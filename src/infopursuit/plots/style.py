@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, ExplanationStep, percent
+from infopursuit.explanation import Explanation, ExplanationStep, count, percent
 from infopursuit.files import write_atomically
 from infopursuit.types import FloatArray, IntArray
 
@@ -52,7 +52,8 @@ def need_matplotlib() -> None:
 
 
 def check_axes(axes: Any) -> None:
-    """None or one axes, and nothing else."""
+    """Whether matplotlib is there, and what is drawn on: None or one axes, and nothing else."""
+    need_matplotlib()
     if axes is not None and not hasattr(axes, "inset_axes"):
         raise TypeError(f"axes is of type {type(axes).__name__}; give one matplotlib axes, or None for a new figure")
 
@@ -161,11 +162,6 @@ def short(name: Any, n: int) -> str:
     """
     text = str(name)
     return text if len(text) <= n else f"{text[: n - 1]}…"
-
-
-def count(n: int, noun: str) -> str:
-    """So many of something: ``count(1, "question")`` is "1 question"."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def find_class(classes: tuple[Any, ...], truth: Any) -> int | None:

@@ -145,12 +145,12 @@ def explain_inputs(model: ServedModel, values: IntArray) -> list[dict[str, Any]]
     return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
 
 
-def query_info(pursuit: Pursuit, index: int) -> dict[str, Any]:
+def query_info(pursuit: Pursuit[Any], index: int) -> dict[str, Any]:
     """A query as JSON data (`schemas.Question`)."""
     query, queries = pursuit.queries[index], pursuit.queries
     found: dict[str, Any] = {
-        "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices), "patch": None, "components": None,
-        "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
+        "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices),
+        "patch": None, "components": None, "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
         "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
     }  # fmt: skip
     if isinstance(queries, Groups) and queries.components(index):
@@ -165,7 +165,7 @@ def query_info(pursuit: Pursuit, index: int) -> dict[str, Any]:
     return found
 
 
-def _state(model: ServedModel, history: History) -> State:
+def _state(model: ServedModel, history: History) -> State[Any]:
     """The state after a history; `Problem` for one that is impossible."""
     try:
         return model.pursuit.at(history, model.states.get(history[:-1]) if history else None)
@@ -178,7 +178,7 @@ def _state(model: ServedModel, history: History) -> State:
         raise Problem(409, title, field=f"history[{k}]", value=said, remedy=remedy) from None
 
 
-def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str, Any]]:
+def _ranked(pursuit: Pursuit[Any], gains: Any, best: int, top: int) -> list[dict[str, Any]]:
     keys = np.nan_to_num(Ranking.of(pursuit.query_costs).scores(gains), nan=-1.0)
     keys[best] = np.inf  # first also among those that are as good within rounding
     order = [q for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
@@ -186,7 +186,7 @@ def _ranked(pursuit: Pursuit, gains: Any, best: int, top: int) -> list[dict[str,
     return [{"name": names[q], "sentence": sentences[q], "gain": _amount(float(gains[q]))} for q in order]
 
 
-def _why(pursuit: Pursuit, state: State, query: int, gain: float, gains: Any) -> dict[str, Any]:
+def _why(pursuit: Pursuit[Any], state: State[Any], query: int, gain: float, gains: Any) -> dict[str, Any]:
     """The expected information gain, and where this is cheap the posterior after each answer."""
     sentence = NOVELTY_QUERY
     if np.isnan(gain):  # a check
@@ -200,7 +200,7 @@ def _why(pursuit: Pursuit, state: State, query: int, gain: float, gains: Any) ->
     return {"gain": _amount(gain), "sentence": sentence, "answers": _look_ahead(pursuit, state, query)}
 
 
-def _look_ahead(pursuit: Pursuit, state: State, query: int) -> list[dict[str, Any]] | None:
+def _look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int) -> list[dict[str, Any]] | None:
     """The probability of each answer and the posterior after it; None where that is expensive."""
     choices = pursuit.queries.choices(query)
     if len(choices) > MAX_LOOK_AHEAD or not pursuit.exact_gains:

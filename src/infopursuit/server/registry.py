@@ -12,19 +12,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from cachetools import LRUCache
 
 from infopursuit import shipped
 from infopursuit.engine import Pursuit, State
-from infopursuit.queries.queryset import YES_NO
+from infopursuit.model_files import MANIFEST
 from infopursuit.queries.patches import Patches
-from infopursuit.serialization import MANIFEST
+from infopursuit.queries.queryset import YES_NO
 from infopursuit.server.limits import limit_torch
 from infopursuit.server.observability import log
 from infopursuit.types import History
-
-if TYPE_CHECKING:
-    from cachetools import LRUCache
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CACHE_BYTES = 64 * 2**20  # states of each model
@@ -41,15 +40,13 @@ class ServedModel:
 
     name: str
     summary: str
-    pursuit: Pursuit
+    pursuit: Pursuit[Any]
     version: str = "unsaved"
     source: Path | None = None
 
     @cached_property
-    def states(self) -> LRUCache[History, State]:
+    def states(self) -> LRUCache[History, State[Any]]:
         """Of recent histories: the next request of a conversation has one answer more."""
-        from cachetools import LRUCache
-
         return LRUCache(max(1, CACHE_BYTES // (2 * getattr(self.pursuit.belief, "row_bytes", 16_384) + 8192)))
 
     @cached_property
@@ -132,7 +129,7 @@ def load_folder(name: str, path: Path) -> ServedModel:
     return ServedModel(name, summary, pursuit, version, path)
 
 
-def _pursuit(loaded: Any) -> Pursuit:
+def _pursuit(loaded: Any) -> Pursuit[Any]:
     return loaded if isinstance(loaded, Pursuit) else loaded.pursuit_
 
 

@@ -85,7 +85,9 @@ class Question(BaseModel):
     choices: list[str] | None = Field(description="the possible answers; null where there are very many")
     n_choices: int
     patch: Patch | None
-    components: list[Component] | None = Field(default=None, description="where several variables are asked for together")
+    components: list[Component] | None = Field(
+        default=None, description="where several variables are asked for together"
+    )
     cost: float | None = Field(default=None, description="null without query costs")
 
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit import queries, serialization
+from infopursuit import model_files, queries, serialization
 from infopursuit.engine import Pursuit
 from infopursuit.model_files import MANIFEST
 from infopursuit.models.table import TableModel
@@ -70,7 +70,7 @@ MODELS = {
     "digits": Shipped(
         "Handwritten digits of 8 x 8 pixels, told apart by asking what is in 3 x 3 patches of the image.",
         lambda: serialization.load(FOLDER / "digits"),
-        (f"digits/{serialization.MANIFEST}",),
+        (f"digits/{model_files.MANIFEST}",),
     ),
     "mnist": Shipped(
         "Handwritten digits of 28 x 28 pixels, as a trained VAE draws them, told apart by asking about 3 x 3 patches.",
@@ -113,7 +113,7 @@ def open_model(name_or_path: Any) -> Any:
     if is_shipped(name_or_path):
         return load(name_or_path)
     folder = Path(name_or_path)
-    if not (folder / serialization.MANIFEST).is_file():
+    if not (folder / model_files.MANIFEST).is_file():
         wrong = "a folder without a saved model" if folder.is_dir() else "a file" if folder.exists() else "not there"
         raise FileNotFoundError(
             f"model {str(name_or_path)!r} is {wrong}; give the name of a shipped model ({', '.join(MODELS)}), or a "
@@ -163,7 +163,7 @@ def read_animals(folder: Path = FOLDER) -> AnimalTable:
     return AnimalTable(tuple(row[0] for row in rows), names, tuple(wording[name] for name in names), cells)
 
 
-def load_animals(folder: Path = FOLDER) -> Pursuit:
+def load_animals(folder: Path = FOLDER) -> Pursuit[Any]:
     """The pursuit of animals."""
     table = read_animals(folder)
     model = TableModel(np.full(len(table.animals), 1 / len(table.animals)), None, table.probabilities())
@@ -197,7 +197,7 @@ def read_samples(folder: Path = FOLDER / "mnist") -> npt.NDArray[np.uint8]:
     return np.frombuffer(levels, dtype=np.uint8).reshape(n_states, n_pixels)
 
 
-def load_mnist(folder: Path = FOLDER / "mnist") -> Pursuit:
+def load_mnist(folder: Path = FOLDER / "mnist") -> Pursuit[Any]:
     """The pursuit of 28 x 28 digits; pixels go from 0 to 255, those above 127.5 are lit."""
     from infopursuit.beliefs.pruned import States
     from infopursuit.models.empirical import Blur
