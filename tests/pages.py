@@ -88,7 +88,7 @@ def _bare(text: str) -> str:
 
 def _python(code: str, page: Path, names: dict[str, Any]) -> str:
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(compile(code, str(page), "exec"), names)
+        exec(compile(code, str(page), "exec", dont_inherit=True), names)
     return out.getvalue()
 
 

@@ -10,7 +10,9 @@ from pages import BLOCK, ROOT, agrees, run
 PAGES = [
     "docs/index.md",
     "docs/concepts.md",
+    "docs/evaluate.md",
     "docs/reproducibility.md",
+    "docs/tour.md",
     *(f"docs/tutorials/{path.name}" for path in sorted((ROOT / "docs/tutorials").glob("*.md"))),
 ]
 FENCE = re.compile(r"^ *```+ *(\w*)", re.MULTILINE)

@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from test_public_names import PUBLIC
+PUBLIC = [
+    "infopursuit",
+    "infopursuit.acquisition",
+    "infopursuit.beliefs",
+    "infopursuit.inspection",
+    "infopursuit.jobs",
+    "infopursuit.models",
+    "infopursuit.plots",
+    "infopursuit.queries",
+    "infopursuit.testing",
+]
+"""The modules whose names the reference must have."""
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -35,14 +46,15 @@ def test_the_first_page_shows_a_trace_before_it_says_a_word(site):
     page = (site / "index.html").read_text(encoding="utf-8")
     article = page[page.index("<article") :]
     assert article.index("images/gallery/digit.png") < article.index("after 5 questions") < article.index("<h1")
-    assert article.index("<h1") < article.index("It was allowed to look")
+    assert article.index("<h1") < article.index("These five answers")
 
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_the_reference_has_every_public_name(site, module):
     page = (site / "api.html").read_text(encoding="utf-8")
     anchors = {anchor.rsplit(".", 1)[-1] for anchor in re.findall(r'id="(infopursuit\.[\w.]+)"', page)}
-    things = {name: getattr(importlib.import_module(module), name) for name in PUBLIC[module].split()}
+    found = importlib.import_module(module)
+    things = {name: getattr(found, name) for name in found.__all__}
     missing = [name for name, thing in things.items() if name not in anchors and not hasattr(thing, "__path__")]
     assert missing == []
 
