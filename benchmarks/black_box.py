@@ -34,7 +34,7 @@ from infopursuit.evaluation.baselines import (
 )
 from infopursuit.files import write_atomically
 from infopursuit.models.architectures import Mean, Plane, initialise
-from infopursuit.models.training import Moves, schedule
+from infopursuit.models.training import RandomAffine, schedule
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray, ModelFormatError
@@ -286,7 +286,9 @@ def fit_network(
     values, classes, targets = check_training_rows(query_set, values, labels)
     inputs = Inputs(query_set)
     if settings.augmentation is not None and inputs.picture is None:
-        raise ValueError(f"augmentation={settings.augmentation} need pictures: queries such as ip.queries.patches((28, 28))")
+        raise ValueError(
+            f"augmentation={settings.augmentation} need pictures: queries such as ip.queries.patches((28, 28))"
+        )
     learn, choose = hold_out(targets, settings.validation, settings.seed)
     module, best = build_network(inputs, len(classes), settings), {}
     history: list[NetworkEpoch] = []

@@ -71,7 +71,8 @@ def main():
     check_strategy(pursuit, test[:2])
     trace = clf.explain(test)
     print(
-        f"boosted trees, masked: {np.mean(trace.predictions == truth):.1%} right after {trace.length.mean():.1f} questions"
+        f"boosted trees, masked: {np.mean(trace.predictions == truth):.1%} right after "
+        f"{trace.length.mean():.1f} questions"
     )
     print(trace[0])
 

@@ -1,7 +1,8 @@
 """The truth about a small world, by writing down every (y, z, assignment of the variables) with its probability.
 
 Deliberately naive and independent of the package: no torch, no log space, no shared function. Of the package it only
-reads a query set's data (`names`, `query_variables`, `query_cells`). Knowing something means crossing out the assignments
+reads a query set's data (`names`, `query_variables`, `query_cells`). Knowing something means crossing out the
+assignments
 that disagree with it.
 """
 

@@ -421,7 +421,7 @@ def test_a_limit_of_time_becomes_a_limit_of_work(recwarn):
     roomy = ip.Pursuit.of(model, queries, time_limit=100.0)
     assert roomy.acquisition == free.acquisition
     assert not recwarn
-    with pytest.warns(UserWarning, match=r"takes .* s with the least work, .*n_states=64, n_screened=4.* time_limit=1e-09"):
+    with pytest.warns(UserWarning, match=r"n_states=64, n_screened=4.* time_limit=1e-09"):
         hasty = ip.Pursuit.of(model, queries, time_limit=1e-9)
     work = hasty.acquisition
     assert (work.exact, work.n_states, work.n_screened) == (False, 64, 4)

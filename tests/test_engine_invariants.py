@@ -100,7 +100,8 @@ def test_the_posterior_is_a_function_of_the_trace(seed, options):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_not_asked_about_changes_nothing(kind):
-    """Every variable that no asked query reveals is changed at will; values in the same cell of every asked query too."""
+    """Every variable that no asked query reveals is changed at will; values in the same cell of every asked query
+    too."""
     changed = 0
     for seed in range(4):
         world, rng = world_of(12_000 + seed, kind=kind, zeros=False)
@@ -116,7 +117,9 @@ def test_what_was_not_asked_about_changes_nothing(kind):
             assert (again.length == k).all()
             for j in range(len(others)):
                 assert asked(again, j) == asked(trace, i)
-                np.testing.assert_allclose(again.posteriors[j, : k + 1], trace.posteriors[i, : k + 1], rtol=0, atol=1e-9)
+                np.testing.assert_allclose(
+                    again.posteriors[j, : k + 1], trace.posteriors[i, : k + 1], rtol=0, atol=1e-9
+                )
                 assert again.stop_reason[j] == trace.stop_reason[i]
     assert changed > 40
 

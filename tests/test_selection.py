@@ -164,7 +164,7 @@ def test_what_exceeds_the_memory_is_left_out(monkeypatch):
     monkeypatch.setattr(learning, "TABLE_WORK", 10)
     _, compared = select_model(ALL, rows, concepts(10))
     assert {type(c.learner) for c in compared} == {learning.NaiveBayes}
-    with pytest.raises(ValueError, match="strategy: none of .* within the memory"):
+    with pytest.raises(ValueError, match=r"strategy: none of .* within the memory"):
         select_model((empirical(),), rows, concepts(10))
 
 

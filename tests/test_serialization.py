@@ -1089,7 +1089,7 @@ def test_a_kind_that_is_not_registered_at_loading_is_said(registered, tmp_path, 
     ip.save(outside(), tmp_path)
     kinds = {kind: entry for kind, entry in serialization._by_kind.items() if not kind.startswith("test.")}
     monkeypatch.setattr(serialization, "_by_kind", kinds)
-    with pytest.raises(ip.ModelFormatError, match="'test.frequencies' is not registered"):
+    with pytest.raises(ip.ModelFormatError, match=r"'test\.frequencies' is not registered"):
         ip.load(tmp_path)
 
 

@@ -281,7 +281,11 @@ def test_a_strategy_with_scores_has_no_gains(acquisition):
     assert "nan" not in str(explanation).lower()
     session = pursuit.session(trace.history(0)[:1])
     assert session.question.index == trace.queries[0, 1]
-    for rule in (ip.InformationGain(0.1), ip.MaxQueries(2) | ip.InformationGain(0.1), ip.Confidence(0.1) & ip.InformationGain()):
+    for rule in (
+        ip.InformationGain(0.1),
+        ip.MaxQueries(2) | ip.InformationGain(0.1),
+        ip.Confidence(0.1) & ip.InformationGain(),
+    ):
         with pytest.raises(ValueError, match="stopping"):
             replace(pursuit, stopping=rule)
 

@@ -147,7 +147,9 @@ def test_histories_do_not_disturb_each_other():
         both = Check(np.stack([top, 1 - top], axis=1), gain, np.full(2, n))
         watch, fired, settled = check_rules(rule, watch, both, 1, skipped)
         for h in range(2):
-            alone[h], one, when = check_rules(rule, alone[h], check([top[h], 1 - top[h]], gain[h], n), 1, skipped[h : h + 1])
+            alone[h], one, when = check_rules(
+                rule, alone[h], check([top[h], 1 - top[h]], gain[h], n), 1, skipped[h : h + 1]
+            )
             assert (one[0], when[0]) == (fired[h], settled[h])
         np.testing.assert_array_equal(watch.run, np.concatenate([w.run for w in alone]))
 

@@ -9,7 +9,8 @@ from worlds import Given, World, world_of
 
 @pytest.fixture
 def trace():
-    """Inputs that stop after different numbers of questions, about one variable and about two, some of them not known."""
+    """Inputs that stop after different numbers of questions, about one variable and about two, some of them not
+    known."""
     rng = np.random.default_rng(4)
     queries = Given(
         ["pair", "one", "three"], [2, 2, 3], [[0, 1], [0, -1], [2, -1]], choices=[[], [], ["red", "green", "blue"]]

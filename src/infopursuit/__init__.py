@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from infopursuit import acquisition, annotators, beliefs, jobs, models, queries, testing
+    from infopursuit import acquisition, annotators, beliefs, history, jobs, models, queries, testing
     from infopursuit.annotators import dawid_skene
     from infopursuit.calibration import TemperatureScaling
     from infopursuit.costs import Constraints, Costs
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
-    from infopursuit.tabular import fit_table
     from infopursuit.inspection import (
         QueryFrequencies,
         StrategyTree,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from infopursuit.serialization import load, save
     from infopursuit.session import Session
     from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
+    from infopursuit.tabular import fit_table
     from infopursuit.trace import Trace
     from infopursuit.types import ImpossibleAnswer, ModelFormatError, SoftAnswer
 
@@ -70,7 +70,44 @@ NAMES = {
 }
 """Where each public name lives; a module is imported when one of its names is first used."""
 
-__all__ = sorted([*MODULES, *NAMES])  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
+    "AnswerNoise",
+    "Confidence",
+    "Constraints",
+    "Costs",
+    "Explanation",
+    "ImpossibleAnswer",
+    "InformationGain",
+    "InformationPursuitClassifier",
+    "MaxCost",
+    "MaxQueries",
+    "ModelFormatError",
+    "NoisyAnnotator",
+    "Pursuit",
+    "QueryFrequencies",
+    "Session",
+    "SoftAnswer",
+    "StrategyTree",
+    "TemperatureScaling",
+    "Trace",
+    "acquisition",
+    "annotators",
+    "beliefs",
+    "compare_with_cart",
+    "dawid_skene",
+    "drift",
+    "fit_table",
+    "history",
+    "jobs",
+    "lint",
+    "load",
+    "models",
+    "queries",
+    "query_frequencies",
+    "save",
+    "strategy_tree",
+    "testing",
+]
 
 
 def __getattr__(name: str) -> Any:

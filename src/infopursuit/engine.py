@@ -107,7 +107,8 @@ class Branches:
 
 
 class Bindings:
-    """What pursuits with the same parts share: the belief for noisy answers, and the bound acquisition function with its
+    """What pursuits with the same parts share: the belief for noisy answers, and the bound acquisition function with
+    its
     cache. ``dataclasses.replace(pursuit, stopping=...)`` passes it on, so that nothing is computed twice."""
 
     def __init__(self) -> None:

@@ -82,7 +82,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (the distribution of the
+    classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (the distribution of
+    the
     answers in training), provenance_, n_features_in_, feature_names_in_; after `calibrate` also calibration_.
 
     Examples
@@ -273,7 +274,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def fit_novelty(self, X: Any = None, *, n: int = N_SAMPLES) -> InformationPursuitClassifier:
         """Fit the reference distribution for novelty p-values: the surprisals of the answers of some inputs.
 
-        X: inputs like those that will come, which the classifier was not fitted on; at most a share alpha of such inputs
+        X: inputs like those that will come, which the classifier was not fitted on; at most a share alpha of such
+        inputs
         has a p-value up to alpha. Where nothing is given, ``n`` inputs are sampled from the model itself.
         """
         check_is_fitted(self)
@@ -442,7 +444,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(strategy, str):
             if strategy != "vae" and strategy not in named:
                 raise ValueError(
-                    f"strategy={strategy!r}; expected one of {sorted([*named, 'vae'])}, a learner, a model or a Strategy"
+                    f"strategy={strategy!r}; expected one of {sorted([*named, 'vae'])}, a "
+                    "learner, a model or a Strategy"
                 )
             learners = (_vae_learner(),) if strategy == "vae" else named[strategy]
         elif not isinstance(strategy, type) and hasattr(strategy, "build"):
@@ -464,7 +467,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def _check_belief(self, learners: Any) -> None:
         """Refuse a belief that does not suit the model before a long training; `build_belief` looks again."""
         belief: Any = self.belief
-        kind = belief if isinstance(belief, str) else None if isinstance(belief, type) else getattr(belief, "kind", None)
+        kind = (
+            belief if isinstance(belief, str) else None if isinstance(belief, type) else getattr(belief, "kind", None)
+        )
         if kind not in ("auto", *BELIEFS):
             raise ValueError(
                 f"belief={belief!r}; expected 'auto', {', '.join(map(repr, BELIEFS))}, or settings such as "

@@ -21,7 +21,9 @@ RENAMED = {"stopped_because": "stop_reason", "atoms": "variables", "likely": "so
 NOVELTY_LEVEL = 0.05
 """The p-value up to which an input is called novel."""
 
-NOVELTY_QUERY = "Novelty query: the model predicts the answer with high confidence; another answer indicates a novel input."
+NOVELTY_QUERY = (
+    "Novelty query: the model predicts the answer with high confidence; another answer indicates a novel input."
+)
 """Why a novelty query is asked."""
 
 REASONS = {
@@ -51,7 +53,8 @@ class ExplanationStep:
     worded: bool = False
     """Whether the sentence is somebody's own wording, which then stands for the name."""
     soft: tuple[tuple[float, ...], ...] | None = None
-    """Where the answer is not certain: how probable it was to be given for each cell of each variable (`SoftAnswer`)."""
+    """Where the answer is not certain: how probable it was to be given for each cell of each variable
+    (`SoftAnswer`)."""
     cost: float | None = None
     """What it cost, None where nobody has said what questions cost."""
 
@@ -305,7 +308,9 @@ def _tuples(value: Any) -> Any:
 
 def _steps(data: Any) -> tuple[ExplanationStep, ...]:
     steps = [{name: _tuples(value) for name, value in step.items()} for step in data]
-    return tuple(ExplanationStep(**{**step, "gain": np.nan if step["gain"] is None else step["gain"]}) for step in steps)
+    return tuple(
+        ExplanationStep(**{**step, "gain": np.nan if step["gain"] is None else step["gain"]}) for step in steps
+    )
 
 
 def reason_text(reason: str) -> str:

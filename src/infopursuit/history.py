@@ -1,4 +1,5 @@
-"""Histories, and the protocols of everything that works on them: beliefs, acquisition functions, predictions of answers.
+"""Histories, and the protocols of everything that works on them: beliefs, acquisition functions, predictions of
+answers.
 
 A strategy sees histories and nothing else, so that its next query is a function of the history alone.
 """
@@ -190,7 +191,8 @@ class Belief(Protocol[B]):
         was."""
 
     def log_posterior(self, b: B) -> Estimate:
-        """(H, C) log p(y | history), NaN where the history is impossible, with the standard errors of p(y | history)."""
+        """(H, C) log p(y | history), NaN where the history is impossible, with the standard errors of p(y |
+        history)."""
 
 
 class Predictive(Protocol[B]):

@@ -103,7 +103,8 @@ class AnswerNoise:
 class NoiseChannel:
     """An `AnswerNoise` bound to one query set.
 
-    confusion_matrices: the distinct ones, each (K, K) P(given | true). which: (Q, W) the matrix of each variable of each
+    confusion_matrices: the distinct ones, each (K, K) P(given | true). which: (Q, W) the matrix of each variable of
+    each
     query, -1 for padding. max_repeats: how many times a query may be asked.
     """
 

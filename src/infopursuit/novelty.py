@@ -205,7 +205,8 @@ def novelty_utility(model: Any, log_weights: Any, evidence: Any, queries: QueryS
     """(Q,) KL(uniform || predicted answer), summed over the variables of each query; known variables contribute 0.
 
     Of an input of another kind no more is assumed than that each answer is as probable as any other.
-    log_weights: (S,) of the model's states. evidence: (L,) log-weights of the variable values. uniform: in [0, 1), for the
+    log_weights: (S,) of the model's states. evidence: (L,) log-weights of the variable values. uniform: in [0, 1), for
+    the
     states that are drawn where there are more than 256.
     """
     states, weights, _ = resample(softmax(log_weights), N_STATES, uniform)

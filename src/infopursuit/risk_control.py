@@ -89,7 +89,12 @@ def evaluate_thresholds(runs: CalibrationRuns, thresholds: Sequence[float], delt
     stops = runs.stopping_times(thresholds)  # (B, T)
     right = np.take_along_axis(runs.correct, np.maximum(stops, 0), axis=1) & (stops >= 0)
     n_stopped, n_right = (stops >= 0).sum(axis=0), right.sum(axis=0)
-    found = (thresholds, n_stopped.tolist(), n_right.tolist(), clopper_pearson_bound(n_right, n_stopped, delta).tolist())
+    found = (
+        thresholds,
+        n_stopped.tolist(),
+        n_right.tolist(),
+        clopper_pearson_bound(n_right, n_stopped, delta).tolist(),
+    )
     return [ThresholdResult(float(t), len(runs), n, r, bound) for t, n, r, bound in zip(*found, strict=True)]
 
 

@@ -69,7 +69,8 @@ def select_model(
     options = [option for learner in learners for option in learner.candidates(sample, shape)]
     if not options:
         raise ValueError(
-            f"strategy: none of {list(learners)} can be fitted on {len(sample)} distinct rows of {len(sample.variables)} "
+            f"strategy: none of {list(learners)} can be fitted on {len(sample)} distinct rows "
+            f"of {len(sample.variables)} "
             f"variables with up to {max(sample.variables.sizes)} values within the memory; "
             f"use strategy='table', fewer rows, or fewer values"
         )

@@ -81,10 +81,12 @@ def register(cls: Any, kind: str, to_parts: Any = None, from_parts: Any = None) 
 
     Parameters
     ----------
-    cls: the class, or its full name as "module.Class" so that the module need not be imported; then with ``from_parts``.
+    cls: the class, or its full name as "module.Class" so that the module need not be imported; then with
+    ``from_parts``.
     kind: its name in files. Loading needs the same registration, so register where the class is defined.
     to_parts: object -> (JSON data, arrays). Without it, ``to_spec()`` of the object or the fields of a dataclass.
-    from_parts: (data, arrays, queries) -> object; it must refuse data that cannot be. Without it, ``from_spec(data)`` of
+    from_parts: (data, arrays, queries) -> object; it must refuse data that cannot be. Without it, ``from_spec(data)``
+    of
         the class or its constructor.
 
     >>> from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """The words that all other modules share: variables, answers, histories.
 
 Axes, in this order, in every signature and comment: ``B`` inputs, ``H`` histories, ``C`` classes, ``S`` latent states
-of all classes together, ``A`` variables, ``L`` variable values laid end to end ("slots"), ``Q`` queries, ``W`` variables of a
+of all classes together, ``A`` variables, ``L`` variable values laid end to end ("slots"), ``Q`` queries, ``W``
+variables of a
 query, ``V`` values of a variable, ``K`` steps.
 """
 

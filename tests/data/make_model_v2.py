@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from infopursuit.temper import Temper
+from infopursuit.trust.reference import from_model
 
 import infopursuit as ip
 from infopursuit.queries.wording import Wording, reword
-from infopursuit.temper import Temper
-from infopursuit.trust.reference import from_model
 
 NAMES = [f"mark {i}" for i in range(6)]
 

@@ -42,7 +42,7 @@ Y = np.array([0, 0, 0, 1, 1, 1])
         {"time_limit": 0},
         {"n_novelty_queries": -1},
     ],
-    ids=str,
+    ids=lambda options: re.sub(r" at 0x\w+", "", str(options)),  # an address differs between test processes
 )
 def test_settings(options):
     (name, value), *_ = options.items()

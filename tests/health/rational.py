@@ -1,6 +1,7 @@
 """The truth about a small world in fractions: no rounding, no underflow, whatever the probabilities are.
 
-Variables are independent given the state, so that a state's weight after a history is its prior times, for each variable, the
+Variables are independent given the state, so that a state's weight after a history is its prior times, for each
+variable, the
 probability of the values that the answers leave; answers that may be wrong weigh each value instead.
 """
 

@@ -92,7 +92,8 @@ def test_trap_7_the_measure_sees_batch_norm_that_is_left_in_training():
 
 
 def small():
-    """Two latents, six variables, three classes; an encoder whose spread depends much on the class, and is wide enough."""
+    """Two latents, six variables, three classes; an encoder whose spread depends much on the class, and is wide
+    enough."""
     model = VAE(SIZES, PRIOR, MLPArchitecture((8,), batch_norm=False), latent_dim=2, seed=3).to(dtype=torch.float64)
     with torch.no_grad():
         model.encoder.mean.weight.mul_(0.2)

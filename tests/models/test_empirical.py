@@ -32,7 +32,8 @@ def rows(seed=0, n=20, sizes=(2,) * 15, missing=0.0, n_classes=3):
 
 
 def naive_probs(values, labels, weights, smoothing, sizes):
-    """For each example and scale: its class, its prior weight, and a list of P(value) for each variable, written out."""
+    """For each example and scale: its class, its prior weight, and a list of P(value) for each variable, written
+    out."""
     n_classes = labels.max() + 1
     usual = Sample.of(Variables(sizes), values, labels, weights).marginals()
     starts = np.concatenate([[0], np.cumsum(sizes)])

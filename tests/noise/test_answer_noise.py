@@ -69,7 +69,8 @@ def test_two_histories_that_differ_in_how_sure_an_answer_is_are_two():
     gains = [mine.session([("has wings", ip.SoftAnswer(((1 - s, s),)))]).gains[1] for s in (0.6, 0.99, 0.6)]
     assert gains[0] == gains[2] != gains[1]
     keys = {
-        mine.at(((0, said),)).histories.key(0) for said in ((1,), ip.SoftAnswer(((0.4, 0.6),)), ip.SoftAnswer(((0.3, 0.7),)))
+        mine.at(((0, said),)).histories.key(0)
+        for said in ((1,), ip.SoftAnswer(((0.4, 0.6),)), ip.SoftAnswer(((0.3, 0.7),)))
     }
     assert len(keys) == 3
 

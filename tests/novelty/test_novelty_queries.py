@@ -1,7 +1,6 @@
 """Checks as people meet them: in the terminal, over HTTP, and in a picture."""
 
 import io
-
 from dataclasses import replace
 
 import numpy as np

@@ -24,7 +24,8 @@ MAX_CLASSES = 12
 
 
 class BinaryFunctions(QuerySet):
-    """Whether Y is one of some classes, for every set of classes up to complement. The one variable is the label itself."""
+    """Whether Y is one of some classes, for every set of classes up to complement. The one variable is the label
+    itself."""
 
     kind = "binary functions"
 

@@ -85,7 +85,8 @@ class World:
 
 
 def enumerate_world(model: FiniteModel, queries: QuerySet) -> World:
-    """All assignments of the variables that have positive probability, with p(x, y) = sum_z p(y, z) prod_a p(x_a | y, z).
+    """All assignments of the variables that have positive probability, with p(x, y) = sum_z p(y, z) prod_a p(x_a | y,
+    z).
 
     >>> from infopursuit.models import TableModel
     >>> model = TableModel([0.5, 0.5], None, [[0.5, 0.0], [1.0, 0.5]])
@@ -109,7 +110,8 @@ def enumerate_world(model: FiniteModel, queries: QuerySet) -> World:
     if n_inputs > MAX_INPUTS:
         size = str(n_inputs) if n_inputs < 10**9 else f"about 1e{math.floor(math.log10(n_inputs))}"
         raise ValueError(
-            f"model has {len(model.variables)} variables with {size} joint values, more than {MAX_INPUTS}, and theory writes "
+            f"model has {len(model.variables)} variables with {size} joint values, more than "
+            f"{MAX_INPUTS}, and theory writes "
             f"all of them down; give a model of fewer variables or values, or estimate on a sample with Pursuit.run(X)"
         )
     if n_inputs * len(queries) > MAX_ANSWERS_KEPT:
@@ -158,7 +160,8 @@ def gains(world: World, inputs: IntArray | None = None) -> FloatArray:
 def table_world(queries: QuerySet, values: Any, joint: Any) -> World:
     """The world of a table of p(x, y): any distribution on the variables, dependent in any way.
 
-    values: (N, A) the variables of each input. joint: (N, C) p(x, y) up to a factor. Each input is one latent state of its
+    values: (N, A) the variables of each input. joint: (N, C) p(x, y) up to a factor. Each input is one latent state of
+    its
     model.
 
     >>> world = table_world(concepts(["wings", "beak"]), [[0, 0], [1, 1]], [[3, 1], [0, 4]])

@@ -1,6 +1,8 @@
-"""The next query after one history, on draws of yes/no variables: compiled loops for what `FiniteGains` does by products.
+"""The next query after one history, on draws of yes/no variables: compiled loops for what `FiniteGains` does by
+products.
 
-The steps are those of `FiniteGains`: some states stand for all, single variables are ranked, the most promising queries about
+The steps are those of `FiniteGains`: some states stand for all, single variables are ranked, the most promising
+queries about
 several get their full gain, and the best two are compared. A history takes a fraction of a millisecond this way, which
 is less than the calls of as many small products.
 """
@@ -27,7 +29,8 @@ ROUNDED = 1 + 1e-6
 def draw(weights, scale, blocks, starts, sums, bounds, size, uniform, buffer, states, masses):
     """`ranking.resample`: fewer states with the same law. Returns how many.
 
-    weights: of all rows; scale * weights of the row sum to one. blocks, starts, sums: those of the row, see `BlockWeights`.
+    weights: of all rows; scale * weights of the row sum to one. blocks, starts, sums: those of the row, see
+    `BlockWeights`.
     """
     if bounds[-1] <= size:
         n = 0
@@ -185,7 +188,8 @@ def screen(promise, asked, widths, n, found):
 def products(columns, which, start, masses, square, table):
     """(2 ** n, M) the probability of each pattern of n variables in each state, times its mass.
 
-    columns: (., M) P(yes), which: (W,) those of the query's variables. table: where to write, patterns with the first variable
+    columns: (., M) P(yes), which: (W,) those of the query's variables. table: where to write, patterns with the first
+    variable
     running fastest.
     """
     n_states = np.uintp(len(masses))
@@ -390,7 +394,8 @@ def variance_of(terms, states, masses, ends, n_each):
 
 @compiled
 def gather(query, query_variables, seen, by_state, states, n, place, columns, n_columns, which):
-    """The columns P(yes) of a query's variables that are not known yet; each is copied once. Returns how many, and how many
+    """The columns P(yes) of a query's variables that are not known yet; each is copied once. Returns how many, and how
+    many
     columns there are now."""
     width = 0
     for w in range(query_variables.shape[1]):
@@ -415,7 +420,8 @@ def choose(
 ):  # fmt: skip
     """The best query after each of some histories: see `PrunedGains` for what is written.
 
-    rows: of each history in the weights, see `BlockWeights` for those. class_ends: (C + 1,) states. by_state: (S, A) P(yes).
+    rows: of each history in the weights, see `BlockWeights` for those. class_ends: (C + 1,) states. by_state: (S, A)
+    P(yes).
     seen: (H, A). asked: (H, Q). query_variables: (Q, W). rates: (Q,) see `Ranking`. uniforms: (H,) by which
     states are drawn.
     """
@@ -531,7 +537,8 @@ def add_largest(promise, asked, widths, found, size):
 
 @compiled
 def leaders(scores, rates):
-    """The best query and the second best, `UNKNOWN` where there is none; scores closer than `ROUGH_TIE` nats for the cost of
+    """The best query and the second best, `UNKNOWN` where there is none; scores closer than `ROUGH_TIE` nats for the
+    cost of
     the best go to the lowest."""
     best = _leader(scores, rates, UNKNOWN)
     return best, _leader(scores, rates, best)

@@ -164,7 +164,8 @@ class FiniteGains:
     # ---- many histories at once: one variable at a time --------------------------------------------------------------
 
     def _wanted(self, allowed: BoolArray) -> BoolArray:
-        """(H, A) whether an allowed query looks at a variable: with noisy answers all that were asked about are known in
+        """(H, A) whether an allowed query looks at a variable: with noisy answers all that were asked about are known
+        in
         part only, and to work out what is left of them takes long."""
         wanted = np.zeros((len(allowed), len(self.queries.variables)), dtype=bool)
         for row, still in zip(wanted, allowed, strict=True):

@@ -136,7 +136,8 @@ def condition(probs: FloatArray, evidence: FloatArray) -> FloatArray:
 
 
 def rescaled(evidence: FloatArray) -> FloatArray:
-    """(..., V) log-weights of a variable's values as weights, of which the largest is 1, or all are 0: many noisy answers
+    """(..., V) log-weights of a variable's values as weights, of which the largest is 1, or all are 0: many noisy
+    answers
     leave weights that no float64 holds."""
     return np.asarray(np.exp(evidence - np.maximum(evidence.max(axis=-1, keepdims=True), LOWEST)))
 

@@ -156,7 +156,8 @@ def _log_proposal(to: Tensor, chains: Chains, scale: Tensor) -> Tensor:
 def target(model: VAE, labels: Tensor, evidence: FloatArray, least: float) -> LogDensity:
     """The log density of the latents of chains with labels (N,) after a history with evidence (L,).
 
-    A variable's factor is its evidence-weighted probability, summed over its values; variables of which nothing is known
+    A variable's factor is its evidence-weighted probability, summed over its values; variables of which nothing is
+    known
     have factor one and are left out. Probabilities have the floor ``least`` that they have in particles, or moves would
     target another law than the weights.
     """

@@ -1,4 +1,5 @@
-"""Particles: beliefs by weighted draws, for models whose latent is continuous. `SMC`, and what `Langevin` shares with it.
+"""Particles: beliefs by weighted draws, for models whose latent is continuous. `SMC`, and what `Langevin` shares with
+it.
 
 All histories begin with one set of particles from the prior, decoded once, whose weights are updated answer by answer.
 A history gets particles of its own when a sampler says so (`SMC`: when the effective sample size is too small;

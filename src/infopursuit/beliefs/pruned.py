@@ -1,7 +1,8 @@
 """Pruned enumeration: the posterior over very many latent states of yes/no variables, approximate and much faster.
 
 States that resemble each other lie in one block. Each update prunes blocks whose weight is together at most `SHARE` of
-the total; the mass stays with its class, which is what it is expected to keep. After a few answers most blocks are gone.
+the total; the mass stays with its class, which is what it is expected to keep. After a few answers most blocks are
+gone.
 """
 
 from __future__ import annotations

@@ -27,8 +27,10 @@ def reweigh(
     """Multiply the weights of each history by the probabilities of the values that it has seen last, and prune
     blocks of states that have next to no weight left.
 
-    rows: the histories to work on, best with those next to each other that have seen the same variables. parents: (H,) rows
-    of the weights before. table: (A, S) P(yes). slots: (H, N) 2 a for "no" to variable a and 2 a + 1 for "yes", -1 where
+    rows: the histories to work on, best with those next to each other that have seen the same variables. parents: (H,)
+    rows
+    of the weights before. table: (A, S) P(yes). slots: (H, N) 2 a for "no" to variable a and 2 a + 1 for "yes", -1
+    where
     there is none. bounds: (B + 1,) of the blocks. shares: (M,) that the models of a pool keep. share: of the weight
     that may be pruned. fell: (H,) nats by which the probability of the history fell, in the model where it fell most.
     See `BlockWeights` for the rest.
@@ -172,7 +174,8 @@ def _longest(bounds):
 
 @compiled
 def add_log_likelihood(table, slots, into):
-    """Add to (S,) log-weights the logarithms of the probabilities of some values, 2 a for "no" to variable a and 2 a + 1
+    """Add to (S,) log-weights the logarithms of the probabilities of some values, 2 a for "no" to variable a and 2 a +
+    1
     for "yes"; many to a logarithm, which a float64 holds since none is below 1e-6."""
     n_states = np.uintp(len(into))
     space = np.empty(TOGETHER, np.float64)

@@ -342,7 +342,8 @@ def fit_tree(query_set: QuerySet, values: Any, labels: Any, *, validation: float
 def answer_matrix(query_set: QuerySet, values: Any) -> FloatArray:
     """(B, F) answers as a tree reads them, NaN where they are not known, in single precision as CART wants it.
 
-    One column for a query with two answers or about several variables: the index of its answer. One column for each answer
+    One column for a query with two answers or about several variables: the index of its answer. One column for each
+    answer
     of any other, 1 where it is that one.
 
     >>> from infopursuit.queries import patches

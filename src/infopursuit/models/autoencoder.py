@@ -1,4 +1,5 @@
-"""`VAE`: the paper's conditional autoencoder over variables, p(variables | z, y) p(z | y) p(y) with a continuous latent z.
+"""`VAE`: the paper's conditional autoencoder over variables, p(variables | z, y) p(z | y) p(y) with a continuous
+latent z.
 
 `AggregateVAE` (see `aggregate`) and `SoftVAE` (see `soften`) are variants of a trained one with another p(z | y) or
 another decoder.

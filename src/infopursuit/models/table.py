@@ -24,7 +24,8 @@ class TableModel(FiniteModel):
     ----------
     class_prior: (C,) p(y).
     latent_prior: (C, Z) p(z | y); None for a single latent state, which is naive Bayes.
-    variable_probs: (C, Z, A) P(variable = 1) for yes/no variables, or (C, Z, A, V) for variables of up to V values (0 where a variable
+    variable_probs: (C, Z, A) P(variable = 1) for yes/no variables, or (C, Z, A, V) for variables of up to V values (0
+    where a variable
         has fewer). With ``latent_prior=None`` (C, A) and (C, A, V).
     sizes: how many values each variable has; all V where nothing is given.
 
@@ -58,7 +59,8 @@ class TableModel(FiniteModel):
             check_prior(row, latent.shape[1], f"latent_prior[{c}]")
         if probs.ndim not in (3, 4) or probs.shape[:2] != latent.shape or probs.shape[2] == 0:
             raise ValueError(
-                f"variable_probs has shape {probs.shape}; expected {(*latent.shape, 'variables')} with P(variable = 1), or "
+                f"variable_probs has shape {probs.shape}; expected "
+                f"{(*latent.shape, 'variables')} with P(variable = 1), or "
                 f"{(*latent.shape, 'variables', 'values')}"
             )
         if not np.isfinite(probs).all() or (probs < 0).any() or (probs > 1 + 1e-9).any():
@@ -76,7 +78,8 @@ class TableModel(FiniteModel):
         present = np.arange(n_values) < np.array(variables.sizes)[:, None]  # (A, V)
         if not np.allclose(np.where(present, probs, 0).sum(-1), 1, atol=1e-6) or probs[..., ~present].any():
             raise ValueError(
-                "variable_probs must sum to 1 over the values of each variable, and be 0 where a variable has fewer values"
+                "variable_probs must sum to 1 over the values of each variable, and be 0 where "
+                "a variable has fewer values"
             )
         flat = probs[:, :, present].reshape(latent.size, variables.n_slots)  # (S, L)
         log_prior = (log(prior)[:, None] + log(latent / latent.sum(1, keepdims=True))).ravel()

@@ -346,7 +346,8 @@ def _check_data(model: VAE, values: Any, labels: Any, training: Training) -> Int
     whole: IntArray = given.astype(np.int64)
     if getattr(values, "ndim", None) != 2 or values.shape != (len(whole), len(model.variables)):
         raise ValueError(
-            f"values has shape {getattr(values, 'shape', None)}; expected ({len(whole)}, {len(model.variables)}): one row "
+            f"values has shape {getattr(values, 'shape', None)}; expected ({len(whole)}, "
+            f"{len(model.variables)}): one row "
             f"for each label, one column for each variable"
         )
     if len(whole) < 2 or whole.min() < 0 or whole.max() >= model.n_classes:

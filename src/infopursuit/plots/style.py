@@ -187,7 +187,10 @@ def outcome(explanation: Explanation, true_class: int | None) -> str:
 def headline(explanation: Explanation, true_class: int | None, n_shown: int, note: str) -> tuple[Word, Word]:
     """The outcome; below it how to read the picture, and how many of the steps it shows."""
     if n_shown < len(explanation):
-        note = f"{n_shown} of {len(explanation)} steps: the last and those with the most influence on the posterior; {note}"
+        note = (
+            f"{n_shown} of {len(explanation)} steps: the last and those with the most "
+            f"influence on the posterior; {note}"
+        )
     unlike = f": novel, p-value {explanation.p_value:.2g}" if explanation.novel else ""
     return Word(outcome(explanation, true_class) + unlike, INK, True, HEAD), Word(note, FAINT, False, NOTE)
 

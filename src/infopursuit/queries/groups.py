@@ -123,11 +123,14 @@ class Groups(QuerySet):
         """The possible answers; of a group all its members' answers together."""
         if self._choices is not None and self._choices[query]:
             return super().choices(query)
-        return GroupChoices(self.components(query)) if query in self._components else self.base.choices(self._kept[query])
+        return (
+            GroupChoices(self.components(query)) if query in self._components else self.base.choices(self._kept[query])
+        )
 
     def to_answer(self, query: int, value: Any) -> Answer:
         """The cells that an answer stands for. A group may also be answered with {member: answer}, with a list that has
-        an answer for each component, or with the same in words: "hb > 12: yes, wbc > 10: not known". What is left out is
+        an answer for each component, or with the same in words: "hb > 12: yes, wbc > 10: not known". What is left out
+        is
         not known. Of a column of numbers that is told whole, {"hb": 12.5} gives the number itself."""
         choices = self.choices(query)
         if not isinstance(choices, GroupChoices):
@@ -135,7 +138,9 @@ class Groups(QuerySet):
         told = choices.components
         try:
             if isinstance(value, Mapping) and value:
-                known = {component.name for component in told} | {self.base.names[m] for component in told for m in component.members}
+                known = {component.name for component in told} | {
+                    self.base.names[m] for component in told for m in component.members
+                }
                 strange = [name for name in value if name not in known]
                 if strange:
                     raise ValueError(f"{strange[0]!r} is not in it; {near(str(strange[0]), sorted(known))}")
@@ -216,7 +221,10 @@ class GroupChoices(JointChoices):
         """The cells that a text names, component by component in their order; "not known" leaves one open."""
         rest, cells = " ".join(text.split()).lower(), []
         for place, component in enumerate(self.components):
-            ways = {" ".join(component.phrase(cell).split()).lower(): cell for cell in range(UNKNOWN, len(component.choices))}
+            ways = {
+                " ".join(component.phrase(cell).split()).lower(): cell
+                for cell in range(UNKNOWN, len(component.choices))
+            }
             last = place == len(self.components) - 1
             fits = [way for way in ways if rest == way or (not last and rest.startswith(f"{way}, "))]
             if not fits:
@@ -236,7 +244,8 @@ def groups(base: Any, groups: Mapping[str, Sequence[str]], *, alone: bool = Fals
     Parameters
     ----------
     base: the query set that they are of, or a builder that is fitted later, such as ``ip.queries.columns()``.
-    groups: {name: members}; a member is the name of a query about one variable, or of a column for all queries about it.
+    groups: {name: members}; a member is the name of a query about one variable, or of a column for all queries about
+    it.
         Several thresholds of a column are merged: the answer says between which of them the number lies.
     alone: whether members may be asked by themselves, too.
 
@@ -287,7 +296,8 @@ def _members(base: QuerySet, group: str, members: Sequence[str]) -> tuple[str, .
 
 
 def _components(base: QuerySet, group: str, members: Sequence[str]) -> list[Component]:
-    """What a group's queries about one variable each tell together: one component for each variable, in order of first members."""
+    """What a group's queries about one variable each tell together: one component for each variable, in order of
+    first members."""
     by_variable: dict[int, list[int]] = {}
     for member in map(base.names.index, members):
         by_variable.setdefault(int(base.query_variables[member, 0]), []).append(member)

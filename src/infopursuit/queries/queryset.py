@@ -1,4 +1,5 @@
-"""What every query set shares: which variables a query reveals, in which cells, how it is worded, and how it is saved."""
+"""What every query set shares: which variables a query reveals, in which cells, how it is worded, and how it is
+saved."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class QuerySet(ABC):
     names: one name for each query, all different.
     sizes: how many values each variable has.
     variables: (Q, W) the variables that each query reveals, padded with -1.
-    cells: (Q, W, V) the cell that each value of that variable falls into, padded with -1; None reveals every variable whole.
+    cells: (Q, W, V) the cell that each value of that variable falls into, padded with -1; None reveals every variable
+    whole.
     sentences: how each query is asked; by default the name with a question mark.
     choices: for each one-variable query the names of its cells; by default "no" and "yes".
     """
@@ -325,7 +327,8 @@ class JointChoices(Sequence[str]):
 class Parts:
     """The distinct (variable, partition) pairs that a query set uses, and where their cells lie end to end.
 
-    A one-variable query is one part; a patch is nine. Two patches that share a pixel share its part. ``P`` counts parts.
+    A one-variable query is one part; a patch is nine. Two patches that share a pixel share its part. ``P`` counts
+    parts.
     """
 
     variable: IntArray  # (P,) the variable that each part looks at

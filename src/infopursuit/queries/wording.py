@@ -226,7 +226,8 @@ def scalar(node: Any, where: str) -> str:
     return str(node.value).strip()
 
 
-# ---- variables ----------------------------------------------------------------------------------------------------------
+# ---- variables
+# ----------------------------------------------------------------------------------------------------------
 
 NOUNS = {"columns": ("column", "columns"), "words": ("word", "words"), "patches": ("pixel", "pixels")}
 
@@ -259,7 +260,8 @@ class VariableWords:
         return f"variable {variable}"
 
     def splits(self, variable: int) -> FloatArray | None:
-        """(n, V) the values with "yes" of every question about the variable, where all of them are yes/no; else None."""
+        """(n, V) the values with "yes" of every question about the variable, where all of them are yes/no; else
+        None."""
         alone = self._alone[variable]
         if not alone or self.queries is None or self.variables.sizes[variable] == 2:
             return None
@@ -269,7 +271,8 @@ class VariableWords:
     def example(self, variable: int, before: FloatArray, now: FloatArray) -> tuple[str, float, float]:
         """The answer whose share among the known ones changed most, and its shares before and now.
 
-        before, now: (V,) counts of the variable's values. Of answers that changed alike, "yes" is more telling than "no".
+        before, now: (V,) counts of the variable's values. Of answers that changed alike, "yes" is more telling than
+        "no".
         """
         p, q = before / max(before.sum(), 1e-300), now / max(now.sum(), 1e-300)
         best, phrase, shares = -1.0, "", (0.0, 0.0)

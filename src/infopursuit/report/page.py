@@ -172,7 +172,9 @@ def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
         last = "question" if e.n_novelty_queries == 1 else f"{e.n_novelty_queries} questions"
         text.append(f"The last {last} were asked after that, to detect a novel input.")
     if len(steps) < n:
-        text.append(f"Here are {len(steps)} of the {n} steps: the last and those with the most influence on the posterior.")
+        text.append(
+            f"Here are {len(steps)} of the {n} steps: the last and those with the most influence on the posterior."
+        )
     if not e.exact_gains:
         error = max((step.gain_error for step in e.steps), default=0.0)
         text.append(f"Gains were estimated (standard error up to {error:.3f} nats).")

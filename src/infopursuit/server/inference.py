@@ -13,7 +13,7 @@ import numpy as np
 from infopursuit.acquisition.ranking import Ranking
 from infopursuit.conversation import entropy, look_ahead
 from infopursuit.engine import Pursuit, State
-from infopursuit.explanation import NOVELTY_QUERY, reason_text, Explanation, percent
+from infopursuit.explanation import NOVELTY_QUERY, Explanation, percent, reason_text
 from infopursuit.noise import read_answer
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.groups import Groups
