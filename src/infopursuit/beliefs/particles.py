@@ -22,7 +22,7 @@ from infopursuit.acquisition.mutual_information import FiniteGains, MutualInform
 from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_variance, weight_ess
 from infopursuit.beliefs.exact import Exact, StateWeights, log_normalised
 from infopursuit.beliefs.langevin_kernels import adapt, mala, start, target
-from infopursuit.beliefs.pruned import BLOCK, MANY, PrunedBelief, States, similar_order
+from infopursuit.beliefs.pruned import BLOCK, MANY, WIDEST, PrunedBelief, States, similar_order
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.autoencoder import VAE
 from infopursuit.models.finite import FiniteModel, log_sum_exp, segments, softmax
@@ -47,8 +47,6 @@ NEGLIGIBLE = 1e-6
 """Classes whose posterior mass is below this together are carried along, but no work is spent on their particles."""
 MAX_BYTES, MAX_STEPS = 8 * 2**30, 10_000
 """Memory that particles may take, and steps or moves of a chain: more is refused before any is taken."""
-WIDEST = 16
-"""Variables of a query up to which the compiled kernels enumerate all patterns of answers."""
 
 
 class Particles(States):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from infopursuit.acquisition import tables
+from infopursuit.acquisition.mutual_information import FiniteGains
 from infopursuit.beliefs import pruned_kernels as kernels
 from infopursuit.beliefs.exact import Exact, log_normalised
 from infopursuit.history import Estimate, Histories
@@ -39,6 +40,8 @@ AT_A_TIME = 16
 """Histories that one thread works on at a time."""
 DECODED = 512
 """States whose probabilities are laid out at a time."""
+WIDEST = 16
+"""Variables of a query up to which the compiled kernels enumerate all patterns of answers."""
 LEAST, MAX_BYTES = 1e-6, 8 * 2**30
 """Probabilities below which products of four are not safe in a float32; memory that the tables may take."""
 SEARCHED, DIRECTIONS = 1500, 16
@@ -377,6 +380,8 @@ class PrunedBelief:
 
         if settings.exact:
             raise ValueError("exact gains do not suit belief='pruned', which is not exact; use belief='exact'")
+        if self.queries.width > WIDEST:
+            return FiniteGains(self.states, self.queries, replace(settings, exact=False), costs=costs)
         return PrunedGains(self, settings, costs)
 
     def whole(self, b: PrunedState) -> PrunedState:
