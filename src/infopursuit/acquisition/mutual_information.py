@@ -71,7 +71,9 @@ class MutualInformation:
 
     def smaller(self) -> list[MutualInformation]:
         """Settings with less and less work, none of it exact."""
-        sizes = [(min(n, self.n_states), min(m, self.n_screened)) for n, m in ((self.n_states, self.n_screened), *SMALLER)]
+        sizes = [
+            (min(n, self.n_states), min(m, self.n_screened)) for n, m in ((self.n_states, self.n_screened), *SMALLER)
+        ]
         found = dict.fromkeys(replace(self, exact=False, n_states=n, n_screened=m) for n, m in sizes)
         return [settings for settings in found if settings != self]
 
