@@ -17,15 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.acquisition import tables
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
 from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_variance
-from infopursuit.beliefs.exact import Exact, StateWeights, log_normalised
+from infopursuit.beliefs.exact import Exact, LatentBelief, StateWeights, log_normalised
 from infopursuit.beliefs.langevin_kernels import LogDensity, adapt, mala, start, target
 from infopursuit.beliefs.pruned import BLOCK, MANY, WIDEST, PrunedBelief, States, similar_order
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.autoencoder import VAE
-from infopursuit.models.finite import FiniteModel, log_sum_exp, segments, softmax
+from infopursuit.models.finite import FiniteModel, segments, softmax
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
@@ -169,7 +168,7 @@ class ParticleState:
         )
 
 
-class ParticleBelief:
+class ParticleBelief(LatentBelief):
     """p(z, y | history) by weighted particles; subclasses say when and how to draw new ones."""
 
     kind: ClassVar[str]
@@ -217,11 +216,6 @@ class ParticleBelief:
         return self if self.accepts_noise else self.settings.build(self.model, self.queries, self.seed, noisy=True)
 
     @property
-    def n_classes(self) -> int:
-        """C."""
-        return self.model.n_classes
-
-    @property
     def row_bytes(self) -> int:
         """The memory of one history: weights of the shared particles, and particles of its own."""
         each = 2 * self.particles.by_state.shape[1] + self.model.latent_dim
@@ -260,20 +254,12 @@ class ParticleBelief:
         spread = (p**2 * variance).sum(axis=1, keepdims=True)
         return Estimate(log_class, np.asarray(p * np.sqrt(np.maximum((1 - 2 * p) * variance + spread, 0))))
 
-    def log_evidence(self, b: ParticleState) -> FloatArray:
-        """(H,) log p(answers so far)."""
-        return log_sum_exp(self.log_joint(b))
-
     def log_joint(self, b: ParticleState) -> FloatArray:
         """(H, C) log p(y, history)."""
-        joint = b.shared.log_joint.copy() if not self.pruned else self.shared.log_joint(b.shared)
+        joint = self.shared.log_joint(b.shared).copy()
         for h, mine in b.owners():
             joint[h] = mine.weights.log_joint[0]
         return np.asarray(joint)
-
-    def answer_distribution(self, b: ParticleState, query: int) -> FloatArray:
-        """(H, answers) p(answer | history) of one query."""
-        return tables.answer_distribution(self, b, query)
 
     def class_variance(self, b: ParticleState) -> FloatArray:
         """(H, C) relative variance of p(y, history).
