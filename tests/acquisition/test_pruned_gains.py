@@ -264,7 +264,6 @@ def test_many_particles_are_pruned_and_few_are_not(pursuit):
     assert isinstance(small.gains(settings, None, None)._shared, FiniteGains)
     # gains on all draws are not those of the kernels
     assert isinstance(ParticleGains(belief, MutualInformation(exact=True), None, None)._shared, FiniteGains)
-    assert not PrunedGains.serves(small.shared)
 
 
 def test_a_batch_and_one_by_one_are_the_same_pursuit(pursuit):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from infopursuit.beliefs import Langevin
-from infopursuit.beliefs import langevin as module
+from infopursuit.beliefs import particles as module
 from infopursuit.beliefs.langevin_kernels import target
 from infopursuit.models.finite import softmax
 from quadrature import POINTS, REACH, believe, estimates, mixed, pixels, yes_no

@@ -355,29 +355,11 @@ def test_adapt_drives_the_acceptance_to_its_target(first, target):
     assert abs(torch.stack(late).mean().item() - target) < 0.03
 
 
-@pytest.mark.parametrize("n_groups", [2, 100], ids=["per group", "per chain"])
-def test_adapt_finds_a_step_size_for_each_group(n_groups):
-    """The first half of the chains has a target ten times as wide, so that its step is a hundred times as long."""
-    scales = torch.tensor([10.0, 1.0], dtype=FLOAT).repeat_interleave(50)[:, None]
-
-    def log_density(z):
-        return -(z / scales).square().sum(dim=1) / 2
-
-    chains, generator = start(scales * scattered(100, 2, scale=1.0), log_density), seeded()
-    step_size = torch.ones(n_groups, 1, dtype=FLOAT)
-    for iteration in range(400):
-        chains, acceptance = mala(chains, log_density, step_size.repeat_interleave(100 // n_groups, dim=0), generator)
-        step_size = adapt(step_size, acceptance, iteration)
-    assert step_size.shape == (n_groups, 1)
-    wide, narrow = step_size.log().reshape(2, -1).mean(dim=1).exp()
-    assert 80 < wide / narrow < 125
-
-
 def test_adapt_by_hand():
-    assert adapt(0.5, 0.574, iteration=7) == 0.5
+    assert adapt(0.5, 0.574, iteration=7) == pytest.approx(0.5)
     assert adapt(0.5, torch.tensor([0.5, 1.0], dtype=FLOAT), 0, target=0.5) == pytest.approx(0.5 * np.exp(0.25))
-    found = adapt(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0, 1.0, 1.0]), 310, target=0.5)  # 32^-0.6 = 1/8
-    torch.testing.assert_close(found, 0.5 * torch.tensor([0.0, 1 / 16]).exp())
+    later = adapt(0.5, torch.tensor([1.0, 1.0]), 310, target=0.5)  # 32^-0.6 = 1/8
+    assert later == pytest.approx(0.5 * np.exp(1 / 16))
 
 
 # ---- the density that samplers target: a naive sum, and the weights of particles -------------------------------------

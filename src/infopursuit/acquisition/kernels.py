@@ -1,10 +1,7 @@
-"""The next query after one history, on draws of yes/no variables: compiled loops for what `FiniteGains` does by
-products.
+"""The next query after one history, on draws of yes/no variables: what `FiniteGains` does, in compiled loops.
 
-The steps are those of `FiniteGains`: some states stand for all, single variables are ranked, the most promising
-queries about
-several get their full gain, and the best two are compared. A history takes a fraction of a millisecond this way, which
-is less than the calls of as many small products.
+Some states stand for all, single variables are ranked, the most promising queries about several get their full gain, and
+the best two are compared. A history takes a fraction of a millisecond, less than the calls of as many small products.
 """
 
 from __future__ import annotations
@@ -27,11 +24,8 @@ ROUNDED = 1 + 1e-6
 
 @compiled
 def draw(weights, scale, blocks, starts, sums, bounds, size, uniform, buffer, states, masses):
-    """`ranking.resample`: fewer states with the same law. Returns how many.
-
-    weights: of all rows; scale * weights of the row sum to one. blocks, starts, sums: those of the row, see
-    `BlockWeights`.
-    """
+    """`ranking.resample`: fewer states with the same law; returns how many. blocks, starts, sums: those of one row, see
+    `BlockWeights`; weights: of all rows; scale * weights of the row sum to one."""
     if bounds[-1] <= size:
         n = 0
         for b in range(len(blocks)):
@@ -141,77 +135,76 @@ def single_gains(by_state, states, masses, ends, sums, space, alone):
     bits = space.view(np.int32)
     alone[:] = ZERO
     whole, label = np.zeros(n_variables, np.float32), ZERO
-    for c in range(len(ends) - 1):
-        if ends[c] == ends[c + 1]:
-            continue
-        mass = ZERO
-        sums[:] = ZERO
-        for i in range(ends[c], ends[c + 1]):
-            row, w = by_state[states[i]], masses[i]
-            mass += w
+    for c in range(len(ends)):  # the last time around for all classes together
+        mass, sign = ZERO, ONE
+        if c + 1 < len(ends):
+            if ends[c] == ends[c + 1]:
+                continue
+            sums[:] = ZERO
+            for i in range(ends[c], ends[c + 1]):
+                row, w = by_state[states[i]], masses[i]
+                mass += w
+                for a in range(n_variables):
+                    sums[a] += w * row[a]
+            label += mass * np.log(mass)
             for a in range(n_variables):
-                sums[a] += w * row[a]
-        label += mass * np.log(mass)
+                whole[a] += sums[a]
+        else:
+            mass, sign = ONE, -ONE
+            sums[:] = whole
         for a in range(n_variables):
-            whole[a] += sums[a]
             space[a] = sums[a]
-        add_xlogx(space, bits, ONE, alone)
+        add_xlogx(space, bits, sign, alone)
         for a in range(n_variables):
             space[a] = max(mass - sums[a], ZERO)
-        add_xlogx(space, bits, ONE, alone)
-    space[:] = whole
-    add_xlogx(space, bits, -ONE, alone)
-    for a in range(n_variables):
-        space[a] = max(ONE - whole[a], ZERO)
-    add_xlogx(space, bits, -ONE, alone)
+        add_xlogx(space, bits, sign, alone)
     for a in range(n_variables):
         alone[a] = max(alone[a] - label, ZERO)
 
 
 @compiled
-def screen(promise, asked, widths, n, found):
-    """The n most promising queries about several variables, ties to the lowest; returns how many."""
-    size = 0
-    for q in range(len(promise)):
-        if n < 1 or asked[q] or widths[q] < 2 or (size == n and promise[q] <= promise[found[size - 1]]):
+def screen(scores, promise, asked, widths, n, found):
+    """The n queries about several variables with the largest scores, ties to the lowest, and the one that promises most
+    at all, if it is not among them; returns how many."""
+    size, largest = 0, UNKNOWN
+    for q in range(len(scores)):
+        if n < 1 or asked[q] or widths[q] < 2:
+            continue
+        if largest == UNKNOWN or promise[q] > promise[largest]:
+            largest = q
+        if size == n and scores[q] <= scores[found[size - 1]]:
             continue
         k = size if size < n else n - 1
         size = min(size + 1, n)
-        while k > 0 and promise[found[k - 1]] < promise[q]:
+        while k > 0 and scores[found[k - 1]] < scores[q]:
             found[k] = found[k - 1]
             k -= 1
         found[k] = q
+    if largest != UNKNOWN and not (found[:size] == largest).any():
+        found[size] = largest
+        size += 1
     return size
 
 
 @compiled
-def products(columns, which, start, masses, square, table):
-    """(2 ** n, M) the probability of each pattern of n variables in each state, times its mass.
+def products(columns, which, start, end, n, square, table):
+    """The probability of each pattern of some variables in each of n states, times what stands in the first row of the
+    table; the first variable runs fastest, and patterns that cannot be fill up to four. Returns how many.
 
-    columns: (., M) P(yes), which: (W,) those of the query's variables. table: where to write, patterns with the first
-    variable
-    running fastest.
+    columns: (., M) P(yes), which: (W,) those of the query's variables, from ``start`` to ``end``.
     """
-    n_states = np.uintp(len(masses))
-    for i in range(n_states):
-        table[0, i] = masses[i]
-    size = ONE_ON
-    for k in range(start[0], start[1]):
+    n_states, size = np.uintp(n), ONE_ON
+    for k in range(start, end):
         column = np.uintp(which[k])
         for s in range(size):
-            if square:
-                for i in range(n_states):
-                    v, p = table[s, i], columns[column, i]
-                    table[size + s, i] = v * (p * p)
-                    table[s, i] = v * ((ONE - p) * (ONE - p))
-            else:
-                for i in range(n_states):
-                    v = table[s, i]
-                    yes = v * columns[column, i]
-                    table[size + s, i] = yes
-                    table[s, i] = v - yes
+            for i in range(n_states):
+                v, yes = table[s, i], columns[column, i]
+                no = ONE - yes
+                table[size + s, i] = v * (yes * yes) if square else v * yes
+                table[s, i] = v * (no * no) if square else v * no
         size += size
-    return np.int64(size)
+    table[size : max(size, FOUR_ON)] = ZERO
+    return max(np.int64(size), 4)
 
 
 @compiled
@@ -227,30 +220,12 @@ def contract(left, right, n_left, n_right, begin, end, joint):
             ga, gb, gc, gd = ZERO, ZERO, ZERO, ZERO
             ha, hb, hc, hd = ZERO, ZERO, ZERO, ZERO
             for i in range(first, last):
-                e = left[s, i]
-                f = left[s + ONE_ON, i]
-                g = left[s + TWO_ON, i]
-                h = left[s + THREE_ON, i]
-                a = right[t, i]
-                b = right[t + ONE_ON, i]
-                c = right[t + TWO_ON, i]
-                d = right[t + THREE_ON, i]
-                ea += e * a
-                eb += e * b
-                ec += e * c
-                ed += e * d
-                fa += f * a
-                fb += f * b
-                fc += f * c
-                fd += f * d
-                ga += g * a
-                gb += g * b
-                gc += g * c
-                gd += g * d
-                ha += h * a
-                hb += h * b
-                hc += h * c
-                hd += h * d
+                e, f, g, h = left[s, i], left[s + ONE_ON, i], left[s + TWO_ON, i], left[s + THREE_ON, i]
+                a, b, c, d = right[t, i], right[t + ONE_ON, i], right[t + TWO_ON, i], right[t + THREE_ON, i]
+                ea, eb, ec, ed = ea + e * a, eb + e * b, ec + e * c, ed + e * d
+                fa, fb, fc, fd = fa + f * a, fb + f * b, fc + f * c, fd + f * d
+                ga, gb, gc, gd = ga + g * a, gb + g * b, gc + g * c, gd + g * d
+                ha, hb, hc, hd = ha + h * a, hb + h * b, hc + h * c, hd + h * d
             at = s * stride + t
             joint[at], joint[at + ONE_ON], joint[at + TWO_ON], joint[at + THREE_ON] = ea, eb, ec, ed
             at += stride
@@ -263,19 +238,10 @@ def contract(left, right, n_left, n_right, begin, end, joint):
 
 @compiled
 def halves(columns, which, n, masses, square, left, right):
-    """The partial products of n variables, split in two; padded with patterns that cannot be. Returns both sizes."""
-    for half, table in enumerate((left, right)):
-        first, last = (0, n // 2) if half == 0 else (n // 2, n)
-        if half == 0:
-            size = products(columns, which, (first, last), masses, square, table)
-            n_left = max(size, 4)
-            table[size:n_left] = ZERO
-        else:
-            table[0] = ONE
-            size = products(columns, which, (first, last), table[0], square, table)
-            n_right = max(size, 4)
-            table[size:n_right] = ZERO
-    return n_left, n_right
+    """The partial products of n variables, split in two. Returns both sizes."""
+    left[0, : len(masses)], right[0] = masses, ONE
+    n_left = products(columns, which, 0, n // 2, len(masses), square, left)
+    return n_left, products(columns, which, n // 2, n, len(masses), square, right)
 
 
 @compiled
@@ -311,7 +277,7 @@ def influence(columns, which, n, masses, ends, left, right, tables, whole, each)
             contract(left, right, n_left, n_right, ends[c], ends[c + 1], tables[c, :size])
             total += tables[c, :size]
     of_total = total.view(np.int32)
-    ratio, row = np.empty(size, np.float32), np.empty(len(each), np.float32)
+    ratio, sums = np.empty(size, np.float32), np.empty(len(each), np.float32)
     for c in range(len(ends) - 1):
         begin, end = ends[c], ends[c + 1]
         if begin == end:
@@ -321,24 +287,16 @@ def influence(columns, which, n, masses, ends, left, right, tables, whole, each)
         for k in range(size):
             ratio[k] = _log(bits[k]) - _log(of_total[k]) - label if table[k] > ZERO else ZERO
         each[begin:end] = ZERO
-        mine = each[begin:end]
         for s in range(n_left):
-            sums = row[begin:end]
-            sums[:] = ZERO
+            sums[begin:end] = ZERO
             for t in range(0, n_right, 4):
-                e, f, g, h = (
-                    right[t, begin:end],
-                    right[t + 1, begin:end],
-                    right[t + 2, begin:end],
-                    right[t + 3, begin:end],
-                )
+                e, f, g, h = right[t], right[t + 1], right[t + 2], right[t + 3]
                 at = s * n_right + t
                 p, q, r, u = ratio[at], ratio[at + 1], ratio[at + 2], ratio[at + 3]
-                for i in range(end - begin):
+                for i in range(begin, end):
                     sums[i] += p * e[i] + q * f[i] + r * g[i] + u * h[i]
-            other = left[s, begin:end]
-            for i in range(end - begin):
-                mine[i] += other[i] * sums[i]
+            for i in range(begin, end):
+                each[i] += left[s, i] * sums[i]
 
 
 @compiled
@@ -346,8 +304,7 @@ def excess(columns, which, n, masses, ends, left, right, tables, whole):
     """How much too large the gain of a query is on average, after `influence` of the same; see `FiniteGains._bias`."""
     n_left, n_right = halves(columns, which, n, masses * masses, True, left, right)
     size = n_left * n_right
-    squares = np.zeros((len(ends) - 1, size), np.float32)
-    crossed = np.empty(size, np.float32)
+    squares, crossed = np.zeros((len(ends) - 1, size), np.float32), np.empty(size, np.float32)
     for c in range(len(ends) - 1):
         if ends[c] < ends[c + 1]:
             contract(left, right, n_left, n_right, ends[c], ends[c + 1], squares[c])
@@ -358,11 +315,8 @@ def excess(columns, which, n, masses, ends, left, right, tables, whole):
         if begin == end:
             continue
         contract(left, right, n_left, n_right, begin, end, crossed)
-        count, mass, spread = end - begin, ZERO, ZERO
-        for i in range(begin, end):
-            mass += masses[i]
-            spread += masses[i] * masses[i]
-        table = tables[c]
+        count, mass, table = end - begin, masses[begin:end].sum(), tables[c]
+        spread = (masses[begin:end] * masses[begin:end]).sum()
         for k in range(size):
             if table[k] > ZERO:
                 mean = table[k] / mass
@@ -376,38 +330,30 @@ def excess(columns, which, n, masses, ends, left, right, tables, whole):
 @compiled
 def variance_of(terms, states, masses, ends, n_each):
     """`Particles.variance_of` what some draws add up to, their mean taken off; n_each: (C,) states of each class."""
-    centre = terms.sum() / masses.sum()
-    found = 0.0
+    centre, found = terms.sum() / masses.sum(), 0.0
     for c in range(len(ends) - 1):
-        total, square, i = 0.0, 0.0, ends[c]
-        while i < ends[c + 1]:
-            mine, state = 0.0, states[i]
-            while i < ends[c + 1] and states[i] == state:
-                mine += terms[i] - masses[i] * centre
-                i += 1
-            total += mine
-            square += mine * mine
-        n = n_each[c]
+        total, square, mine, n = 0.0, 0.0, 0.0, n_each[c]
+        for i in range(ends[c], ends[c + 1]):
+            mine += terms[i] - masses[i] * centre
+            if i + 1 == ends[c + 1] or states[i + 1] != states[i]:
+                total, square, mine = total + mine, square + mine * mine, 0.0
         found += (square - total * total / n) * n / (n - 1) if n > 1 else total * total
     return max(found, 0.0)
 
 
 @compiled
 def gather(query, query_variables, seen, by_state, states, n, place, columns, n_columns, which):
-    """The columns P(yes) of a query's variables that are not known yet; each is copied once. Returns how many, and how
-    many
-    columns there are now."""
+    """The columns P(yes) of a query's variables that are not known yet; each is copied once. Returns how many variables,
+    and how many columns there are now."""
     width = 0
-    for w in range(query_variables.shape[1]):
-        variable = query_variables[query, w]
+    for variable in query_variables[query]:
         if variable < 0 or seen[variable] != UNKNOWN:
             continue
         if place[variable] < 0:
             place[variable] = n_columns
-            n_columns += 1
-            mine = columns[place[variable]]
             for i in range(n):
-                mine[i] = by_state[states[i], variable]
+                columns[n_columns, i] = by_state[states[i], variable]
+            n_columns += 1
         which[width] = place[variable]
         width += 1
     return width, n_columns
@@ -416,14 +362,12 @@ def gather(query, query_variables, seen, by_state, states, n, place, columns, n_
 @compiled
 def choose(
     rows, weights, begin, end, blocks, starts, sums, totals, bounds, class_ends, by_state, seen, asked, query_variables,
-    widths, rates, n_states, n_screened, uniforms, query, gain, error, runner_up, tie, gains,
+    widths, rates, n_states, n_screened, uniforms, query, error, tie, gains,
 ):  # fmt: skip
     """The best query after each of some histories: see `PrunedGains` for what is written.
 
     rows: of each history in the weights, see `BlockWeights` for those. class_ends: (C + 1,) states. by_state: (S, A)
-    P(yes).
-    seen: (H, A). asked: (H, Q). query_variables: (Q, W). rates: (Q,) see `Ranking`. uniforms: (H,) by which
-    states are drawn.
+    P(yes). seen: (H, A). asked: (H, Q). rates: (Q,) see `Ranking`. uniforms: (H,) by which states are drawn.
     """
     n_queries, most_wide = query_variables.shape
     n_classes, n_variables, n_all = len(class_ends) - 1, by_state.shape[1], class_ends[-1]
@@ -431,37 +375,22 @@ def choose(
     n_wide = min(n_screened, n_queries)
     buffer = np.empty(n_all, np.float64)
     states, exact_masses = np.empty(n_states, np.int64), np.empty(n_states, np.float64)
-    all_masses = np.empty(n_states, np.float32)
-    summed, space, alone = (
-        np.empty(n_variables, np.float32),
-        np.empty(n_variables, np.float32),
-        np.empty(n_variables, np.float32),
-    )
-    promise, found = np.empty(n_queries, np.float32), np.empty(n_wide + 1, np.int64)
-    scores = np.empty(n_queries, np.float64)
+    single = np.empty((3, n_variables), np.float32)
+    summed, space, alone = single[0], single[1], single[2]
+    promise, scores, found = np.empty(n_queries, np.float32), np.empty(n_queries), np.empty(n_wide + 1, np.int64)
     n_left, n_right = max(4, 1 << (most_wide // 2)), max(4, 1 << (most_wide - most_wide // 2))
     left, right = np.empty((n_left, n_states), np.float32), np.empty((n_right, n_states), np.float32)
-    joint, whole = np.empty(n_left * n_right, np.float32), np.empty(n_left * n_right, np.float32)
-    tables = np.empty((n_classes, n_left * n_right), np.float32)
-    place = np.empty(n_variables, np.int64)
+    tables, whole = np.empty((n_classes, n_left * n_right), np.float32), np.empty(n_left * n_right, np.float32)
+    place, which = np.empty(n_variables, np.int64), np.empty(most_wide, np.int64)
     columns = np.empty((min(n_variables, (n_wide + 3) * most_wide), n_states), np.float32)
-    which = np.empty(most_wide, np.int64)
-    ends = np.empty(n_classes + 1, np.int64)
     first, second = np.empty(n_states, np.float32), np.empty(n_states, np.float32)
-    for h in range(len(rows)):
-        row = rows[h]
+    for h, row in enumerate(rows):
         mine = slice(begin[row], end[row])
         n = draw(
             weights, 1.0 / totals[row], blocks[mine], starts[mine], sums[mine], bounds, n_states, uniforms[h], buffer,
             states, exact_masses,
         )  # fmt: skip
-        masses = all_masses[:n]
-        ends[0], i = 0, 0
-        for c in range(n_classes):
-            while i < n and states[i] < class_ends[c + 1]:
-                all_masses[i] = np.float32(exact_masses[i])
-                i += 1
-            ends[c + 1] = i
+        masses, ends = exact_masses[:n].astype(np.float32), np.searchsorted(states[:n], class_ends)
         single_gains(by_state, states, masses, ends, summed, space, alone)
         for a in range(n_variables):
             if seen[h, a] != UNKNOWN:
@@ -472,21 +401,19 @@ def choose(
                 promise[q] += alone[query_variables[q, w]]
             gains[h, q] = promise[q] if widths[q] == 1 and not asked[h, q] else np.nan
             scores[q] = score(promise[q], rates[q])
-        n_found = screen(scores, asked[h], widths, n_wide, found)
-        n_found = add_largest(promise, asked[h], widths, found, n_found)
+        n_found = screen(scores, promise, asked[h], widths, n_wide, found)
         place[:], n_columns = UNKNOWN, 0
         for k in range(n_found):
             width, n_columns = gather(
                 found[k], query_variables, seen[h], by_state, states, n, place, columns, n_columns, which
             )
-            gains[h, found[k]] = pattern_gain(columns, which, width, masses, ends, left, right, joint, whole)
+            gains[h, found[k]] = pattern_gain(columns, which, width, masses, ends, left, right, tables[0], whole)
         for q in range(n_queries):
             scores[q] = score(gains[h, q], rates[q])
         best, runner = leaders(scores, rates)
-        query[h], runner_up[h], gain[h], error[h], tie[h] = best, runner, 0.0, 0.0, False
+        query[h], error[h], tie[h] = best, 0.0, False
         if best == UNKNOWN:
             continue
-        gain[h] = gains[h, best]
         width, n_columns = gather(best, query_variables, seen[h], by_state, states, n, place, columns, n_columns, which)
         influence(columns, which, width, masses, ends, left, right, tables, whole, first)
         bias = excess(columns, which, width, masses, ends, left, right, tables, whole)
@@ -520,26 +447,8 @@ def score(gain, rate):
 
 
 @compiled
-def add_largest(promise, asked, widths, found, size):
-    """The query about several variables that promises most at all, if it is not among those found; returns how many."""
-    largest = UNKNOWN
-    for q in range(len(promise)):
-        if widths[q] > 1 and not asked[q] and (largest == UNKNOWN or promise[q] > promise[largest]):
-            largest = q
-    if size == 0 or largest == UNKNOWN:
-        return size
-    for k in range(size):
-        if found[k] == largest:
-            return size
-    found[size] = largest
-    return size + 1
-
-
-@compiled
 def leaders(scores, rates):
-    """The best query and the second best, `UNKNOWN` where there is none; scores closer than `ROUGH_TIE` nats for the
-    cost of
-    the best go to the lowest."""
+    """The best query and the second best, `UNKNOWN` where there is none; see `Ranking.leaders`."""
     best = _leader(scores, rates, UNKNOWN)
     return best, _leader(scores, rates, best)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -76,17 +77,11 @@ class MutualInformation:
 
     def smaller(self) -> list[MutualInformation]:
         """Settings with less and less work, none of it exact."""
-        found: list[MutualInformation] = []
-        for settings in [
-            replace(self, exact=False),
-            *(
-                replace(self, exact=False, n_states=min(n, self.n_states), n_screened=min(m, self.n_screened))
-                for n, m in SMALLER
-            ),
-        ]:
-            if settings not in (self, *found):
-                found.append(settings)
-        return found
+        sizes = [
+            (min(n, self.n_states), min(m, self.n_screened)) for n, m in ((self.n_states, self.n_screened), *SMALLER)
+        ]
+        found = dict.fromkeys(replace(self, exact=False, n_states=n, n_screened=m) for n, m in sizes)
+        return [settings for settings in found if settings != self]
 
 
 class FiniteGains:
@@ -121,57 +116,46 @@ class FiniteGains:
     @cached_property
     def _signatures(self) -> tuple[list[tuple[int, ...]], IntArray]:
         """The distinct numbers of cells that queries about several variables have, and which of them each query has."""
-        keys = [self._signature(int(q)) for q in self._wide]
-        found = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+        keys = [tables.signature(self.queries, int(q)) for q in self._wide]
+        found = list(dict.fromkeys(keys))
         which = np.full(len(self.queries), UNKNOWN)
-        which[self._wide] = [found[key] for key in keys]
-        return list(found), which
-
-    def _signature(self, query: int) -> tuple[int, ...]:
-        return tuple(int(n) for n in self.queries.n_cells[query][self.queries.query_variables[query] >= 0])
+        which[self._wide] = [found.index(key) for key in keys]
+        return found, which
 
     def __call__(self, b: StateWeights, h: Histories, allowed: BoolArray, model: FiniteModel | None = None) -> Estimate:
         """(H, Q) gains. ``model``: where the weights are not on the own model, but on particles of one history."""
+        model = model or self.model
         rows = np.flatnonzero(allowed.any(axis=1))
-        gains = np.full(allowed.shape, np.nan)
-        errors, tie = np.zeros(allowed.shape), np.zeros(len(allowed), dtype=bool)
-        if len(rows):
-            some = b if len(rows) == len(b) else b.take(rows)
-            found = self._gains(some, [h.key(row) for row in rows], allowed[rows], model or self.model)
-            gains[rows], errors[rows], tie[rows] = found
-        return Estimate(gains, errors, tie)
-
-    def _gains(
-        self, b: StateWeights, keys: list[bytes], allowed: BoolArray, model: FiniteModel
-    ) -> tuple[FloatArray, FloatArray, BoolArray]:
         gains, errors = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)
-        tie = np.zeros(len(b), dtype=bool)
-        if self.on_all_states and len(self._narrow):
-            alone = self.part_gains(b, model, self._wanted(allowed) if b.soft else None)
-            gains[:, self._narrow] = alone[:, self.parts.query_part[self._narrow, 0]]
-        if not self.on_all_states or len(self._wide) or self.sampled:
+        tie = np.zeros(len(allowed), dtype=bool)
+        if len(rows) and self.on_all_states and len(self._narrow):
+            some = b if len(rows) == len(b) else b.take(rows)
+            # with noisy answers what is left of a variable takes long to work out: only where a query looks at it
+            alone = self.part_gains(some, model, allowed[rows] @ self._looks_at > 0 if b.soft else None)
+            gains[rows[:, None], self._narrow] = alone[:, self.parts.query_part[self._narrow, 0]]
 
-            def one(i: int) -> None:
-                gains[i], leader, error, tie[i] = self._history_gains(
-                    model, b.log_weights[i], b.evidence[i], allowed[i], keys[i], gains[i]
-                )
-                if leader != UNKNOWN:
-                    errors[i, leader] = error
+        if not len(rows) or (self.on_all_states and not len(self._wide) and not self.sampled):
+            return Estimate(np.where(allowed, gains, np.nan), errors, tie)
+        log_weights, evidence = b.log_weights, b.evidence
 
-            side_by_side(one, len(b))
-        return np.where(allowed, gains, np.nan), errors, tie
+        def one(i: int) -> None:
+            row = rows[i]
+            found = self._history_gains(model, log_weights[row], evidence[row], allowed[row], h.key(row), gains[row])
+            gains[row], leader, error, tie[row] = found
+            if leader != UNKNOWN:
+                errors[row, leader] = error
+
+        side_by_side(one, len(rows))
+        return Estimate(np.where(allowed, gains, np.nan), errors, tie)
 
     # ---- many histories at once: one variable at a time --------------------------------------------------------------
 
-    def _wanted(self, allowed: BoolArray) -> BoolArray:
-        """(H, A) whether an allowed query looks at a variable: with noisy answers all that were asked about are known
-        in
-        part only, and to work out what is left of them takes long."""
-        wanted = np.zeros((len(allowed), len(self.queries.variables)), dtype=bool)
-        for row, still in zip(wanted, allowed, strict=True):
-            variables = self.queries.query_variables[still]
-            row[variables[variables >= 0]] = True
-        return wanted
+    @cached_property
+    def _looks_at(self) -> Any:
+        """(Q, A) 1 where a query is about a variable."""
+        found = np.zeros((len(self.queries), len(self.queries.variables) + 1), dtype=np.float32)
+        np.put_along_axis(found, self.queries.query_variables, 1, axis=1)  # padding goes to the last column
+        return found[:, :-1]
 
     def part_gains(self, b: StateWeights, model: FiniteModel, wanted: BoolArray | None = None) -> FloatArray:
         """(H, P) the gain of each part alone, on all states; of variables that are not ``wanted`` (H, A) it may be
@@ -198,23 +182,20 @@ class FiniteGains:
         # for each slot its joint tables, and its probabilities in all states, once as they are and once in float64
         each = 48 * n_histories * self.model.n_classes + 16 * self.model.n_states
         most = max(1, int(self.settings.memory_limit // (2 * ABREAST * each)))
-        blocks, begin = [], 0
-        starts = np.flatnonzero(np.diff(parts.variable, prepend=-1))
-        stops = np.append(starts[1:], len(parts.variable))
-        for stop, following in zip(stops, np.append(stops[1:], UNKNOWN), strict=True):
-            if following == UNKNOWN or parts.offsets[following] - parts.offsets[begin] > most:
-                blocks.append((int(begin), int(stop)))
-                begin = stop
-        return blocks
+        ends = np.append(np.flatnonzero(np.diff(parts.variable)) + 1, len(parts.variable))  # of each variable's parts
+        bounds = [0]
+        for end, following in pairwise(ends.tolist()):
+            if parts.offsets[following] - parts.offsets[bounds[-1]] > most:
+                bounds.append(end)
+        return list(pairwise([*bounds, len(parts.variable)]))
 
     def _block_gains(
         self, model: FiniteModel, weights: FloatArray, evidence: FloatArray, begin: int, end: int, wanted: Any
     ) -> FloatArray:
         """(H, parts) gains of the parts ``begin`` to ``end``."""
         parts, variables = self.parts, model.variables
-        slots = slice(
-            int(variables.offsets[parts.variable[begin]]), int(variables.offsets[parts.variable[end - 1] + 1])
-        )
+        first, last = parts.variable[begin], parts.variable[end - 1]
+        slots = slice(int(variables.offsets[first]), int(variables.offsets[last + 1]))
         joint = tables.value_joint(weights, model.block(slots).astype(np.float64, copy=False), model.offsets)
         joint = tables.see_evidence(joint, weights, evidence, model, slots, wanted)
         if not parts.plain:
@@ -223,10 +204,9 @@ class FiniteGains:
             entries = slice(*(int(i) for i in np.searchsorted(owner, [begin, end])))
             joint = tables.cell_joint(joint, parts, entries, cells, slots.start)
         if self.noise is not None:
-            n, n_cells, n_classes = joint.shape
-            flat = joint.transpose(1, 0, 2).reshape(n_cells, -1)
-            flat = tables.noisy_cells(flat, self.noise, begin, end)
-            joint = flat.reshape(n_cells, n, n_classes).transpose(1, 0, 2)
+            by_cell = joint.transpose(1, 0, 2)
+            said = tables.noisy_cells(by_cell.reshape(len(by_cell), -1), self.noise, begin, end)
+            joint = said.reshape(by_cell.shape).transpose(1, 0, 2)
         return tables.part_gains(joint, parts.sizes[begin:end])
 
     @cached_property
@@ -241,7 +221,7 @@ class FiniteGains:
         return yes, _binary_entropy(yes)
 
     def _one_state_gains(self, weights: FloatArray, evidence: FloatArray) -> FloatArray:
-        """(H, A) the gain of each variable, 0 for one that is known. weights: (H, C) p(y | history)."""
+        """(H, A) the gain of each variable, 0 for one that is known. weights: (H, C)."""
         assert self._one_state is not None
         yes, entropies = self._one_state
         gains = _binary_entropy(np.clip(weights @ yes, 0, 1)) - weights @ entropies
@@ -266,14 +246,12 @@ class FiniteGains:
         if self.on_all_states:
             # states that weigh nothing within rounding say nothing: what is left out moves no gain by as much as a tie
             states = np.flatnonzero(weights > NOTHING)
-            drawn = np.full(len(states), self.sampled)
             weights, table = weights[states], self._whole_table(model)[:, states]
-            offsets = np.searchsorted(states, model.offsets)
+            drawn = np.full(len(states), self.sampled)
         else:
             states, weights, drawn = resample(weights, settings.n_states, uniform_of(settings.seed, key))
-            drawn = drawn | self.sampled
-            table = model.state_probs(states).astype(np.float64)
-            offsets = np.searchsorted(states, model.offsets)
+            table, drawn = model.state_probs(states).astype(np.float64), drawn | self.sampled
+        offsets = np.searchsorted(states, model.offsets)
         cells = tables.part_cells(tables.conditioned(table, model, evidence), parts)
         if self.noise is not None:
             cells = tables.noisy_cells(cells, self.noise)
@@ -285,11 +263,9 @@ class FiniteGains:
             candidates = self._screen(np.where(allowed, promise, -1.0))
         bounds = segments(offsets)
         gains[candidates] = self._wide_gains(candidates, cells, weights, bounds)
-        if not drawn.any():
-            return gains, UNKNOWN, 0.0, False
         scores, per_nat = self.ranking.scores(np.where(allowed, gains, np.nan)), self.ranking.weights
         best, second = (int(leader[0]) for leader in self.ranking.leaders(scores[None]))
-        if best == UNKNOWN:
+        if best == UNKNOWN or not drawn.any():
             return gains, UNKNOWN, 0.0, False
         first, bias = self._influence(best, cells, weights, bounds, drawn)
 
@@ -340,12 +316,7 @@ class FiniteGains:
         return gains
 
     def _influence(
-        self,
-        query: int,
-        cells: FloatArray,
-        weights: FloatArray,
-        bounds: list[tuple[int, int]],
-        drawn: BoolArray,
+        self, query: int, cells: FloatArray, weights: FloatArray, bounds: list[tuple[int, int]], drawn: BoolArray
     ) -> tuple[FloatArray, float]:
         """(M,) what each state adds to one gain, and how much too large the gain is on average (delta method).
 
@@ -354,7 +325,7 @@ class FiniteGains:
         large: by half of sum Var p(answer, y) (1 / p(answer, y) - 1 / p(answer)), several first-order errors where a
         query has many answers.
         """
-        of_query = tables.query_tables(np.array([query]), self._signature(query), cells, self.parts)
+        of_query = tables.query_tables(np.array([query]), tables.signature(self.queries, query), cells, self.parts)
         joint = tables.pattern_joint(weights, of_query, bounds)[0]  # (answers, C)
         joint = joint / joint.sum()
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -362,13 +333,9 @@ class FiniteGains:
         half = len(of_query) // 2 or 1
         left = tables.partial_products(of_query[:half])[0]
         right = tables.partial_products(of_query[half:])[0] if half < len(of_query) else np.ones_like(left[:1])
-        influence = np.concatenate(
-            [
-                ((ratio[:, c].reshape(len(left), len(right)) @ right[:, a:b]) * left[:, a:b]).sum(axis=0)
-                for c, (a, b) in enumerate(bounds)
-            ]
-        )
-        return influence, _bias(joint, of_query, bounds, weights * drawn)
+        by_halves = ratio.T.reshape(len(bounds), len(left), len(right))
+        each = [((r @ right[:, a:b]) * left[:, a:b]).sum(axis=0) for r, (a, b) in zip(by_halves, bounds, strict=True)]
+        return np.concatenate(each), _bias(joint, of_query, bounds, weights * drawn)
 
 
 def _binary_entropy(yes: FloatArray) -> FloatArray:
@@ -386,9 +353,7 @@ def _bias(joint: FloatArray, of_query: list[FloatArray], bounds: list[tuple[int,
     light: (M,) the weights of the drawn states, 0 for those that are kept.
     """
     square = light**2
-    counts = np.array([(light[a:b] > 0).sum() for a, b in bounds], dtype=np.float64)
-    total = np.array([light[a:b].sum() for a, b in bounds])
-    spread = np.array([square[a:b].sum() for a, b in bounds])
+    counts, total, spread = (np.array([x[a:b].sum() for a, b in bounds]) for x in (light > 0, light, square))
     mean = tables.pattern_joint(light, of_query, bounds)[0] / np.maximum(total, 1e-300)  # (answers, C)
     squares = tables.pattern_joint(square, [table**2 for table in of_query], bounds)[0]
     crossed = tables.pattern_joint(square, of_query, bounds)[0]

@@ -17,8 +17,6 @@ from infopursuit.types import UNKNOWN, FloatArray
 
 AT_A_TIME = 16
 """Histories that one thread works on at a time."""
-WIDEST = 16
-"""Variables of a query up to which all patterns of answers are enumerated."""
 
 
 class PrunedGains:
@@ -47,11 +45,6 @@ class PrunedGains:
             self(b, new, np.ones((1, len(self.queries)), dtype=bool))
             shown.advance()
 
-    @staticmethod
-    def serves(belief: object) -> bool:
-        """Whether it can compute the gains of this belief."""
-        return isinstance(belief, PrunedBelief) and belief.queries.width <= WIDEST
-
     def __call__(self, b: PrunedState, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) gains; NaN for queries that are not allowed, or that screening left out."""
         rows = np.flatnonzero(allowed.any(axis=1))
@@ -61,9 +54,8 @@ class PrunedGains:
             return Estimate(gains, errors, tie)
         some, w, closed = b.take(rows), b.weights, ~allowed[rows]
         n, settings = len(rows), self.settings
-        best, runner_up = np.empty((2, n), dtype=np.int64)
-        gain, error = np.empty((2, n))
-        within, mine = np.empty(n, dtype=bool), np.empty((n, len(self.queries)))
+        best, error, within = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, dtype=bool)
+        mine = np.empty((n, len(self.queries)))
         uniforms = np.array([uniform_of(settings.seed, h.key(row)) for row in rows])
         step = max(1, min(AT_A_TIME, -(-n // 2)))
 
@@ -73,7 +65,7 @@ class PrunedGains:
                 some.row[part], w.values, w.begin, w.end, w.blocks, w.starts, w.sums, w.totals, self.belief.bounds,
                 self.states.offsets, self.states.by_state, some.seen[part], closed[part], self.queries.query_variables,
                 self._widths, self.ranking.rates, settings.n_states, settings.n_screened, uniforms[part], best[part],
-                gain[part], error[part], runner_up[part], within[part], mine[part],
+                error[part], within[part], mine[part],
             )  # fmt: skip
 
         side_by_side(work, -(-n // step))

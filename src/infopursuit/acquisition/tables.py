@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.models.finite import FAINT, FiniteModel, segments, softmax
-from infopursuit.queries.queryset import Parts
+from infopursuit.queries.queryset import Parts, QuerySet
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -72,12 +72,7 @@ def value_joint(weights: FloatArray, probs: FloatArray, offsets: IntArray) -> Fl
 
 
 def see_evidence(
-    joint: FloatArray,
-    weights: FloatArray,
-    evidence: FloatArray,
-    model: FiniteModel,
-    slots: slice,
-    wanted: Any = None,
+    joint: FloatArray, weights: FloatArray, evidence: FloatArray, model: FiniteModel, slots: slice, wanted: Any = None
 ) -> FloatArray:
     """Correct the rows of `value_joint` whose variables the history has evidence on, in place.
 
@@ -90,10 +85,8 @@ def see_evidence(
     if not changed.any():
         return joint
     slot_variable = model.variables.slot_variable[slots]
-    first, starts = (
-        int(slot_variable[0]),
-        model.variables.offsets[slot_variable[0] : slot_variable[-1] + 1] - slots.start,
-    )
+    first = int(slot_variable[0])
+    starts = model.variables.offsets[first : slot_variable[-1] + 1] - slots.start
     touched = np.logical_or.reduceat(changed, starts, axis=1)  # (H, a)
     known = touched & (np.add.reduceat(np.isfinite(said), starts, axis=1, dtype=np.int64) == 1)
     mass = np.stack([weights[:, a:b].sum(1) for a, b in segments(model.offsets)], axis=-1)  # (H, C)
@@ -137,8 +130,7 @@ def condition(probs: FloatArray, evidence: FloatArray) -> FloatArray:
 
 def rescaled(evidence: FloatArray) -> FloatArray:
     """(..., V) log-weights of a variable's values as weights, of which the largest is 1, or all are 0: many noisy
-    answers
-    leave weights that no float64 holds."""
+    answers leave weights that no float64 holds."""
     return np.asarray(np.exp(evidence - np.maximum(evidence.max(axis=-1, keepdims=True), LOWEST)))
 
 
@@ -241,25 +233,29 @@ def part_cells(table: FloatArray, parts: Parts) -> FloatArray:
     return _summed(table[parts.entry_slot], parts.entry_cell, int(parts.offsets[-1]), axis=0)
 
 
-def query_tables(queries: IntArray, signature: tuple[int, ...], cells: FloatArray, parts: Parts) -> list[FloatArray]:
+def signature(queries: QuerySet, query: int) -> tuple[int, ...]:
+    """The number of cells of each variable of a query."""
+    return tuple(int(n) for n in queries.n_cells[query][queries.query_variables[query] >= 0])
+
+
+def query_tables(queries: IntArray, sizes: tuple[int, ...], cells: FloatArray, parts: Parts) -> list[FloatArray]:
     """For each variable of some like queries (Q, K_w, M): P(cell | state, history)."""
     first = parts.offsets[parts.query_part[queries]]  # (Q, W)
-    return [cells[first[:, w, None] + np.arange(size)] for w, size in enumerate(signature)]
+    return [cells[first[:, w, None] + np.arange(size)] for w, size in enumerate(sizes)]
 
 
 def answer_distribution(belief: Any, b: Any, query: int) -> FloatArray:
     """(H, answers) p(answer | history) of one query, on the latent states of a belief; NaN where the history is
     impossible."""
-    queries, found = belief.queries, []
-    signature = tuple(int(n) for n in queries.n_cells[query][queries.query_variables[query] >= 0])
+    queries, found, sizes = belief.queries, [], signature(belief.queries, query)
     for h in range(len(b)):
         model, log_weights, evidence = belief.latent_states(b, h)
         weights = softmax(log_weights)
         states = np.flatnonzero(weights > 0)
         if not len(states):
-            found.append(np.full(int(np.prod(signature)), np.nan))
+            found.append(np.full(int(np.prod(sizes)), np.nan))
             continue
         cells = part_cells(conditioned(model.state_probs(states).astype(np.float64), model, evidence), queries.parts)
-        of_query = query_tables(np.array([query]), signature, cells, queries.parts)
+        of_query = query_tables(np.array([query]), sizes, cells, queries.parts)
         found.append(pattern_joint(weights[states], of_query, [(0, len(states))])[0, :, 0])
     return np.stack(found)

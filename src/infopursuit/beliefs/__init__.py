@@ -28,16 +28,8 @@ __all__ = [
     "build_belief",
 ]
 
-LAZY = {
-    "Langevin": "langevin",
-    "LangevinBelief": "langevin",
-    "ParticleBelief": "particles",
-    "Particles": "particles",
-    "Pruned": "pruned",
-    "PrunedBelief": "pruned",
-    "SMC": "particles",
-    "SMCBelief": "particles",
-}
+LAZY = dict.fromkeys(("Langevin", "LangevinBelief"), "langevin") | dict.fromkeys(("Pruned", "PrunedBelief"), "pruned")
+LAZY |= dict.fromkeys(("ParticleBelief", "Particles", "SMC", "SMCBelief"), "particles")
 KINDS = {"exact": "Exact", "pruned": "Pruned", "smc": "SMC", "langevin": "Langevin"}
 """The names by which a belief is chosen; the classes of all but the first are its settings, with ``build``."""
 

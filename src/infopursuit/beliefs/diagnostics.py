@@ -40,21 +40,18 @@ class Diagnostics:
 
     def troubles(self) -> list[str]:
         """The sentences of `trouble`."""
-        found = []
-        if self.acceptance < LOWEST_ACCEPTANCE:
-            found.append(f"Acceptance {self.acceptance:.3g} is below {LOWEST_ACCEPTANCE:g}: use a smaller step_size.")
-        if self.acceptance > HIGHEST_ACCEPTANCE:
-            found.append(
-                f"Acceptance {self.acceptance:.3g} is above {HIGHEST_ACCEPTANCE:g}, so the chains hardly move: "
-                "use a larger step_size."
-            )
-        if self.r_hat > HIGHEST_R_HAT:
-            found.append(
-                f"The chains disagree, R-hat {self.r_hat:.3g} is above {HIGHEST_R_HAT:g}: use a longer burn-in."
-            )
-        if self.ess < LOWEST_ESS:
-            found.append(f"Only {self.ess:.1f} effective draws, below {LOWEST_ESS:g}: take more draws.")
-        return found
+        low, high = LOWEST_ACCEPTANCE, HIGHEST_ACCEPTANCE
+        hardly = (
+            f"Acceptance {self.acceptance:.3g} is above {high:g}, so the chains hardly move: use a larger step_size."
+        )
+        apart = f"The chains disagree, R-hat {self.r_hat:.3g} is above {HIGHEST_R_HAT:g}: use a longer burn-in."
+        checks = {
+            f"Acceptance {self.acceptance:.3g} is below {low:g}: use a smaller step_size.": self.acceptance < low,
+            hardly: self.acceptance > high,
+            apart: self.r_hat > HIGHEST_R_HAT,
+            f"Only {self.ess:.1f} effective draws, below {LOWEST_ESS:g}: take more draws.": self.ess < LOWEST_ESS,
+        }
+        return [said for said, bad in checks.items() if bad]
 
 
 def weight_ess(log_weights: FloatArray) -> FloatArray:

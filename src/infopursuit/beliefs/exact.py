@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.acquisition import tables
+from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
+from infopursuit.beliefs.diagnostics import weight_ess
 from infopursuit.history import Estimate, Histories
 from infopursuit.models.finite import FiniteModel, class_log_sums, log_sum_exp, segments
 from infopursuit.queries.queryset import QuerySet
@@ -15,7 +17,6 @@ from infopursuit.threads import side_by_side
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
     from infopursuit.noise import NoiseChannel
 
 CACHE, CHUNK = 2**20, 2**26
@@ -50,7 +51,36 @@ def log_normalised(log_joint: FloatArray) -> FloatArray:
         return np.asarray(log_joint - log_sum_exp(log_joint)[:, None])
 
 
-class Exact:
+class LatentBelief:
+    """What beliefs about latent states share: subclasses have ``model``, ``queries``, ``log_joint`` (H, C) log p(y,
+    history), and ``latent_states``."""
+
+    model: Any
+    queries: QuerySet
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return int(self.model.n_classes)
+
+    def log_joint(self, b: Any) -> FloatArray:
+        """(H, C) log p(y, history)."""
+        return np.asarray(b.log_joint)
+
+    def log_posterior(self, b: Any) -> Estimate:
+        """(H, C) log p(y | history), without error."""
+        return Estimate.exact(log_normalised(self.log_joint(b)))
+
+    def log_evidence(self, b: Any) -> FloatArray:
+        """(H,) log p(answers so far)."""
+        return log_sum_exp(self.log_joint(b))
+
+    def answer_distribution(self, b: Any, query: int) -> FloatArray:
+        """(H, answers) p(answer | history) of one query, on the latent states that have weight."""
+        return tables.answer_distribution(self, b, query)
+
+
+class Exact(LatentBelief):
     """p(z, y | history) by the paper's recursion (eq. 17) over all latent states: nothing is approximated.
 
     Parameters
@@ -76,11 +106,6 @@ class Exact:
         return f"Exact({self.model!r})"
 
     @property
-    def n_classes(self) -> int:
-        """C."""
-        return self.model.n_classes
-
-    @property
     def row_bytes(self) -> int:
         """The memory of one history: a weight for each state, that of its parent, and one to work on."""
         return 24 * self.model.n_states + 16 * self.model.variables.n_slots
@@ -103,9 +128,7 @@ class Exact:
                 known = np.flatnonzero(cells[:, w] != UNKNOWN)
                 if len(known):
                     slots = self.model.variables.slots[self.queries.query_variables[asked[known], w]]  # (n, V)
-                    own = self.queries.query_cells[asked[known], w][
-                        :, : slots.shape[1]
-                    ]  # (n, V) the cell of each value
+                    own = self.queries.query_cells[asked[known], w, : slots.shape[1]]  # (n, V) the cell of each value
                     if said is None:
                         shift = np.where(own == cells[known, w, None], 0.0, -np.inf)
                     else:
@@ -115,25 +138,15 @@ class Exact:
             if cells.shape[1] == 1:
                 self._multiply(log_weights, rows, seen[:, 0])
             else:
-                side_by_side(lambda i: self._multiply_one(log_weights[rows[i]], seen[rows[i]]), len(rows))
+
+                def one(row: Any) -> None:
+                    log_weights[row] += self.model.log_product(seen[row][seen[row] != UNKNOWN])
+
+                side_by_side(lambda i: one(rows[i]), len(rows))
         return self.of(log_weights, evidence, b.soft or said is not None)
-
-    def log_posterior(self, b: StateWeights) -> Estimate:
-        """(H, C) log p(y | history), without error."""
-        return Estimate.exact(log_normalised(b.log_joint))
-
-    def log_evidence(self, b: StateWeights) -> FloatArray:
-        """(H,) log p(answers so far)."""
-        return log_sum_exp(b.log_joint)
-
-    def answer_distribution(self, b: StateWeights, query: int) -> FloatArray:
-        """(H, answers) p(answer | history) of one query."""
-        return tables.answer_distribution(self, b, query)
 
     def class_ess(self, b: StateWeights) -> FloatArray:
         """(H, C) effective sample size of the states of each class, (sum w)^2 / sum w^2."""
-        from infopursuit.beliefs.diagnostics import weight_ess
-
         return np.stack([weight_ess(b.log_weights[:, a:c]) for a, c in segments(self.model.offsets)], axis=1)
 
     def latent_states(self, b: StateWeights, h: int) -> tuple[FiniteModel, FloatArray, FloatArray]:
@@ -142,17 +155,10 @@ class Exact:
 
     def gains(self, settings: MutualInformation, costs: FloatArray | None, noise: NoiseChannel | None) -> FiniteGains:
         """The mutual information of queries under this belief."""
-        from infopursuit.acquisition.mutual_information import FiniteGains
-
         return FiniteGains(self.model, self.queries, settings, costs=costs, noise=noise)
 
-    def _multiply_one(self, log_weights: FloatArray, slots: IntArray) -> None:
-        """Multiply the weights of one history by the probabilities of the values that it has seen, in place."""
-        with np.errstate(divide="ignore"):  # which holds for one thread
-            log_weights += self.model.log_product(slots[slots != UNKNOWN])
-
     def _multiply(self, log_weights: FloatArray, rows: IntArray, slots: IntArray) -> None:
-        """The same for many histories that have seen one value each."""
+        """Multiply the weights of histories that have seen one value each by its probability, in place."""
         # a few rows at a time, so that what is gathered is still in the cache when it is added
         size = max(1, CACHE // (8 * self.model.n_states))
         for start in range(0, len(rows), size):
@@ -166,7 +172,7 @@ class Exact:
         rows: IntArray,
         slots: IntArray,
         shift: FloatArray,
-        seen: IntArray,
+        seen: Any,
     ) -> None:
         """Weigh the values of one variable by how well they agree with its answer, in place: ``shift`` (n, V) is 0 for
         those that do, -inf for those that are excluded. A variable of which nothing was known, and one value is left,

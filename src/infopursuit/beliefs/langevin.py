@@ -11,19 +11,9 @@ import torch
 from torch import Tensor
 
 from infopursuit.beliefs.diagnostics import Diagnostics, chain_ess, r_hat
-from infopursuit.beliefs.exact import log_normalised
-from infopursuit.beliefs.langevin_kernels import Chains, LogDensity, adapt, mala, start, target, ula
-from infopursuit.beliefs.particles import (
-    LEAST,
-    Own,
-    ParticleBelief,
-    ParticleState,
-    check_memory,
-    check_settings,
-    systematic,
-)
+from infopursuit.beliefs.langevin_kernels import Chains, LogDensity, adapt, mala, start, ula
+from infopursuit.beliefs.particles import ParticleBelief, ParticleState, check_memory, check_settings, systematic
 from infopursuit.models.autoencoder import VAE
-from infopursuit.models.finite import segments
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray
 
@@ -68,7 +58,7 @@ class Langevin:
     def build(self, model: VAE, queries: QuerySet, seed: int = 0, *, noisy: bool = False) -> LangevinBelief:
         """The belief with these settings."""
         # the empty history needs no chain: the prior can be drawn from
-        return LangevinBelief(model, queries, self.n_chains * self.n_steps, seed, self, noisy)
+        return LangevinBelief(model, queries, self.n_chains * self.n_steps, self.n_chains, seed, self, noisy)
 
 
 class LangevinBelief(ParticleBelief):
@@ -78,6 +68,7 @@ class LangevinBelief(ParticleBelief):
     """
 
     kind: ClassVar[str] = "langevin"
+    purpose: ClassVar[bytes] = b"chains"
     settings: Langevin
 
     @property
@@ -89,35 +80,13 @@ class LangevinBelief(ParticleBelief):
         empty = (b.shared.evidence == 0).all(axis=1)
         return [h for h in rows if not empty[h]]
 
-    def _renew(self, b: ParticleState, h: int) -> Own:
-        particles, mine = self.source(b, h)
-        one = b.take(slice(h, h + 1))
-        worth = self._worth(log_normalised(self.log_joint(one))[0])
-        generator = self.generator(b"chains" + b.keys[h])
-        log_weights, evidence = mine.log_weights[0], mine.evidence[0]
-        parts: list[Tensor] = []
-        families: list[IntArray] = []
-        infos: list[Diagnostics] = []
-        for c, (begin, end) in enumerate(segments(particles.offsets)):
-            before, weights = particles.latents[begin:end], log_weights[begin:end]
-            if c not in worth:
-                picked = systematic(weights, 1, generator)
-                parts.append(before[torch.as_tensor(picked)])
-                families.append(picked)
-                continue
-            picked = self._begin(weights, generator, fresh=particles is self.particles)
-            labels = torch.full((len(picked),), c, device=before.device)
-            draws, info = self._run(before[torch.as_tensor(picked)], labels, evidence, generator)
-            parts.append(draws)
-            # chains that begin at the same place are copies of one until they have moved apart
-            families.append(np.tile(picked, self.settings.n_steps))
-            infos.append(info)
-        worst = Diagnostics(
-            float(np.min([info.acceptance for info in infos])) if self.settings.kernel != "ula" else math.nan,
-            float(np.min([info.ess for info in infos])),
-            float(np.max([info.r_hat for info in infos])),
-        )
-        return self._own(parts, families, one, worst)
+    def _draw(
+        self, latents: Tensor, log_weights: FloatArray, density: LogDensity, generator: torch.Generator, fresh: bool
+    ) -> tuple[Tensor, IntArray, Diagnostics]:
+        picked = self._begin(log_weights, generator, fresh=fresh)
+        draws, info = self._run(start(latents[torch.as_tensor(picked)], density), density, generator)
+        # chains that begin at the same place are copies of one until they have moved apart
+        return draws, np.tile(picked, self.settings.n_steps), info
 
     def _begin(self, log_weights: FloatArray, generator: torch.Generator, *, fresh: bool) -> IntArray:
         """(n_chains,) the draws before the answer at which the chains begin.
@@ -132,16 +101,13 @@ class LangevinBelief(ParticleBelief):
         order = np.arange(n)
         return order * n_before // n if fresh else (order - n) % n_before
 
-    def _run(
-        self, begin: Tensor, labels: Tensor, evidence: FloatArray, generator: torch.Generator
-    ) -> tuple[Tensor, Diagnostics]:
+    def _run(self, chains: Chains, density: LogDensity, generator: torch.Generator) -> tuple[Tensor, Diagnostics]:
         """Draws of one class, (n_steps * n_chains, D), the last places of the chains last."""
-        density = target(self.model, labels, evidence, LEAST)
-        chains, eta = start(begin, density), self.settings.step_size
+        eta = self.settings.step_size
         scales = None
         kept, accepted = [], []
         for i in range(self.settings.burn_in + self.settings.n_steps):
-            if self.settings.kernel == "preconditioned" and i <= self.settings.burn_in and len(begin) > 2:
+            if self.settings.kernel == "preconditioned" and i <= self.settings.burn_in and len(chains) > 2:
                 spread = chains.latents.var(dim=0).clamp(min=1e-3)
                 scales = spread / spread.mean()
             chains, acceptance = self._move(chains, density, eta, generator, scales)
@@ -168,13 +134,5 @@ class LangevinBelief(ParticleBelief):
         if self.settings.kernel == "ula":
             moved = ula(chains, density, eta, generator)
             # a chain that has run away cannot be decoded: it stays where it was
-            sound = moved.log_density.isfinite()
-            return (
-                Chains(
-                    torch.where(sound[:, None], moved.latents, chains.latents),
-                    torch.where(sound, moved.log_density, chains.log_density),
-                    torch.where(sound[:, None], moved.gradient, chains.gradient),
-                ),
-                None,
-            )
+            return moved.where(moved.log_density.isfinite(), chains), None
         return mala(chains, density, eta, generator, scales)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import overload
 
 import numpy as np
 import torch
@@ -40,6 +39,11 @@ class Chains:
 
     def __len__(self) -> int:
         return len(self.latents)
+
+    def where(self, here: Tensor, others: Chains) -> Chains:
+        """These chains where ``here`` (N,) is true, the others elsewhere."""
+        pairs = zip(vars(self).values(), vars(others).values(), strict=True)
+        return Chains(*(torch.where(here.reshape(-1, *[1] * (a.ndim - 1)), a, b) for a, b in pairs))
 
 
 def start(latents: Tensor, log_density: LogDensity) -> Chains:
@@ -100,38 +104,20 @@ def mala(
     acceptance = log_ratio.clamp(max=0).exp().nan_to_num(nan=0.0)
     # always drawn, and after the noise, so that what a generator gives next does not depend on what was accepted
     uniform = torch.rand(len(chains), generator=generator, dtype=torch.float32).to(acceptance)
-    accepted = uniform < acceptance
-    moved = Chains(
-        torch.where(accepted[:, None], proposed.latents, chains.latents),
-        torch.where(accepted, proposed.log_density, chains.log_density),
-        torch.where(accepted[:, None], proposed.gradient, chains.gradient),
-    )
-    return moved, acceptance
+    return proposed.where(uniform < acceptance, chains), acceptance
 
 
-@overload
-def adapt(step_size: float, acceptance: float | Tensor, iteration: int, target: float = TARGET) -> float: ...
-@overload
-def adapt(step_size: Tensor, acceptance: Tensor, iteration: int, target: float = TARGET) -> Tensor: ...
-def adapt(
-    step_size: float | Tensor, acceptance: float | Tensor, iteration: int, target: float = TARGET
-) -> float | Tensor:
+def adapt(step_size: float, acceptance: float | Tensor, iteration: int, target: float = TARGET) -> float:
     """The next step size: log eta += (1 + iteration / 10)^-0.6 (acceptance - target), Robbins and Monro's rule.
 
-    Draws made while it still changes are not from the posterior: adapt in the burn-in only.
-
-    step_size: a number for all chains, or one for each of G groups of consecutive chains, (G,) or (G, 1).
-    acceptance: (N,), averaged over all chains or over each group of N / G.
+    Draws made while it still changes are not from the posterior: adapt in the burn-in only. acceptance: (N,), averaged.
     iteration: counted from 0.
 
     >>> round(adapt(0.5, torch.tensor([0.0, 1.0]), iteration=0, target=0.4), 3)
     0.553
     """
-    rate = (1 + iteration / STEADY) ** -DECAY
-    if isinstance(step_size, Tensor):
-        grouped = torch.as_tensor(acceptance).to(step_size).reshape(step_size.numel(), -1)  # (G, N / G)
-        return step_size * torch.exp(rate * (grouped.mean(dim=1).reshape(step_size.shape) - target))
-    return step_size * math.exp(rate * (float(torch.as_tensor(acceptance, dtype=torch.float64).mean()) - target))
+    mean = float(torch.as_tensor(acceptance, dtype=torch.float64).mean())
+    return step_size * math.exp((1 + iteration / STEADY) ** -DECAY * (mean - target))
 
 
 def _scale(latents: Tensor, step_size: float | Tensor, preconditioner: Tensor | None) -> Tensor:
@@ -156,8 +142,7 @@ def _log_proposal(to: Tensor, chains: Chains, scale: Tensor) -> Tensor:
 def target(model: VAE, labels: Tensor, evidence: FloatArray, least: float) -> LogDensity:
     """The log density of the latents of chains with labels (N,) after a history with evidence (L,).
 
-    A variable's factor is its evidence-weighted probability, summed over its values; variables of which nothing is
-    known
+    A variable's factor is its evidence-weighted probability, summed over its values; those of which nothing is known
     have factor one and are left out. Probabilities have the floor ``least`` that they have in particles, or moves would
     target another law than the weights.
     """

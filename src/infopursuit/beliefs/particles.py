@@ -1,5 +1,4 @@
-"""Particles: beliefs by weighted draws, for models whose latent is continuous. `SMC`, and what `Langevin` shares with
-it.
+"""Particles: beliefs by weighted draws of continuous latents; `SMC`, and what `Langevin` shares with it.
 
 All histories begin with one set of particles from the prior, decoded once, whose weights are updated answer by answer.
 A history gets particles of its own when a sampler says so (`SMC`: when the effective sample size is too small;
@@ -18,15 +17,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.acquisition import tables
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
-from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_variance, weight_ess
-from infopursuit.beliefs.exact import Exact, StateWeights, log_normalised
-from infopursuit.beliefs.langevin_kernels import adapt, mala, start, target
-from infopursuit.beliefs.pruned import BLOCK, MANY, PrunedBelief, States, similar_order
+from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_variance
+from infopursuit.beliefs.exact import Exact, LatentBelief, StateWeights, log_normalised
+from infopursuit.beliefs.langevin_kernels import LogDensity, adapt, mala, start, target
+from infopursuit.beliefs.pruned import BLOCK, MANY, WIDEST, PrunedBelief, States, similar_order
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.autoencoder import VAE
-from infopursuit.models.finite import FiniteModel, log_sum_exp, segments, softmax
+from infopursuit.models.finite import FiniteModel, segments, softmax
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
@@ -48,8 +46,6 @@ NEGLIGIBLE = 1e-6
 """Classes whose posterior mass is below this together are carried along, but no work is spent on their particles."""
 MAX_BYTES, MAX_STEPS = 8 * 2**30, 10_000
 """Memory that particles may take, and steps or moves of a chain: more is refused before any is taken."""
-WIDEST = 16
-"""Variables of a query up to which the compiled kernels enumerate all patterns of answers."""
 
 
 class Particles(States):
@@ -115,11 +111,6 @@ def decode(model: VAE, latents: Tensor, labels: IntArray) -> Any:
     return table.numpy()
 
 
-def prior_particles(model: VAE, n_draws: int, seed: int = 0) -> Particles:
-    """``n_draws`` states of each class from the prior of a VAE, decoded: a finite model."""
-    return Particles(model, *stratified_prior(model, n_draws, torch.Generator().manual_seed(seed)))
-
-
 def stratified_prior(model: Any, n_draws: int, generator: torch.Generator) -> tuple[Tensor, IntArray, FloatArray]:
     """``n_draws`` latents of each class from p(z), the offsets of the classes, and the log weights log p(y) / n."""
     labels = torch.arange(model.n_classes, device=model.device).repeat_interleave(n_draws)
@@ -164,6 +155,10 @@ class ParticleState:
     def __len__(self) -> int:
         return len(self.own)
 
+    def owners(self) -> list[tuple[int, Own]]:
+        """The histories with particles of their own."""
+        return [(h, mine) for h, mine in enumerate(self.own) if mine is not None]
+
     def take(self, rows: Any) -> ParticleState:
         """Some of the histories."""
         index = np.arange(len(self))[rows].tolist()
@@ -173,14 +168,17 @@ class ParticleState:
         )
 
 
-class ParticleBelief:
+class ParticleBelief(LatentBelief):
     """p(z, y | history) by weighted particles; subclasses say when and how to draw new ones."""
 
     kind: ClassVar[str]
+    purpose: ClassVar[bytes]  # of a generator
 
-    def __init__(self, model: VAE, queries: QuerySet, n_draws: int, seed: int, settings: Any, noisy: bool) -> None:
-        self.model, self.queries, self.n_draws, self.seed = model, queries, int(n_draws), int(seed)
-        self.settings, self.noisy = settings, noisy
+    def __init__(
+        self, model: VAE, queries: QuerySet, n_draws: int, n_chains: int, seed: int, settings: Any, noisy: bool
+    ) -> None:
+        self.model, self.queries, self.n_draws, self.n_chains = model, queries, int(n_draws), int(n_chains)
+        self.seed, self.settings = int(seed), settings
         latents, offsets, log_prior = stratified_prior(model, self.n_draws, self.generator(b"prior"))
         large = model.features.binary and len(latents) > MANY
         self.particles = Particles(model, latents, offsets, log_prior, block=BLOCK if large else None)
@@ -199,8 +197,11 @@ class ParticleBelief:
         """Which of some histories need new particles."""
         raise NotImplementedError
 
-    def _renew(self, b: ParticleState, h: int) -> Own:
-        """New particles for a history."""
+    def _draw(
+        self, latents: Tensor, log_weights: FloatArray, density: LogDensity, generator: torch.Generator, fresh: bool
+    ) -> tuple[Tensor, IntArray, Diagnostics]:
+        """New latents of one class from weighted ones, which of them they stem from, and how good they are. ``fresh``:
+        those before are from the prior."""
         raise NotImplementedError
 
     # ---- the belief --------------------------------------------------------------------------------------------------
@@ -211,13 +212,8 @@ class ParticleBelief:
         return not self.pruned
 
     def for_noise(self, noise: NoiseChannel) -> ParticleBelief:
-        """The same sampler with weights that noisy answers can be absorbed in."""
+        """The same sampler, with weights of all particles."""
         return self if self.accepts_noise else self.settings.build(self.model, self.queries, self.seed, noisy=True)
-
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return self.model.n_classes
 
     @property
     def row_bytes(self) -> int:
@@ -233,13 +229,11 @@ class ParticleBelief:
         """One more answer for each history."""
         before = self.renewed(b, np.unique(parents).tolist())
         shared = self.shared.update(b.shared, parents, new)
-        own: list[Own | None] = []
-        for h, parent in enumerate(parents.tolist()):
-            mine = before[parent]
+        own, row = [before[parent] for parent in parents.tolist()], np.zeros(1, dtype=np.int64)
+        for h, mine in enumerate(own):
             if mine is not None:
-                one, row = new.select(slice(h, h + 1)), np.zeros(1, dtype=np.int64)
-                mine = replace(mine, weights=Exact(mine.particles, self.queries).update(mine.weights, row, one))
-            own.append(mine)
+                weights = Exact(mine.particles, self.queries).update(mine.weights, row, new.select([h]))
+                own[h] = replace(mine, weights=weights)
         return ParticleState(shared, tuple(own), tuple(new.keys()), {})
 
     def renewed(self, b: ParticleState, rows: list[int]) -> dict[int, Own | None]:
@@ -260,21 +254,12 @@ class ParticleBelief:
         spread = (p**2 * variance).sum(axis=1, keepdims=True)
         return Estimate(log_class, np.asarray(p * np.sqrt(np.maximum((1 - 2 * p) * variance + spread, 0))))
 
-    def log_evidence(self, b: ParticleState) -> FloatArray:
-        """(H,) log p(answers so far)."""
-        return log_sum_exp(self.log_joint(b))
-
     def log_joint(self, b: ParticleState) -> FloatArray:
         """(H, C) log p(y, history)."""
-        joint = b.shared.log_joint.copy() if not self.pruned else self.shared.log_joint(b.shared)
-        for h, mine in enumerate(b.own):
-            if mine is not None:
-                joint[h] = mine.weights.log_joint[0]
+        joint = self.shared.log_joint(b.shared).copy()
+        for h, mine in b.owners():
+            joint[h] = mine.weights.log_joint[0]
         return np.asarray(joint)
-
-    def answer_distribution(self, b: ParticleState, query: int) -> FloatArray:
-        """(H, answers) p(answer | history) of one query."""
-        return tables.answer_distribution(self, b, query)
 
     def class_variance(self, b: ParticleState) -> FloatArray:
         """(H, C) relative variance of p(y, history).
@@ -286,21 +271,18 @@ class ParticleBelief:
         with np.errstate(divide="ignore", invalid="ignore"):
             found = 1 / self.shared.class_ess(b.shared)
             found = np.maximum(found - 1 / n, 0) * n / (n - 1) if n > 1 else np.ones_like(found)
-        for h, mine in enumerate(b.own):
-            if mine is not None:
-                for c, (begin, end) in enumerate(segments(mine.particles.offsets)):
-                    share = softmax(mine.weights.log_weights[0, begin:end])
-                    family = None if mine.particles.family is None else mine.particles.family[begin:end]
-                    found[h, c] = mine.particles.mass_variance[c] + float(sum_variance(share, family))
+        for h, mine in b.owners():
+            for c, (begin, end) in enumerate(segments(mine.particles.offsets)):
+                share = softmax(mine.weights.log_weights[0, begin:end])
+                family = None if mine.particles.family is None else mine.particles.family[begin:end]
+                found[h, c] = mine.particles.mass_variance[c] + float(sum_variance(share, family))
         return np.asarray(np.nan_to_num(found, nan=1.0, posinf=1.0))  # of a class that cannot be
 
     def class_ess(self, b: ParticleState) -> FloatArray:
         """(H, C) effective sample size of each class."""
         found = self.shared.class_ess(b.shared)
-        for h, mine in enumerate(b.own):
-            if mine is not None:
-                weights = mine.weights.log_weights[0]
-                found[h] = [float(weight_ess(weights[a:c])) for a, c in segments(mine.particles.offsets)]
+        for h, mine in b.owners():
+            found[h] = Exact(mine.particles, self.queries).class_ess(mine.weights)[0]
         return np.asarray(found)
 
     def info(self, b: ParticleState) -> list[Diagnostics]:
@@ -349,16 +331,34 @@ class ParticleBelief:
         mass = np.cumsum(np.exp(log_class[order]))
         return sorted(int(c) for c in order[mass >= NEGLIGIBLE])
 
-    def _own(self, parts: Sequence[Tensor], families: Sequence[IntArray], b: ParticleState, info: Diagnostics) -> Own:
-        """Equally weighted particles of each class as the own ones of the one history of a state; the mass of each
-        class stays as it was."""
-        joint, evidence = self.log_joint(b)[0], b.shared.evidence
-        sizes = [len(part) for part in parts]
+    def _renew(self, b: ParticleState, h: int) -> Own:
+        """New particles for a history, equally weighted in each class; the mass of each class stays as it was."""
+        particles, before = self.source(b, h)
+        one, generator = b.take(slice(h, h + 1)), self.generator(self.purpose + b.keys[h])
+        joint, evidence, log_weights = self.log_joint(one)[0], one.shared.evidence, before.log_weights[0]
+        worth = self._worth(log_normalised(joint[None])[0])
+        latents: list[Tensor] = []
+        families: list[IntArray] = []
+        infos: list[Diagnostics] = []
+        for c, (begin, end) in enumerate(segments(particles.offsets)):
+            mine, weights = particles.latents[begin:end], log_weights[begin:end]
+            if c in worth:
+                labels = torch.full((self.n_chains,), c, device=mine.device)
+                density = target(self.model, labels, evidence[0], LEAST)
+                drawn, family, info = self._draw(mine, weights, density, generator, particles is self.particles)
+                infos.append(info)
+            else:  # a class that hardly counts keeps its mass on one particle
+                family = systematic(weights, 1, generator)
+                drawn = mine[torch.as_tensor(family)]
+            latents.append(drawn)
+            families.append(family)
+        sizes = [len(part) for part in latents]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        log_weights = np.repeat(joint - np.log(sizes), sizes)
-        variance = self.class_variance(b)[0]
-        drawn = Particles(self.model, torch.cat(list(parts)), offsets, log_weights, np.concatenate(families), variance)
-        return Own(drawn, Exact(drawn, self.queries).of(log_weights[None], evidence, b.shared.soft), info)
+        equal, variance = np.repeat(joint - np.log(sizes), sizes), self.class_variance(one)[0]
+        new = Particles(self.model, torch.cat(latents), offsets, equal, np.concatenate(families), variance)
+        acceptance, ess, r_hat = np.array([(info.acceptance, info.ess, info.r_hat) for info in infos]).T
+        worst = Diagnostics(float(acceptance.min()), float(ess.min()), float(r_hat.max()))
+        return Own(new, Exact(new, self.queries).of(equal[None], evidence, one.shared.soft), worst)
 
     def _warn(self, own: Own | None) -> None:
         """Warn once of each problem with the particles."""
@@ -461,13 +461,14 @@ class SMC:
 
     def build(self, model: VAE, queries: QuerySet, seed: int = 0, *, noisy: bool = False) -> SMCBelief:
         """The belief with these settings."""
-        return SMCBelief(model, queries, self.n_draws, seed, self, noisy)
+        return SMCBelief(model, queries, self.n_draws, self.n_own, seed, self, noisy)
 
 
 class SMCBelief(ParticleBelief):
     """Weighted particles, resampled and moved when the effective sample size is too small."""
 
     kind: ClassVar[str] = "smc"
+    purpose: ClassVar[bytes] = b"move"
     settings: SMC
 
     @property
@@ -482,30 +483,14 @@ class SMCBelief(ParticleBelief):
         few = np.any((self.class_ess(some) < self.settings.min_ess) & matters, axis=1)
         return [rows[i] for i in np.flatnonzero(few)]
 
-    def _renew(self, b: ParticleState, h: int) -> Own:
-        particles, weights = self.source(b, h)
-        one = b.take(slice(h, h + 1))
-        worth = self._worth(log_normalised(self.log_joint(one))[0])
-        generator = self.generator(b"move" + b.keys[h])
-        log_weights, evidence = weights.log_weights[0], weights.evidence[0]
-        parts: list[Tensor] = []
-        families: list[IntArray] = []
-        accepted, ess = [], []
-        for c, (begin, end) in enumerate(segments(particles.offsets)):
-            # a class that hardly counts keeps its mass on one particle
-            picked = systematic(log_weights[begin:end], self.settings.n_own if c in worth else 1, generator)
-            latents = particles.latents[begin:end][torch.as_tensor(picked)]
-            if c in worth:
-                labels = torch.full((len(picked),), c, device=latents.device)
-                density = target(self.model, labels, evidence, LEAST)
-                chains, eta = start(latents, density), self.settings.step_size
-                for i in range(self.settings.n_moves):
-                    chains, acceptance = mala(chains, density, eta, generator)
-                    eta = adapt(eta, acceptance, i)
-                    accepted.append(float(acceptance.mean()))
-                latents = chains.latents
-                ess.append(float(family_ess(latents.cpu().numpy(), picked).min()))
-            parts.append(latents)
-            families.append(picked)
-        info = Diagnostics(float(np.mean(accepted)), min(ess), float("nan"))
-        return self._own(parts, families, one, info)
+    def _draw(
+        self, latents: Tensor, log_weights: FloatArray, density: LogDensity, generator: torch.Generator, fresh: bool
+    ) -> tuple[Tensor, IntArray, Diagnostics]:
+        picked = systematic(log_weights, self.n_chains, generator)
+        chains, eta, accepted = start(latents[torch.as_tensor(picked)], density), self.settings.step_size, []
+        for i in range(self.settings.n_moves):
+            chains, acceptance = mala(chains, density, eta, generator)
+            eta = adapt(eta, acceptance, i)
+            accepted.append(float(acceptance.mean()))
+        ess = float(family_ess(chains.latents.cpu().numpy(), picked).min())
+        return chains.latents, picked, Diagnostics(float(np.mean(accepted)), ess, float("nan"))

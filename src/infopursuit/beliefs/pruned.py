@@ -1,8 +1,7 @@
 """Pruned enumeration: the posterior over very many latent states of yes/no variables, approximate and much faster.
 
 States that resemble each other lie in one block. Each update prunes blocks whose weight is together at most `SHARE` of
-the total; the mass stays with its class, which is what it is expected to keep. After a few answers most blocks are
-gone.
+the total; the mass stays with its class, which is what it is expected to keep. Soon most blocks are gone.
 """
 
 from __future__ import annotations
@@ -12,17 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from infopursuit.acquisition import tables
+from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
 from infopursuit.beliefs import pruned_kernels as kernels
-from infopursuit.beliefs.exact import Exact, log_normalised
-from infopursuit.history import Estimate, Histories
+from infopursuit.beliefs.exact import Exact, LatentBelief
+from infopursuit.history import Histories
 from infopursuit.models.finite import FiniteModel, log_sum_exp, segments
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
 
 if TYPE_CHECKING:
-    from infopursuit.acquisition.mutual_information import MutualInformation
     from infopursuit.noise import NoiseChannel
 
 BLOCK = 96
@@ -40,6 +38,8 @@ AT_A_TIME = 16
 """Histories that one thread works on at a time."""
 DECODED = 512
 """States whose probabilities are laid out at a time."""
+WIDEST = 16
+"""Variables of a query up to which the compiled kernels enumerate all patterns of answers."""
 LEAST, MAX_BYTES = 1e-6, 8 * 2**30
 """Probabilities below which products of four are not safe in a float32; memory that the tables may take."""
 SEARCHED, DIRECTIONS = 1500, 16
@@ -246,7 +246,7 @@ class PrunedState:
         return said.reshape(len(self), -1)
 
 
-class PrunedBelief:
+class PrunedBelief(LatentBelief):
     """p(z, y | history) with float32 weights in blocks of states; blocks with next to no weight are pruned.
 
     states: yes/no variables only. pool: with one, the mean of what its models believe, each by itself.
@@ -305,11 +305,6 @@ class PrunedBelief:
         return Exact(self.model, self.queries)
 
     @property
-    def n_classes(self) -> int:
-        """C."""
-        return self.states.n_classes
-
-    @property
     def row_bytes(self) -> int:
         """The memory of one history: a float32 for each state, and that of its parent."""
         return 8 * self.states.n_states + 48 * len(self.block_class)
@@ -341,24 +336,12 @@ class PrunedBelief:
             after = self._restored(after, stale, seen[stale])
         return PrunedState(np.arange(len(parents)), after, seen, self.bounds)
 
-    def log_posterior(self, b: PrunedState) -> Estimate:
-        """(H, C) log p(y | history)."""
-        return Estimate.exact(log_normalised(self.log_joint(b)))
-
-    def log_evidence(self, b: PrunedState) -> FloatArray:
-        """(H,) log p(answers so far)."""
-        return log_sum_exp(self.log_joint(b))
-
     def log_joint(self, b: PrunedState) -> FloatArray:
         """(H, C) log p(y, history)."""
         w, row = b.weights, b.row
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.log(w.class_sums[row] / w.totals[row, None] + w.pruned[row])
         return np.asarray(share + w.log_total[row, None])
-
-    def answer_distribution(self, b: PrunedState, query: int) -> FloatArray:
-        """(H, answers) p(answer | history) of one query, on the states that were kept."""
-        return tables.answer_distribution(self, b, query)
 
     def class_ess(self, b: PrunedState) -> FloatArray:
         """(H, C) effective sample size of the states of each class."""
@@ -378,6 +361,8 @@ class PrunedBelief:
 
         if settings.exact:
             raise ValueError("exact gains do not suit belief='pruned', which is not exact; use belief='exact'")
+        if self.queries.width > WIDEST:
+            return FiniteGains(self.states, self.queries, replace(settings, exact=False), costs=costs)
         return PrunedGains(self, settings, costs)
 
     def whole(self, b: PrunedState) -> PrunedState:
@@ -389,13 +374,13 @@ class PrunedBelief:
         n_blocks = before.end[parents] - before.begin[parents]
         # a row has room for all that its parent has: one place more, where the next block would begin
         begin = np.concatenate([[0], np.cumsum(n_blocks + 1)])
-        sizes = np.array([self._n_states(before, row) for row in parents], dtype=np.int64)
-        firsts = np.concatenate([[0], np.cumsum(sizes)])
+        kept = [before.blocks[a:b] for a, b in zip(before.begin[parents], before.end[parents], strict=True)]
+        sizes = [int((self.bounds[mine + 1] - self.bounds[mine]).sum()) for mine in kept]
+        firsts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         starts = np.zeros(begin[-1], dtype=np.int64)
         starts[begin[:-1]] = firsts[:-1]
-        end, blocks, sums = np.empty(n, dtype=np.int64), np.empty(begin[-1], dtype=np.int64), np.empty(begin[-1])
-        squares = np.empty(begin[-1])
-        values = np.empty(firsts[-1], dtype=np.float32)
+        end, blocks = np.empty(n, dtype=np.int64), np.empty(begin[-1], dtype=np.int64)
+        (sums, squares), values = np.empty((2, begin[-1])), np.empty(firsts[-1], dtype=np.float32)
         class_sums, class_squares = np.empty((2, n, n_classes))
         pruned, fell = before.pruned[parents], np.empty(n)
 
@@ -418,22 +403,17 @@ class PrunedBelief:
             values, begin[:-1], end, blocks, starts, sums, totals, class_sums, class_squares, pruned, log_total, whole
         )
 
-    def _n_states(self, weights: BlockWeights, row: int) -> int:
-        blocks = weights.blocks[weights.begin[row] : weights.end[row]]
-        return int((self.bounds[blocks + 1] - self.bounds[blocks]).sum())
-
     def _restored(self, weights: BlockWeights, rows: IntArray, seen: Any) -> BlockWeights:
         """The weights with some rows computed from nothing but what was seen."""
         whole = self._whole(seen)
         n_blocks, n_values = len(weights.blocks), len(weights.values)
         begin, end = weights.begin.copy(), weights.end.copy()
         begin[rows], end[rows] = whole.begin + n_blocks, whole.end + n_blocks
-        joined = {
-            "values": np.concatenate([weights.values, whole.values]),
-            "blocks": np.concatenate([weights.blocks, whole.blocks]),
-            "starts": np.concatenate([weights.starts, whole.starts + n_values]),
-            "sums": np.concatenate([weights.sums, whole.sums]),
+        whole = replace(whole, starts=whole.starts + n_values)
+        pairs = {
+            name: (getattr(weights, name), getattr(whole, name)) for name in ("values", "blocks", "starts", "sums")
         }
+        joined = {name: np.concatenate(pair) for name, pair in pairs.items()}
         for name in ("totals", "class_sums", "class_squares", "pruned", "log_total", "log_whole"):
             joined[name] = getattr(weights, name).copy()
             joined[name][rows] = getattr(whole, name)

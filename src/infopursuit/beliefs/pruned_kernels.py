@@ -28,12 +28,9 @@ def reweigh(
     blocks of states that have next to no weight left.
 
     rows: the histories to work on, best with those next to each other that have seen the same variables. parents: (H,)
-    rows
-    of the weights before. table: (A, S) P(yes). slots: (H, N) 2 a for "no" to variable a and 2 a + 1 for "yes", -1
-    where
-    there is none. bounds: (B + 1,) of the blocks. shares: (M,) that the models of a pool keep. share: of the weight
-    that may be pruned. fell: (H,) nats by which the probability of the history fell, in the model where it fell most.
-    See `BlockWeights` for the rest.
+    rows of the weights before. table: (A, S) P(yes). slots: (H, N) 2 a for "no" to variable a, 2 a + 1 for "yes", else
+    -1. bounds: (B + 1,) of the blocks. shares: (M,) that the models of a pool keep. share: of the weight that may be
+    pruned. fell: (H,) nats by which the history's probability fell, in the model where it fell most. See `BlockWeights`.
     """
     n_rows = len(rows)
     at = np.empty(n_rows, np.int64)
@@ -43,7 +40,7 @@ def reweigh(
         class_sums[h] = 0.0
         class_squares[h] = 0.0
         end[h] = begin[h]
-    longest = _longest(bounds)
+    longest = (bounds[1:] - bounds[:-1]).max()
     space, product = np.empty(longest, np.float32), np.empty(longest, np.float64)
     for span in range(0, len(block_class), SPAN):
         for i in range(n_rows):  # some states for all histories: what is read of the table stays in the cache
@@ -165,18 +162,9 @@ def _prune(h, share, begin, end, blocks, starts, sums, squares, block_class, cla
 
 
 @compiled
-def _longest(bounds):
-    longest = 0
-    for b in range(len(bounds) - 1):
-        longest = max(longest, bounds[b + 1] - bounds[b])
-    return longest
-
-
-@compiled
 def add_log_likelihood(table, slots, into):
-    """Add to (S,) log-weights the logarithms of the probabilities of some values, 2 a for "no" to variable a and 2 a +
-    1
-    for "yes"; many to a logarithm, which a float64 holds since none is below 1e-6."""
+    """Add to (S,) log-weights the logarithms of the probabilities of some values, see `reweigh`; many to a logarithm,
+    which a float64 holds since none is below 1e-6."""
     n_states = np.uintp(len(into))
     space = np.empty(TOGETHER, np.float64)
     for start in range(np.uintp(0), n_states, np.uintp(TOGETHER)):
@@ -185,12 +173,9 @@ def add_log_likelihood(table, slots, into):
             space[i] = 1.0
         for k in range(len(slots)):
             variable, yes = np.uintp(slots[k] // 2), slots[k] % 2 == 1
-            if yes:
-                for i in range(n):
-                    space[i] *= table[variable, start + i]
-            else:
-                for i in range(n):
-                    space[i] *= ONE - table[variable, start + i]
+            for i in range(n):
+                p = table[variable, start + i]
+                space[i] *= p if yes else ONE - p
             if (k + 1) % DOUBLES == 0 or k + 1 == len(slots):
                 for i in range(n):
                     into[start + i] += np.log(space[i])
