@@ -107,8 +107,8 @@ class Branches:
 
 
 class Bindings:
-    """What pursuits with the same parts share: the belief for noisy answers, and the bound acquisition function with its
-    cache. ``dataclasses.replace(pursuit, stopping=...)`` passes it on, so that nothing is computed twice."""
+    """What pursuits with the same parts share: the belief for noisy answers, and the bound acquisition function with
+    its cache. ``dataclasses.replace(pursuit, stopping=...)`` passes it on, so that nothing is computed twice."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], tuple[Any, ...]] = {}
@@ -290,7 +290,7 @@ class Pursuit(Generic[B]):
 
     @property
     def query_costs(self) -> FloatArray:
-        """(Q,) what each query costs, 1 where nobody has said."""
+        """(Q,) what each query costs, 1 where no costs are given."""
         return np.asarray(self.bound_costs[0].of_query)
 
     @property
@@ -357,8 +357,8 @@ class Pursuit(Generic[B]):
         belief: Any = self.bindings.bind(self)[0]
         for h in np.flatnonzero(left).tolist():
             number, key = n_asked - int(stop_point.at[h]), state.histories.key(h)[: each * int(stop_point.at[h])]
-            source = belief.latent_states(state.belief, h)
-            query[h] = choose_novelty_query(*source, self.queries, closed[h], number, self.seed, key)
+            latent = belief.latent_states(state.belief, h)
+            query[h] = choose_novelty_query(latent, self.queries, closed[h], number, self.seed, key)
             gain[h], runner_up[h] = np.nan, UNKNOWN
         reason = ["" if query[h] != UNKNOWN else why for h, why in enumerate(step.reason)]
         choice = replace(step.choice, query=query, gain=gain, runner_up=runner_up)
@@ -374,7 +374,7 @@ class Pursuit(Generic[B]):
         histories = before.extend(parents, branches.queries, answers, branches.soft, likelihood)
         b = belief.update(state.belief, parents, histories)
         known = self._believed(b, histories.n_answered)
-        impossible = np.isnan(known[0]).any(axis=1)
+        impossible = np.asarray(np.isnan(known[0]).any(axis=1))
         keep = skipped | impossible  # what taught nothing changes nothing
         for now, then in zip(known, (state.posterior, state.posterior_error, state.log_evidence), strict=True):
             now[keep] = then[parents[keep]]

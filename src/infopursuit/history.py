@@ -1,4 +1,4 @@
-"""Histories, and the protocols of everything that works on them: beliefs, acquisition functions, predictions of answers.
+"""Histories, and the protocols of what works on them: beliefs, acquisition functions, predictions of answers.
 
 A strategy sees histories and nothing else, so that its next query is a function of the history alone.
 """
@@ -190,7 +190,7 @@ class Belief(Protocol[B]):
         was."""
 
     def log_posterior(self, b: B) -> Estimate:
-        """(H, C) log p(y | history), NaN where the history is impossible, with the standard errors of p(y | history)."""
+        """(H, C) log p(y | history), NaN where the history is impossible, with standard errors of p(y | history)."""
 
 
 class Predictive(Protocol[B]):
@@ -206,12 +206,13 @@ class Predictive(Protocol[B]):
 class Acquisition(Protocol[B]):
     """History -> utility of every allowed query.
 
-    unit: "nats" where the utility is an information gain, which the rule `InformationGain` needs; else "score". An
-    acquisition function may further have ``bind(belief, queries, costs, noise)``, which returns the function to
-    call for one pursuit: how mutual information is computed depends on the belief.
+    It may further have ``bind(belief, queries, costs, noise)``, which returns the function to call for one pursuit: how
+    mutual information is computed depends on the belief.
     """
 
-    unit: Literal["nats", "score"]
+    @property
+    def unit(self) -> Literal["nats", "score"]:
+        """ "nats" where the utility is an information gain, which the rule `InformationGain` needs; else "score"."""
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) the utility of each query; NaN for a query that is not allowed. A row of ``allowed`` without any

@@ -79,9 +79,8 @@ def min_inputs_for_target(target: float, delta: float) -> int:
 def candidate_thresholds(strictest: float, n_classes: int) -> list[float]:
     """Thresholds to try, even in log-odds, from the strictest to the confidence of the uniform posterior."""
     top = min(strictest, 1 - 1e-6)
-    ends = np.array([top, min(1 / n_classes, top)])
-    found: list[float] = np.minimum(expit(np.linspace(*logit(ends), N_THRESHOLDS)), top).tolist()
-    return found
+    log_odds = np.linspace(float(logit(top)), float(logit(min(1 / n_classes, top))), N_THRESHOLDS)
+    return [float(value) for value in np.minimum(expit(log_odds), top)]
 
 
 def evaluate_thresholds(runs: CalibrationRuns, thresholds: Sequence[float], delta: float) -> list[ThresholdResult]:
@@ -89,7 +88,12 @@ def evaluate_thresholds(runs: CalibrationRuns, thresholds: Sequence[float], delt
     stops = runs.stopping_times(thresholds)  # (B, T)
     right = np.take_along_axis(runs.correct, np.maximum(stops, 0), axis=1) & (stops >= 0)
     n_stopped, n_right = (stops >= 0).sum(axis=0), right.sum(axis=0)
-    found = (thresholds, n_stopped.tolist(), n_right.tolist(), clopper_pearson_bound(n_right, n_stopped, delta).tolist())
+    found = (
+        thresholds,
+        n_stopped.tolist(),
+        n_right.tolist(),
+        clopper_pearson_bound(n_right, n_stopped, delta).tolist(),
+    )
     return [ThresholdResult(float(t), len(runs), n, r, bound) for t, n, r, bound in zip(*found, strict=True)]
 
 

@@ -112,7 +112,10 @@ class Session:
         pursuit, last = self.pursuit, self._step.state.histories
         soft = dict(last.soft[0]) if last.soft else {}
         costs = pursuit.query_costs if pursuit.costs else None
-        writer, one = TraceWriter(1, pursuit.queries, pursuit.classes, pursuit.exact_gains, costs), np.zeros(1, np.int64)
+        writer, one = (
+            TraceWriter(1, pursuit.queries, pursuit.classes, pursuit.exact_gains, costs),
+            np.zeros(1, np.int64),
+        )
         for k, step in enumerate(self._taken):
             choice, asked = step.choice, last.queries[:, k]
             if choice.query[0] != asked[0]:  # a query that the pursuit did not choose

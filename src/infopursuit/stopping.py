@@ -66,7 +66,9 @@ class Confidence(Rule):
 
     def __post_init__(self) -> None:
         if not 0 <= self.epsilon < 1:
-            raise ValueError(f"epsilon={self.epsilon}; expected 0 or more and less than 1; 0.01 stops at 99 % confidence")
+            raise ValueError(
+                f"epsilon={self.epsilon}; expected 0 or more and less than 1; 0.01 stops at 99 % confidence"
+            )
         _check_patience(self.patience)
 
     def holds(self, check: Check) -> Any:
@@ -204,8 +206,8 @@ class Watch:
 
 
 def check_rules(stopping: Rule, watch: Watch, check: Check, patience: int, skipped: Any) -> tuple[Watch, Any, IntArray]:
-    """One check of every rule for H histories: the new watch, (H,) why to stop or "", (H,) the query count when the rule
-    that fired began to hold.
+    """One check of every rule for H histories: the new watch, (H,) why to stop or "", (H,) the query count when the
+    rule that fired began to hold.
 
     A rule fires when it has held at ``patience`` + 1 checks in a row; a failure resets it. After a skipped question
     (``skipped`` (H,)) nothing was learnt: runs neither grow nor end. Budgets know no patience.

@@ -28,7 +28,7 @@ class Trace:
     queries asked. settled_at: (B,) the paper's L. stop_reason: (B,). exact_gains: whether every gain is exact.
     novelty_from: (B,) queries asked before the novelty queries, -1 where the pursuit has none. soft_answers:
     {(input, step): answer} of those that are not certain; `answers` has the most probable cells there. query_costs:
-    (Q,) what each query costs, None where nobody has said. p_values: (B,) novelty p-values, None without a reference.
+    (Q,) what each query costs, None where no costs are given. p_values: (B,) novelty p-values, None without a reference.
     """
 
     queries: IntArray
@@ -76,7 +76,7 @@ class Trace:
 
     @property
     def cost(self) -> FloatArray:
-        """(B,) what the queries of every input cost together; where nobody has said, each costs 1."""
+        """(B,) what the queries of every input cost together; without costs each costs 1."""
         if self.query_costs is None:
             return self.length.astype(np.float64)
         return np.asarray(np.where(self.queries >= 0, self.query_costs[self.queries], 0.0).sum(axis=1))

@@ -229,7 +229,7 @@ def show_question(session: Session, terminal: Terminal) -> None:
     question, queries, costs = session.question, session.pursuit.queries, session.pursuit.costs
     assert question is not None
     paid = "" if costs is None else f", costs {amount(float(costs[question.index]))}"
-    check = ", a check" if session.asks_novelty else ""
+    check = ", a novelty query" if session.asks_novelty else ""
     terminal.head(f"Question {len(session.history) + 1}{check}{paid}")
     terminal.tell(question.sentence, style="bold")
     if isinstance(queries, Patches):
