@@ -318,6 +318,10 @@ class CalibrationReport:
         return cls(**found)
 
 
+OUTCOMES = ("ece", "length", "accuracy_all")
+"""What a report has of all tested inputs, before and after."""
+
+
 class StoppingOutcome(NamedTuple):
     """What stopping at a threshold gives: the share stopped and its accuracy; of all inputs the mean length, the
     accuracy, and the expected calibration error."""
@@ -334,13 +338,9 @@ def stopping_outcome(runs: CalibrationRuns, threshold: float) -> StoppingOutcome
     stopped = runs.stopping_times([threshold])[:, 0] >= 0
     at, each = runs.ends(threshold), np.arange(len(runs))
     correct, confidence = runs.correct[each, at], runs.confidence[each, at]
-    return StoppingOutcome(
-        stopped=float(stopped.mean()),
-        accuracy=float(correct[stopped].mean()) if stopped.any() else 0.0,
-        length=float(at.mean()),
-        accuracy_all=float(correct.mean()),
-        ece=expected_calibration_error(confidence, correct),
-    )
+    accuracy = float(correct[stopped].mean()) if stopped.any() else 0.0
+    ece = expected_calibration_error(confidence, correct)
+    return StoppingOutcome(float(stopped.mean()), accuracy, float(at.mean()), float(correct.mean()), ece)
 
 
 def fit_temperature(runs: CalibrationRuns, target: float, delta: float) -> TemperatureScaling:
@@ -411,7 +411,7 @@ def calibrate(
     learn, test, last = (part.scaled(calibrator) for part in (learn, before, last))
     tried = candidate_thresholds(learn.max_threshold, learn.log_posterior.shape[2])
     chosen = choose_threshold(learn, test, tried, target, delta)
-    was, is_now = stopping_outcome(before, target), stopping_outcome(test, chosen.threshold)
+    outcomes = {"before": stopping_outcome(before, target), "after": stopping_outcome(test, chosen.threshold)}
     return CalibrationReport(
         target=float(target),
         delta=float(delta),
@@ -423,12 +423,7 @@ def calibrate(
         stopped=chosen.n_stopped / len(test),
         accuracy=chosen.accuracy,
         accuracy_bound=chosen.bound,
-        ece_before=was.ece,
-        ece_after=is_now.ece,
-        length_before=was.length,
-        length_after=is_now.length,
-        accuracy_all_before=was.accuracy_all,
-        accuracy_all_after=is_now.accuracy_all,
+        **{f"{name}_{when}": getattr(outcome, name) for when, outcome in outcomes.items() for name in OUTCOMES},
         calibrator=calibrator,
         sets=tuple(prediction_sets(learn, last, each, chosen.threshold, by_class=by_class) for each in coverage),
     )

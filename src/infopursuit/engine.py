@@ -403,8 +403,7 @@ class Pursuit(Generic[B]):
         return weights
 
     def _believed(self, b: B, n_answers: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(H, C) p(y | history), NaN where the history is impossible, (H, C) its standard error, and (H,) log
-        p(answers); ``n_answers`` (H,) is what a calibrator goes by."""
+        """(H, C) p(y | history), NaN where it is impossible, (H, C) its standard error, and (H,) log p(answers)."""
         belief: Any = self.bindings.bind(self)[0]
         found = belief.log_posterior(b)
         posterior, error = np.exp(found.value), found.error.copy()
@@ -423,15 +422,12 @@ class Pursuit(Generic[B]):
         none = query == UNKNOWN
         lead = np.where(runner_up == UNKNOWN, np.inf, scores[index, query] - scores[index, runner_up])
         noisy = np.zeros(len(state), dtype=bool) if found.tie is None else found.tie
+        tie = (noisy | (lead <= self._ranking.near[query])) & ~none
+        largest = np.where(np.isnan(found.value), 0.0, found.value).max(axis=1, initial=0.0)
         gain, error = np.where(none, 0.0, found.value[index, query]), np.where(none, 0.0, found.error[index, query])
-        return Choice(
-            query=query,
-            gain=gain if self.acquisition.unit == "nats" else np.full(len(state), np.nan),
-            error=error,
-            runner_up=runner_up,
-            tie=(noisy | (lead <= self._ranking.near[query])) & ~none,
-            largest=np.where(np.isnan(found.value), 0.0, found.value).max(axis=1, initial=0.0),
-        )
+        if self.acquisition.unit != "nats":
+            gain = np.full(len(state), np.nan)
+        return Choice(query, gain, error, runner_up, tie, largest)
 
     @single_threaded()
     def utilities(self, state: State[B], rows: Any = slice(None)) -> Estimate:
@@ -442,8 +438,7 @@ class Pursuit(Generic[B]):
         return self.bindings.bind(self)[1](state.belief, state.histories, allowed)
 
     def _closed(self, state: State[B]) -> tuple[BoolArray, BoolArray]:
-        """(H, Q) what may not be asked: asked already, against the constraints, or too expensive for what is left; (H,)
-        where something is left that is too expensive, and nothing else."""
+        """(H, Q) what may not be asked, and (H,) whether queries are left, all of them too expensive."""
         costs, constraints = self.bound_costs
         queries, answers = state.histories.queries, state.histories.answers
         closed = state.closed | ~constraints.allowed(queries, answers)

@@ -18,6 +18,8 @@ from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Said, Soft
 
 BoolArray = npt.NDArray[np.bool_]
 B = TypeVar("B")
+B_co = TypeVar("B_co", covariant=True)
+B_contra = TypeVar("B_contra", contravariant=True)
 
 SoftSteps = tuple[tuple[int, SoftAnswer], ...]
 """(step, answer) of the soft answers of one history."""
@@ -193,17 +195,17 @@ class Belief(Protocol[B]):
         """(H, C) log p(y | history), NaN where the history is impossible, with standard errors of p(y | history)."""
 
 
-class Predictive(Protocol[B]):
+class Predictive(Protocol[B_contra]):
     """Optional abilities of a belief: to predict the next answer, and to say how expected the answers are."""
 
-    def answer_distribution(self, b: B, query: int) -> FloatArray:
+    def answer_distribution(self, b: B_contra, query: int) -> FloatArray:
         """(H, answers) p(answer | history) of one query, answers in the order of `QuerySet.choices`."""
 
-    def log_evidence(self, b: B) -> FloatArray:
+    def log_evidence(self, b: B_contra) -> FloatArray:
         """(H,) log p(answers so far): what novelty detection rests on."""
 
 
-class Acquisition(Protocol[B]):
+class Acquisition(Protocol[B_co]):
     """History -> utility of every allowed query.
 
     It may further have ``bind(belief, queries, costs, noise)``, which returns the function to call for one pursuit: how

@@ -67,7 +67,7 @@ class Progress:
             if self.total:
                 columns.insert(1, BarColumn(20))  # type: ignore[arg-type]
             # refreshed by hand: no thread that a fork would lose
-            options = dict.fromkeys(("auto_refresh", "redirect_stdout", "redirect_stderr"), False)
+            options: Any = dict.fromkeys(("auto_refresh", "redirect_stdout", "redirect_stderr"), False)
             self._line = Line(
                 *columns, console=Console(file=self.stream, force_terminal=True), transient=True, **options
             )
