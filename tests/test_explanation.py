@@ -40,7 +40,7 @@ def test_words(birds):
 
 def test_long_explanations_are_cut_to_what_moved_the_belief_most(birds):
     explanation = birds[0]
-    text = explanation.to_text(most=1)
+    text = explanation.to_text(max_steps=1)
     (k,) = explanation.most_influential(1)
     assert k == int(explanation.influence().argmax())
     assert f"{k + 1}. {explanation.steps[k].name}" in text
@@ -87,7 +87,6 @@ def test_json_of_number_labels_and_of_no_steps():
         assert ip.Explanation.from_json(explanation.to_json()) == explanation
         assert explanation.prediction == classes[0]
         assert "after 0 questions" in str(explanation)
-        assert explanation.posterior_table().splitlines()[1].startswith("   0")
 
 
 @pytest.mark.parametrize(
@@ -139,14 +138,6 @@ def test_only_images_have_pictures(birds):
         birds[0].picture()
     with pytest.raises(ValueError, match="image"):
         birds[0].revealed()
-
-
-def test_posterior_table(birds):
-    head, *rows = birds[0].posterior_table(top=2).splitlines()
-    assert head.split() == ["step", "gull", "robin"]
-    assert len(rows) == 4
-    assert "50 %" in rows[0]
-    assert "20 %" in rows[0]
 
 
 def test_a_probability_short_of_one_is_not_called_100_percent(birds):

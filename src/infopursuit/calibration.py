@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from infopursuit.checks import number, whole_number
 from infopursuit.conformal import PredictionSets, check_probability, min_inputs_for_coverage, prediction_sets
 from infopursuit.risk_control import candidate_thresholds, choose_threshold, min_inputs_for_target, plan_sequence
 from infopursuit.stopping import SLACK, Confidence, MaxQueries
@@ -66,14 +67,8 @@ class TemperatureScaling:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        value: Any = self.temperature
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not MIN_TEMPERATURE <= value <= MAX_TEMPERATURE:
-            raise ValueError(
-                f"temperature={value!r} must be a number from {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}; 1 changes "
-                f"nothing"
-            )
-        object.__setattr__(self, "temperature", float(value))
+        value = number(self.temperature, "temperature", MIN_TEMPERATURE, MAX_TEMPERATURE)
+        object.__setattr__(self, "temperature", value)
 
     def log_posterior(self, log_class: Any, n_answers: Any) -> FloatArray:
         """See `Calibrator.log_posterior`; NaN stays NaN."""
@@ -115,15 +110,6 @@ class TemperatureScaling:
 
         bounds = (math.log(MIN_TEMPERATURE) + 1e-6, math.log(MAX_TEMPERATURE) - 1e-6)
         return cls(round(math.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x), 6))
-
-    def to_spec(self) -> dict[str, float]:
-        """JSON data from which `from_spec` makes it again."""
-        return {"temperature": self.temperature}
-
-    @classmethod
-    def from_spec(cls, spec: dict[str, Any]) -> TemperatureScaling:
-        """What `to_spec` described."""
-        return cls(spec["temperature"])
 
 
 def confidence_bins(confidence: Any, edges: tuple[float, ...] = BIN_EDGES) -> IntArray:
@@ -237,7 +223,7 @@ def first_stopping_times(
 ) -> IntArray:
     """(B, K + 1) confidences -> (B, T) where each threshold has held ``patience`` + 1 times in a row, -1 where never.
 
-    As in `stopping.look`, a query without an answer neither lengthens nor ends a run of checks.
+    As in `stopping.check_rules`, a query without an answer neither lengthens nor ends a run of checks.
     """
     least = np.asarray(thresholds, dtype=np.float64) - SLACK
     stop = np.full((len(confidence), len(least)), -1, dtype=np.int64)
@@ -292,10 +278,10 @@ class CalibrationReport:
         for name in ("target", "delta"):
             check_probability(getattr(self, name), name)
         for each in fields(self)[2:-2]:
-            value: Any = getattr(self, each.name)
-            most = 1.0 if each.type == "float" and not each.name.startswith("length") else math.inf
-            if type(value).__name__ != each.type or not 0 <= value <= most or value == math.inf:
-                raise ValueError(f"{each.name} is {value!r}; expected a {each.type} from 0 to {most}")
+            if each.type == "int":
+                whole_number(getattr(self, each.name), each.name)
+            else:
+                number(getattr(self, each.name), each.name, 0, math.inf if each.name.startswith("length") else 1)
 
     def prediction_sets(self, coverage: float | None = None) -> PredictionSets:
         """The sets of a coverage that was calibrated, the first where none is given."""
@@ -324,7 +310,7 @@ class CalibrationReport:
     def from_spec(cls, spec: dict[str, Any]) -> CalibrationReport:
         """What `to_spec` described; refused where a number cannot be."""
         found = {each.name: spec[FILE_NAMES.get(each.name, each.name)] for each in fields(cls)}
-        found["calibrator"] = TemperatureScaling.from_spec(found["calibrator"])
+        found["calibrator"] = TemperatureScaling(**found["calibrator"])
         found["sets"] = tuple(
             PredictionSets(each["coverage"], *(tuple(map(tuple, each[name])) for name in ("after", "anytime")))
             for each in found["sets"]
@@ -332,8 +318,11 @@ class CalibrationReport:
         return cls(**found)
 
 
-@dataclass(frozen=True)
-class StoppingOutcome:
+OUTCOMES = ("ece", "length", "accuracy_all")
+"""What a report has of all tested inputs, before and after."""
+
+
+class StoppingOutcome(NamedTuple):
     """What stopping at a threshold gives: the share stopped and its accuracy; of all inputs the mean length, the
     accuracy, and the expected calibration error."""
 
@@ -349,13 +338,9 @@ def stopping_outcome(runs: CalibrationRuns, threshold: float) -> StoppingOutcome
     stopped = runs.stopping_times([threshold])[:, 0] >= 0
     at, each = runs.ends(threshold), np.arange(len(runs))
     correct, confidence = runs.correct[each, at], runs.confidence[each, at]
-    return StoppingOutcome(
-        stopped=float(stopped.mean()),
-        accuracy=float(correct[stopped].mean()) if stopped.any() else 0.0,
-        length=float(at.mean()),
-        accuracy_all=float(correct.mean()),
-        ece=expected_calibration_error(confidence, correct),
-    )
+    accuracy = float(correct[stopped].mean()) if stopped.any() else 0.0
+    ece = expected_calibration_error(confidence, correct)
+    return StoppingOutcome(float(stopped.mean()), accuracy, float(at.mean()), float(correct.mean()), ece)
 
 
 def fit_temperature(runs: CalibrationRuns, target: float, delta: float) -> TemperatureScaling:
@@ -385,7 +370,7 @@ def run_held_out(
     max_queries: int,
     target: float,
     delta: float,
-    progress: bool | None = None,
+    progress: Any = None,
 ) -> CalibrationRuns:
     """Pursue held-out inputs (B, A) far enough for `calibrate`, with the model's own posterior."""
     for share in STRICT:
@@ -426,7 +411,7 @@ def calibrate(
     learn, test, last = (part.scaled(calibrator) for part in (learn, before, last))
     tried = candidate_thresholds(learn.max_threshold, learn.log_posterior.shape[2])
     chosen = choose_threshold(learn, test, tried, target, delta)
-    was, is_now = stopping_outcome(before, target), stopping_outcome(test, chosen.threshold)
+    outcomes = {"before": stopping_outcome(before, target), "after": stopping_outcome(test, chosen.threshold)}
     return CalibrationReport(
         target=float(target),
         delta=float(delta),
@@ -438,12 +423,7 @@ def calibrate(
         stopped=chosen.n_stopped / len(test),
         accuracy=chosen.accuracy,
         accuracy_bound=chosen.bound,
-        ece_before=was.ece,
-        ece_after=is_now.ece,
-        length_before=was.length,
-        length_after=is_now.length,
-        accuracy_all_before=was.accuracy_all,
-        accuracy_all_after=is_now.accuracy_all,
+        **{f"{name}_{when}": getattr(outcome, name) for when, outcome in outcomes.items() for name in OUTCOMES},
         calibrator=calibrator,
         sets=tuple(prediction_sets(learn, last, each, chosen.threshold, by_class=by_class) for each in coverage),
     )

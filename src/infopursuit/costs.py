@@ -167,8 +167,7 @@ class Constraints:
 @dataclass(frozen=True)
 class _Prerequisite:
     """What must be known. variables: that it is about. excluded: slots that must have been ruled out, one tuple for
-    each
-    alternative, None where the query need only have been asked. sources: the queries whose answers make it known."""
+    each alternative, None where the query need only have been asked. sources: the queries that make it known."""
 
     variables: tuple[int, ...]
     excluded: tuple[tuple[int, ...], ...] | None
@@ -190,8 +189,7 @@ class _Prerequisite:
             if answer is None:
                 raise ValueError(f"{where} wants {choice!r} of {other!r}, which says nothing; name an answer")
             answers.append(answer)
-        # one variable: any of the answers is enough to be known; several variables: one of the answers must be known
-        # whole
+        # of one variable it is enough to know that it has one of the answers; of several, one must be known whole
         several = [[{cell} for cell in answer] for answer in answers]
         alternatives = several if len(variables) > 1 else [[{answer[0] for answer in answers}]]
         excluded = tuple(_excluded_slots(asked, index, variables, allowed) for allowed in alternatives)
@@ -295,8 +293,7 @@ def _indices(queries: QuerySet, key: str | int, where: str) -> list[int]:
 
 
 def _look_up(queries: QuerySet, other: str | int, where: str) -> tuple[QuerySet, int, tuple[int, ...]]:
-    """Where a required query is found: among the queries, or among the members of groups; and the queries that
-    reveal it."""
+    """Where a query is found, among the queries or the members of groups, and the queries that reveal it."""
     base = getattr(queries, "base", None)
     if isinstance(other, str) and other not in queries.names:
         if base is None or other not in base.names:

@@ -108,8 +108,7 @@ class Branches:
 
 class Bindings:
     """What pursuits with the same parts share: the belief for noisy answers, and the bound acquisition function with
-    its
-    cache. ``dataclasses.replace(pursuit, stopping=...)`` passes it on, so that nothing is computed twice."""
+    its cache. ``dataclasses.replace(pursuit, stopping=...)`` passes it on, so that nothing is computed twice."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], tuple[Any, ...]] = {}
@@ -291,7 +290,7 @@ class Pursuit(Generic[B]):
 
     @property
     def query_costs(self) -> FloatArray:
-        """(Q,) what each query costs, 1 where nobody has said."""
+        """(Q,) what each query costs, 1 where no costs are given."""
         return np.asarray(self.bound_costs[0].of_query)
 
     @property
@@ -359,8 +358,8 @@ class Pursuit(Generic[B]):
         belief: Any = self.bindings.bind(self)[0]
         for h in np.flatnonzero(left).tolist():
             number, key = n_asked - int(stop_point.at[h]), state.histories.key(h)[: each * int(stop_point.at[h])]
-            source = belief.latent_states(state.belief, h)
-            query[h] = choose_novelty_query(*source, self.queries, closed[h], number, self.seed, key)
+            latent = belief.latent_states(state.belief, h)
+            query[h] = choose_novelty_query(latent, self.queries, closed[h], number, self.seed, key)
             gain[h], runner_up[h] = np.nan, UNKNOWN
         reason = ["" if query[h] != UNKNOWN else why for h, why in enumerate(step.reason)]
         choice = replace(step.choice, query=query, gain=gain, runner_up=runner_up)
@@ -376,7 +375,7 @@ class Pursuit(Generic[B]):
         histories = before.extend(parents, branches.queries, answers, branches.soft, likelihood)
         b = belief.update(state.belief, parents, histories)
         known = self._believed(b, histories.n_answered)
-        impossible = np.isnan(known[0]).any(axis=1)
+        impossible = np.asarray(np.isnan(known[0]).any(axis=1))
         keep = skipped | impossible  # what taught nothing changes nothing
         for now, then in zip(known, (state.posterior, state.posterior_error, state.log_evidence), strict=True):
             now[keep] = then[parents[keep]]
@@ -405,8 +404,7 @@ class Pursuit(Generic[B]):
         return weights
 
     def _believed(self, b: B, n_answers: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(H, C) p(y | history), NaN where the history is impossible, (H, C) its standard error, and (H,) log
-        p(answers); ``n_answers`` (H,) is what a calibrator goes by."""
+        """(H, C) p(y | history), NaN where it is impossible, (H, C) its standard error, and (H,) log p(answers)."""
         belief: Any = self.bindings.bind(self)[0]
         found = belief.log_posterior(b)
         posterior, error = np.exp(found.value), found.error.copy()
@@ -425,15 +423,12 @@ class Pursuit(Generic[B]):
         none = query == UNKNOWN
         lead = np.where(runner_up == UNKNOWN, np.inf, scores[index, query] - scores[index, runner_up])
         noisy = np.zeros(len(state), dtype=bool) if found.tie is None else found.tie
+        tie = (noisy | (lead <= self._ranking.near[query])) & ~none
+        largest = np.where(np.isnan(found.value), 0.0, found.value).max(axis=1, initial=0.0)
         gain, error = np.where(none, 0.0, found.value[index, query]), np.where(none, 0.0, found.error[index, query])
-        return Choice(
-            query=query,
-            gain=gain if self.acquisition.unit == "nats" else np.full(len(state), np.nan),
-            error=error,
-            runner_up=runner_up,
-            tie=(noisy | (lead <= self._ranking.near[query])) & ~none,
-            largest=np.where(np.isnan(found.value), 0.0, found.value).max(axis=1, initial=0.0),
-        )
+        if self.acquisition.unit != "nats":
+            gain = np.full(len(state), np.nan)
+        return Choice(query, gain, error, runner_up, tie, largest)
 
     @single_threaded()
     def utilities(self, state: State[B], rows: Any = slice(None)) -> Estimate:
@@ -444,8 +439,7 @@ class Pursuit(Generic[B]):
         return self.bindings.bind(self)[1](state.belief, state.histories, allowed)
 
     def _closed(self, state: State[B]) -> tuple[BoolArray, BoolArray]:
-        """(H, Q) what may not be asked: asked already, against the constraints, or too expensive for what is left; (H,)
-        where something is left that is too expensive, and nothing else."""
+        """(H, Q) what may not be asked, and (H,) whether queries are left, all of them too expensive."""
         costs, constraints = self.bound_costs
         queries, answers = state.histories.queries, state.histories.answers
         closed = state.closed | ~constraints.allowed(queries, answers)

@@ -10,7 +10,6 @@ from typing import Any, cast
 import numpy as np
 
 from infopursuit.files import write_atomically
-from infopursuit.progress import bar
 from infopursuit.types import UNKNOWN, Answer, FloatArray
 
 FORMAT = "infopursuit.explanation/2"
@@ -51,16 +50,15 @@ class ExplanationStep:
     posterior: tuple[float, ...]
     variables: tuple[int, ...]
     worded: bool = False
-    """Whether the sentence is somebody's own wording, which then stands for the name."""
+    """Whether the sentence is custom wording, which then replaces the name."""
     soft: tuple[tuple[float, ...], ...] | None = None
-    """Where the answer is not certain: how probable it was to be given for each cell of each variable
-    (`SoftAnswer`)."""
+    """Of a soft answer: the weights of the cells of each variable, see `SoftAnswer`."""
     cost: float | None = None
-    """What it cost, None where nobody has said what questions cost."""
+    """Its cost, None where no costs are given."""
 
     @property
     def phrase(self) -> str:
-        """Question and answer as one phrase: the name and the answer, or the sentence where it is somebody's own."""
+        """Question and answer as one phrase: the name and the answer, or the sentence where it is custom."""
         return f"{self.sentence} {self.said}" if self.worded else f"{self.name}: {self.said}"
 
 
@@ -68,7 +66,7 @@ class ExplanationStep:
 class Explanation:
     """Why an input was given its label: the questions asked, in order, and their answers. Nothing else was used.
 
-    ``print(explanation)`` tells it in words; `picture` shows what was seen of an image.
+    ``print(explanation)`` shows it as text; `picture` what was seen of an image.
     """
 
     classes: tuple[Any, ...]
@@ -103,7 +101,7 @@ class Explanation:
 
     @property
     def cost(self) -> float | None:
-        """What the questions cost together, None where nobody has said what they cost."""
+        """The total cost, None where no costs are given."""
         costs = [step.cost for step in self.steps if step.cost is not None]
         return sum(costs) if costs else None
 
@@ -145,17 +143,17 @@ class Explanation:
     def __str__(self) -> str:
         return self.to_text()
 
-    def to_text(self, *, most: int = 12, width: int = 80, top: int = 3) -> str:
-        """The explanation in words; of more than ``most`` steps only the most influential are shown.
+    def to_text(self, *, max_steps: int = 12, width: int = 80, top: int = 3) -> str:
+        """The explanation in words; of more than ``max_steps`` only the most influential are shown.
 
         What was believed after an answer stands beside it where that fits into ``width`` columns, else below it.
         """
-        shown = range(len(self)) if len(self) <= most else self.most_influential(most)
+        shown = range(len(self)) if len(self) <= max_steps else self.most_influential(max_steps)
         costs = "" if self.cost is None else f" that cost{'s' if len(self) == 1 else ''} {amount(self.cost)}"
         asked = count(len(self), "question") + costs
         lines = [f"{self.prediction}, with a probability of {percent(self.confidence)}, after {asked}."]
-        if len(self) > most:
-            lines.append(f"The {most} answers with the most influence on the posterior:")
+        if len(self) > max_steps:
+            lines.append(f"The {max_steps} answers with the most influence on the posterior:")
         posteriors = self.posteriors
         said = {k: self.steps[k].phrase for k in shown}
         believed = {k: self._top(posteriors[k + 1], top) for k in shown}
@@ -179,19 +177,6 @@ class Explanation:
             lines.append(
                 f"Gains were estimated on a subset of states and queries (standard error up to {error:.3f} nats)."
             )
-        return "\n".join(lines)
-
-    def posterior_table(self, *, top: int = 5, most: int = 12, width: int = 80) -> str:
-        """The belief after each answer as a small table with bars, for as many leading classes as fit ``width``."""
-        p = self.posteriors
-        leading = np.argsort(-(p[-1] + p[1:].max(axis=0, initial=0)), kind="stable")[:top].tolist()
-        wide = max(12, *(len(str(self.classes[c])) for c in leading))
-        best = sorted(leading[: max(1, (width - 4) // (wide + 2))])
-        rows = [0, *(k + 1 for k in (range(len(self)) if len(self) <= most else self.most_influential(most)))]
-        lines = ["step  " + "  ".join(f"{self.classes[c]!s:<{wide}}" for c in best).rstrip()]
-        for k in rows:
-            cells = "  ".join(f"{bar(p[k, c], wide - 7)} {percent(p[k, c]):>6}" for c in best)
-            lines.append(f"{k:4d}  {cells}")
         return "\n".join(lines)
 
     def picture(self, upto: int | None = None, *, colour: bool = False) -> str:
@@ -266,7 +251,7 @@ class Explanation:
         return found
 
     def _check(self) -> None:
-        """Refuse what no pursuit could have written: it may come from a stranger."""
+        """Refuse what no pursuit could have written: the JSON may come from anywhere."""
         posteriors, shape = self.posteriors, cast(Any, self.shape)
         if posteriors.dtype.kind not in "fiu" or posteriors.shape != (len(self) + 1, len(self.classes)):
             raise ValueError("prior and posteriors must have a number for each class")

@@ -1,5 +1,4 @@
-"""Histories, and the protocols of everything that works on them: beliefs, acquisition functions, predictions of
-answers.
+"""Histories, and the protocols of what works on them: beliefs, acquisition functions, predictions of answers.
 
 A strategy sees histories and nothing else, so that its next query is a function of the history alone.
 """
@@ -19,6 +18,8 @@ from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Said, Soft
 
 BoolArray = npt.NDArray[np.bool_]
 B = TypeVar("B")
+B_co = TypeVar("B_co", covariant=True)
+B_contra = TypeVar("B_contra", contravariant=True)
 
 SoftSteps = tuple[tuple[int, SoftAnswer], ...]
 """(step, answer) of the soft answers of one history."""
@@ -191,30 +192,29 @@ class Belief(Protocol[B]):
         was."""
 
     def log_posterior(self, b: B) -> Estimate:
-        """(H, C) log p(y | history), NaN where the history is impossible, with the standard errors of p(y |
-        history)."""
+        """(H, C) log p(y | history), NaN where the history is impossible, with standard errors of p(y | history)."""
 
 
-class Predictive(Protocol[B]):
+class Predictive(Protocol[B_contra]):
     """Optional abilities of a belief: to predict the next answer, and to say how expected the answers are."""
 
-    def answer_distribution(self, b: B, query: int) -> FloatArray:
+    def answer_distribution(self, b: B_contra, query: int) -> FloatArray:
         """(H, answers) p(answer | history) of one query, answers in the order of `QuerySet.choices`."""
 
-    def log_evidence(self, b: B) -> FloatArray:
+    def log_evidence(self, b: B_contra) -> FloatArray:
         """(H,) log p(answers so far): what novelty detection rests on."""
 
 
-class Acquisition(Protocol[B]):
+class Acquisition(Protocol[B_co]):
     """History -> utility of every allowed query.
 
-    unit: "nats" where the utility is an information gain, which the rule `InformationGain` needs; else "score". An
-    acquisition function may further have ``bind(belief, queries, costs, noise)``, which returns the function to
-    call for one pursuit: how mutual information is computed depends on the belief; and that function ``tie``: utilities
-    closer than this, 1e-9 where it does not say, go to the lowest index.
+    It may further have ``bind(belief, queries, costs, noise)``, which returns the function to call for one pursuit: how
+    mutual information is computed depends on the belief.
     """
 
-    unit: Literal["nats", "score"]
+    @property
+    def unit(self) -> Literal["nats", "score"]:
+        """ "nats" where the utility is an information gain, which the rule `InformationGain` needs; else "score"."""
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) the utility of each query; NaN for a query that is not allowed. A row of ``allowed`` without any

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
+from infopursuit.checks import instance, number, whole_number
 from infopursuit.queries.queryset import Parts, QuerySet, find_parts
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Said, SoftAnswer
 
@@ -37,11 +38,8 @@ class AnswerNoise:
     max_repeats: int = 1
 
     def __post_init__(self) -> None:
-        repeats, queries = (cast(Any, value) for value in (self.max_repeats, self.queries))
-        if not isinstance(repeats, (int, np.integer)) or isinstance(repeats, bool) or repeats < 1:
-            raise ValueError(f"max_repeats={repeats!r} must be a whole number, 1 or more")
-        if not isinstance(queries, Mapping):
-            raise ValueError(f"queries={queries!r:.80}; expected a mapping from names to accuracies")
+        whole_number(self.max_repeats, "max_repeats", 1)
+        instance(self.queries, "queries", Mapping, "a mapping from names to accuracies", error=ValueError)
         for name, value in {"": self.accuracy, **self.queries}.items():
             _check(value, f"queries[{name!r}]" if name else "accuracy")
 
@@ -104,8 +102,7 @@ class NoiseChannel:
     """An `AnswerNoise` bound to one query set.
 
     confusion_matrices: the distinct ones, each (K, K) P(given | true). which: (Q, W) the matrix of each variable of
-    each
-    query, -1 for padding. max_repeats: how many times a query may be asked.
+    each query, -1 for padding. max_repeats: how many times a query may be asked.
     """
 
     queries: QuerySet
@@ -172,15 +169,13 @@ def read_answer(
         if answer is None or (confidence is None and noise is None):
             return answer
         if noise is None:
-            if not isinstance(confidence, (int, float, np.floating)) or not 0 < float(confidence) <= 1:
-                raise ValueError(f"confidence={confidence!r}; expected a probability above 0 and at most 1, or None")
-            noise = AnswerNoise(float(confidence))
+            noise = AnswerNoise(number(confidence, "confidence", 0, 1, least=False))
         soft = noise.soft_answer(queries, query, answer)
     return None if all(cell == UNKNOWN for cell in soft.cells) else soft
 
 
 def _names_choices(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is from choices; one from the members of a panel is an answer of its own kind."""
+    """Whether a mapping is from choices; one from the members of a group is an answer of its own kind."""
     one_variable = int((queries.query_variables[query] >= 0).sum()) == 1
     names = [str(choice).lower() for choice in queries.choices(query)] if one_variable else []
     return bool(value) and all(isinstance(choice, str) and choice.lower() in names for choice in value)
@@ -191,14 +186,10 @@ def _from_mapping(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> So
     for choice, probability in value.items():
         cell = queries.to_answer(query, choice)
         assert cell is not None
-        if isinstance(probability, bool) or not isinstance(probability, (int, float, np.integer, np.floating)):
-            raise ValueError(f"the probability of {choice!r} is {probability!r}; give a number from 0 to 1")
-        weights[cell[0]] = float(probability)
-    if not all(0 <= weight <= 1 for weight in weights) or not np.isclose(sum(weights), 1, atol=1e-3):
-        raise ValueError(
-            f"the probabilities of {queries.names[query]!r} are {dict(value)!r:.80}; give numbers from 0 to 1 that "
-            f"sum to 1, those left out being 0"
-        )
+        weights[cell[0]] = number(probability, f"the probability of {choice!r}", 0, 1)
+    if not np.isclose(sum(weights), 1, atol=1e-3):
+        name = queries.names[query]
+        raise ValueError(f"the probabilities of {name!r} are {dict(value)!r:.80}, which do not sum to 1")
     return SoftAnswer((tuple(weights),))
 
 

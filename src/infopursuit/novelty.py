@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.acquisition.ranking import resample
+from infopursuit.checks import whole_number
 from infopursuit.history import uniform_of
 from infopursuit.models.finite import softmax
 from infopursuit.models.sampling import sample_values
@@ -69,9 +70,7 @@ class NoveltyReference:
 
         Real inputs that the model describes badly are novel to it.
         """
-        if int(n) != n or not MIN_INPUTS <= n <= MAX_INPUTS:
-            raise ValueError(f"n={n!r}; expected a whole number of inputs from {MIN_INPUTS} to {MAX_INPUTS}")
-        values = sample_values(pursuit.model, int(n), seed)
+        values = sample_values(pursuit.model, whole_number(n, "n", MIN_INPUTS, MAX_INPUTS), seed)
         return replace(cls.from_values(pursuit, values, progress=progress), source=MODEL)
 
     @classmethod
@@ -176,24 +175,14 @@ class StopPoint:
         )
 
 
-def choose_novelty_query(
-    model: Any,
-    log_weights: FloatArray,
-    evidence: FloatArray,
-    queries: QuerySet,
-    asked: Any,
-    number: int,
-    seed: int,
-    key: bytes,
-) -> int:
+def choose_novelty_query(latent: Any, queries: QuerySet, asked: Any, number: int, seed: int, key: bytes) -> int:
     """The novelty query with this number after a history, -1 where nothing is left to ask.
 
-    model, log_weights, evidence: the latent states that the history gives weight to, see `Exact.latent_states`. asked:
-    (Q,) not to be asked again. key: the history at the stop, which with the seed decides where the queries begin among
-    those of nearly the largest utility; each further one goes on by the golden ratio, so that however many they are,
-    they are spread over the list.
+    latent: (model, log_weights, evidence), the latent states that the history gives weight to, see
+    `Exact.latent_states`. asked: (Q,) not to be asked again. key: the history at the stop, which with the seed decides
+    where the queries begin among those of nearly the largest utility; each further one goes on by the golden ratio.
     """
-    uniform = uniform_of(seed, key)
+    uniform, (model, log_weights, evidence) = uniform_of(seed, key), latent
     utility = np.where(asked, -1.0, novelty_utility(model, log_weights, evidence, queries, uniform))
     if utility.max() < 0:
         return UNKNOWN
@@ -205,22 +194,18 @@ def novelty_utility(model: Any, log_weights: Any, evidence: Any, queries: QueryS
     """(Q,) KL(uniform || predicted answer), summed over the variables of each query; known variables contribute 0.
 
     Of an input of another kind no more is assumed than that each answer is as probable as any other.
-    log_weights: (S,) of the model's states. evidence: (L,) log-weights of the variable values. uniform: in [0, 1), for
-    the
+    log_weights: (S,) of the model's states. evidence: (L,) log-weights of the values. uniform: in [0, 1), for the
     states that are drawn where there are more than 256.
     """
     states, weights, _ = resample(softmax(log_weights), N_STATES, uniform)
     table = model.state_probs(states).astype(np.float64)  # (L, M)
     variables, parts = model.variables, queries.parts
-    allowed = np.exp(
-        evidence - np.maximum.reduceat(evidence, variables.offsets[:-1])[variables.slot_variable]
-    )  # at most 1
+    owner, starts = variables.slot_variable, variables.offsets[:-1]
+    allowed = np.exp(evidence - np.maximum.reduceat(evidence, starts)[owner])  # at most 1
     # what each state still expects of the variables that are known in part
-    partly = np.isin(variables.slot_variable, variables.slot_variable[allowed != 1])
-    left = table[partly] * allowed[partly, None]
-    total = np.zeros((len(variables), left.shape[1]))
-    np.add.at(total, variables.slot_variable[partly], left)
-    table[partly] = left / np.maximum(total, 1e-300)[variables.slot_variable[partly]]
+    partly = np.isin(owner, owner[allowed != 1])
+    left = table * allowed[:, None]
+    table[partly] = (left / np.maximum(np.add.reduceat(left, starts), 1e-300)[owner])[partly]
     predicted = table @ weights  # (L,)
     n_cells, starts = int(parts.offsets[-1]), parts.offsets[:-1]
     cells = np.bincount(parts.entry_cell, weights=predicted[parts.entry_slot], minlength=n_cells)

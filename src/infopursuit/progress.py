@@ -67,9 +67,10 @@ class Progress:
             if self.total:
                 columns.insert(1, BarColumn(20))  # type: ignore[arg-type]
             # refreshed by hand: no thread that a fork would lose
-            console = Console(file=self.stream, force_terminal=True)
-            self._line = Line(*columns, console=console, transient=True, auto_refresh=False, redirect_stdout=False,
-                              redirect_stderr=False)  # fmt: skip
+            options: Any = dict.fromkeys(("auto_refresh", "redirect_stdout", "redirect_stderr"), False)
+            self._line = Line(
+                *columns, console=Console(file=self.stream, force_terminal=True), transient=True, **options
+            )
             self._line.start()
             self._line.add_task(self.what, total=self.total or None, count=count)
         self._line.update(self._line.task_ids[0], completed=self.done, count=count, refresh=True)

@@ -79,9 +79,8 @@ def min_inputs_for_target(target: float, delta: float) -> int:
 def candidate_thresholds(strictest: float, n_classes: int) -> list[float]:
     """Thresholds to try, even in log-odds, from the strictest to the confidence of the uniform posterior."""
     top = min(strictest, 1 - 1e-6)
-    ends = np.array([top, min(1 / n_classes, top)])
-    found: list[float] = np.minimum(expit(np.linspace(*logit(ends), N_THRESHOLDS)), top).tolist()
-    return found
+    log_odds = np.linspace(float(logit(top)), float(logit(min(1 / n_classes, top))), N_THRESHOLDS)
+    return [float(value) for value in np.minimum(expit(log_odds), top)]
 
 
 def evaluate_thresholds(runs: CalibrationRuns, thresholds: Sequence[float], delta: float) -> list[ThresholdResult]:

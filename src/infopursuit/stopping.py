@@ -211,8 +211,7 @@ class Watch:
 
 def check_rules(stopping: Rule, watch: Watch, check: Check, patience: int, skipped: Any) -> tuple[Watch, Any, IntArray]:
     """One check of every rule for H histories: the new watch, (H,) why to stop or "", (H,) the query count when the
-    rule
-    that fired began to hold.
+    rule that fired began to hold.
 
     A rule fires when it has held at ``patience`` + 1 checks in a row; a failure resets it. After a skipped question
     (``skipped`` (H,)) nothing was learnt: runs neither grow nor end. Budgets know no patience.

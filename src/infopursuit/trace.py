@@ -28,7 +28,7 @@ class Trace:
     queries asked. settled_at: (B,) the paper's L. stop_reason: (B,). exact_gains: whether every gain is exact.
     novelty_from: (B,) queries asked before the novelty queries, -1 where the pursuit has none. soft_answers:
     {(input, step): answer} of those that are not certain; `answers` has the most probable cells there. query_costs:
-    (Q,) what each query costs, None where nobody has said. p_values: (B,) novelty p-values, None without a reference.
+    (Q,) what each query costs, None without costs. p_values: (B,) novelty p-values, None without a reference.
     """
 
     queries: IntArray
@@ -76,7 +76,7 @@ class Trace:
 
     @property
     def cost(self) -> FloatArray:
-        """(B,) what the queries of every input cost together; where nobody has said, each costs 1."""
+        """(B,) what the queries of every input cost together; without costs each costs 1."""
         if self.query_costs is None:
             return self.length.astype(np.float64)
         return np.asarray(np.where(self.queries >= 0, self.query_costs[self.queries], 0.0).sum(axis=1))
@@ -161,7 +161,7 @@ class TraceWriter:
     def __init__(
         self, n_inputs: int, queries: QuerySet, classes: Any, exact: bool, costs: FloatArray | None = None
     ) -> None:
-        self.query_set, self.classes, self.exact, self.costs = queries, np.asarray(classes), exact, costs
+        self.query_set, self.classes, self.exact_gains, self.query_costs = queries, np.asarray(classes), exact, costs
         self.length = np.zeros(n_inputs, dtype=np.int64)
         self.settled_at = np.zeros(n_inputs, dtype=np.int64)
         self.novelty_from = np.full(n_inputs, UNKNOWN, dtype=np.int64)
@@ -181,7 +181,7 @@ class TraceWriter:
             "posterior_errors": np.zeros((n_inputs, 1, len(self.classes))),
             "log_evidence": np.zeros((n_inputs, 1)),
         }
-        self._soft: dict[tuple[int, int], SoftAnswer] = {}
+        self.soft_answers: dict[tuple[int, int], SoftAnswer] = {}
 
     def believe(self, inputs: IntArray, state: Any, place: IntArray) -> None:
         """What is believed about some inputs now; ``place``: which history of the engine's state is theirs."""
@@ -203,7 +203,7 @@ class TraceWriter:
         where it is not certain."""
         at = self.length[inputs]
         if soft is not None:
-            self._soft[int(inputs[0]), int(at[0])] = soft
+            self.soft_answers[int(inputs[0]), int(at[0])] = soft
         if len(at) and at.max() >= self._asked["queries"].shape[1]:
             self._grow()
         chosen = (choice.gain, choice.error, choice.runner_up, choice.tie)
@@ -224,15 +224,8 @@ class TraceWriter:
         return Trace(
             **{name: array[:, :k] for name, array in self._asked.items()},
             **{name: array[rows, last] for name, array in self._believed.items()},
-            length=self.length,
-            settled_at=self.settled_at,
+            **{name: value for name, value in vars(self).items() if not name.startswith("_") and name != "stop_reason"},
             stop_reason=self.stop_reason.astype(str),
-            classes=self.classes,
-            exact_gains=self.exact,
-            novelty_from=self.novelty_from,
-            query_set=self.query_set,
-            soft_answers=self._soft,
-            query_costs=self.costs,
         )
 
     def _grow(self) -> None:

@@ -2,8 +2,7 @@
 
 Axes, in this order, in every signature and comment: ``B`` inputs, ``H`` histories, ``C`` classes, ``S`` latent states
 of all classes together, ``A`` variables, ``L`` variable values laid end to end ("slots"), ``Q`` queries, ``W``
-variables of a
-query, ``V`` values of a variable, ``K`` steps.
+variables of a query, ``V`` values of a variable, ``K`` steps.
 """
 
 from __future__ import annotations
@@ -85,16 +84,12 @@ class Variables:
         """Values of all variables as a (B, A) integer array, refused when one is out of range."""
         array = np.asarray(values)
         if array.ndim != 2 or array.shape[1] != len(self):
-            raise ValueError(
-                f"{name} has shape {array.shape}; expected (inputs, {len(self)}), one column for each variable"
-            )
+            raise ValueError(f"{name} has shape {array.shape}; expected (B, {len(self)}), one column for each variable")
         if array.dtype.kind == "f":
             array = np.where(np.isnan(array), UNKNOWN, array)
         whole = array.astype(np.int64)
         if not np.array_equal(whole, array):
-            raise ValueError(
-                f"{name} holds numbers that are not whole; variables take the values 0, 1, ... and -1 for unknown"
-            )
+            raise ValueError(f"{name} holds numbers that are not whole; variables take 0, 1, ... and -1 for unknown")
         bad = (whole < UNKNOWN) | (whole >= np.array(self.sizes, dtype=np.int64))
         if bad.any():
             row, variable = np.argwhere(bad)[0]
@@ -126,7 +121,7 @@ Answer = tuple[int, ...] | None
 class SoftAnswer:
     """An answer that is not certain: how probable it was to be given, were each cell the one that holds.
 
-    weights: for each variable of the query P(this was said | cell) of each of its cells, up to a factor.
+    weights: for each variable of the query P(this answer | cell) of each of its cells, up to a factor.
 
     >>> SoftAnswer(((0.2, 0.8),)).cells, SoftAnswer(((0.2, 0.8),)).share
     ((1,), 0.8)
@@ -143,17 +138,17 @@ class SoftAnswer:
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """The likeliest cell of each variable, -1 where all are alike."""
+        """The most probable cell of each variable, -1 where all are equal."""
         return tuple(UNKNOWN if min(w) == max(w) else int(np.argmax(w)) for w in self.weights)
 
     @property
     def share(self) -> float:
-        """How likely the likeliest cells are, each variable by itself; the least of them."""
+        """The probability of the most probable cell, of the variable where it is smallest."""
         return min((max(w) / sum(w) for w in self.weights if min(w) != max(w)), default=0.0)
 
 
 Said = Answer | SoftAnswer
-"""What was heard: an answer, or one that is not certain."""
+"""An answer, certain or soft."""
 
 History = tuple[tuple[int, Said], ...]
 """Queries in the order in which they were asked, each with its answer."""

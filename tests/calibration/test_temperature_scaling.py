@@ -70,8 +70,6 @@ def test_fitting_where_nothing_is_said_stays_within_bounds():
 def test_a_temperature_that_is_none_is_refused(value):
     with pytest.raises(ValueError, match="temperature"):
         TemperatureScaling(value)
-    with pytest.raises(ValueError, match="temperature"):
-        TemperatureScaling.from_spec({"temperature": value})
 
 
 @pytest.mark.parametrize("kind", ["yes_no", "patches", "mixed"])

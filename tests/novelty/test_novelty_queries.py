@@ -27,7 +27,7 @@ def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, c
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\nwhy\nyes\nyes\n"))
     assert main(["ask", str(tmp_path / "model")]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "Question 2, a check" in said
+    assert "Question 2, a novelty query" in said
     assert NOVELTY_QUERY in said
     assert "bird" in said
     assert "Novelty warning (p-value 0.002): such answers are improbable; do not trust the label." in said

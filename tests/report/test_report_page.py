@@ -235,7 +235,7 @@ def test_wording_is_on_the_page():
 
 
 @pytest.mark.parametrize(
-    "options", [{"most": -1}, {"truth": ["cat"]}, {"names": ["a"]}, {"images": np.zeros((2, 8, 8))}]
+    "options", [{"max_inputs": -1}, {"truth": ["cat"]}, {"names": ["a"]}, {"images": np.zeros((2, 8, 8))}]
 )
 def test_what_does_not_fit_is_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):

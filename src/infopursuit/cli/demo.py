@@ -185,7 +185,7 @@ def tell_example(explanation: Explanation, pixels: Any, truth: int, place: str, 
     right = explanation.prediction == truth
     terminal.head(f"Example {place}: {_a(truth)}" + ("" if right else ", and a mistake"))
     terminal.say(text_trace(explanation, image=pixels, width=terminal.width, colour=terminal.colour), "")
-    terminal.say(explanation.to_text(most=7, width=terminal.width))
+    terminal.say(explanation.to_text(max_steps=7, width=terminal.width))
     if right:
         return terminal.tell("Correct.", style="good")
     belief = explanation.posteriors[:, explanation.classes.index(truth)]
