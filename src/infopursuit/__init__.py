@@ -10,6 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from infopursuit.lazy import lazy_name
+
 if TYPE_CHECKING:
     from infopursuit import acquisition, annotators, beliefs, jobs, models, queries, testing
     from infopursuit.annotators import dawid_skene
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
-    from infopursuit.tabular import fit_table
     from infopursuit.inspection import (
         QueryFrequencies,
         StrategyTree,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from infopursuit.serialization import load, save
     from infopursuit.session import Session
     from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
+    from infopursuit.tabular import fit_table
     from infopursuit.trace import Trace
     from infopursuit.types import ImpossibleAnswer, ModelFormatError, SoftAnswer
 
@@ -76,9 +78,7 @@ __all__ = sorted([*MODULES, *NAMES])  # pyright: ignore[reportUnsupportedDunderA
 def __getattr__(name: str) -> Any:
     if name in MODULES:
         return import_module(f"{__name__}.{name}")
-    if name not in NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{NAMES[name]}"), name)
+    found = lazy_name(__name__, NAMES, name)
     globals()[name] = found
     return found
 

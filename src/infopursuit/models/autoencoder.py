@@ -31,6 +31,8 @@ N_TRIED = 64
 """Classes for which the decoder of a VAE that was read is tried out."""
 AGGREGATE = ("aggregate.mean", "aggregate.log_std", "aggregate.counts")
 """What an `AggregateVAE` saves besides."""
+MAX_MEAN = 1e6
+"""Latents beyond this are not believed: squares of larger ones leave the range of a float32."""
 CHUNK = 512
 """Examples that `aggregate` encodes at a time."""
 
@@ -313,7 +315,7 @@ class AggregateVAE(VAE):
             raise ValueError("every class needs one example or more")
         shape = (int(counts.sum()), vae.latent_dim)
         mean, log_std = (check_array(arrays, name, shape, spec["dtype"]) for name in AGGREGATE[:2])
-        if not np.isfinite(mean).all() or not ((log_std >= MIN_LOG_STD) & (log_std <= MAX_LOG_STD)).all():
+        if not (np.abs(mean) <= MAX_MEAN).all() or not ((log_std >= MIN_LOG_STD) & (log_std <= MAX_LOG_STD)).all():
             raise ValueError("a latent of an example is not finite, or its spread is not one that an encoder gives")
         return cls._of(vae, torch.tensor(mean), torch.tensor(log_std), counts)
 
