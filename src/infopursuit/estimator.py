@@ -462,7 +462,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def _check_belief(self, learners: Any) -> None:
         """Refuse a belief that does not suit the model before a long training; `build_belief` looks again."""
         belief: Any = self.belief
-        kind = belief if isinstance(belief, str) else None if isinstance(belief, type) else getattr(belief, "kind", None)
+        kind = (
+            belief if isinstance(belief, str) else None if isinstance(belief, type) else getattr(belief, "kind", None)
+        )
         if kind not in ("auto", *BELIEFS):
             raise ValueError(
                 f"belief={belief!r}; expected 'auto', {', '.join(map(repr, BELIEFS))}, or settings such as "

@@ -38,15 +38,7 @@ from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import NoveltyReference
 from infopursuit.queries.queryset import words_from_spec, words_to_spec
-from infopursuit.stopping import (
-    AllOf,
-    AnyOf,
-    Confidence,
-    InformationGain,
-    MaxCost,
-    MaxQueries,
-    Rule,
-)
+from infopursuit.stopping import AllOf, AnyOf, Confidence, InformationGain, MaxCost, MaxQueries, Rule
 from infopursuit.types import ModelFormatError
 from infopursuit.versions import check_provenance, log_differences, provenance, versions
 
