@@ -103,10 +103,8 @@ def encode(part: Any, role: str) -> tuple[dict[str, Any], Arrays]:
     """A part as JSON data with its kind, and arrays."""
     entry = _by_class.get(_name(type(part)))
     if entry is None:
-        raise TypeError(
-            f"{role} is a {type(part).__name__}, which cannot be saved; "
-            f"infopursuit.serialization.register({type(part).__name__}, ...) makes it possible"
-        )
+        wrong = f"{role} is a {type(part).__name__}, which cannot be saved"
+        raise TypeError(f"{wrong}; infopursuit.serialization.register({type(part).__name__}, ...) makes it possible")
     spec, arrays = entry.to_parts(part)
     return {"kind": entry.kind, **spec}, arrays
 

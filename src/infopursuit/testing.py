@@ -200,12 +200,9 @@ def check_queries(queries: QuerySet, X: Any, *, functions: Any = None) -> None:
             assert answer == queries.to_answer(q, index) == queries.to_answer(q, answer), f"answer {choice!r}"
         assert queries.to_answer(q, None) is None, "None is no answer"
         for nonsense in ("nonsense", len(query.choices), -2, 0.5, [0] * (queries.width + 1), {}):
-            try:
-                queries.to_answer(q, nonsense)
-            except ValueError as error:
-                assert repr(nonsense) in str(error), f"the error does not name {nonsense!r}: {error}"
-            else:
-                raise AssertionError(f"{nonsense!r} was taken for an answer to {query.name!r}")
+            said = _refusal(queries, q, nonsense)
+            assert said is not None, f"{nonsense!r} was taken for an answer to {query.name!r}"
+            assert repr(nonsense) in said, f"the error does not name {nonsense!r}: {said}"
     for row in answers:
         for q, cells in enumerate(row):
             answer = queries.to_answer(q, cells)
@@ -284,6 +281,14 @@ def _check_predictions(belief: Any, b: Any, queries: QuerySet, n: int, tolerance
             assert p.shape == expected, f"answer_distribution has shape {p.shape}; expected {expected}"
             assert (p >= -tolerance).all(), "an answer has a negative probability"
             _close(p.sum(axis=1), np.ones(n), max(tolerance, 1e-6), "the probabilities of the answers do not sum to 1")
+
+
+def _refusal(queries: QuerySet, query: int, answer: Any) -> str | None:
+    try:
+        queries.to_answer(query, answer)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _check_session(pursuit: Pursuit[Any], values: IntArray, whole: Any, tolerance: float) -> None:
