@@ -6,6 +6,7 @@ gives p(disease | answers) and p(next answer | answers), which is all that `Look
 """
 
 import gzip
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -64,10 +65,19 @@ class Network:
         return self.inference.posterior(node).toarray()
 
 
+def with_plain_labels(text):
+    """BIF whose states are all identifiers, which pyAgrum wants: "<5" becomes "below_5", "5-12" becomes "is_5_to_12"."""
+    for label in set(re.findall(r"[^\s,]+", " ".join(re.findall(r"type discrete .*{(.*)}", text)))):
+        plain = label.replace("<", "below_").replace(">=", "from_").replace("-", "_to_").replace("+", "_or_more")
+        plain = re.sub(r"^(?=\d)", "is_", re.sub(r"\W", "_", plain))
+        text = re.sub(rf"(?<=[ (]){re.escape(label)}(?=[ ,)])", plain, text)
+    return text
+
+
 def main(path):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "network.bif"
-        file.write_bytes(gzip.decompress(Path(path).read_bytes()))
+        file.write_text(with_plain_labels(gzip.decompress(Path(path).read_bytes()).decode()))
         network = pyagrum.loadBN(str(file))
     queries = Nodes(network, TARGET)
     belief, look_ahead = Network(network, queries, TARGET), ip.acquisition.LookAhead()
@@ -75,6 +85,7 @@ def main(path):
     pursuit = ip.Pursuit(queries, belief, look_ahead, ip.Confidence(0.1) | ip.MaxQueries(5), classes=diseases)
     check_belief(belief, queries, n_histories=3, n_steps=2)
     check_acquisition(look_ahead, belief, queries, n_histories=2)
+    pyagrum.initRandom(1)
     frame, _ = pyagrum.generateSample(network, 3, with_labels=False)
     values = frame[list(queries.names)].astype(int).to_numpy()
     check_strategy(pursuit, values)

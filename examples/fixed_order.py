@@ -29,10 +29,9 @@ class StaticOrder:
 def main():
     X, y = load_iris(return_X_y=True, as_frame=True)
     adaptive = ip.InformationPursuitClassifier(stopping=ip.Confidence(0.05)).fit(X, y).pursuit_
-    values = adaptive.queries.observe(X)
-    answers = adaptive.queries.answers_of(values)[:, :, 0]
+    answers = adaptive.queries.answers(X)[:, :, 0]
     order = StaticOrder(mutual_info_classif(answers, y, discrete_features=True))
-    static = ip.Pursuit.of(adaptive.queries, adaptive.belief, order, stopping=ip.Confidence(0.05))
+    static = ip.Pursuit(adaptive.queries, adaptive.belief, order, stopping=ip.Confidence(0.05))
     check_acquisition(order, static.belief, static.queries)
     check_strategy(static, X[:10])
     for name, pursuit in (("information gain", adaptive), ("static order", static)):

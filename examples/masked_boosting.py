@@ -6,6 +6,7 @@ these two to compute the expected information gain of a query. Run it: ``python 
 """
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import train_test_split
@@ -62,6 +63,7 @@ class Boosting:
 def main():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X = X[["mean radius", "mean texture", "mean smoothness", "worst concavity", "worst area", "worst symmetry"]]
+    X = X.apply(pd.qcut, q=5, labels=["1 lowest", "2 low", "3 middle", "4 high", "5 highest"])  # asked whole
     train, test, labels, truth = train_test_split(X, y, test_size=60, random_state=0)
     rule = ip.Confidence(0.05) | ip.MaxQueries(4)
     clf = ip.InformationPursuitClassifier(strategy=Boosting(), stopping=rule, random_state=0).fit(train, labels)
@@ -70,10 +72,8 @@ def main():
     check_acquisition(pursuit.acquisition, pursuit.belief, pursuit.queries, n_histories=2)
     check_strategy(pursuit, test[:2])
     trace = clf.explain(test)
-    print(
-        f"boosted trees, masked: {np.mean(trace.predictions == truth):.1%} right after "
-        f"{trace.length.mean():.1f} questions"
-    )
+    right = np.mean(trace.predictions == truth)
+    print(f"boosted trees, masked: {right:.1%} right after {trace.length.mean():.1f} questions")
     print(trace[0])
 
 

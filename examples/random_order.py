@@ -29,7 +29,7 @@ def main():
     X, y = load_wine(return_X_y=True, as_frame=True)
     rule = ip.Confidence(0.02) | ip.MaxQueries(6)
     informed = ip.InformationPursuitClassifier(strategy="table", stopping=rule).fit(X, y).pursuit_
-    random = ip.Pursuit.of(informed.queries, informed.belief, AtRandom(), stopping=rule)
+    random = ip.Pursuit(informed.queries, informed.belief, AtRandom(), stopping=rule)
     check_acquisition(random.acquisition, random.belief, random.queries)
     check_strategy(random, X[:10])
     for name, pursuit in (("information gain", informed), ("random order", random)):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from infopursuit.lazy import lazy_name
+
 if TYPE_CHECKING:
     from infopursuit import acquisition, annotators, beliefs, history, jobs, models, queries, testing
     from infopursuit.annotators import dawid_skene
@@ -113,9 +115,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in MODULES:
         return import_module(f"{__name__}.{name}")
-    if name not in NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{NAMES[name]}"), name)
+    found = lazy_name(__name__, NAMES, name)
     globals()[name] = found
     return found
 

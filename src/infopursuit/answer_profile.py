@@ -23,12 +23,10 @@ NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 class AnswerProfile:
     """How often each value of each variable was seen in training.
 
-    variables: how many values each variable has. n_rows: rows that were learnt from; with weights the number of rows
-    of equal
-    weight that would be as informative (Kish). class_weights: (C,) the weight of each class. values: (C, L) the weight
-    of each variable value in each class, or (1, L) in all of them. fingerprint: a checksum of the training answers,
-    labels
-    and weights in any order.
+    variables: how many values each variable has. n_rows: rows that were learnt from; with weights the number of rows of
+    equal weight that would be as informative (Kish). class_weights: (C,) the weight of each class. values: (C, L) the
+    weight of each variable value in each class, or (1, L) in all of them. fingerprint: a checksum of the training
+    answers, labels and weights in any order.
 
     >>> variables = Variables((2, 3))
     >>> profile = AnswerProfile.of(Sample.of(variables, [[0, 2], [1, -1], [1, 1]], [0, 1, 1]), 3)

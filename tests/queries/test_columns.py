@@ -250,8 +250,8 @@ def test_tables_that_cannot_be_asked_about_are_refused(X, error, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bins": 1}, "bins is 1"),
-        ({"max_categories": 1.5}, "max_categories is 1.5"),
+        ({"bins": 1}, "bins=1"),
+        ({"max_categories": 1.5}, "max_categories=1.5"),
         ({"names": ["a"]}, "names has 1"),
         ({"names": ["a", "a"]}, "names has more than one column 'a'"),
         ({"sample_weight": [1]}, r"sample_weight has shape \(1,\)"),

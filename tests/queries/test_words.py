@@ -114,7 +114,7 @@ def test_a_table_and_a_number_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": 0}, "size is 0"),
+        ({"size": 0}, "size=0"),
         ({"stop_words": "german"}, "stop_words is 'german'"),
         ({"min_count": 9}, "min_count=9"),
         ({"sample_weight": [1, 1]}, r"sample_weight has shape \(2,\)"),

@@ -5,10 +5,10 @@ What needs torch or numba is loaded when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from infopursuit.beliefs.exact import Exact
+from infopursuit.lazy import lazy_name
 
 if TYPE_CHECKING:
     from infopursuit.beliefs.langevin import Langevin, LangevinBelief
@@ -28,16 +28,17 @@ __all__ = [
     "build_belief",
 ]
 
-LAZY = dict.fromkeys(("Langevin", "LangevinBelief"), "langevin") | dict.fromkeys(("Pruned", "PrunedBelief"), "pruned")
-LAZY |= dict.fromkeys(("ParticleBelief", "Particles", "SMC", "SMCBelief"), "particles")
+LAZY = {
+    **dict.fromkeys(("Langevin", "LangevinBelief"), "langevin"),
+    **dict.fromkeys(("SMC", "SMCBelief", "ParticleBelief", "Particles"), "particles"),
+    **dict.fromkeys(("Pruned", "PrunedBelief"), "pruned"),
+}
 KINDS = {"exact": "Exact", "pruned": "Pruned", "smc": "SMC", "langevin": "Langevin"}
 """The names by which a belief is chosen; the classes of all but the first are its settings, with ``build``."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{LAZY[name]}"), name)
+    return lazy_name(__name__, LAZY, name)
 
 
 def build_belief(model: Any, queries: Any, belief: Any = "auto", seed: int = 0, *, noisy: bool = False) -> Any:

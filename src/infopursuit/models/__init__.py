@@ -5,9 +5,9 @@ Finite models need numpy only. The names in `_NETWORKS` need PyTorch, which is i
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from infopursuit.lazy import lazy_name
 from infopursuit.models.empirical import Blur, EmpiricalModel, Flip
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.sample import Sample
@@ -38,14 +38,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _NETWORKS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{_NETWORKS[name]}"), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "torch":
-            raise
-        raise ImportError(f"ip.models.{name} needs PyTorch: pip install infopursuit[networks]") from error
+    return lazy_name(__name__, _NETWORKS, name)
 
 
 def __dir__() -> list[str]:

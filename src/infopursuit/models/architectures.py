@@ -45,9 +45,8 @@ class Features:
 
     @cached_property
     def _slots(self) -> tuple[Tensor, Tensor, Tensor]:
-        """(L,) of each slot: its feature, which both slots of a yes/no variable share; -1 for "no", otherwise 1;
-        whether it
-        is of a yes/no variable."""
+        """(L,) of each slot: its feature, which both slots of a yes/no variable share; -1 for "no", otherwise 1; and
+        whether it is of a yes/no variable."""
         variable, widths = self.variables.slot_variable, [1 if size == 2 else size for size in self.variables.sizes]
         first = np.concatenate([[0], np.cumsum(widths)[:-1]])
         inner = np.arange(self.variables.n_slots) - self.variables.offsets[variable]
@@ -71,8 +70,7 @@ class Features:
         """(N, F) -> (N, L) log p(value) of every variable value."""
         if self.binary:
             return F.logsigmoid(torch.stack([-logits, logits], dim=-1)).flatten(1)
-        # a yes/no variable's logit is the difference of two, so that half of it on each side gives the same
-        # probabilities
+        # a yes/no variable's logit is the difference of two: half of it on each side gives the same probabilities
         feature, sign, yes_no = (table.to(logits.device) for table in self._slots)
         scores = logits[:, feature] * sign.to(logits)
         scores = torch.where(yes_no, scores / 2, scores)
@@ -207,8 +205,7 @@ class Mean(nn.Module):
 
 @dataclass(frozen=True)
 class MLPArchitecture(Architecture):
-    """A multilayer perceptron, for any variables; the paper's for words and attributes has these widths and batch
-    norm."""
+    """A multilayer perceptron, for any variables; the paper's for words and attributes has these settings."""
 
     kind: ClassVar[str] = "mlp"
     widths: tuple[int, ...] = (512, 128)
@@ -333,8 +330,6 @@ def _check_counts(name: str, counts: tuple[int, ...], n: int | None = None) -> N
 
 def _check_shape(shape: tuple[int, int], features: Features) -> None:
     if shape[0] * shape[1] != len(features.variables) or not features.binary:
-        raise ValueError(
-            f"a convolutional architecture of shape {shape} needs {shape[0] * shape[1]} black and white pixels; "
-            f"got {len(features.variables)} variables with up to {max(features.variables.sizes)} "
-            "values; use architecture='mlp'"
-        )
+        got = f"{len(features.variables)} variables with up to {max(features.variables.sizes)} values"
+        needs = f"needs {shape[0] * shape[1]} black and white pixels; got {got}; use architecture='mlp'"
+        raise ValueError(f"a convolutional architecture of shape {shape} {needs}")

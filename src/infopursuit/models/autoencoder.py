@@ -1,5 +1,4 @@
-"""`VAE`: the paper's conditional autoencoder over variables, p(variables | z, y) p(z | y) p(y) with a continuous
-latent z.
+"""`VAE`: the paper's conditional autoencoder, p(variables | z, y) p(z | y) p(y) with a continuous latent z.
 
 `AggregateVAE` (see `aggregate`) and `SoftVAE` (see `soften`) are variants of a trained one with another p(z | y) or
 another decoder.
@@ -15,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from infopursuit.checks import whole_number
 from infopursuit.models.architectures import (
     MAX_LOG_STD,
     MIN_LOG_STD,
@@ -32,6 +32,8 @@ N_TRIED = 64
 """Classes for which the decoder of a VAE that was read is tried out."""
 AGGREGATE = ("aggregate.mean", "aggregate.log_std", "aggregate.counts")
 """What an `AggregateVAE` saves besides."""
+MAX_MEAN = 1e6
+"""Latents beyond this are not believed: squares of larger ones leave the range of a float32."""
 CHUNK = 512
 """Examples that `aggregate` encodes at a time."""
 
@@ -64,9 +66,7 @@ class VAE:
         if not len(self.variables):
             raise ValueError("sizes is empty; a model needs one variable or more")
         self.class_prior: FloatArray = check_prior(class_prior, np.size(class_prior), "class_prior")
-        if latent_dim < 1 or int(latent_dim) != latent_dim:
-            raise ValueError(f"latent_dim={latent_dim} must be a whole number, 1 or more")
-        self.architecture, self.latent_dim = architecture, int(latent_dim)
+        self.architecture, self.latent_dim = architecture, whole_number(latent_dim, "latent_dim", 1)
         self.features = Features(self.variables)
         generator = torch.Generator().manual_seed(seed)
         with torch.random.fork_rng(devices=[]):  # layers draw from torch's own generator when made: leave it as it was
@@ -222,8 +222,7 @@ def log_evidence(model: VAE, values: Any, n_draws: int = 16, *, seed: int = 0, b
 
     values: (B, A), -1 for unknown.
     """
-    if n_draws < 1:
-        raise ValueError(f"n_draws={n_draws} must be 1 or more")
+    whole_number(n_draws, "n_draws", 1)
     values = torch.as_tensor(model.variables.check(values), device=model.device)
     n_classes = model.n_classes
     rows = max(1, int(budget // (64 * n_classes * n_draws * model.features.size)))
@@ -314,7 +313,7 @@ class AggregateVAE(VAE):
             raise ValueError("every class needs one example or more")
         shape = (int(counts.sum()), vae.latent_dim)
         mean, log_std = (check_array(arrays, name, shape, spec["dtype"]) for name in AGGREGATE[:2])
-        if not np.isfinite(mean).all() or not ((log_std >= MIN_LOG_STD) & (log_std <= MAX_LOG_STD)).all():
+        if not (np.abs(mean) <= MAX_MEAN).all() or not ((log_std >= MIN_LOG_STD) & (log_std <= MAX_LOG_STD)).all():
             raise ValueError("a latent of an example is not finite, or its spread is not one that an encoder gives")
         return cls._of(vae, torch.tensor(mean), torch.tensor(log_std), counts)
 
@@ -337,10 +336,8 @@ def aggregate(vae: VAE, values: Any, labels: Any) -> AggregateVAE:
     counts = np.bincount(labels, minlength=vae.n_classes)
     if len(counts) != vae.n_classes or (counts == 0).any():
         missing = np.flatnonzero(counts[: vae.n_classes] == 0)
-        raise ValueError(
-            f"labels must be class numbers from 0 to {vae.n_classes - 1}, each at least once; "
-            f"got up to {labels.max(initial=0)}, and none of {missing[:5].tolist()}"
-        )
+        wrong = f"labels must be class numbers from 0 to {vae.n_classes - 1}, each at least once"
+        raise ValueError(f"{wrong}; got up to {labels.max(initial=0)}, and none of {missing[:5].tolist()}")
     order = np.argsort(labels, kind="stable")
     parts = []
     for start in range(0, len(order), CHUNK):

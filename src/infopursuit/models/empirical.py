@@ -59,10 +59,8 @@ class Blur:
         assert self.gaps is not None
         _check_scales("gaps", self.gaps, 1e-6, 0.5)
         if not len(self.floors) == len(self.gaps) == len(self.widths):
-            raise ValueError(
-                f"widths, floors and gaps have {len(self.widths)}, {len(self.floors)} and {len(self.gaps)} entries; "
-                f"give one of each for each scale"
-            )
+            wrong = f"widths, floors and gaps have {len(self.widths)}, {len(self.floors)} and {len(self.gaps)} entries"
+            raise ValueError(f"{wrong}; give one of each for each scale")
 
     @property
     def n_scales(self) -> int:
@@ -215,10 +213,8 @@ class EmpiricalModel(FiniteModel):
             )
         if isinstance(smoothing, Blur):
             if smoothing.shape is None or smoothing.shape[0] * smoothing.shape[1] != len(variables):
-                raise ValueError(
-                    f"smoothing has shape={smoothing.shape}, but there are {len(variables)} pixels; "
-                    f"give Blur(shape=(rows, columns))"
-                )
+                wrong = f"smoothing has shape={smoothing.shape}, but there are {len(variables)} pixels"
+                raise ValueError(f"{wrong}; give Blur(shape=(rows, columns))")
             if set(variables.sizes) != {2}:
                 raise ValueError("only black and white pixels can be blurred; use Flip for variables with more values")
         self.sample, self.smoothing, self._dtype = sample, smoothing, np.dtype(dtype)

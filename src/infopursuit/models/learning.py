@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.models.empirical import BLURS, FLIPS, MISSING, Blur, EmpiricalModel, Flip, Smoothing
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.sample import Sample
@@ -54,9 +55,8 @@ class NaiveBayes:
 
     def fit(self, sample: Sample, shape: Shape = None, seed: int = 0) -> FiniteModel:
         table = sample.marginals(1.0 if self.smoothing is None else self.smoothing)
-        return TableModel.from_slots(
-            sample.variables, sample.class_prior, np.ones((sample.n_classes, 1)), table[:, None]
-        )
+        even = np.ones((sample.n_classes, 1))
+        return TableModel.from_slots(sample.variables, sample.class_prior, even, table[:, None])
 
     def candidates(self, sample: Sample, shape: Shape = None) -> list[Learner]:
         options = (0.1, 0.5, 2.0, 8.0) if self.smoothing is None else (self.smoothing,)
@@ -75,8 +75,8 @@ class LatentClasses:
     smoothing: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.n_latents is not None and (self.n_latents < 1 or int(self.n_latents) != self.n_latents):
-            raise ValueError(f"n_latents={self.n_latents} must be a whole number, 1 or more")
+        if self.n_latents is not None:
+            whole_number(self.n_latents, "n_latents", 1)
         _check_smoothing(self.smoothing)
 
     def fit(self, sample: Sample, shape: Shape = None, seed: int = 0) -> FiniteModel:

@@ -40,10 +40,8 @@ class Sample:
         values = variables.check(values)
         labels = np.asarray(labels)
         if labels.shape != (len(values),) or labels.dtype.kind not in "iu" or (labels < 0).any():
-            raise ValueError(
-                f"labels is {labels.dtype} of shape {labels.shape}; "
-                f"expected the class number of each of {len(values)} rows"
-            )
+            wrong = f"labels is {labels.dtype} of shape {labels.shape}"
+            raise ValueError(f"{wrong}; expected the class number of each of {len(values)} rows")
         n_classes = n_classes or int(labels.max(initial=0)) + 1
         if (labels >= n_classes).any():
             raise ValueError(f"labels go up to {labels.max()}, but there are only {n_classes} classes")

@@ -40,10 +40,8 @@ DTYPES = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 def model_to_parts(model: Model) -> tuple[dict[str, Any], dict[str, Array]]:
     """JSON data and arrays that hold the whole model."""
     if model.kind not in KINDS or type(model) is not _class(model.kind):  # a subclass may have more to it
-        raise TypeError(
-            f"cannot save a model of type {type(model).__name__}; "
-            f"only tables, empirical models and VAEs of this package can be"
-        )
+        wrong = f"cannot save a model of type {type(model).__name__}"
+        raise TypeError(f"{wrong}; only tables, empirical models and VAEs of this package can be")
     spec, arrays = model.to_parts()  # type: ignore[union-attr]
     common = {
         "kind": model.kind,

@@ -25,8 +25,7 @@ class TableModel(FiniteModel):
     class_prior: (C,) p(y).
     latent_prior: (C, Z) p(z | y); None for a single latent state, which is naive Bayes.
     variable_probs: (C, Z, A) P(variable = 1) for yes/no variables, or (C, Z, A, V) for variables of up to V values (0
-    where a variable
-        has fewer). With ``latent_prior=None`` (C, A) and (C, A, V).
+        where a variable has fewer). With ``latent_prior=None`` (C, A) and (C, A, V).
     sizes: how many values each variable has; all V where nothing is given.
 
     >>> model = TableModel([0.5, 0.5], None, [[0.9, 0.2], [0.1, 0.2]])
@@ -58,11 +57,8 @@ class TableModel(FiniteModel):
         for c, row in enumerate(latent):
             check_prior(row, latent.shape[1], f"latent_prior[{c}]")
         if probs.ndim not in (3, 4) or probs.shape[:2] != latent.shape or probs.shape[2] == 0:
-            raise ValueError(
-                f"variable_probs has shape {probs.shape}; expected "
-                f"{(*latent.shape, 'variables')} with P(variable = 1), or "
-                f"{(*latent.shape, 'variables', 'values')}"
-            )
+            wrong = f"variable_probs has shape {probs.shape}; expected {(*latent.shape, 'variables')}"
+            raise ValueError(f"{wrong} with P(variable = 1), or {(*latent.shape, 'variables', 'values')}")
         if not np.isfinite(probs).all() or (probs < 0).any() or (probs > 1 + 1e-9).any():
             raise ValueError("variable_probs must lie between 0 and 1")
         probs = probs.clip(0, 1)  # a mean may come out as 1 + 2e-16, and 1 - p must not be negative
@@ -71,16 +67,11 @@ class TableModel(FiniteModel):
         n_variables, n_values = probs.shape[2:]
         variables = Variables(tuple(int(s) for s in sizes) if sizes is not None else (n_values,) * n_variables)
         if len(variables) != n_variables or max(variables.sizes) > n_values:
-            raise ValueError(
-                f"sizes names {len(variables)} variables of up to {max(variables.sizes)} values; "
-                f"variable_probs has {n_variables} of {n_values}"
-            )
+            wrong = f"sizes names {len(variables)} variables of up to {max(variables.sizes)} values"
+            raise ValueError(f"{wrong}; variable_probs has {n_variables} of {n_values}")
         present = np.arange(n_values) < np.array(variables.sizes)[:, None]  # (A, V)
         if not np.allclose(np.where(present, probs, 0).sum(-1), 1, atol=1e-6) or probs[..., ~present].any():
-            raise ValueError(
-                "variable_probs must sum to 1 over the values of each variable, and be 0 where "
-                "a variable has fewer values"
-            )
+            raise ValueError("variable_probs must sum to 1 over the values of each variable, and be 0 in the padding")
         flat = probs[:, :, present].reshape(latent.size, variables.n_slots)  # (S, L)
         log_prior = (log(prior)[:, None] + log(latent / latent.sum(1, keepdims=True))).ravel()
         offsets = np.arange(n_classes + 1) * latent.shape[1]

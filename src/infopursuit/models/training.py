@@ -23,6 +23,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.nn import functional as F
 
+from infopursuit.checks import instance, number, whole_number
 from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.models.architectures import Architecture, ConvArchitecture, MLPArchitecture, PaperArchitecture
 from infopursuit.models.autoencoder import VAE, log_evidence, standard_normal
@@ -56,10 +57,7 @@ class RandomAffine:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name}={value} must be 0 or more")
-        if self.scale >= 1:
-            raise ValueError(f"scale={self.scale} must be below 1")
+            number(value, name, least=0, below=1 if name == "scale" else math.inf)
 
     def apply(self, values: Tensor, shape: tuple[int, int], generator: torch.Generator) -> Tensor:
         """(B, rows * columns) pixels 0, 1 or -1 (unknown, which stays where it is) -> the same, transformed."""
@@ -101,15 +99,10 @@ class Training:
 
     def __post_init__(self) -> None:
         for name, low in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < low:
-                raise ValueError(f"{name}={value!r} must be a whole number, {low} or more")
-        if not 0 < self.learning_rate < math.inf or not 0 <= self.beta < math.inf:
-            raise ValueError(f"learning_rate={self.learning_rate} must be positive, and beta={self.beta} not negative")
-        if not 0 <= self.validation < 1:
-            raise ValueError(f"validation={self.validation} must be a share from 0 to below 1")
-        if not self.checkpoint_every >= 0:
-            raise ValueError(f"checkpoint_every={self.checkpoint_every} must be a number of seconds, 0 or more")
+            whole_number(getattr(self, name), name, low)
+        number(self.learning_rate, "learning_rate", above=0)
+        for name, below in (("beta", math.inf), ("validation", 1), ("checkpoint_every", math.inf)):
+            number(getattr(self, name), name, least=0, below=below)
 
 
 @dataclass(frozen=True)
@@ -191,13 +184,13 @@ def train(
             shown.advance()
             if within + 1 == per_epoch:
                 networks.eval()
-                _finish_epoch(model, values, labels, held_out, training, state, per_epoch, time.monotonic() - started)
+                checked = validate(model, values, labels, held_out, training.beta) if len(held_out) else None
+                _check_loss(checked[0] if checked else loss, training, state)
+                _finish_epoch(model, checked, state, per_epoch, time.monotonic() - started)
                 started, last = time.monotonic(), state.history[-1]
-                say(
-                    f"epoch {last.epoch} of {training.epochs}: -ELBO {last.train_loss:.2f} training, "
-                    f"{last.validation_loss:.2f} validation, MAP {100 * last.validation_accuracy:.2f} % "
-                    f"({last.seconds:.0f} s)"
-                )
+                losses = f"-ELBO {last.train_loss:.2f} training, {last.validation_loss:.2f} validation"
+                right = f"MAP {100 * last.validation_accuracy:.2f} %"
+                say(f"epoch {last.epoch} of {training.epochs}: {losses}, {right} ({last.seconds:.0f} s)")
             if file is not None and (state.step == total or time.monotonic() - saved >= training.checkpoint_every):
                 _write(file, name, networks, optimizer, state)
                 saved = time.monotonic()
@@ -242,23 +235,11 @@ def _step_seed(seed: int, step: int) -> int:
     return int.from_bytes(hashlib.blake2b(f"{seed} {step}".encode(), digest_size=7).digest(), "little")
 
 
-def _finish_epoch(
-    model: VAE,
-    values: Any,
-    labels: IntArray,
-    held_out: IntArray,
-    training: Training,
-    state: _State,
-    per_epoch: int,
-    seconds: float,
-) -> None:
-    epoch = state.step // per_epoch - 1
-    train_loss = state.running / per_epoch
-    loss, accuracy = train_loss, math.nan
-    if len(held_out):
-        loss, accuracy = validate(model, values, labels, held_out, training.beta)
-        _check_loss(loss, training, state)
-    state.history.append(Epoch(epoch + 1, train_loss, loss, accuracy, seconds))
+def _finish_epoch(model: VAE, validation: tuple[float, float] | None, state: _State, n_steps: int, took: float) -> None:
+    """Note an epoch of some steps, and keep its weights if they are the best. validation: loss and accuracy."""
+    epoch, train_loss = state.step // n_steps - 1, state.running / n_steps
+    loss, accuracy = (train_loss, math.nan) if validation is None else validation
+    state.history.append(Epoch(epoch + 1, train_loss, loss, accuracy, took))
     state.running = 0.0
     if loss < state.best_loss:
         state.best_loss, state.best_epoch = loss, epoch
@@ -345,11 +326,8 @@ def _check_data(model: VAE, values: Any, labels: Any, training: Training) -> Int
         raise ValueError(f"labels is {given.dtype} of shape {given.shape}; expected the class number of each row")
     whole: IntArray = given.astype(np.int64)
     if getattr(values, "ndim", None) != 2 or values.shape != (len(whole), len(model.variables)):
-        raise ValueError(
-            f"values has shape {getattr(values, 'shape', None)}; expected ({len(whole)}, "
-            f"{len(model.variables)}): one row "
-            f"for each label, one column for each variable"
-        )
+        expected = f"({len(whole)}, {len(model.variables)}), one row for each label, one column for each variable"
+        raise ValueError(f"values has shape {getattr(values, 'shape', None)}; expected {expected}")
     if len(whole) < 2 or whole.min() < 0 or whole.max() >= model.n_classes:
         raise ValueError(f"labels must be two or more class numbers from 0 to {model.n_classes - 1}")
     if round(training.validation * len(whole)) == len(whole):
@@ -361,9 +339,8 @@ def _check_data(model: VAE, values: Any, labels: Any, training: Training) -> Int
 
 def _check_loss(loss: float, training: Training, state: _State) -> None:
     if not math.isfinite(loss):
-        raise FloatingPointError(
-            f"the loss is {loss} at step {state.step}; try a smaller learning_rate than {training.learning_rate:g}"
-        )
+        remedy = f"try a smaller learning_rate than {training.learning_rate:g}"
+        raise FloatingPointError(f"the loss is {loss} at step {state.step}; {remedy}")
 
 
 # ---- the learner ----------------------------------------------------------------------------------------------------
@@ -393,10 +370,10 @@ class VAELearner:
         if given not in ARCHITECTURES if isinstance(given, str) else not isinstance(given, Architecture):
             names = ", ".join(map(repr, ARCHITECTURES))
             raise ValueError(f"architecture={given!r}; expected one of {names}, or ip.models.MLPArchitecture((64, 32))")
-        if dim is not None and (isinstance(dim, bool) or dim < 1 or int(dim) != dim):
-            raise ValueError(f"latent_dim={dim!r} must be a whole number, 1 or more, or None")
-        if self.training is not None and not isinstance(self.training, Training):
-            raise ValueError(f"training={self.training!r}; expected ip.models.Training(epochs=30), or None")
+        if dim is not None:
+            whole_number(dim, "latent_dim", 1)
+        expected = "ip.models.Training(epochs=30), or None"
+        instance(self.training, "training", (Training, type(None)), expected, error=ValueError)
 
     def fit(self, sample: Sample, shape: tuple[int, int] | None = None, seed: int = 0) -> VAE:
         """The trained model; the seed of the training is added to ``seed``."""

@@ -13,8 +13,7 @@ from infopursuit.types import IntArray
 
 
 class UnionModel(FiniteModel):
-    """p(variables, z, y) = sum over models of share times theirs: which model an input is from is part of its latent
-    state.
+    """p(variables, z, y) = sum over models of share times theirs: the model is part of the latent state.
 
     Models that are wrong in different ways are less often wrong together, and less confident where they disagree.
 
@@ -39,11 +38,8 @@ class UnionModel(FiniteModel):
             if not isinstance(model, FiniteModel):
                 raise TypeError(f"models[{i}] is {type(model).__name__}; expected a finite model such as a TableModel")
             if model.variables != first.variables or model.n_classes != first.n_classes:
-                raise ValueError(
-                    f"models[{i}] has {len(model.variables)} variables and {model.n_classes} "
-                    "classes, and models[0] has "
-                    f"{len(first.variables)} and {first.n_classes}; they must be the same"
-                )
+                one, two = (f"{len(m.variables)} variables and {m.n_classes} classes" for m in (model, first))
+                raise ValueError(f"models[{i}] has {one}, and models[0] has {two}; they must be the same")
         shares = np.full(len(models), 1 / len(models)) if shares is None else shares
         if np.shape(shares) != (len(models),):
             raise ValueError(f"shares={shares!r} must be {len(models)} numbers, one for each model")

@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.queries.queryset import YES_NO, QuerySet, Recipe, check_weights, flag_in, shown, text_in, texts_in
 from infopursuit.queries.tables import Column, Table, read_table
 from infopursuit.queries.thresholds import choose_thresholds, format_date, format_number
@@ -91,23 +92,15 @@ class Columns(QuerySet):
         if table.named and not missing:
             return {name: position for position, name in enumerate(table.names)}
         if table.named and self.named:
-            raise ValueError(
-                f"X has no column {missing[0]!r}; its columns are {shown(table.names, 10)}. Give a table with the "
-                f"columns of the training table"
-            )
+            wrong = f"X has no column {missing[0]!r}; its columns are {shown(table.names, 10)}."
+            raise ValueError(f"{wrong} Give a table with the columns of the training table")
         if len(table.names) != len(self.columns):
-            raise ValueError(
-                f"X has {len(table.names)} columns; expected {len(self.columns)} as in training: "
-                f"{shown(self.columns, 10)}"
-            )
+            wrong = f"X has {len(table.names)} columns"
+            raise ValueError(f"{wrong}; expected {len(self.columns)} as in training: {shown(self.columns, 10)}")
         return {name: position for position, name in enumerate(self.columns)}
 
 
-@overload
-def columns(X: None = None, **options: Any) -> Recipe: ...
-@overload
-def columns(X: Any, **options: Any) -> Columns: ...
-def columns(  # type: ignore[misc]  # the overloads leave out the options, which are the same
+def columns(
     X: Any = None,
     *,
     bins: int = 10,
@@ -116,7 +109,7 @@ def columns(  # type: ignore[misc]  # the overloads leave out the options, which
     max_categories: int = 50,
     sentences: Mapping[str, str] | None = None,
     sample_weight: Any = None,
-) -> Columns | Recipe:
+) -> Any:
     """Queries about the columns of a table: thresholds of numbers and dates, whole categories, yes or no for 0 and 1.
 
     Missing values (NaN, None, empty text) are not known. A column with fewer than two different known values carries no
@@ -147,8 +140,7 @@ def columns(  # type: ignore[misc]  # the overloads leave out the options, which
         "bins": bins, "yes_no": yes_no, "names": names, "max_categories": max_categories, "sentences": sentences,
     }  # fmt: skip
     for name in ("bins", "max_categories"):
-        if not isinstance(options[name], (int, np.integer)) or options[name] < 2:
-            raise ValueError(f"{name} is {options[name]!r}; give a whole number of at least 2")
+        whole_number(options[name], name, 2)
     if X is None:
         return Recipe(columns, options)
     table = read_table(X, names)
@@ -164,19 +156,14 @@ def columns(  # type: ignore[misc]  # the overloads leave out the options, which
     fields = [field for field in chosen if field is not None]
     constant = [name for name, field in zip(table.names, chosen, strict=True) if field is None]
     if not fields:
-        raise ValueError(
-            f"X has n_samples = {table.n_rows}, but none of its columns ({shown(table.names, 10)}) has two different "
-            f"known values, so there is nothing to ask; give rows that differ"
-        )
+        wrong = f"none of its columns ({shown(table.names, 10)}) has two different known values"
+        raise ValueError(f"X has n_samples = {table.n_rows}, but {wrong}, so there is nothing to ask")
     if constant:
         reason = "left out, for having fewer than two different known values"
         warnings.warn(f"{reason}: {shown(constant, 10)}", UserWarning, stacklevel=2)
     built = Columns(table.names, fields, named=table.named)
     # A column that was left out, or a threshold that another fold of the data would have, is no mistake.
-    known, other = (
-        {*built.names, *table.names},
-        tuple(f"{name} {verb} " for name in table.names for verb in (">", "is")),
-    )
+    known, other = {*built.names, *table.names}, tuple(f"{n} {verb} " for n in table.names for verb in (">", "is"))
     absent = {key for key in sentences or () if key in constant or (key not in known and key.startswith(other))}
     worded = {key: words for key, words in (sentences or {}).items() if key not in absent}
     built.sentences = reword(built, worded, argument="sentences").sentences
@@ -306,12 +293,7 @@ class CategoryField:
 
 
 Field = YesNoField | NumberField | DateField | CategoryField
-FIELDS: dict[str, type[Any]] = {
-    "yes_no": YesNoField,
-    "number": NumberField,
-    "date": DateField,
-    "category": CategoryField,
-}
+FIELDS: dict[str, Any] = {"yes_no": YesNoField, "number": NumberField, "date": DateField, "category": CategoryField}
 
 
 def choose_field(column: Column, weights: FloatArray, *, bins: int, yes_no: bool, max_categories: int) -> Field | None:

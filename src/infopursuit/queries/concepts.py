@@ -40,20 +40,14 @@ class Concepts(QuerySet):
         bad = ~missing & (matrix != 0) & (matrix != 1)
         if bad.any():
             row, column = np.argwhere(bad)[0]
-            raise ValueError(
-                f"X[{row}, {column}] is {matrix[row, column]:g}, but {self.names[column]!r} is a yes/no query; give "
-                f"0, 1 or NaN, or use ip.queries.columns for numbers and categories"
-            )
+            wrong = f"X[{row}, {column}] is {matrix[row, column]:g}, but {self.names[column]!r} is a yes/no query"
+            raise ValueError(f"{wrong}; give 0, 1 or NaN, or use ip.queries.columns for numbers and categories")
         return np.where(missing, UNKNOWN, matrix).astype(np.int64)
 
     def to_spec(self) -> dict[str, Any]:
         choices = None if self._choices is None else [list(names) for names in self._choices]
-        return {
-            "names": list(self.names),
-            "sentences": list(self.sentences),
-            "choices": choices,
-            "presence": self.presence,
-        }
+        words = {"names": list(self.names), "sentences": list(self.sentences), "choices": choices}
+        return {**words, "presence": self.presence}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:

@@ -108,10 +108,8 @@ class Functions(QuerySet):
         if returned.shape != shape:
             found = f"an array of shape {returned.shape}" if returned.ndim else f"{returned.item()!r}"
             how = "all inputs at once" if self.batched else "one input at a time"
-            raise ValueError(
-                f"{where} returned {found} for {shape[0]} inputs; expected shape {shape}. It was given {how}: say "
-                f"batched={not self.batched} if that is wrong"
-            )
+            wrong = f"{where} returned {found} for {shape[0]} inputs; expected shape {shape}. It was given {how}"
+            raise ValueError(f"{wrong}: say batched={not self.batched} if that is wrong")
         return returned
 
     def _encode(self, name: str, answers: Returned) -> IntArray:
@@ -132,10 +130,8 @@ class Functions(QuerySet):
             row = int(bad.argmax())
             wanted = f"one of {shown(choices, 6)}, its index" if choices else "True, False, 1, 0"
             remedy = "" if choices else f"; for other answers say threshold={{{name!r}: ...}} or choices=..."
-            raise ValueError(
-                f"query {name!r} returned {answers[row : row + 1].tolist()[0]!r} for input {row}; return {wanted}, or "
-                f"None where it is not known{remedy}"
-            )
+            wrong = f"query {name!r} returned {answers[row : row + 1].tolist()[0]!r} for input {row}"
+            raise ValueError(f"{wrong}; return {wanted}, or None where it is not known{remedy}")
         cells = numbers if limit is None else numbers > limit
         return np.where(known, cells, UNKNOWN).astype(np.int64)
 

@@ -153,10 +153,8 @@ class Groups(QuerySet):
                 return _answer([component.read(v) for component, v in zip(told, value, strict=True)])
         except ValueError as error:
             few = ", ".join(map(repr, choices[: 6 if len(told) == 1 else 1]))
-            raise ValueError(
-                f"{value!r} is no answer to {self.names[query]!r}: {error}; answer such as {few}, with {{member: "
-                f"answer}}, or with None for not known"
-            ) from None
+            wrong = f"{value!r} is no answer to {self.names[query]!r}: {error}; answer such as {few}"
+            raise ValueError(f"{wrong}, with {{member: answer}}, or with None for not known") from None
         return super().to_answer(query, value)
 
     def say_cells(self, query: int, cells: tuple[int, ...]) -> str:
@@ -295,17 +293,15 @@ def _members(base: QuerySet, group: str, members: Sequence[str]) -> tuple[str, .
     return tuple(found)
 
 
-def _components(base: QuerySet, group: str, members: Sequence[str]) -> list[Component]:
-    """What a group's queries about one variable each tell together: one component for each variable, in order of
-    first members."""
+def _things(base: QuerySet, group: str, members: Sequence[str]) -> list[Thing]:
+    """What a group's queries tell together: one thing for each variable, in the order of the first members."""
     by_variable: dict[int, list[int]] = {}
     for member in map(base.names.index, members):
         by_variable.setdefault(int(base.query_variables[member, 0]), []).append(member)
     topics, found = base.topics, []
     for variable, mine in by_variable.items():
-        rows = [
-            tuple(row) for row in base.query_cells[mine, 0, : base.variables.sizes[variable]].T.tolist()
-        ]  # (V, members)
+        cells = base.query_cells[mine, 0, : base.variables.sizes[variable]]  # (members, V)
+        rows = [tuple(row) for row in cells.T.tolist()]
         if len(mine) == 1:
             answers = [(cell,) for cell in range(max(rows)[0] + 1)]  # cells keep the order of the query's choices
             name, choices = base.names[mine[0]], tuple(base.choices(mine[0]))
@@ -317,8 +313,8 @@ def _components(base: QuerySet, group: str, members: Sequence[str]) -> list[Comp
         bounds = tuple(_number(topics[m][1]) for m in mine) if between else ()
         if np.isnan(bounds).any():
             bounds = ()  # dates are no numbers
-        cells, named = tuple(map(answers.index, rows)), len(mine) > 1 and not between
-        found.append(Component(name, variable, cells, tuple(mine), tuple(answers), choices, named, bounds))
+        place, named = tuple(map(answers.index, rows)), len(mine) > 1 and not between
+        found.append(Thing(name, variable, place, tuple(mine), tuple(answers), choices, named, bounds))
     if len(found) == 1 and found[0].name == group:
         found = [replace(found[0], named=True)]  # a column under its own name need not say twice what it is about
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +29,9 @@ class Patches(QuerySet):
         rows, columns = shape
         high, wide = size
         if min(shape) < 1 or min(size) < 1 or min(stride) < 1 or high > rows or wide > columns:
-            raise ValueError(
-                f"size={size} and stride={stride} do not fit an image of shape {shape}; they start at 1 and must fit"
-            )
+            raise ValueError(f"size={size} and stride={stride} do not fit an image of shape {shape}; they start at 1")
         if 2 ** (high * wide) > MAX_ANSWERS:
-            raise ValueError(
-                f"size={size} reveals {high * wide} pixels at once, 2**{high * wide} answers; use at most 16 (4 x 4)"
-            )
+            raise ValueError(f"size={size} reveals {high * wide} pixels at once, too many answers; use at most 4 x 4")
         if rows * columns > MAX_PIXELS:
             raise ValueError(f"shape={shape} has {rows * columns} pixels, more than {MAX_PIXELS}; use smaller images")
         self.shape, self.size, self.stride, self.threshold = (rows, columns), (high, wide), stride, threshold
@@ -64,10 +60,8 @@ class Patches(QuerySet):
             return np.where(missing, UNKNOWN, images > self.threshold).astype(np.int64)
         seen = images[~missing]
         if not np.isin(seen, (0, 1)).all():
-            raise ValueError(
-                f"X has grey pixels between {seen.min():g} and {seen.max():g}; "
-                f"say patches(..., threshold=...) to make them black and white"
-            )
+            wrong = f"X has grey pixels between {seen.min():g} and {seen.max():g}"
+            raise ValueError(f"{wrong}; say patches(..., threshold=...) to make them black and white")
         return np.where(missing, UNKNOWN, images == 1).astype(np.int64)
 
     def say_cells(self, query: int, cells: tuple[int, ...]) -> str:
@@ -76,12 +70,8 @@ class Patches(QuerySet):
         return " / ".join("".join(marks[i : i + wide]) for i in range(0, len(marks), wide))
 
     def to_spec(self) -> dict[str, Any]:
-        return {
-            "shape": list(self.shape),
-            "size": list(self.size),
-            "stride": list(self.stride),
-            "threshold": self.threshold,
-        }
+        pairs = {"shape": list(self.shape), "size": list(self.size), "stride": list(self.stride)}
+        return {**pairs, "threshold": self.threshold}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
@@ -99,18 +89,14 @@ def _pair_in(spec: dict[str, Any], name: str) -> tuple[int, int]:
     return found[0], found[1]
 
 
-@overload
-def patches(shape: None = None, size: Pair = ..., **options: Any) -> Recipe: ...
-@overload
-def patches(shape: Any, size: Pair = ..., **options: Any) -> Patches: ...
-def patches(  # type: ignore[misc]  # the overloads leave out the options, which are the same
+def patches(
     shape: Any = None,
     size: Pair = 3,
     *,
     stride: Pair = 1,
     threshold: float | str | None = None,
     sample_weight: Any = None,
-) -> Patches | Recipe:
+) -> Any:
     """A query for each window of an image, which reveals every pixel under it.
 
     Parameters

@@ -1,5 +1,4 @@
-"""What every query set shares: which variables a query reveals, in which cells, how it is worded, and how it is
-saved."""
+"""What every query set shares: the variables that a query reveals, in which cells, its wording, and how it is saved."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ class QuerySet(ABC):
     names: one name for each query, all different.
     sizes: how many values each variable has.
     variables: (Q, W) the variables that each query reveals, padded with -1.
-    cells: (Q, W, V) the cell that each value of that variable falls into, padded with -1; None reveals every variable
-    whole.
+    cells: (Q, W, V) the cell that each value of that variable falls into, padded with -1; None reveals variables whole.
     sentences: how each query is asked; by default the name with a question mark.
     choices: for each one-variable query the names of its cells; by default "no" and "yes".
     """
@@ -59,9 +57,8 @@ class QuerySet(ABC):
         self.variables = Variables(tuple(int(size) for size in sizes))
         self.query_variables: IntArray = np.asarray(variables, dtype=np.int64).reshape(len(self.names), -1)
         self._check_variables()
-        sizes_of = np.where(self.query_variables >= 0, np.array(self.variables.sizes)[self.query_variables], 0)[
-            ..., None
-        ]
+        sizes = np.array(self.variables.sizes)[self.query_variables, None]
+        sizes_of = np.where(self.query_variables[..., None] >= 0, sizes, 0)  # (Q, W, 1)
         if cells is None:
             values = np.arange(max(self.variables.sizes))
             cells = np.where(values < sizes_of, values, UNKNOWN)
@@ -111,14 +108,12 @@ class QuerySet(ABC):
     @cached_property
     def n_cells(self) -> IntArray:
         """(Q, W) how many cells each variable of each query has, 1 for padding."""
-        counts: IntArray = np.maximum(self.query_cells.max(axis=2) + 1, 1)
-        return counts
+        return np.asarray(np.maximum(self.query_cells.max(axis=2) + 1, 1))
 
     @cached_property
     def n_answers(self) -> IntArray:
         """(Q,) how many joint answers each query has."""
-        counts: IntArray = np.prod(self.n_cells, axis=1)
-        return counts
+        return np.asarray(np.prod(self.n_cells, axis=1))
 
     @cached_property
     def parts(self) -> Parts:
@@ -177,10 +172,8 @@ class QuerySet(ABC):
                     return None if set(answer) == {UNKNOWN} else answer
         if index != UNKNOWN:
             return tuple(int(cell) for cell in np.unravel_index(index, limits))
-        raise ValueError(
-            f"{value!r} is no answer to {self.names[query]!r}; answer with one of {shown(choices, 6)}, its index 0 to "
-            f"{len(choices) - 1}, or None for not known"
-        )
+        wrong = f"{value!r} is no answer to {self.names[query]!r}; answer with one of {shown(choices, 6)}"
+        raise ValueError(f"{wrong}, its index 0 to {len(choices) - 1}, or None for not known")
 
     def say(self, query: int, answer: Answer | SoftAnswer) -> str:
         """A query and its answer as one phrase: ``"bill shape is dagger: no"``."""
@@ -235,9 +228,7 @@ class QuerySet(ABC):
             raise ValueError(f"cells has shape {shape}; expected {expected}")
         wide = shape[2]
         if sizes_of.max() > wide or ((np.arange(wide) < sizes_of) != (self.query_cells >= 0)).any():
-            raise ValueError(
-                "cells must give a cell 0, 1, ... to each value of each variable, and -1 to the padding only"
-            )
+            raise ValueError("cells must give a cell 0, 1, ... to each value of a variable, and -1 to the padding only")
         # In floats: the product of many variables overflows integers and would slip through.
         joint = np.prod(self.n_cells.astype(float), axis=1)
         most = int(joint.argmax())
@@ -327,8 +318,7 @@ class JointChoices(Sequence[str]):
 class Parts:
     """The distinct (variable, partition) pairs that a query set uses, and where their cells lie end to end.
 
-    A one-variable query is one part; a patch is nine. Two patches that share a pixel share its part. ``P`` counts
-    parts.
+    A one-variable query is one part; a patch is nine. Patches that share a pixel share its part. ``P`` counts parts.
     """
 
     variable: IntArray  # (P,) the variable that each part looks at
@@ -359,9 +349,8 @@ def find_parts(
     """
     used = query_variables >= 0
     kinds = np.zeros_like(query_variables) if kinds is None else kinds
-    rows = np.concatenate(
-        [query_variables[used][:, None], kinds[used][:, None], query_cells[used]], axis=1
-    )  # (n, 2 + V)
+    # rows: (n, 2 + V)
+    rows = np.concatenate([query_variables[used][:, None], kinds[used][:, None], query_cells[used]], axis=1)
     distinct, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     order = np.lexsort((first, distinct[:, 0]))  # by variable, then by the first query that has it
     variable, kind, cells = distinct[order, 0], distinct[order, 1], distinct[order, 2:]
@@ -369,14 +358,8 @@ def find_parts(
     part, value = np.nonzero(cells >= 0)
     query_part = np.full_like(query_variables, UNKNOWN)
     query_part[used] = np.argsort(order)[which.ravel()]
-    return Parts(
-        variable,
-        kind,
-        offsets,
-        variables.offsets[variable[part]] + value,
-        offsets[part] + cells[part, value],
-        query_part,
-    )
+    slot, cell = variables.offsets[variable[part]] + value, offsets[part] + cells[part, value]
+    return Parts(variable, kind, offsets, slot, cell, query_part)
 
 
 # ---- saving ---------------------------------------------------------------------------------------------------------
@@ -415,13 +398,10 @@ def from_manifest(entry: Mapping[str, Any], functions: Any = None) -> QuerySet:
 
 def words_to_spec(queries: QuerySet) -> dict[str, Any]:
     """The wording that a user gave to queries as JSON data, empty where there is none."""
-    words = {
-        queries.names[q]: {
-            "sentence": queries.sentences[q],
-            "choices": list(queries.choices(q)) if len(queries._limits(q)) == 1 else [],
-        }
-        for q in sorted(queries.worded)
-    }
+    words = {}
+    for q in sorted(queries.worded):
+        choices = list(queries.choices(q)) if len(queries._limits(q)) == 1 else []
+        words[queries.names[q]] = {"sentence": queries.sentences[q], "choices": choices}
     return {"wording": words} if words else {}
 
 

@@ -50,9 +50,7 @@ class Column:
         infinite = np.isinf(numbers)
         if infinite.any():
             row = int(infinite.argmax())
-            raise ValueError(
-                f"column {self.name!r}, row {row} is {numbers[row]}; give finite numbers, NaN for not known"
-            )
+            raise ValueError(f"column {self.name!r}, row {row} is {numbers[row]}; give finite numbers, or NaN")
         return numbers
 
     def dates(self) -> FloatArray:
@@ -201,10 +199,9 @@ def _from_objects(name: str, items: list[Any]) -> Column:
         present.discard("number")  # NaN among texts is only their gap
     if "" in present:
         row = next(i for i, x in enumerate(items) if not sorts[type(x)])
-        raise TypeError(
-            f"column {name!r}, row {row} is {items[row]!r} ({type(items[row]).__name__}); every value of this argument "
-            f"must be a string, a number, a date, True, False or None"
-        )
+        wrong = f"column {name!r}, row {row} is {items[row]!r} ({type(items[row]).__name__})"
+        expected = "a string, a number, a date, True, False or None"
+        raise TypeError(f"{wrong}; every value of this argument must be {expected}")  # as scikit-learn has it
     if present <= {"number", "yes_no"}:
         numbers = [np.nan if sorts[type(x)] == "missing" else float(x) for x in items]
         return Column(name, "yes_no" if present == {"yes_no"} else "number", np.array(numbers, dtype=np.float64))

@@ -19,11 +19,8 @@ from infopursuit.types import FloatArray, Variables
 
 MAX_BYTES, MAX_YAML_BYTES = 8 * 2**20, 2 * 2**20
 """A larger file is refused before it is read; of YAML a megabyte takes seconds."""
-QUERY, SENTENCE, CHOICES = (
-    ("query", "key", "column", "name"),
-    ("sentence", "question", "wording"),
-    ("choices", "answers"),
-)
+QUERY, CHOICES = ("query", "key", "column", "name"), ("choices", "answers")
+SENTENCE = ("sentence", "question", "wording")
 """What the columns of a CSV file, and the keys of a YAML file, may be called."""
 YAML, CSV = (".yaml", ".yml"), (".csv", ".tsv")
 
@@ -60,10 +57,8 @@ def reword(queries: QuerySet, wording: Mapping[str, Wording | str], *, argument:
         if key not in known:
             raise ValueError(f"{argument} names {key!r}, which is not asked about; {near(key, list(known))}")
         if len(known[key]) > 1 and entry.sentence is not None and "{}" not in entry.sentence:
-            raise ValueError(
-                f"{argument}[{key!r}] is {entry.sentence!r}, which would word {len(known[key])} questions alike; write "
-                f"{{}} where the threshold or category stands"
-            )
+            wrong = f"{argument}[{key!r}] is {entry.sentence!r}, which would word {len(known[key])} questions alike"
+            raise ValueError(f"{wrong}; write {{}} where the threshold or category stands")
         for index in known[key]:
             sentence = queries.sentences[index] if entry.sentence is None else entry.sentence
             if key not in queries.names or asked_about[index][1]:
@@ -226,8 +221,7 @@ def scalar(node: Any, where: str) -> str:
     return str(node.value).strip()
 
 
-# ---- variables
-# ----------------------------------------------------------------------------------------------------------
+# ---- variables ------------------------------------------------------------------------------------------------------
 
 NOUNS = {"columns": ("column", "columns"), "words": ("word", "words"), "patches": ("pixel", "pixels")}
 
@@ -260,8 +254,7 @@ class VariableWords:
         return f"variable {variable}"
 
     def splits(self, variable: int) -> FloatArray | None:
-        """(n, V) the values with "yes" of every question about the variable, where all of them are yes/no; else
-        None."""
+        """(n, V) the values with "yes" of every question about the variable where all are yes/no; else None."""
         alone = self._alone[variable]
         if not alone or self.queries is None or self.variables.sizes[variable] == 2:
             return None
@@ -271,8 +264,7 @@ class VariableWords:
     def example(self, variable: int, before: FloatArray, now: FloatArray) -> tuple[str, float, float]:
         """The answer whose share among the known ones changed most, and its shares before and now.
 
-        before, now: (V,) counts of the variable's values. Of answers that changed alike, "yes" is more telling than
-        "no".
+        before, now: (V,) counts of the variable's values. Of answers that changed alike, "yes" tells more than "no".
         """
         p, q = before / max(before.sum(), 1e-300), now / max(now.sum(), 1e-300)
         best, phrase, shares = -1.0, "", (0.0, 0.0)

@@ -7,10 +7,11 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.queries.queryset import QuerySet, Recipe, check_weights, flag_in, rows_in, texts_in
 from infopursuit.queries.tables import is_missing, read_table
 from infopursuit.types import UNKNOWN, IntArray
@@ -80,11 +81,7 @@ class Words(QuerySet):
         return cls(stems, forms, stem=flag_in(spec, "stem"), stop_words=stop_words)
 
 
-@overload
-def words(texts: None = None, size: int = ..., **options: Any) -> Recipe: ...
-@overload
-def words(texts: Any, size: int = ..., **options: Any) -> Words: ...
-def words(  # type: ignore[misc]  # the overloads leave out the options, which are the same
+def words(
     texts: Any = None,
     size: int = 1000,
     *,
@@ -92,7 +89,7 @@ def words(  # type: ignore[misc]  # the overloads leave out the options, which a
     stop_words: StopWords = "english",
     min_count: float = 2,
     sample_weight: Any = None,
-) -> Words | Recipe:
+) -> Any:
     """A yes/no query for each of the most frequent word stems of these texts.
 
     Parameters
@@ -117,8 +114,7 @@ def words(  # type: ignore[misc]  # the overloads leave out the options, which a
     >>> qs.observe(["A TRAILER", None]).tolist()
     [[0, 0, 1, 0], [-1, -1, -1, -1]]
     """
-    if size < 1 or size != int(size):
-        raise ValueError(f"size is {size!r}; give a whole number of at least 1")
+    whole_number(size, "size", 1)
     stop_words = check_stop_words(stop_words)
     if texts is None:
         return Recipe(words, {"size": size, "stem": stem, "stop_words": stop_words, "min_count": min_count})
@@ -137,10 +133,8 @@ def words(  # type: ignore[misc]  # the overloads leave out the options, which a
     count = {stemmed: round(weight, 9) for stemmed, weight in stem_weight.items()}
     frequent = [s for s in sorted(count, key=lambda s: (-count[s], s)) if count[s] >= min_count][:size]
     if not frequent:
-        raise ValueError(
-            f"no word occurs in min_count={min_count:g} of the {len(known)} texts (stop words do not count); "
-            f"give more texts, or say min_count=1"
-        )
+        wrong = f"no word occurs in min_count={min_count:g} of the {len(known)} texts (stop words do not count)"
+        raise ValueError(f"{wrong}; give more texts, or say min_count=1")
     ranked = [sorted(forms[s], key=lambda w: (-round(word_weight[w], 9), len(w), w))[:FORMS_KEPT] for s in frequent]
     return Words(frequent, ranked, stem=stem, stop_words=stop_words)
 
