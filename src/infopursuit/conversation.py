@@ -232,17 +232,10 @@ def why(session: Session, *, n_outcomes: int = 4, top: int = 3) -> Why | None:
         return None
     gains, second = session.gains, session.runner_up
     outcomes = look_ahead(session.pursuit, session.state, question.index, top=top)
-    return Why(
-        question=question,
-        gain=_bits(gains[question.index]),
-        left=_bits(entropy(session.posterior)),
-        outcomes=tuple(outcomes[:n_outcomes]),
-        n_answers=len(outcomes),
-        runner_up=second,
-        runner_up_gain=float("nan") if second is None else _bits(gains[second.index]),
-        exact=bool(session.pursuit.exact_gains),
-        costs=session.pursuit.costs is not None,
-    )
+    gain, left = _bits(gains[question.index]), _bits(entropy(session.posterior))
+    next_gain = float("nan") if second is None else _bits(gains[second.index])
+    how = {"exact": session.pursuit.exact_gains, "costs": session.pursuit.costs is not None}
+    return Why(question, gain, left, tuple(outcomes[:n_outcomes]), len(outcomes), second, next_gain, **how)
 
 
 def look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int, *, top: int = 3) -> list[Outcome]:

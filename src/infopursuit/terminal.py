@@ -19,19 +19,7 @@ STYLES = {"bold": "bold", "faint": "dim", "good": "green", "bad": "magenta", "no
 """Names say what a style is for, not which colour it is."""
 WIDEST = 120
 
-_PLAIN = str.maketrans(
-    {
-        **dict.fromkeys("█▉▊▋▌▓", "#"),
-        **dict.fromkeys("▍▎▏", " "),
-        **dict.fromkeys("━─–−", "-"),
-        "░": ":",
-        "·": ".",
-        "±": "~",
-        "×": "x",
-        "’": "'",
-        "…": "...",
-    }
-)
+_PLAIN = str.maketrans({**dict(zip("█▉▊▋▌▓▍▎▏━─–−░·±×’", "######   ----:.~x'", strict=True)), "…": "..."})
 
 
 class Terminal(Console):

@@ -14,18 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from infopursuit import shipped
+from infopursuit.acquisition.tables import entropy
 from infopursuit.cli.main import INTERRUPTED, positive, share
-from infopursuit.conversation import (
-    Outcome,
-    Why,
-    Word,
-    entropy,
-    is_numbered,
-    resume_session,
-    save_session,
-    understand,
-    why,
-)  # fmt: skip
+from infopursuit.conversation import Outcome, Why, Word, is_numbered, resume_session, save_session, understand, why
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import NOVELTY_QUERY, amount, percent
 from infopursuit.noise import AnswerNoise

@@ -55,13 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--patience", type=whole, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
     add("--answer-error", type=share, default=tabular.ANSWER_ERROR, metavar="E", help="facts: probability that an "
         f"answer is not as stated ({tabular.ANSWER_ERROR})")  # fmt: skip
-    add(
-        "--held-out",
-        type=number(float, 0, 0.5),
-        default=0.2,
-        metavar="E",
-        help="examples: share of test rows (0.2)",
-    )
+    add("--held-out", type=number(float, 0, 0.5), default=0.2, metavar="E", help="examples: share of test rows (0.2)")
     add("--seed", type=whole, default=0, metavar="N", help="seed of the random generator (0)")
 
 

@@ -160,18 +160,9 @@ def read_answers(queries: QuerySet, X: Any, y: Any, groups: Any = None, *, seed:
     counted = np.arange(len(rows))
     if len(rows) > most:
         counted = np.sort(rng.choice(len(rows), most, replace=False))
-    return AnswerTable(
-        queries=queries,
-        classes=classes,
-        values=values,
-        y=labels[rows].astype(np.int64),
-        groups=None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1][rows],
-        rows=rows,
-        n_rows=n,
-        features=features,
-        counted=counted,
-        codes=_encode(values[counted], queries, features),
-    )
+    y, codes = labels[rows].astype(np.int64), _encode(values[counted], queries, features)
+    groups = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1][rows]
+    return AnswerTable(queries, classes, values, y, groups, rows, n, features, counted, codes)
 
 
 def take(X: Any, rows: IntArray) -> Any:

@@ -8,16 +8,7 @@ or else in ``infopursuit`` in the user's cache.
 <digits: 1437 images of 8 x 8 to learn from, 360 to test on, 10 classes>
 """
 
-from infopursuit.datasets.catalog import (
-    NAMES,
-    breast_cancer,
-    data_folder,
-    digits,
-    fashion_mnist,
-    kmnist,
-    load,
-    mnist,
-)
+from infopursuit.datasets.catalog import NAMES, breast_cancer, data_folder, digits, fashion_mnist, kmnist, load, mnist
 from infopursuit.datasets.dataset import Dataset, fold_numbers
 
 __all__ = [

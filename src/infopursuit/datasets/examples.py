@@ -15,22 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from infopursuit.datasets import tables
 from infopursuit.datasets.catalog import NAMES, known_name, load
-from infopursuit.datasets.tables import (
-    CSV,
-    GIVE,
-    NPZ,
-    TableRows,
-    array_sizes,
-    has_ranges,
-    is_table_file,
-    parquet_files,
-    read_arrays,
-    read_frame,
-    stage_array,
-    stage_csv,
-    visible_files,
-)
 from infopursuit.engine import Pursuit
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.patches import Patches
@@ -77,17 +63,17 @@ def read_examples(
     """
     path = Path(source).expanduser()
     if path.is_file():
-        if path.name.lower().endswith(NPZ):
+        if path.name.lower().endswith(tables.NPZ):
             return _from_npz(path, pursuit, part, labelled)
-        if is_table_file(path):
+        if tables.is_table_file(path):
             columns = _Columns(str(path), label, None, labelled, pursuit)
-            table = read_frame(path)
+            table = tables.read_frame(path)
             return columns.examples(table, columns.label_of(table.columns))
-        raise ValueError(f"{path} ends in {path.suffix!r}; {GIVE} or .npz file")
+        raise ValueError(f"{path} ends in {path.suffix!r}; {tables.GIVE} or .npz file")
     if is_dataset(source):
         return _from_dataset(source, pursuit, part)
     raise FileNotFoundError(
-        f"{source!r} is neither a file nor a data set; {GIVE} or .npz file, or one of {', '.join(NAMES)}"
+        f"{source!r} is neither a file nor a data set; {tables.GIVE} or .npz file, or one of {', '.join(NAMES)}"
     )
 
 
@@ -96,7 +82,7 @@ def has_training_part(source: str) -> bool:
     path = Path(source).expanduser()
     if not path.is_file():
         return is_dataset(source)
-    return path.name.lower().endswith(NPZ) and {"x_train", "y_train"} <= set(array_sizes(path))
+    return path.name.lower().endswith(tables.NPZ) and {"x_train", "y_train"} <= set(tables.array_sizes(path))
 
 
 def is_dataset(name: str) -> bool:
@@ -118,7 +104,7 @@ def _from_dataset(name: str, pursuit: Pursuit[Any], part: Part) -> Examples:
 
 def _from_npz(path: Path, pursuit: Pursuit[Any], part: Part, labelled: bool) -> Examples:
     found = _npz_names(path, part, labelled)
-    arrays = read_arrays(path, found)
+    arrays = tables.read_arrays(path, found)
     if len(found) == 1:
         return Examples(arrays[found[0]], None, str(path))
     x, y = arrays[found[0]], arrays[found[1]]
@@ -131,7 +117,7 @@ def _from_npz(path: Path, pursuit: Pursuit[Any], part: Part, labelled: bool) -> 
 
 def _npz_names(path: Path, part: Part, labelled: bool) -> tuple[str, ...]:
     """The names of the arrays of inputs and of labels; of the inputs alone where there are no labels to be had."""
-    names = list(array_sizes(path))
+    names = list(tables.array_sizes(path))
     pairs = ((f"x_{part}", f"y_{part}"), ("x", "y"), ("X", "y"))
     found = next((pair for pair in pairs if set(pair) <= set(names)), None)
     alone = next((x for x, _ in pairs if x in names), None)
@@ -296,10 +282,10 @@ class Source:
         path, lower = self.path, self.path.name.lower()
         if not path.is_file():
             return None
-        if lower.endswith(NPZ):
-            return Path(self.folder) / "x.npy" if sum(array_sizes(path).values()) > SMALL else None
+        if lower.endswith(tables.NPZ):
+            return Path(self.folder) / "x.npy" if sum(tables.array_sizes(path).values()) > SMALL else None
         large = path.stat().st_size > SMALL // (10 if lower.endswith(".gz") else 1)
-        possible = lower.endswith(CSV) and importlib.util.find_spec("pyarrow") is not None
+        possible = lower.endswith(tables.CSV) and importlib.util.find_spec("pyarrow") is not None
         return Path(self.folder) / "inputs.parquet" if large and possible else None
 
     def prepare(self, *, progress: bool | None = None) -> None:
@@ -308,24 +294,24 @@ class Source:
         if staged is None or staged.exists():
             return
         staged.parent.mkdir(parents=True, exist_ok=True)
-        if not path.name.lower().endswith(NPZ):
-            stage_csv(path, staged, progress=progress)
+        if not path.name.lower().endswith(tables.NPZ):
+            tables.stage_csv(path, staged, progress=progress)
             return
         x, *labels = _npz_names(path, "test", labelled=False)
         for name in labels:
-            stage_array(path, name, staged.with_name("y.npy"))
-        stage_array(path, x, staged)  # last: when it is there, all is
+            tables.stage_array(path, name, staged.with_name("y.npy"))
+        tables.stage_array(path, x, staged)  # last: when it is there, all is
 
     def open(self, pursuit: Pursuit[Any]) -> Inputs:
         """The inputs, in the form that a model takes."""
         path, staged = self.path, self.staged
         if path.is_dir():
-            files = parquet_files(path)
+            files = tables.parquet_files(path)
             return self._open_rows(files, pursuit) if files else self._open_images(path, pursuit)
-        if path.is_file() and is_table_file(path):
-            if staged is not None or has_ranges(path):
+        if path.is_file() and tables.is_table_file(path):
+            if staged is not None or tables.has_ranges(path):
                 return self._open_rows([staged or path], pursuit)
-            frame = read_frame(path)
+            frame = tables.read_frame(path)
             columns = self._columns(pursuit)
             return _held(columns.examples(frame, columns.label_of(frame.columns)))
         if self.name is not None:
@@ -338,11 +324,11 @@ class Source:
     def identity(self) -> list[Any]:
         """What the inputs are, for a later run to see that they are the same: sizes, times and ends of files."""
         path = self.path
-        files = visible_files(path) if path.is_dir() else [path] if path.is_file() else []
+        files = tables.visible_files(path) if path.is_dir() else [path] if path.is_file() else []
         if not files and not is_dataset(self.data):
             raise FileNotFoundError(
-                f"{self.data!r} is neither a file nor a data set, nor a folder with files; {GIVE} or .npz file, a "
-                f"folder of Parquet files or of images, or the name of a data set"
+                f"{self.data!r} is neither a file nor a data set, nor a folder with files; {tables.GIVE} or .npz file, "
+                f"a folder of Parquet files or of images, or the name of a data set"
             )
         digest = hashlib.sha256()
         for file in files:
@@ -359,11 +345,11 @@ class Source:
         return _Columns(self.data, self.label, self.name, False, pursuit)
 
     def _open_rows(self, files: Sequence[Path], pursuit: Pursuit[Any]) -> Inputs:
-        rows, columns = TableRows(files), self._columns(pursuit)
+        rows, columns = tables.TableRows(files), self._columns(pursuit)
         label = columns.label_of(rows.names)
 
         def read(start: int, stop: int) -> Examples:
-            return columns.examples(read_frame(rows.read(start, stop)), label, start)
+            return columns.examples(tables.read_frame(rows.read(start, stop)), label, start)
 
         return Inputs(rows.n_rows, self.data, read)
 

@@ -141,31 +141,15 @@ def cart_tree(
             rare = shares[child] < min_share and (mine is None or paths is None or len(mine) < min_share * len(paths))
             node = None if rare else grow(child, (*path, (query, said)), mine)
             branches.append(Branch(said, n, float(shares[child]), node, None if mine is None else len(mine)))
-        best = classes[int(posteriors[place].argmax())]
-        return TreeNode(
-            path=path,
-            history=None,
-            probability=float(shares[place]),
-            posterior=tuple(posteriors[place].tolist()),
-            query=query,
-            gain=gain,
-            stop_reason="" if goes_on else "leaf",
-            branches=tuple(branches),
-            n_inputs=None if rows is None else len(rows),
-            n_right=None if rows is None or labels is None else int((labels[rows] == best).sum()),
-        )
+        best, posterior = classes[int(posteriors[place].argmax())], tuple(posteriors[place].tolist())
+        right = None if rows is None or labels is None else int((labels[rows] == best).sum())
+        reached, reason = None if rows is None else len(rows), "" if goes_on else "leaf"
+        p = float(shares[place])
+        return TreeNode(path, None, p, posterior, query, gain, reason, tuple(branches), reached, right)
 
-    return StrategyTree(
-        name=f"CART ({cart.rule})",
-        root=grow(0, (), None if paths is None else np.arange(len(paths))),
-        classes=tuple(classes.tolist()),
-        depth=depth,
-        min_share=min_share,
-        exact_gains=True,
-        n_inputs=None if paths is None else len(paths),
-        query_set=cart.query_set,
-        share_of="of its training rows",
-    )
+    root, n = grow(0, (), None if paths is None else np.arange(len(paths))), None if paths is None else len(paths)
+    about = (depth, min_share, True, n, cart.query_set, "of its training rows")
+    return StrategyTree(f"CART ({cart.rule})", root, tuple(classes.tolist()), *about)
 
 
 def _side(cart: Cart, place: int, query: int, side: int) -> tuple[str, int]:
@@ -230,12 +214,8 @@ class Comparison:
             shares = [percent(n / max(a.n_inputs, 1)) for n in (a.same_query, a.same_topic)]
             same.append([f"as question {a.position}", f"{a.n_inputs:,}", *shares])
         shared = f"Of the questions that the pursuit asks, {self.rows[1].name} asks {percent(self.shared)} too."
-        lines = [
-            *table(rows, gap=2),
-            "",
-            *textwrap.wrap(f"Difference in accuracy, in points: {'; '.join(told)}.", width),
-            "",
-        ]
+        differences = textwrap.wrap(f"Difference in accuracy, in points: {'; '.join(told)}.", width)
+        lines = [*table(rows, gap=2), "", *differences, ""]
         lines += [*table(same, gap=2), "", *textwrap.wrap(shared, width), ""]
         half = (width - GAP) // 2
         if half >= MIN_WIDTH:

@@ -69,16 +69,9 @@ def strategy_tree(
     labels = None if y is None else np.asarray(y)
     if labels is not None and labels.shape != (None if values is None else (len(values),)):
         raise ValueError(f"y has shape {labels.shape}; give one label for each of the inputs in X")
-    return StrategyTree(
-        name="the pursuit",
-        root=_Grower(pursuit, values, labels, min_share, max_branches, progress).grow(depth),
-        classes=tuple(c.item() if isinstance(c, np.generic) else c for c in pursuit.classes),
-        depth=depth,
-        min_share=min_share,
-        exact_gains=bool(pursuit.exact_gains),
-        n_inputs=None if values is None else len(values),
-        query_set=pursuit.queries,
-    )
+    root = _Grower(pursuit, values, labels, min_share, max_branches, progress).grow(depth)
+    classes, n = tuple(np.asarray(pursuit.classes).tolist()), None if values is None else len(values)
+    return StrategyTree("the pursuit", root, classes, depth, min_share, pursuit.exact_gains, n, pursuit.queries)
 
 
 def as_pursuit(strategy: Any) -> Pursuit[Any]:
@@ -149,17 +142,10 @@ class _Grower:
         posterior, right = step.state.posterior[h], None
         if self.labels is not None and draft.rows is not None:
             right = int((self.labels[draft.rows] == self.pursuit.classes[int(posterior.argmax())]).sum())
-        return TreeNode(
-            path=draft.path,
-            history=draft.history,
-            probability=draft.probability,
-            posterior=tuple(posterior.tolist()),
-            query=int(step.choice.query[h]),
-            gain=float(step.choice.gain[h]) if step.choice.query[h] != UNKNOWN else 0.0,
-            stop_reason=step.reason[h],
-            n_inputs=None if draft.rows is None else len(draft.rows),
-            n_right=right,
-        )
+        query, told = int(step.choice.query[h]), (draft.path, draft.history, draft.probability)
+        gain = 0.0 if query == UNKNOWN else float(step.choice.gain[h])
+        reached = None if draft.rows is None else len(draft.rows)
+        return TreeNode(*told, tuple(posterior.tolist()), query, gain, step.reason[h], (), reached, right)
 
     def _follow(self, draft: _Draft, state: State[Any], h: int, query: int) -> list[tuple[Cells, _Draft]]:
         """The answers to a question that are followed; the others are merged into one branch."""

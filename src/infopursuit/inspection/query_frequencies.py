@@ -132,21 +132,10 @@ def query_frequencies(trace: Trace, y: Any = None) -> QueryFrequencies:
     sizes = members.sum(axis=0)
     with np.errstate(invalid="ignore"):
         by_class = (asked[:, order].T.astype(np.float64) @ members) / sizes
-    return QueryFrequencies(
-        queries=order,
-        names=tuple(trace.query_set.names[i] for i in order),
-        share=share[order],
-        first=(place == 1).mean(axis=0)[order],
-        early=(asked & (place <= EARLY)).mean(axis=0)[order],
-        position=position[order],
-        by_class=by_class,
-        classes=tuple(classes.tolist()),
-        class_sizes=sizes,
-        by="prediction" if y is None else "label",
-        n_inputs=n,
-        n_queries=n_queries,
-        mean_length=float(trace.length.mean()),
-    )
+    first, early = (place == 1).mean(axis=0), (asked & (place <= EARLY)).mean(axis=0)
+    told = (tuple(trace.query_set.names[i] for i in order), share[order], first[order], early[order], position[order])
+    by, mean = "prediction" if y is None else "label", float(trace.length.mean())
+    return QueryFrequencies(order, *told, by_class, tuple(classes.tolist()), sizes, by, n, n_queries, mean)
 
 
 def _room(rows: list[list[str]], width: int) -> int:

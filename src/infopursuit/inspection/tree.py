@@ -141,17 +141,15 @@ class StrategyTree:
             {"query": queries.names[query], "answer": None if answer is None else queries.say_answer(query, answer)}
             for query, answer in node.history or ()
         ]
+        told = {name: getattr(node, name) for name in ("probability", "posterior", "n_inputs", "n_right")}
         return {
+            **told,
             "history": None if node.history is None else history,
-            "probability": node.probability,
-            "posterior": list(node.posterior),
             "prediction": self.classes[int(np.argmax(node.posterior))],
             "query": queries.names[node.query] if asks else None,
             "sentence": queries.sentences[node.query] if asks else None,
             "gain": node.gain if asks else None,
             "stop_reason": node.stop_reason or None,
-            "n_inputs": node.n_inputs,
-            "n_right": node.n_right,
             "branches": [
                 {"answer": b.said, "n_answers": b.n_answers, "probability": b.probability, "n_inputs": b.n_inputs}
                 | {"then": None if b.node is None else self._spec(b.node)}

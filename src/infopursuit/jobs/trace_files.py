@@ -14,6 +14,7 @@ from infopursuit.trace import Trace
 
 PARQUET, LINES = "traces.parquet", "traces.jsonl"
 """What traces are called, in the form that can be written here."""
+COLUMNS = ("input", "name", "prediction", "probability", "label", "p_value", "length", "stop_reason", "steps")
 
 
 def row_of(
@@ -31,17 +32,9 @@ def row_of(
         }
         for step in explanation.steps
     ]
-    return {
-        "input": number,
-        "name": name,
-        "prediction": str(explanation.prediction),
-        "probability": explanation.confidence,
-        "label": None if truth is None else str(truth),
-        "p_value": p_value,
-        "length": len(explanation),
-        "stop_reason": explanation.stop_reason,
-        "steps": json.dumps(steps, ensure_ascii=False, allow_nan=False),
-    }
+    told = [number, name, str(explanation.prediction), explanation.confidence, None if truth is None else str(truth)]
+    told += [p_value, len(explanation), explanation.stop_reason, json.dumps(steps, ensure_ascii=False, allow_nan=False)]
+    return dict(zip(COLUMNS, told, strict=True))
 
 
 class TraceFile:
@@ -52,17 +45,10 @@ class TraceFile:
 
     def add(self, trace: Trace, truth: Any = None, names: Sequence[str] | None = None) -> None:
         """Write the rows of a trace; with the true classes and what the inputs are called, where that is known."""
-        number, p_values = self._first + self.n_rows, trace.p_values
-        rows = [
-            row_of(
-                explanation,
-                number + i,
-                None if truth is None else truth[i],
-                None if names is None else names[i],
-                None if p_values is None else float(p_values[i]),
-            )
-            for i, explanation in enumerate(trace)
-        ]
+        number, nothing = self._first + self.n_rows, [None] * len(trace)
+        p_values = nothing if trace.p_values is None else trace.p_values.tolist()
+        told = zip(trace, nothing if truth is None else truth, names or nothing, p_values, strict=True)
+        rows = [row_of(explanation, number + i, *facts) for i, (explanation, *facts) in enumerate(told)]
         self._writer(rows)
         self.n_rows += len(rows)
 
@@ -88,19 +74,8 @@ def trace_file(file: Path, first: int = 0) -> Iterator[TraceFile]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema(
-        [
-            ("input", pa.int64()),
-            ("name", pa.string()),
-            ("prediction", pa.string()),
-            ("probability", pa.float64()),
-            ("label", pa.string()),
-            ("p_value", pa.float64()),
-            ("length", pa.int64()),
-            ("stop_reason", pa.string()),
-            ("steps", pa.string()),
-        ]
-    )
+    kinds = {"input": pa.int64(), "length": pa.int64(), "probability": pa.float64(), "p_value": pa.float64()}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
     # through a stream of our own: what the system says about a full disk is then heard as it is
     with (
         replacing(file) as beside,

@@ -234,12 +234,12 @@ def drift(
     if isinstance(X, Trace):
         if not isinstance(reference, Trace):
             raise ValueError("reference must be a trace, since X is one; give that of inputs like those of training")
-        return _report(compare_traces(X, reference), len(X), len(reference), len(X), *limits, against="the reference")
+        return _report(compare_traces(X, reference), (len(X), len(reference), len(X)), limits, against="the reference")
     if isinstance(model, AnswerProfile):
         if reference is not None:
             raise ValueError("reference needs a model that can be run, not an AnswerProfile")
         values, words = _not_empty(model.variables.check(X, "X"), "X"), VariableWords(model.variables, None)
-        return _report(compare_answers(model, values, words), len(values), model.n_rows, 0, *limits)
+        return _report(compare_answers(model, values, words), (len(values), model.n_rows, 0), limits)
     if isinstance(model, InformationPursuitClassifier) and hasattr(model, "pursuit_"):
         pursuit, profile = model.pursuit_, getattr(model, "profile_", None)
     elif isinstance(model, Pursuit):
@@ -260,15 +260,16 @@ def drift(
         raise ValueError("model has no profile of its training answers; give reference=, or fit it again")
     words = VariableWords(pursuit.queries.variables, pursuit.queries)
     changes = compare_answers(profile, values, words, _given_prior(profile, pursuit))
+    told: dict[str, Any] = {"variables": words.nouns, "against": against}
     if not max_pursued:
-        return _report(changes, len(values), profile.n_rows, 0, *limits, words.nouns, against)
+        return _report(changes, (len(values), profile.n_rows, 0), limits, **told)
     trace = pursuit.run_values(_spread(values, max_pursued))
     changes += compare_traces(trace, other) if other is not None else compare_classes(trace, profile, pursuit)
-    report = _report(changes, len(values), profile.n_rows, len(trace), *limits, words.nouns, against)
+    report = _report(changes, (len(values), profile.n_rows, len(trace)), limits, **told)
     shares = trace.posterior.mean(axis=0)
     if not (report.drifted(CLASS) and report.drifted(ANSWERS) and _fits(profile, shares)):
         return report
-    again = _report(compare_answers(profile, values, words, shares), len(values), profile.n_rows, 0, *limits)
+    again = _report(compare_answers(profile, values, words, shares), (len(values), profile.n_rows, 0), limits)
     left = {change.name for change in again.drifted(ANSWERS)}
     return replace(report, unexplained=tuple(c.name for c in report.drifted(ANSWERS) if c.name in left))
 
@@ -303,7 +304,7 @@ def compare_classes(trace: Trace, profile: AnswerProfile, pursuit: Pursuit[Any])
 
     `BIAS` and the error of the prior are allowed for. The p-value is a bound that holds for posteriors of any shape.
     """
-    prior, mean = np.asarray(pursuit.model.class_prior), trace.posterior.mean(axis=0)
+    prior, mean = _class_prior(pursuit), trace.posterior.mean(axis=0)
     slack = np.minimum(BIAS, prior / 2) + N_ERRORS * np.sqrt(prior * (1 - prior) / profile.n_rows)
     changes = []
     for c, label in enumerate(trace.classes):
@@ -372,10 +373,14 @@ def _check_reference(queries: QuerySet, classes: Any, reference: Trace) -> None:
 
 def _given_prior(profile: AnswerProfile, pursuit: Pursuit[Any]) -> FloatArray | None:
     """The model's class prior where it is not that of the training rows, as with `fit(class_prior=...)`."""
-    prior, smoothed = np.asarray(pursuit.model.class_prior), profile.class_weights + 0.5
+    prior, smoothed = _class_prior(pursuit), profile.class_weights + 0.5
     if not _fits(profile, prior) or np.allclose(prior, smoothed / smoothed.sum(), atol=1e-6):
         return None
     return prior
+
+
+def _class_prior(pursuit: Pursuit[Any]) -> FloatArray:
+    return np.asarray(pursuit.start().posterior[0] if pursuit.model is None else pursuit.model.class_prior)
 
 
 def _fits(profile: AnswerProfile, shares: FloatArray) -> bool:
@@ -392,23 +397,14 @@ def _spread(values: IntArray, most: int) -> IntArray:
     return values if len(values) <= most else values[np.linspace(0, len(values) - 1, most).round().astype(np.int64)]
 
 
-def _report(
-    changes: list[Change],
-    n_inputs: int,
-    n_before: float,
-    n_pursued: int,
-    level: float,
-    min_distance: float,
-    variables: tuple[str, str] = ("question", "questions"),
-    against: str = "training",
-) -> DriftReport:
+def _report(changes: list[Change], n: tuple[int, float, int], limits: tuple[float, float], **words: Any) -> DriftReport:
+    """n: inputs, rows before, inputs pursued. limits: the level and the least distance. words: see `DriftReport`."""
     corrected = false_discovery_control([change.p for change in changes]).tolist()
     judged = tuple(
-        replace(change, corrected_p=p, drifted=p <= level and change.distance >= min_distance)
+        replace(change, corrected_p=p, drifted=p <= limits[0] and change.distance >= limits[1])
         for change, p in zip(changes, corrected, strict=True)
     )
-    limits = (level, min_distance)
-    return DriftReport(n_inputs, float(n_before), n_pursued, *limits, judged, variables=variables, against=against)
+    return DriftReport(n[0], float(n[1]), n[2], *limits, judged, **words)
 
 
 # ---- words ----------------------------------------------------------------------------------------------------------

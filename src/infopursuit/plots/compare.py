@@ -9,6 +9,7 @@ import numpy as np
 
 from infopursuit.explanation import Explanation, count, percent
 from infopursuit.plots import style
+from infopursuit.plots.style import Word, short
 from infopursuit.types import FloatArray
 
 if TYPE_CHECKING:
@@ -67,19 +68,13 @@ def compare(
         _draw(axis, belief, coloured, n_rows)
         style.write_steps(axis, words)
         wrong = true_class is not None and each.prediction != one.classes[true_class]
-        said = style.Word(
+        said = Word(
             style.outcome(each, None),
             style.WRONG if wrong else style.RIGHT if true_class is not None else style.INK,
             True,
         )
         style.write(
-            axis,
-            style.Word(style.short(name, 40), style.FAINT),
-            (0, 1),
-            (left, 21),
-            "axes fraction",
-            ha="left",
-            va="baseline",
+            axis, Word(short(name, 40), style.FAINT), (0, 1), (left, 21), "axes fraction", ha="left", va="baseline"
         )
         style.write(axis, said, (0, 1), (left, 7), "axes fraction", ha="left", va="baseline")
         if same < max(len(one), len(other)):
@@ -111,8 +106,8 @@ def _coloured(beliefs: list[FloatArray], true_class: int | None, n: int) -> list
     return sorted(picked[: max(limit, len(needed))])
 
 
-def _parting(one: Explanation, other: Explanation, same: int, names: Sequence[str]) -> tuple[style.Word, style.Word]:
-    first, second = (style.short(name, 24) for name in names)
+def _parting(one: Explanation, other: Explanation, same: int, names: Sequence[str]) -> tuple[Word, Word]:
+    first, second = (short(name, 24) for name in names)
     both = f"The same for {count(same, 'question')}" if same else "They part at the first question"
     if same == len(one) == len(other):
         head, note = "The same questions and answers", "the beliefs may still differ"
@@ -123,31 +118,27 @@ def _parting(one: Explanation, other: Explanation, same: int, names: Sequence[st
         a, b = one.steps[same], other.steps[same]
         if a.name == b.name:
             head = f"{both}, then the answer differs" if same else "They part at the first answer"
-            heard = [f"{who} hears {style.short(step.said, 20)}" for who, step in ((first, a), (second, b))]
-            note = f"{style.short(a.name, 40)}: {', '.join(heard)}"
+            heard = [f"{who} hears {short(step.said, 20)}" for who, step in ((first, a), (second, b))]
+            note = f"{short(a.name, 40)}: {', '.join(heard)}"
         else:
             head = f"{both}, then they part" if same else both
-            note = f"{first} asks {style.short(a.name, 36)}; {second} asks {style.short(b.name, 36)}"
-    return style.Word(head, style.INK, True, style.HEAD), style.Word(note, style.FAINT, False, style.NOTE)
+            note = f"{first} asks {short(a.name, 36)}; {second} asks {short(b.name, 36)}"
+    return Word(head, style.INK, True, style.HEAD), Word(note, style.FAINT, False, style.NOTE)
 
 
 def _legend(
     classes: tuple[Any, ...], coloured: list[int], beliefs: list[FloatArray], true_class: int | None
-) -> list[tuple[str, style.Word]]:
+) -> list[tuple[str, Word]]:
     bold = {int(belief[-1].argmax()) for belief in beliefs} | {true_class}
     found = [
         (
             style.COLOURS[i],
-            style.Word(
-                f"{'true: ' if c == true_class else ''}{style.short(classes[c], 22)}", style.INK, c in bold, style.NOTE
-            ),
+            Word(f"{'true: ' if c == true_class else ''}{short(classes[c], 22)}", style.INK, c in bold, style.NOTE),
         )
         for i, c in enumerate(coloured)
     ]
     others = len(classes) - len(coloured)
-    return found + (
-        [(style.OTHERS, style.Word(count(others, "other"), style.FAINT, False, style.NOTE))] if others else []
-    )
+    return found + ([(style.OTHERS, Word(count(others, "other"), style.FAINT, False, style.NOTE))] if others else [])
 
 
 def _checked(axes: Any) -> list[Axes]:
@@ -157,9 +148,7 @@ def _checked(axes: Any) -> list[Axes]:
     return pair
 
 
-def _new_axes(
-    steps: list[Any], n_rows: int, said: tuple[style.Word, style.Word], legend: list[tuple[str, style.Word]]
-) -> list[Axes]:
+def _new_axes(steps: list[Any], n_rows: int, said: tuple[Word, Word], legend: list[tuple[str, Word]]) -> list[Axes]:
     """Two axes in a new figure that is as large as what goes into it, with a headline and a legend above."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
@@ -196,14 +185,9 @@ def _draw(axes: Axes, belief: FloatArray, coloured: list[int], n_rows: int) -> N
         axes.barh(heights, share, left=start, height=0.66, color=colour, edgecolor="white", linewidth=0.5, zorder=2)
         for height, left, part in zip(heights.tolist(), start.tolist(), share.tolist(), strict=True):
             if part >= 0.3:
-                look: dict[str, Any] = {
-                    "ha": "center",
-                    "va": "center_baseline",
-                    "fontsize": style.SIZE - 1.5,
-                    "zorder": 3,
-                }
                 ink = style.INK if colour in (style.OTHERS, *style.COLOURS[3:6]) else "white"
-                axes.text(left + part / 2, height, percent(part).removesuffix(" %"), color=ink, **look)
+                look: dict[str, Any] = {"va": "center_baseline", "fontsize": style.SIZE - 1.5, "color": ink}
+                axes.text(left + part / 2, height, percent(part).removesuffix(" %"), ha="center", zorder=3, **look)
         start = start + share
     axes.set_xlim(0, 1)
     axes.set_ylim(n_rows, 0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from infopursuit.explanation import count, percent
 from infopursuit.plots import style
+from infopursuit.plots.style import Word, short
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -46,8 +47,8 @@ def first_queries(trace: Trace, *, axes: Any = None, positions: int = 4, max_que
     mean = f"{trace.length.mean():.1f}".removesuffix(".0")
     about = f"{count(len(trace), 'input')}; {mean} questions each on average, out of {len(trace.query_set):,}"
     said = (
-        style.Word("Which questions are asked, and when", style.INK, True, style.HEAD),
-        style.Word(about, style.FAINT, False, style.NOTE),
+        Word("Which questions are asked, and when", style.INK, True, style.HEAD),
+        Word(about, style.FAINT, False, style.NOTE),
     )
     if getattr(trace.query_set, "shape", None) is None:
         return _draw_bars(axes, trace, asked, positions, max_queries, said)
@@ -58,14 +59,14 @@ def first_queries(trace: Trace, *, axes: Any = None, positions: int = 4, max_que
 
 
 def _draw_bars(
-    axes: Any, trace: Trace, asked: IntArray, positions: int, max_queries: int, said: tuple[style.Word, style.Word]
+    axes: Any, trace: Trace, asked: IntArray, positions: int, max_queries: int, said: tuple[Word, Word]
 ) -> Axes:
     share = asked / len(trace)
     # queries asked equally often: the one asked earlier comes first
     early = (asked * np.arange(len(asked))[:, None]).sum(axis=0)
     order = np.lexsort((early, -asked.sum(axis=0)))
     rows = [q for q in order.tolist() if asked[:, q].sum()][:max_queries]
-    names = [style.Word(style.short(trace.query_set.names[q], 40)) for q in rows]
+    names = [Word(short(trace.query_set.names[q], 40)) for q in rows]
     if axes is None:
         left = max((name.width for name in names), default=0.0) / 72 + 0.25
         axes = style.new_axes((BARS, style.ROW * max(len(names), 1)), said, left=left, right=0.55, above=0.5)
@@ -77,7 +78,7 @@ def _draw_bars(
         start = start + piece[rows]
     for row, (name, end) in enumerate(zip(names, start.tolist(), strict=True)):
         style.write(axes, name, (0, row + 0.5), (-6, 0), axes.get_yaxis_transform(), ha="right", va="center_baseline")
-        number = style.Word(percent(end), style.FAINT, size=style.NOTE)
+        number = Word(percent(end), style.FAINT, size=style.NOTE)
         style.write(axes, number, (end, row + 0.5), (4, 0), "data", ha="left", va="center_baseline")
     axes.set(xlim=(0, 1), ylim=(max(len(rows), 1), 0), xticks=[], yticks=[])
     for side in axes.spines.values():
@@ -109,7 +110,7 @@ def _ordinal(k: int) -> str:
 # ---- maps ------------------------------------------------------------------------------------------------------------
 
 
-def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, said: tuple[style.Word, style.Word]) -> Axes:
+def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, said: tuple[Word, Word]) -> Axes:
     """A map of the image for each of the first positions, and one of all that was looked at, side by side."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
@@ -128,7 +129,7 @@ def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, said: t
         extent = (start, start + columns, rows, 0.0)
         axes.imshow(seen.reshape(rows, columns), cmap=shades, vmin=0, vmax=1, extent=extent, interpolation="nearest")
         axes.add_patch(Rectangle((start, 0), columns, rows, fill=False, edgecolor=style.UNSEEN, linewidth=0.6))
-        style.write(axes, style.Word(title, style.INK, True), (start, 0), (0, 5), "data", ha="left", va="baseline")
+        style.write(axes, Word(title, style.INK, True), (start, 0), (0, 5), "data", ha="left", va="baseline")
         if place < first:
             n, best, others = asked[place].sum(), int(asked[place].argmax()), int((asked[place] > 0).sum()) - 1
             at = np.divmod([a for a in trace.query_set.query_variables[best].tolist() if a != UNKNOWN], columns)
@@ -138,9 +139,7 @@ def _draw_maps(axes: Any, trace: Trace, asked: IntArray, positions: int, said: t
             note = f"{others:,} other patch{'' if others == 1 else 'es'}" if others else "the same for all"
         else:
             below, note = f"{percent(float(seen.mean()))} of the image", "is looked at"
-        for line, word in enumerate(
-            (style.Word(below, size=style.NOTE), style.Word(note, style.FAINT, size=style.NOTE))
-        ):
+        for line, word in enumerate((Word(below, size=style.NOTE), Word(note, style.FAINT, size=style.NOTE))):
             style.write(axes, word, (start, rows), (0, -12 - 11 * line), "data", ha="left", va="baseline")
     axes.set_xlim(0, (len(maps) - 1) * step + columns)
     axes.set_ylim(rows, 0)

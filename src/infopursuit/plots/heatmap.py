@@ -8,6 +8,7 @@ import numpy as np
 
 from infopursuit.explanation import Explanation, count, percent
 from infopursuit.plots import style
+from infopursuit.plots.style import Word, short
 from infopursuit.types import FloatArray
 
 if TYPE_CHECKING:
@@ -53,13 +54,11 @@ def heatmap(
     right = winner if true_class is None else true_class
     names = []
     for c in columns.tolist():
-        text = f"{'true: ' if c == true_class else ''}{style.short(explanation.classes[c], 28)}"
+        text = f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 28)}"
         names.append(
-            style.Word(
-                text, style.RIGHT if c == right else style.WRONG if c == winner else style.INK, c in (right, winner)
-            )
+            Word(text, style.RIGHT if c == right else style.WRONG if c == winner else style.INK, c in (right, winner))
         )
-    names += [style.Word(count(others.shape[1], "other"), style.FAINT)] if others.shape[1] else []
+    names += [Word(count(others.shape[1], "other"), style.FAINT)] if others.shape[1] else []
     steps = style.step_words(explanation, shown)
     n = len(names) + GAP * bool(others.shape[1])
     if axes is None:
@@ -97,19 +96,16 @@ def asked_by_class(asked: QueryFrequencies, *, axes: Any = None, max_queries: in
     shown = np.argsort(-asked.class_sizes, kind="stable")
     shown = np.sort(shown[asked.class_sizes[shown] > 0][:max_classes])
     cells = np.concatenate([asked.share[:max_queries, None], asked.by_class[:max_queries, shown]], axis=1)
-    rows = [style.Word(style.short(name, 44)) for name in asked.names[:max_queries]]
-    columns = [
-        style.Word("all", style.INK, True),
-        *(style.Word(style.short(asked.classes[c], 28)) for c in shown.tolist()),
-    ]
+    rows = [Word(short(name, 44)) for name in asked.names[:max_queries]]
+    columns = [Word("all", style.INK, True), *(Word(short(asked.classes[c], 28)) for c in shown.tolist())]
     if axes is None:
         what, there = "true" if asked.by == "label" else "predicted", int((asked.class_sizes > 0).sum())
         about = f"share of the inputs in per cent, by {what} class; {count(asked.n_inputs, 'input')}"
         about += f"; the {len(rows)} queries asked most of {len(asked):,}" if len(rows) < len(asked) else ""
         about += f"; the {len(shown)} largest classes of {there}" if len(shown) < there else ""
         said = (
-            style.Word("What is asked about which class", style.INK, True, style.HEAD),
-            style.Word(about, style.FAINT, False, style.NOTE),
+            Word("What is asked about which class", style.INK, True, style.HEAD),
+            Word(about, style.FAINT, False, style.NOTE),
         )
         left = max(word.width for word in rows) / 72 + 0.27
         column, above, beyond = _column(columns, COLUMN)
@@ -158,11 +154,11 @@ def _cell_size(axes: Any) -> tuple[float, float]:
     return points * axes.bbox.width / axes.get_xlim()[1], points * axes.bbox.height / axes.get_ylim()[0]
 
 
-def _slanted(names: list[style.Word], column: float) -> bool:
+def _slanted(names: list[Word], column: float) -> bool:
     return max(name.width for name in names) > column - 4
 
 
-def _column(names: list[style.Word], least: float) -> tuple[float, float, float]:
+def _column(names: list[Word], least: float) -> tuple[float, float, float]:
     """The width of a column, and what its slanted or level names need above and to the right of all; inches."""
     widths = [name.width / 72 for name in names]
     level = max(least, max(widths) + 0.14)
@@ -174,7 +170,7 @@ def _column(names: list[style.Word], least: float) -> tuple[float, float, float]
     return column, 0.22 + max(widths) * float(np.sin(tilt)), max(0.0, max(ends) - len(names) * column)
 
 
-def _write_names(axes: Any, names: list[style.Word], centres: Any) -> None:
+def _write_names(axes: Any, names: list[Word], centres: Any) -> None:
     how: dict[str, Any] = {"ha": "center", "va": "baseline"}
     if _slanted(names, _cell_size(axes)[0]):
         how = {"rotation": style.SLANT, "rotation_mode": "anchor", "ha": "left", "va": "baseline"}

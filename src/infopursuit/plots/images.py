@@ -8,6 +8,7 @@ import numpy as np
 
 from infopursuit.explanation import Explanation, ExplanationStep, percent
 from infopursuit.plots import style
+from infopursuit.plots.style import short
 from infopursuit.progress import bar
 from infopursuit.terminal import beside, paint
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -49,7 +50,7 @@ def image_trace(
     shown = explanation.shown_steps(max_steps)
     columns = [0, *(k + 1 for k in shown)]  # questions asked before the column's posterior
     bars = style.shown_classes(explanation.posteriors[columns], true_class, MAX_CLASSES)
-    names = [f"{'true: ' if c == true_class else ''}{style.short(explanation.classes[c], 24)}" for c in bars]
+    names = [f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 24)}" for c in bars]
     grid, figure = _new_grid(len(columns), names) if axes is None else _given_grid(axes, len(columns))
     for place, asked in enumerate(columns):
         steps = explanation.steps[:asked]
@@ -163,11 +164,7 @@ def _draw_posterior(
     for label, c in zip(axis.get_yticklabels(), bars, strict=True):
         label.set_fontweight("bold" if c in (winner, true_class) else "normal")
     leader = int(posterior.argmax())
-    words = (
-        "prior"
-        if asked == 0
-        else f"{style.short(explanation.classes[leader], 11)}: {percent(float(posterior[leader]))}"
-    )
+    words = "prior" if asked == 0 else f"{short(explanation.classes[leader], 11)}: {percent(float(posterior[leader]))}"
     axis.set_xlabel(words, fontsize=9, labelpad=4, color=style.FAINT if asked == 0 else style.INK)
 
 

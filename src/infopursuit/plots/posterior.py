@@ -8,6 +8,7 @@ import numpy as np
 
 from infopursuit.explanation import Explanation, count, percent
 from infopursuit.plots import style
+from infopursuit.plots.style import Word, short
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -42,16 +43,11 @@ def posterior(
     shown = explanation.shown_steps(max_steps)
     belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
     lines = style.shown_classes(belief[min(1, len(shown)) :], true_class, max_classes)  # the prior alone makes no line
-    asked = [style.Word("before", style.FAINT, size=style.NOTE)]
+    asked = [Word("before", style.FAINT, size=style.NOTE)]
     for k in shown:
         step, colour = explanation.steps[k], style.answer_colour(explanation.steps[k])
         asked.append(
-            style.Word(
-                f"{k + 1}. {style.short(step.name, 30)}: {style.short(step.said, 16)}",
-                colour,
-                colour == style.YES,
-                style.NOTE,
-            )
+            Word(f"{k + 1}. {short(step.name, 30)}: {short(step.said, 16)}", colour, colour == style.YES, style.NOTE)
         )
     names = _names(explanation, lines, true_class)
     if axes is None:
@@ -71,18 +67,16 @@ def posterior(
     return axes  # type: ignore[no-any-return]
 
 
-def _names(explanation: Explanation, lines: IntArray, true_class: int | None) -> list[style.Word]:
+def _names(explanation: Explanation, lines: IntArray, true_class: int | None) -> list[Word]:
     last = explanation.posteriors[-1]
     winner = int(last.argmax())
     names = []
     for c in lines.tolist():
-        name = f"{style.short(explanation.classes[c], 24)}{' (true)' if c == true_class else ''}"
-        names.append(style.Word(f"{name}: {percent(float(last[c]))}", style.INK, c in (winner, true_class)))
+        name = f"{short(explanation.classes[c], 24)}{' (true)' if c == true_class else ''}"
+        names.append(Word(f"{name}: {percent(float(last[c]))}", style.INK, c in (winner, true_class)))
     others = len(last) - len(lines)
     if others:
-        names.append(
-            style.Word(f"{count(others, 'other')}: {percent(float(np.delete(last, lines).sum()))}", style.FAINT)
-        )
+        names.append(Word(f"{count(others, 'other')}: {percent(float(np.delete(last, lines).sum()))}", style.FAINT))
     return names
 
 
@@ -105,7 +99,7 @@ def _draw(axes: Axes, belief: FloatArray, lines: IntArray) -> None:
     axes.set_xticks(steps, [""] * len(belief))
 
 
-def _write_names(axes: Axes, names: list[style.Word], belief: FloatArray, lines: IntArray) -> None:
+def _write_names(axes: Axes, names: list[Word], belief: FloatArray, lines: IntArray) -> None:
     """Names of the classes where their lines end, moved apart where they would lie on each other."""
     ends = [*belief[-1, lines].tolist(), *([] if len(names) == len(lines) else [1 - belief[-1, lines].sum()])]
     colours = [*(style.COLOURS[i % len(style.COLOURS)] for i in range(len(lines))), style.OTHERS]

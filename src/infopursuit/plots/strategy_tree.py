@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import often, percent
+from infopursuit.explanation import count, often, percent
 from infopursuit.plots import style
+from infopursuit.plots.style import Word, short
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, SoftAnswer
 
 if TYPE_CHECKING:
@@ -67,15 +68,15 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
 
 def _legend(
     tree: StrategyTree, colours: tuple[str, ...] | None, wide: float
-) -> tuple[list[tuple[style.Word, tuple[float, float]]], float]:
+) -> tuple[list[tuple[Word, tuple[float, float]]], float]:
     if colours is None:
         return [], 0.0
     found, x, y = [], 0.0, 0.0
     for name, colour in zip(tree.classes, colours, strict=True):
-        word = style.Word(style.short(name, 30), style.INK, size=style.NOTE)
+        word = Word(short(name, 30), style.INK, size=style.NOTE)
         if x and x + 12 + word.width > wide:
             x, y = 0.0, y + LINE * style.NOTE
-        found += [(style.Word("■", colour, size=style.SIZE), (x, y - 1)), (word, (x + 12, y))]
+        found += [(Word("■", colour, size=style.SIZE), (x, y - 1)), (word, (x + 12, y))]
         x += 12 + word.width + 14
     return found, y + LINE * style.NOTE + 8
 
@@ -84,8 +85,8 @@ def _new_axes(tree: StrategyTree, size: tuple[float, float]) -> Axes:
     dots = "; … it asks on" if any(node.cut for node in tree.nodes()) else ""
     inputs = "" if tree.n_inputs is None else f"; the ways of {tree.n_inputs:,} inputs"
     said = (
-        style.Word(f"The first questions of {tree.name}", style.INK, True, style.HEAD),
-        style.Word(f"{tree.depth} deep{inputs}; shares {tree.share_of}{dots}", style.FAINT, False, style.NOTE),
+        Word(f"The first questions of {tree.name}", style.INK, True, style.HEAD),
+        Word(f"{tree.depth} deep{inputs}; shares {tree.share_of}{dots}", style.FAINT, False, style.NOTE),
     )
     axes = style.new_axes((size[0] / 72, size[1] / 72), said, above=0.08, min_width=3.6)
     axes.set_xlim(0, size[0])
@@ -139,7 +140,7 @@ def _draw(axes: Any, box: Box, down: float, scale: float, colours: tuple[str, ..
         _draw(axes, child, down, scale, colours)
 
 
-def _letter(axes: Any, word: style.Word, at: tuple[float, float], scale: float) -> None:
+def _letter(axes: Any, word: Word, at: tuple[float, float], scale: float) -> None:
     word = replace(word, size=word.size * scale)
     axes.text(*at, word.text, ha="left", va="top", zorder=4, **word.style)
 
@@ -186,7 +187,7 @@ def _draw_picture(axes: Any, picture: tuple[FloatArray, IntArray], at: tuple[flo
 class Box:
     """A node, or answers that are not followed: its lines, what is drawn below them, and where it lies (points)."""
 
-    lines: list[tuple[style.Word, ...]]
+    lines: list[tuple[Word, ...]]
     posterior: tuple[float, ...] = ()
     picture: tuple[FloatArray, IntArray] | None = None
     stopped: bool = False
@@ -221,44 +222,37 @@ def _tree_box(tree: StrategyTree, node: TreeNode, branch: Branch | None = None) 
     lines = [] if branch is None else [_answer(branch, picture is not None)]
     if node.n_inputs is not None:
         right = "" if not node.n_inputs or node.n_right is None else f", {percent(node.n_right / node.n_inputs)} right"
-        plural = "" if node.n_inputs == 1 else "s"
-        lines.append((style.Word(f"{node.n_inputs:,} input{plural}{right}", style.FAINT, size=style.NOTE),))
+        lines.append((Word(f"{count(node.n_inputs, 'input')}{right}", style.FAINT, size=style.NOTE),))
     best = int(np.argmax(node.posterior))
     if node.stopped:
-        name = style.Word(style.short(tree.classes[best], 40), style.RIGHT, True).folded(WIDE).text.split("\n")
-        lines += [(style.Word(line, style.RIGHT, True),) for line in name]
+        name = Word(short(tree.classes[best], 40), style.RIGHT, True).folded(WIDE).text.split("\n")
+        lines += [(Word(line, style.RIGHT, True),) for line in name]
         why = "" if node.stop_reason in ("confidence", "leaf") else f", {node.stop_reason.replace('_', ' ')}"
-        lines.append((style.Word(f"{percent(node.posterior[best])}{why}", style.FAINT, size=style.NOTE),))
+        lines.append((Word(f"{percent(node.posterior[best])}{why}", style.FAINT, size=style.NOTE),))
     else:
         if picture is None:
-            asked = style.Word(style.short(tree.question(node), 110)).folded(WIDE).text.split("\n")
-            lines += [(style.Word(line, style.INK, bool(node.branches)),) for line in asked]
+            asked = Word(short(tree.question(node), 110)).folded(WIDE).text.split("\n")
+            lines += [(Word(line, style.INK, bool(node.branches)),) for line in asked]
         dots = " …" if node.cut else ""
-        belief = style.Word(f"{tree.believed(node)}{dots}", style.FAINT, size=style.NOTE).folded(WIDE).text.split("\n")
-        lines += [(style.Word(line, style.FAINT, size=style.NOTE),) for line in belief]
+        belief = Word(f"{tree.believed(node)}{dots}", style.FAINT, size=style.NOTE).folded(WIDE).text.split("\n")
+        lines += [(Word(line, style.FAINT, size=style.NOTE),) for line in belief]
     box = Box(lines, node.posterior, picture, node.stopped, True, node.probability)
     for way in node.branches:
         box.below.append(_unfollowed(way) if way.node is None else _tree_box(tree, way.node, way))
     return box
 
 
-def _answer(branch: Branch, picture: bool) -> tuple[style.Word, ...]:
+def _answer(branch: Branch, picture: bool) -> tuple[Word, ...]:
     """The answer and how often it is given; a pattern of pixels is drawn instead."""
-    share = style.Word(often(branch.probability), style.FAINT, size=style.NOTE)
-    return (share,) if picture else (style.Word(style.short(branch.said, 26), style.INK, True), share)
+    share = Word(often(branch.probability), style.FAINT, size=style.NOTE)
+    return (share,) if picture else (Word(short(branch.said, 26), style.INK, True), share)
 
 
 def _unfollowed(branch: Branch) -> Box:
-    share = style.Word(often(branch.probability), style.FAINT, size=style.NOTE)
-    lines: list[tuple[style.Word, ...]] = [(style.Word(style.short(branch.said, 26), style.FAINT), share)]
+    share = Word(often(branch.probability), style.FAINT, size=style.NOTE)
+    lines: list[tuple[Word, ...]] = [(Word(short(branch.said, 26), style.FAINT), share)]
     if branch.n_inputs is not None:
-        lines.append(
-            (
-                style.Word(
-                    f"{branch.n_inputs:,} input{'' if branch.n_inputs == 1 else 's'}", style.FAINT, size=style.NOTE
-                ),
-            )
-        )
+        lines.append((Word(count(branch.n_inputs, "input"), style.FAINT, size=style.NOTE),))
     return Box(lines, framed=False, share=branch.probability)
 
 
@@ -285,7 +279,7 @@ def _picture_size(picture: FloatArray) -> tuple[float, float]:
     return columns * each, rows * each
 
 
-def _line_height(line: tuple[style.Word, ...]) -> float:
+def _line_height(line: tuple[Word, ...]) -> float:
     return LINE * max(word.size for word in line)
 
 

@@ -21,16 +21,8 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.staticfiles import StaticFiles
 
 from infopursuit import __version__
-from infopursuit.server import schemas
+from infopursuit.server import inference, schemas
 from infopursuit.server.errors import Problem, add_error_handlers, invalid
-from infopursuit.server.inference import (
-    explain_history,
-    explain_inputs,
-    next_step,
-    query_info,
-    read_history,
-    read_inputs,
-)
 from infopursuit.server.limits import HEALTH, MODEL_VERSION, HeadTimer, Limits, RequestMiddleware, Workers
 from infopursuit.server.observability import Metrics, log
 from infopursuit.server.registry import Reloader, ServedModel
@@ -105,7 +97,7 @@ def create_app(
         if len(items) > limits.max_history:
             title, remedy = f"a history has at most {limits.max_history} answers", "leave some of them out"
             raise invalid(title, "history", f"{len(items)} answers", remedy)
-        return read_history(model, [(item.query, item.answer) for item in items])
+        return inference.read_history(model, [(item.query, item.answer) for item in items])
 
     @app.get("/v1/models", response_model=schemas.ModelList, responses=COMMON_ERRORS, tags=["models"],
              summary="The models of this server")  # fmt: skip
@@ -120,7 +112,7 @@ def create_app(
     ) -> Response:
         model = find(name)
         n = len(model.pursuit.queries)
-        queries = [query_info(model.pursuit, q) for q in range(offset, min(offset + limit, n))]
+        queries = [inference.query_info(model.pursuit, q) for q in range(offset, min(offset + limit, n))]
         after = offset + limit if offset + limit < n else None
         content = {**model.info, "queries": queries, "offset": offset, "next_offset": after}
         return JSONResponse(content, headers={MODEL_VERSION: model.version})
@@ -133,7 +125,7 @@ def create_app(
         key = (name, model.version, history, request.top, request.explanation)
         content = cache.get(key)
         if content is None:
-            content = await workers.run(name, lambda: _dump(next_step(model, *key[2:])))
+            content = await workers.run(name, lambda: _dump(inference.next_step(model, *key[2:])))
             if len(content) <= CACHE_BYTES:
                 cache[key] = content
         else:
@@ -145,7 +137,7 @@ def create_app(
     async def post_report(name: Name, request: schemas.ReportRequest) -> Response:
         model = find(name)
         history = history_of(model, request.history)
-        content = await workers.run(name, lambda: explain_history(model, history).to_html())
+        content = await workers.run(name, lambda: inference.explain_history(model, history).to_html())
         attachment = f'attachment; filename="explanation-{name}.html"'
         return HTMLResponse(content, headers={"content-disposition": attachment, MODEL_VERSION: model.version})
 
@@ -157,10 +149,12 @@ def create_app(
             title, remedy = f"at most {limits.max_inputs} inputs at once", "send them in several requests"
             raise invalid(title, "inputs", f"{n} inputs", remedy)
         until = workers.deadline()
-        values = await workers.run(name, lambda: read_inputs(model, request.inputs))
+        values = await workers.run(name, lambda: inference.read_inputs(model, request.inputs))
         found: list[dict[str, Any]] = []
         for start in range(0, n, BATCH):
-            found += await workers.run(name, partial(explain_inputs, model, values[start : start + BATCH]), until)
+            found += await workers.run(
+                name, partial(inference.explain_inputs, model, values[start : start + BATCH]), until
+            )
         content = _dump({"explanations": found})
         return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
 
@@ -189,7 +183,7 @@ def create_app(
 
 def _warm_up(model: ServedModel) -> None:
     """Compile and cache what the first request would have to wait for."""
-    next_step(model, (), 1, False)
+    inference.next_step(model, (), 1, False)
     _ = model.info, model.index_of, model.classes
 
 
