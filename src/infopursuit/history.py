@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
@@ -117,10 +118,14 @@ class Histories:
         found[known] = possible[known].argmax(axis=1)
         return found
 
+    @cached_property
+    def _pairs(self) -> npt.NDArray[np.int32]:
+        """(H, K, 1 + W) each query with its answer."""
+        return np.concatenate([self.queries[:, :, None], self.answers], axis=2).astype("<i4")
+
     def key(self, h: int) -> bytes:
         """A name of history h that is the same in every process."""
-        pairs = np.concatenate([self.queries[h, :, None], self.answers[h]], axis=1).astype("<i4").tobytes()
-        soft = self.soft[h] if self.soft else ()
+        pairs, soft = self._pairs[h].tobytes(), self.soft[h] if self.soft else ()
         return pairs + repr([(k, said.weights) for k, said in soft]).encode() if soft else pairs
 
     def keys(self) -> list[bytes]:

@@ -39,31 +39,41 @@ class Cached:
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) utilities, computed where they are not known yet."""
-        value, error = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)
-        tie = np.zeros(len(allowed), dtype=bool)
-        wanted = np.flatnonzero(allowed.any(axis=1)).tolist()
-        names = {row: _name(h.key(row), allowed[row]) for row in wanted}
+        wanted, packed = np.flatnonzero(allowed.any(axis=1)).tolist(), np.packbits(allowed, axis=1)
+        names = {row: _name(h.key(row), packed[row]) for row in wanted}
         with self._lock:
             known = {row: self._rows.get(name) for row, name in names.items()}
         missing = [row for row in wanted if known[row] is None]
-        if missing:
-            only = np.zeros_like(allowed)
-            only[missing] = allowed[missing]
+        if not missing:
+            value, error = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)
+            tie = np.zeros(len(allowed), dtype=bool)
+        else:
+            only = allowed
+            if len(missing) < len(wanted):
+                only = np.zeros_like(allowed)
+                only[missing] = allowed[missing]
             found = self.function(b, h, only)
-            found_tie = np.zeros(len(allowed), dtype=bool) if found.tie is None else found.tie
-            with self._lock:
-                for row in missing:
-                    at = np.flatnonzero(found.error[row])
-                    known[row] = (found.value[row].copy(), at, found.error[row, at], bool(found_tie[row]))
-                    if self._rows.getsizeof(known[row]) <= self._rows.maxsize:
-                        self._rows[names[row]] = known[row]
-        for row in wanted:
-            kept = known[row]
-            assert kept is not None
-            value[row], tie[row] = kept[0], kept[3]
-            error[row, kept[1]] = kept[2]
+            value, error = found.value.copy(), found.error.copy()
+            tie = np.zeros(len(allowed), dtype=bool) if found.tie is None else found.tie.copy()
+            self._keep(missing, names, value, error, tie)
+        for row, kept in known.items():
+            if kept is not None:
+                value[row], tie[row] = kept[0], kept[3]
+                error[row, kept[1]] = kept[2]
         return Estimate(value, error, tie)
 
+    def _keep(self, rows: list[int], names: dict[int, bytes], value: Any, error: Any, tie: Any) -> None:
+        """Remember some rows; few errors are above 0, those of sampled utilities that may be the best."""
+        at_row, at = error[rows].nonzero()
+        first = np.searchsorted(at_row, np.arange(len(rows) + 1)).tolist()
+        size = 200 + value[0].nbytes
+        if size > self._rows.maxsize:
+            return
+        with self._lock:
+            for i, row in enumerate(rows):
+                mine = at[first[i] : first[i + 1]].copy()
+                self._rows[names[row]] = (value[row].copy(), mine, error[row, mine], bool(tie[row]))
 
-def _name(key: bytes, allowed: BoolArray) -> bytes:
-    return hashlib.blake2b(key + b"|" + np.packbits(allowed).tobytes(), digest_size=16).digest()
+
+def _name(key: bytes, allowed: Any) -> bytes:
+    return hashlib.blake2b(key + b"|" + allowed.tobytes(), digest_size=16).digest()
