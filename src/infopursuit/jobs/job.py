@@ -27,9 +27,10 @@ from infopursuit.engine import Pursuit
 from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit, as_engine
 from infopursuit.jobs.trace_files import trace_file, trace_name
+from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
-from infopursuit.serialization import MANIFEST, load_pursuit, save
+from infopursuit.serialization import load_pursuit, save
 
 MIN_PART, MAX_PARTS = 1_000, 10_000
 """A part has at least so many inputs, and more where there would be more parts than so many."""
