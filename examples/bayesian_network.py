@@ -66,7 +66,7 @@ class Network:
 
 
 def with_plain_labels(text):
-    """BIF whose states are all identifiers, which pyAgrum wants: "<5" becomes "below_5", "5-12" becomes "is_5_to_12"."""
+    """BIF whose states are all identifiers, as pyAgrum wants: "<5" becomes "below_5", "5-12" becomes "is_5_to_12"."""
     for label in set(re.findall(r"[^\s,]+", " ".join(re.findall(r"type discrete .*{(.*)}", text)))):
         plain = label.replace("<", "below_").replace(">=", "from_").replace("-", "_to_").replace("+", "_or_more")
         plain = re.sub(r"^(?=\d)", "is_", re.sub(r"\W", "_", plain))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-def whole_number(value: Any, name: str, least: int = 0, most: int | None = None, *, error: Any = ValueError) -> int:
+def whole_number(value: Any, name: str, least: int = 0, most: int | None = None) -> int:
     """A whole number of 64 bits, not below ``least`` and not above ``most``.
 
     >>> whole_number(np.int32(3), "patience")
@@ -17,19 +17,11 @@ def whole_number(value: Any, name: str, least: int = 0, most: int | None = None,
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or not least <= value < 2**63 or (most is not None and value > most):
         limits = f"{least} or more" if most is None else f"from {least} to {most}"
-        raise error(f"{name}={value!r:.80}; expected a whole number, {limits}")
+        raise ValueError(f"{name}={value!r:.80}; expected a whole number, {limits}")
     return int(value)
 
 
-def number(
-    value: Any,
-    name: str,
-    *,
-    least: float = -np.inf,
-    above: float = -np.inf,
-    below: float = np.inf,
-    error: Any = ValueError,
-) -> float:
+def number(value: Any, name: str, *, least: float = -np.inf, above: float = -np.inf, below: float = np.inf) -> float:
     """A finite number, not less than ``least``, greater than ``above``, and less than ``below``.
 
     >>> number(0.5, "epsilon", least=0, below=1)
@@ -39,15 +31,15 @@ def number(
     if not real or not np.isfinite(value) or not (value >= least and above < value < below):
         limits = {f"{least:g} or more": least, f"above {above:g}": above, f"below {below:g}": below}
         expected = ", ".join(["a number", *(text for text, limit in limits.items() if np.isfinite(limit))])
-        raise error(f"{name}={value!r:.80}; expected {expected}")
+        raise ValueError(f"{name}={value!r:.80}; expected {expected}")
     return float(value)
 
 
-def one_of(value: Any, name: str, options: Iterable[Any], *, error: Any = ValueError) -> Any:
+def one_of(value: Any, name: str, options: Iterable[Any]) -> Any:
     """One of some values."""
     allowed = list(options)
     if not any(value is option or (type(value) is type(option) and value == option) for option in allowed):
-        raise error(f"{name}={value!r:.80}; expected {' or '.join(map(repr, allowed))}")
+        raise ValueError(f"{name}={value!r:.80}; expected {' or '.join(map(repr, allowed))}")
     return value
 
 

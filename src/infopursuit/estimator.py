@@ -175,8 +175,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             model = model.with_class_prior(self._prior(class_prior))
         self.model_ = model
         self.provenance_ = provenance(seed, len(labels), n_threads() if "smc" in model.beliefs else None)
-        limits = {"exact_gains": self.exact_gains, "time_limit": self.time_limit}
-        self.pursuit_ = Pursuit.of(model, self.queries_, self.belief, self.stopping, seed=seed, **limits, **parts)
+        parts |= {"exact_gains": self.exact_gains, "time_limit": self.time_limit}
+        self.pursuit_ = Pursuit.of(model, self.queries_, self.belief, self.stopping, seed=seed, **parts)
         return self
 
     def calibrate(

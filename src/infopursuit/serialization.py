@@ -134,7 +134,7 @@ def _plain_from_parts(cls: Any) -> Any:
 def _belief_to_parts(belief: Any) -> tuple[dict[str, Any], Arrays]:
     """The model, the settings of a belief that has some, and what particles are drawn with."""
     spec, arrays = model_to_parts(belief.model)
-    settings = getattr(belief, "settings", None)
+    settings: Any = getattr(belief, "settings", None)
     if hasattr(settings, "check"):
         settings.check(belief.model)  # what could not be read again is refused now
     drawn = {name: getattr(belief, name) for name in ("seed", "noisy") if hasattr(belief, name)}
@@ -347,7 +347,7 @@ def load_pursuit(path: Any, instead: str) -> Pursuit[Any]:
     return thing if isinstance(thing, Pursuit) else thing.pursuit_
 
 
-def _checked_counts(spec: dict[str, Any]) -> dict[str, int]:
+def _checked_counts(spec: dict[str, Any]) -> dict[str, Any]:
     least = {"patience": 0, "n_novelty_queries": 0, "seed": 0, "memory_limit": 1}
     return {name: whole_number(spec[name], name, low) for name, low in least.items()}
 

@@ -119,7 +119,7 @@ def check_acquisition(
         assert found.value.shape == allowed.shape, f"utilities have shape {found.value.shape}; expected {allowed.shape}"
         assert found.error.shape == allowed.shape, f"errors have shape {found.error.shape}; expected {allowed.shape}"
         assert np.isnan(found.value[~allowed]).all(), "a query that is not allowed has a utility"
-        for row in np.flatnonzero(allowed.any(axis=1)):
+        for row in np.flatnonzero(allowed.any(axis=1)).tolist():
             assert np.isfinite(found.value[row][allowed[row]]).any(), "no allowed query has a utility"
         _close(function(state, h, allowed).value, found.value, tolerance, "called twice, the utilities differ")
         gains = np.nan_to_num(found.value, nan=0.0)
@@ -199,7 +199,8 @@ def check_queries(queries: QuerySet, X: Any, *, functions: Any = None) -> None:
             answer = queries.to_answer(q, choice)
             assert answer == queries.to_answer(q, index) == queries.to_answer(q, answer), f"answer {choice!r}"
         assert queries.to_answer(q, None) is None, "None is no answer"
-        for nonsense in ("nonsense", len(query.choices), -2, 0.5, [0] * (queries.width + 1), {}):
+        strange: tuple[Any, ...] = ("nonsense", len(query.choices), -2, 0.5, [0] * (queries.width + 1), {})
+        for nonsense in strange:
             said = _refusal(queries, q, nonsense)
             assert said is not None, f"{nonsense!r} was taken for an answer to {query.name!r}"
             assert repr(nonsense) in said, f"the error does not name {nonsense!r}: {said}"

@@ -115,8 +115,9 @@ class FixedOrder:
     kind: ClassVar[str] = "fixed_order"
 
     def __post_init__(self) -> None:
-        if isinstance(self.order, str) or not all(isinstance(query, (str, int, np.integer)) for query in self.order):
-            raise ValueError(f"order={self.order!r:.80}; expected names or indices of queries")
+        given: Any = self.order
+        if isinstance(given, str) or not all(isinstance(query, (str, int, np.integer)) for query in given):
+            raise ValueError(f"order={given!r:.80}; expected names or indices of queries")
         object.__setattr__(self, "order", tuple(self.order))
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:

@@ -294,10 +294,9 @@ class AggregateVAE(VAE):
             picked[mine] = int(self.offsets[c]) + steps.long().clamp(max=n_examples - 1).to(self.device)
         return self.mean[picked] + self.log_std[picked].exp() * noise
 
-    def to(self, device: Any = None, dtype: torch.dtype | None = None) -> Self:
+    def to(self, device: Any = None, dtype: torch.dtype | str | None = None) -> Self:
         other = super().to(device, dtype)
-        other.mean = self.mean.to(device=device, dtype=dtype)
-        other.log_std = self.log_std.to(device=device, dtype=dtype)
+        other.mean, other.log_std = (each.to(other.device, other.dtype) for each in (self.mean, self.log_std))
         return other
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -408,7 +407,7 @@ class SoftVAE(VAE):
         other.base = self.base.with_class_prior(class_prior)
         return other
 
-    def to(self, device: Any = None, dtype: torch.dtype | None = None) -> Self:
+    def to(self, device: Any = None, dtype: torch.dtype | str | None = None) -> Self:
         other = copy.copy(self)
         other.base = self.base.to(device, dtype)
         other.encoder, other.decoder = other.base.encoder, other.base.decoder

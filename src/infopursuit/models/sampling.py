@@ -42,7 +42,7 @@ def _decoded(model: Any, n: int, seed: int) -> FloatArray:
     labels = labels.to(model.device)
     with torch.no_grad():
         log_probs = model.log_probs(model.draw_prior(labels, generator), labels)
-        return np.exp(log_probs.to(torch.float64).cpu().numpy())
+        return np.asarray(np.exp(log_probs.to(torch.float64).cpu().numpy()))
 
 
 def _values(variables: Variables, probs: FloatArray, uniform: FloatArray) -> IntArray:

@@ -40,7 +40,7 @@ KINDS |= {cls.kind: cls for cls in (Columns, Concepts, Functions, Groups, Patche
 KINDS["panels"] = Groups  # the kind in models that were saved before groups were called so
 
 
-def guess(X: Any) -> QuerySet | Recipe:
+def guess(X: Any) -> Any:
     """What to ask about this data when nobody has said: patches of images, words of texts, columns of anything else.
 
     The columns of a sparse matrix are yes/no concepts: is there something in the column?

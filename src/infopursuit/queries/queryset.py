@@ -57,8 +57,8 @@ class QuerySet(ABC):
         self.variables = Variables(tuple(int(size) for size in sizes))
         self.query_variables: IntArray = np.asarray(variables, dtype=np.int64).reshape(len(self.names), -1)
         self._check_variables()
-        sizes = np.array(self.variables.sizes)[self.query_variables, None]
-        sizes_of = np.where(self.query_variables[..., None] >= 0, sizes, 0)  # (Q, W, 1)
+        all_sizes = np.array(self.variables.sizes)[self.query_variables, None]
+        sizes_of = np.where(self.query_variables[..., None] >= 0, all_sizes, 0)  # (Q, W, 1)
         if cells is None:
             values = np.arange(max(self.variables.sizes))
             cells = np.where(values < sizes_of, values, UNKNOWN)
