@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.server.app import Server, create_app
 from infopursuit.cli.serve import listen
+from infopursuit.server.app import Server, create_app
 from infopursuit.server.limits import Limits
 from infopursuit.server.registry import ServedModel
 
