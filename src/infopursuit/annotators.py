@@ -130,8 +130,8 @@ def dawid_skene(
     one_of(by, "by", ("annotator", "query"))
     if not 1 / n_choices < prior_accuracy < 1:
         raise ValueError(f"prior_accuracy={prior_accuracy!r}; expected a share above 1 / {n_choices} (guessing)")
-    number(prior_weight, "prior_weight", 0, np.inf, least=False)
-    number(tolerance, "tolerance", 0, np.inf)
+    number(prior_weight, "prior_weight", above=0)
+    number(tolerance, "tolerance", least=0)
     answers, tasks, units, queries = _read(records, truth, n_choices, by)
     wrong = (1 - prior_accuracy) / (n_choices - 1)
     pseudo = prior_weight * np.where(np.eye(n_choices, dtype=bool), prior_accuracy, wrong)  # (K, K)

@@ -67,7 +67,7 @@ class TemperatureScaling:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        value = number(self.temperature, "temperature", MIN_TEMPERATURE, MAX_TEMPERATURE)
+        value = number(self.temperature, "temperature", least=MIN_TEMPERATURE, most=MAX_TEMPERATURE)
         object.__setattr__(self, "temperature", value)
 
     def log_posterior(self, log_class: Any, n_answers: Any) -> FloatArray:
@@ -281,7 +281,7 @@ class CalibrationReport:
             if each.type == "int":
                 whole_number(getattr(self, each.name), each.name)
             else:
-                number(getattr(self, each.name), each.name, 0, math.inf if each.name.startswith("length") else 1)
+                number(getattr(self, each.name), each.name, least=0, most=math.inf if each.name.startswith("length") else 1)
 
     def prediction_sets(self, coverage: float | None = None) -> PredictionSets:
         """The sets of a coverage that was calibrated, the first where none is given."""

@@ -21,15 +21,23 @@ def whole_number(value: Any, name: str, least: int = 0, most: int | None = None)
     return int(value)
 
 
-def number(value: Any, name: str, *, least: float = -np.inf, above: float = -np.inf, below: float = np.inf) -> float:
-    """A finite number, not less than ``least``, greater than ``above``, and less than ``below``.
+def number(
+    value: Any,
+    name: str,
+    *,
+    least: float = -np.inf,
+    above: float = -np.inf,
+    below: float = np.inf,
+    most: float = np.inf,
+) -> float:
+    """A finite number, not less than ``least``, greater than ``above``, less than ``below``, not more than ``most``.
 
     >>> number(0.5, "epsilon", least=0, below=1)
     0.5
     """
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not real or not np.isfinite(value) or not (value >= least and above < value < below):
-        limits = {f"{least:g} or more": least, f"above {above:g}": above, f"below {below:g}": below}
+    if not real or not np.isfinite(value) or not (least <= value <= most and above < value < below):
+        limits = {f"{least:g} or more": least, f"above {above:g}": above, f"below {below:g}": below, f"up to {most:g}": most}
         expected = ", ".join(["a number", *(text for text, limit in limits.items() if np.isfinite(limit))])
         raise ValueError(f"{name}={value!r:.80}; expected {expected}")
     return float(value)

@@ -56,7 +56,7 @@ class PredictionSets:
             if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
                 raise ValueError(f"{name} has rows of different lengths; expected one number for each step")
             for value in (value for row in rows for value in row):
-                number(value, f"{name}: threshold", 0, 1)
+                number(value, f"{name}: threshold", least=0, most=1)
 
     def contains(self, posterior: Any, n_asked: Any, *, anytime: bool = False) -> Any:
         """(..., C) posteriors after (...) queries -> (..., C) whether each class is in the set."""
@@ -106,7 +106,7 @@ def min_inputs_for_coverage(coverage: float) -> int:
 
 def check_probability(value: Any, name: str) -> None:
     """Refuse what is no number between 0 and 1, both left out."""
-    if number(value, name, 0, 1, least=False) == 1:
+    if number(value, name, above=0, most=1) == 1:
         raise ValueError(f"{name}={value!r} must be below 1, such as 0.95")
 
 

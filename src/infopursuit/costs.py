@@ -50,12 +50,12 @@ class Costs:
     def __post_init__(self) -> None:
         given: Any = self.per_query
         if isinstance(given, Mapping):
-            given = {_key(key, "costs"): number(value, f"costs[{key!r}]", 0, np.inf) for key, value in given.items()}
+            given = {_key(key, "costs"): number(value, f"costs[{key!r}]", least=0) for key, value in given.items()}
         elif given is not None:
             array = np.asarray(given)
             if array.ndim != 1:
                 raise TypeError(f"costs={given!r}; expected {{query: cost}} or a list with one cost for each query")
-            given = tuple(number(value, f"costs[{i}]", 0, np.inf) for i, value in enumerate(array))
+            given = tuple(number(value, f"costs[{i}]", least=0) for i, value in enumerate(array))
         object.__setattr__(self, "per_query", given)
 
     def __bool__(self) -> bool:

@@ -169,7 +169,7 @@ def read_answer(
         if answer is None or (confidence is None and noise is None):
             return answer
         if noise is None:
-            noise = AnswerNoise(number(confidence, "confidence", 0, 1, least=False))
+            noise = AnswerNoise(number(confidence, "confidence", above=0, most=1))
         soft = noise.soft_answer(queries, query, answer)
     return None if all(cell == UNKNOWN for cell in soft.cells) else soft
 
@@ -186,7 +186,7 @@ def _from_mapping(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> So
     for choice, probability in value.items():
         cell = queries.to_answer(query, choice)
         assert cell is not None
-        weights[cell[0]] = number(probability, f"the probability of {choice!r}", 0, 1)
+        weights[cell[0]] = number(probability, f"the probability of {choice!r}", least=0, most=1)
     if not np.isclose(sum(weights), 1, atol=1e-3):
         name = queries.names[query]
         raise ValueError(f"the probabilities of {name!r} are {dict(value)!r:.80}, which do not sum to 1")

@@ -88,7 +88,7 @@ class InformationGain(Rule):
     needs_gain = True
 
     def __post_init__(self) -> None:
-        number(self.epsilon, "epsilon", 0, np.inf)
+        number(self.epsilon, "epsilon", least=0)
         _check_patience(self.patience)
 
     def holds(self, check: Check) -> Any:
@@ -129,7 +129,7 @@ class MaxCost(Rule):
     budget = True
 
     def __post_init__(self) -> None:
-        number(self.cost, "cost", 0, np.inf)
+        number(self.cost, "cost", least=0)
 
     def holds(self, check: Check) -> Any:
         return np.broadcast_to(check.unaffordable, check.n_asked.shape)

@@ -206,9 +206,25 @@ def test_parts_give_what_the_whole_gives(model, tmp_path, monkeypatch):
     animals(40, 2).to_csv(tmp_path / "new.csv", index=False)
 
     def once(folder, *more):
-        assert explain(tmp_path / "new.csv", "--model", model, "--label", "kind", "--out", tmp_path / folder,
-                       "--html", tmp_path / f"{folder}.html",
-            "--max-shown", 12, "--title", "T", *more) == 0  # fmt: skip
+        assert (
+            explain(
+                tmp_path / "new.csv",
+                "--model",
+                model,
+                "--label",
+                "kind",
+                "--out",
+                tmp_path / folder,
+                "--html",
+                tmp_path / f"{folder}.html",
+                "--max-shown",
+                12,
+                "--title",
+                "T",
+                *more,
+            )
+            == 0
+        )
         return pd.read_parquet(tmp_path / folder / "traces.parquet"), (tmp_path / f"{folder}.html").read_text()
 
     whole, page = once("whole")

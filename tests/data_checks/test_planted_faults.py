@@ -46,11 +46,11 @@ def test_all_planted_faults_are_found_together():
 
 @pytest.mark.slow
 def test_a_table_without_faults_raises_no_alarm():
-    """Over twenty tables: nothing serious, and hardly a warning."""
-    findings = [finding for seed in range(20) for finding in look(*clean(500, seed), seed=seed).findings]
+    """Over eight tables: nothing serious, and hardly a warning."""
+    findings = [finding for seed in range(8) for finding in look(*clean(500, seed), seed=seed).findings]
     assert not [finding for finding in findings if finding.severity == "serious"]
     assert len([finding for finding in findings if finding.severity == "warning"]) <= 1, findings
-    assert len(findings) <= 4, findings
+    assert len(findings) <= 3, findings
 
 
 def test_either_but_not_both_is_not_called_useless():

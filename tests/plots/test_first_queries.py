@@ -8,7 +8,8 @@ from matplotlib.patches import Rectangle
 
 import infopursuit as ip
 from infopursuit.plots import first_queries
-from infopursuit.plots.first_queries import LATER, NOW
+from infopursuit.plots.first_queries import LATER
+from infopursuit.plots.style import NOW
 
 ANSWERS = [
     [0, 0, 0, 0],

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 import infopursuit as ip
 from infopursuit.plots import image_trace
-from infopursuit.plots.images import BAD, BEFORE, GOOD, NOW, OTHERS
+from infopursuit.plots.images import BAD, BEFORE, GOOD
+from infopursuit.plots.style import NOW, OTHERS
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 import infopursuit as ip
 from infopursuit.inspection.cart import cart_of_length, cart_tree
 from infopursuit.plots import strategy_tree as draw
-from infopursuit.plots.strategy_tree import NOW, THICK
-from infopursuit.plots.style import COLOURS
+from infopursuit.plots.strategy_tree import THICK
+from infopursuit.plots.style import COLOURS, NOW
 
 LONG = "does it, as far as anybody can tell who has looked at it for long, have {} of any kind or size at all"
 

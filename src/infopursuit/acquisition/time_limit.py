@@ -24,7 +24,7 @@ def check_time_limit(time_limit: float | None, exact_gains: bool | None) -> None
     """Refuse what is no limit of time, and one that contradicts exactness."""
     if time_limit is None:
         return
-    number(time_limit, "time_limit", 0, 1e9, least=False)
+    number(time_limit, "time_limit", above=0)
     if exact_gains:
         raise ValueError(f"exact_gains=True has no limit of time, and time_limit={time_limit:g} is one; leave one out")
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infopursuit.files import write_atomically
-
 EXPECTED = (ValueError, OSError, ImportError, MemoryError)
 """Errors that a user can cause: one line, without a traceback."""
 
@@ -30,10 +28,11 @@ class Command:
 
     name: str
     summary: str
+    module: str = ""
 
     def load(self) -> Any:
         """Import the module."""
-        return importlib.import_module(f"infopursuit.cli.{self.name}")
+        return importlib.import_module(self.module or f"infopursuit.cli.{self.name}")
 
 
 COMMANDS = (  # in the order of the help text
@@ -154,6 +153,8 @@ whole, positive, amount, share = number(int), number(int, 1), number(float), num
 
 def write_text(path: Path, text: str) -> Path:
     """Write a file and the folders above it; returns it."""
+    from infopursuit.files import write_atomically
+
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text.encode())
     return path
