@@ -1,4 +1,4 @@
-"""Histories, and the protocols of everything that works on them: beliefs, acquisition functions, predictions of answers.
+"""Histories, and the protocols of everything that works on them: beliefs, acquisition functions, answer predictions.
 
 A strategy sees histories and nothing else, so that its next query is a function of the history alone.
 """
@@ -190,7 +190,7 @@ class Belief(Protocol[B]):
         was."""
 
     def log_posterior(self, b: B) -> Estimate:
-        """(H, C) log p(y | history), NaN where the history is impossible, with the standard errors of p(y | history)."""
+        """(H, C) log p(y | history), NaN where the history is impossible, with standard errors of p(y | history)."""
 
 
 class Predictive(Protocol[B]):
