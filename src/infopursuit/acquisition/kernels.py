@@ -1,7 +1,7 @@
 """The next query after one history, on draws of yes/no variables: what `FiniteGains` does, in compiled loops.
 
-Some states stand for all, single variables are ranked, the most promising queries about several get their full gain, and
-the best two are compared. A history takes a fraction of a millisecond, less than the calls of as many small products.
+Some states stand for all, single variables are ranked, the most promising queries about several get their full gain,
+and the best two are compared. A history takes a fraction of a millisecond, less than as many small products.
 """
 
 from __future__ import annotations
@@ -343,8 +343,8 @@ def variance_of(terms, states, masses, ends, n_each):
 
 @compiled
 def gather(query, query_variables, seen, by_state, states, n, place, columns, n_columns, which):
-    """The columns P(yes) of a query's variables that are not known yet; each is copied once. Returns how many variables,
-    and how many columns there are now."""
+    """The columns P(yes) of a query's variables that are not known yet; each is copied once. Returns how many, and how
+    many columns there are now."""
     width = 0
     for variable in query_variables[query]:
         if variable < 0 or seen[variable] != UNKNOWN:

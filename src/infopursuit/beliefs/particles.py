@@ -21,7 +21,7 @@ from infopursuit.acquisition.mutual_information import FiniteGains, MutualInform
 from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_variance
 from infopursuit.beliefs.exact import Exact, LatentBelief, StateWeights, log_normalised
 from infopursuit.beliefs.langevin_kernels import LogDensity, adapt, mala, start, target
-from infopursuit.beliefs.pruned import BLOCK, MANY, WIDEST, PrunedBelief, States, similar_order
+from infopursuit.beliefs.pruned import BLOCK, DECODED, MANY, WIDEST, PrunedBelief, States, similar_order
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.autoencoder import VAE
 from infopursuit.models.finite import FiniteModel, segments, softmax
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DECODED = 512
-"""Latents that are decoded at a time."""
 LEAST = 1e-6
 """Every value of a variable has this probability at the least, whatever the decoder says, so that no answer is
 impossible: the others give way to it. It is more than the least that a float32 can tell from 0 and 1."""
@@ -240,11 +238,7 @@ class ParticleBelief(LatentBelief):
         """The particles of some histories, good enough to go on; class probabilities stay as they are. Computed once
         and kept in the state: which rows were needed first changes nothing."""
         stale = [h for h in rows if h not in b.renewed]
-        needy = set(self._in_need(b, stale))
-        for h in stale:
-            b.renewed[h] = self._renew(b, h) if h in needy else b.own[h]
-            if h in needy:
-                self._warn(b.renewed[h])
+        b.renewed.update({h: b.own[h] for h in stale} | {h: self._renew(b, h) for h in self._in_need(b, stale)})
         return b.renewed
 
     def log_posterior(self, b: ParticleState) -> Estimate:
@@ -358,11 +352,12 @@ class ParticleBelief(LatentBelief):
         new = Particles(self.model, torch.cat(latents), offsets, equal, np.concatenate(families), variance)
         acceptance, ess, r_hat = np.array([(info.acceptance, info.ess, info.r_hat) for info in infos]).T
         worst = Diagnostics(float(acceptance.min()), float(ess.min()), float(r_hat.max()))
+        self._warn(worst)
         return Own(new, Exact(new, self.queries).of(equal[None], evidence, one.shared.soft), worst)
 
-    def _warn(self, own: Own | None) -> None:
-        """Warn once of each problem with the particles."""
-        troubles = {trouble.split(": ")[-1]: trouble for trouble in (own.info.troubles() if own is not None else [])}
+    def _warn(self, info: Diagnostics) -> None:
+        """Warn once of each problem with new particles."""
+        troubles = {trouble.split(": ")[-1]: trouble for trouble in info.troubles()}
         new = [trouble for advice, trouble in troubles.items() if advice not in self._warned]
         if new:
             self._warned.update(troubles)

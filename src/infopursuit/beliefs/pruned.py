@@ -90,10 +90,6 @@ class States(FiniteModel):
         order = similar_order(by_state, model.offsets if runs is None else runs, size)
         return cls(model.variables, model.log_prior[order], model.offsets, by_state[order])
 
-    def _by_slot(self, by_state: Any) -> Any:
-        columns = np.ascontiguousarray(by_state.T)
-        return np.stack([1 - columns, columns], axis=1).reshape(-1, columns.shape[1]) if self.binary else columns
-
     def rows(self, slots: IntArray) -> Any:
         """(n, S) the probability of some values in all states."""
         if not self.binary:
@@ -105,12 +101,16 @@ class States(FiniteModel):
         """(l, S) the probability of a run of values in all states; "no" and "yes" add up to one in float64."""
         if not self.binary or slots.start % 2 or slots.stop % 2:
             return super().block(slots)
-        yes = self.probs[slots.start // 2 : slots.stop // 2].astype(np.float64)
-        return np.stack([1 - yes, yes], axis=1).reshape(-1, yes.shape[1])
+        return _no_and_yes(self.probs[slots.start // 2 : slots.stop // 2].astype(np.float64))
 
     def state_probs(self, states: IntArray) -> Any:
         """(L, M) the probability of all values in some states; rows lie together, so that few bytes are read."""
-        return self._by_slot(self.by_state[states])
+        columns = np.ascontiguousarray(self.by_state[states].T)
+        return _no_and_yes(columns) if self.binary else columns
+
+
+def _no_and_yes(yes: Any) -> Any:
+    return np.stack([1 - yes, yes], axis=1).reshape(-1, yes.shape[1])
 
 
 def similar_order(by_state: Any, offsets: IntArray, size: int) -> IntArray:
@@ -138,8 +138,9 @@ def _principal_coordinates(table: Any) -> FloatArray:
     found, _ = np.linalg.qr(centred.T @ (centred @ random))
     _, turn = np.linalg.eigh(np.cov(centred @ found, rowvar=False).reshape(n_directions, n_directions))
     directions = found @ turn
-    # an eigenvector has no sign of its own: LAPACK's depends on the processor
-    directions *= np.where(directions[np.abs(directions).argmax(axis=0), np.arange(n_directions)] < 0, -1.0, 1.0)
+    # an eigenvector has no sign of its own, LAPACK's depends on the processor: the first large entry shall be positive
+    first = (np.abs(directions) > np.abs(directions).max(axis=0) / 2).argmax(axis=0)
+    directions *= np.where(directions[first, np.arange(n_directions)] < 0, -1.0, 1.0)
     return np.asarray((table - mean) @ directions)
 
 
@@ -240,10 +241,8 @@ class PrunedState:
     @property
     def evidence(self) -> FloatArray:
         """(H, L) 0 where a value is still possible, -inf where it is excluded."""
-        said = np.zeros((*self.seen.shape, 2))
-        said[:, :, 0][self.seen == 1] = -np.inf
-        said[:, :, 1][self.seen == 0] = -np.inf
-        return said.reshape(len(self), -1)
+        excluded = np.stack([self.seen == 1, self.seen == 0], axis=2)
+        return np.where(excluded, -np.inf, 0.0).reshape(len(self), -1)
 
 
 class PrunedBelief(LatentBelief):

@@ -30,7 +30,7 @@ def reweigh(
     rows: the histories to work on, best with those next to each other that have seen the same variables. parents: (H,)
     rows of the weights before. table: (A, S) P(yes). slots: (H, N) 2 a for "no" to variable a, 2 a + 1 for "yes", else
     -1. bounds: (B + 1,) of the blocks. shares: (M,) that the models of a pool keep. share: of the weight that may be
-    pruned. fell: (H,) nats by which the history's probability fell, in the model where it fell most. See `BlockWeights`.
+    pruned. fell: (H,) nats by which a history's probability fell, in the model where it fell most. See `BlockWeights`.
     """
     n_rows = len(rows)
     at = np.empty(n_rows, np.int64)
