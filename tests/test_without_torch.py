@@ -94,7 +94,8 @@ def test_every_strategy_for_tables_and_words_and_images(tmp_path):
         + """
 for strategy in ("table", "empirical", ip.models.latent_classes(2)):
     assert ip.InformationPursuitClassifier(strategy=strategy).fit(X, y).predict(X[:2]).shape == (2,)
-words = ip.InformationPursuitClassifier(ip.queries.words(min_count=1)).fit(["a film", "the law", "a film"] * 4, [0, 1, 0] * 4)
+words = ip.InformationPursuitClassifier(ip.queries.words(min_count=1)).fit(["a film", "the law", "a film"] * 4, [0, 1,
+0] * 4)
 assert words.predict(["film"]).tolist() == [0]
 images = (rng.random((30, 6, 6)) < 0.5).astype(float)
 images[:15, :, :3] = 1

@@ -281,7 +281,9 @@ class CalibrationReport:
             if each.type == "int":
                 whole_number(getattr(self, each.name), each.name)
             else:
-                number(getattr(self, each.name), each.name, least=0, most=math.inf if each.name.startswith("length") else 1)
+                number(
+                    getattr(self, each.name), each.name, least=0, most=math.inf if each.name.startswith("length") else 1
+                )
 
     def prediction_sets(self, coverage: float | None = None) -> PredictionSets:
         """The sets of a coverage that was calibrated, the first where none is given."""

@@ -37,7 +37,12 @@ def number(
     """
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not real or not np.isfinite(value) or not (least <= value <= most and above < value < below):
-        limits = {f"{least:g} or more": least, f"above {above:g}": above, f"below {below:g}": below, f"up to {most:g}": most}
+        limits = {
+            f"{least:g} or more": least,
+            f"above {above:g}": above,
+            f"below {below:g}": below,
+            f"up to {most:g}": most,
+        }
         expected = ", ".join(["a number", *(text for text, limit in limits.items() if np.isfinite(limit))])
         raise ValueError(f"{name}={value!r:.80}; expected {expected}")
     return float(value)

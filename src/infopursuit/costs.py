@@ -307,7 +307,7 @@ def _look_up(queries: QuerySet, other: str | int, where: str) -> tuple[QuerySet,
 
 
 def _key(key: Any, where: str) -> str | int:
-    return key if isinstance(key, str) else whole_number(key, f"{where}: query", error=TypeError)
+    return key if isinstance(key, str) else whole_number(key, f"{where}: query")
 
 
 def _conditions(key: Any, value: Any) -> tuple[Condition, ...]:

@@ -81,7 +81,9 @@ def test_budgets_alone_ask_for_no_confidence(clf, digits):
 def test_without_a_reference_the_model_itself_is_drawn_from(digits):
     X, y = digits
     patches = ip.queries.patches((8, 8), size=2, threshold=8)
-    clf = ip.InformationPursuitClassifier(patches, ip.models.naive_bayes(), stopping=ip.MaxQueries(4), n_novelty_queries=2)
+    clf = ip.InformationPursuitClassifier(
+        patches, ip.models.naive_bayes(), stopping=ip.MaxQueries(4), n_novelty_queries=2
+    )
     clf.fit(X[:900], y[:900])
     assert clf.explain(X[:2]).p_values is None
     p = clf.novelty_pvalues(X[900:1000])
