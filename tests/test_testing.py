@@ -369,7 +369,7 @@ def test_strategies_that_are_right_pass():
 
 @pytest.mark.parametrize("acquisition", [Remembers, Crowd])
 def test_a_strategy_that_is_no_function_of_the_history_is_found_out(acquisition):
-    with pytest.raises(AssertionError, match="order of inputs matters|alone it is another"):
+    with pytest.raises(AssertionError, match=r"order of inputs matters|alone it is another"):
         check_strategy(pursuit(acquisition()), INPUTS)
 
 
@@ -382,5 +382,5 @@ def test_a_strategy_that_peeks_is_found_out():
 
 
 def test_a_posterior_that_depends_on_the_batch_is_found_out_in_a_strategy():
-    with pytest.raises(AssertionError, match="posteriors of input|alone it is another|replayed"):
+    with pytest.raises(AssertionError, match=r"posteriors of input|alone it is another|replayed"):
         check_strategy(pursuit(ip.acquisition.RandomOrder(), OfTheBatch()), INPUTS)

@@ -293,8 +293,8 @@ def _members(base: QuerySet, group: str, members: Sequence[str]) -> tuple[str, .
     return tuple(found)
 
 
-def _things(base: QuerySet, group: str, members: Sequence[str]) -> list[Thing]:
-    """What a group's queries tell together: one thing for each variable, in the order of the first members."""
+def _components(base: QuerySet, group: str, members: Sequence[str]) -> list[Component]:
+    """What a group's queries reveal together: one component for each variable, in the order of the first members."""
     by_variable: dict[int, list[int]] = {}
     for member in map(base.names.index, members):
         by_variable.setdefault(int(base.query_variables[member, 0]), []).append(member)
@@ -314,7 +314,7 @@ def _things(base: QuerySet, group: str, members: Sequence[str]) -> list[Thing]:
         if np.isnan(bounds).any():
             bounds = ()  # dates are no numbers
         place, named = tuple(map(answers.index, rows)), len(mine) > 1 and not between
-        found.append(Thing(name, variable, place, tuple(mine), tuple(answers), choices, named, bounds))
+        found.append(Component(name, variable, place, tuple(mine), tuple(answers), choices, named, bounds))
     if len(found) == 1 and found[0].name == group:
         found = [replace(found[0], named=True)]  # a column under its own name need not say twice what it is about
     return found

@@ -27,7 +27,6 @@ import numpy.typing as npt
 
 from infopursuit import model_files, queries, serialization
 from infopursuit.engine import Pursuit
-from infopursuit.model_files import MANIFEST
 from infopursuit.models.table import TableModel
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import FloatArray, ModelFormatError
