@@ -79,7 +79,8 @@ def vae_pursuit(weights: Path) -> Any:
         sampler = ip.beliefs.SMC(n_draws=N_DRAWS, min_ess=0.0)
         return ip.Pursuit.of(model, queries, sampler, stopping, n_states=256, n_screened=16)
     sampler = importlib.import_module("infopursuit.posteriors").SMC(n_draws=N_DRAWS, least_ess=0.0)
-    return ip.Pursuit(model, queries, sampler, stopping, n_states=256, n_screened=16)
+    first_edition: Any = ip.Pursuit
+    return first_edition(model, queries, sampler, stopping, n_states=256, n_screened=16)
 
 
 def after(pursuit: Any, n: int, values: Any) -> Any:

@@ -33,7 +33,7 @@ REFUSED, SAME, ANOTHER, WRONG = "clear error", "as the original", "another valid
 N_STEPS = 8
 """Questions that are answered at random."""
 
-Model = InformationPursuitClassifier | Pursuit
+Model = InformationPursuitClassifier | Pursuit[Any]
 
 
 class Verdict(NamedTuple):

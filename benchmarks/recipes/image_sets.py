@@ -15,7 +15,7 @@ from benchmarks import WEIGHTS, datasets
 from benchmarks.black_box import NetworkSettings
 from infopursuit import queries
 from infopursuit.beliefs import SMC, Pruned
-from infopursuit.beliefs.particles import prior_particles
+from infopursuit.beliefs.particles import Particles, stratified_prior
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import Row, quoted
 from infopursuit.models.architectures import ConvArchitecture
@@ -187,7 +187,7 @@ class ImageTask:
         latent, tables = fit_latent_classes(self._sample(rows), images.n_mixture, rounds=images.rounds_mixture)
         yes = tables[:, :, 1::2].clip(LEAST, 1 - LEAST)
         return [
-            prior_particles(soft, images.n_pooled),
+            Particles(soft, *stratified_prior(soft, images.n_pooled, torch.Generator().manual_seed(0))),
             *examples,
             TableModel(self._sample(rows).class_prior, latent, yes),
         ]

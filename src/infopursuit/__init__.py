@@ -21,13 +21,8 @@ if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
-    from infopursuit.inspection import (
-        QueryFrequencies,
-        StrategyTree,
-        compare_with_cart,
-        query_frequencies,
-        strategy_tree,
-    )
+    from infopursuit.inspection import StrategyTree, compare_with_cart, strategy_tree
+    from infopursuit.inspection.query_frequencies import QueryFrequencies, query_frequencies
     from infopursuit.monitoring.drift import drift
     from infopursuit.noise import AnswerNoise, NoisyAnnotator
     from infopursuit.serialization import load, save

@@ -79,7 +79,7 @@ class Particles(States):
 
     def variance_of(self, states: IntArray, terms: FloatArray) -> float:
         """How much the sum of terms (M,), one for each of some draws, would vary from one draw of all to another."""
-        each = np.bincount(states, weights=terms, minlength=self.n_states)
+        each: FloatArray = np.bincount(states, weights=terms, minlength=self.n_states).astype(np.float64, copy=False)
         total = 0.0
         for c, (a, b) in enumerate(segments(self.offsets)):
             mine, family = each[a:b], None if self.family is None else self.family[a:b]
@@ -217,7 +217,7 @@ class ParticleBelief(LatentBelief):
     def row_bytes(self) -> int:
         """The memory of one history: weights of the shared particles, and particles of its own."""
         each = 2 * self.particles.by_state.shape[1] + self.model.latent_dim
-        return int(self.shared.row_bytes) + self.n_own_draws * (each * self.particles.by_state.itemsize + 24)
+        return int(self.shared.row_bytes + self.n_own_draws * (each * self.particles.by_state.itemsize + 24))
 
     def init(self) -> ParticleState:
         """The prior."""
