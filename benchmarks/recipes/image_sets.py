@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from benchmarks import WEIGHTS, datasets
 from benchmarks.black_box import NetworkSettings
