@@ -18,6 +18,7 @@ from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Said, Soft
 
 BoolArray = npt.NDArray[np.bool_]
 B = TypeVar("B")
+B_contra = TypeVar("B_contra", contravariant=True)
 
 SoftSteps = tuple[tuple[int, SoftAnswer], ...]
 """(step, answer) of the soft answers of one history."""
@@ -193,17 +194,17 @@ class Belief(Protocol[B]):
         """(H, C) log p(y | history), NaN where the history is impossible, with standard errors of p(y | history)."""
 
 
-class Predictive(Protocol[B]):
+class Predictive(Protocol[B_contra]):
     """Optional abilities of a belief: to predict the next answer, and to say how expected the answers are."""
 
-    def answer_distribution(self, b: B, query: int) -> FloatArray:
+    def answer_distribution(self, b: B_contra, query: int) -> FloatArray:
         """(H, answers) p(answer | history) of one query, answers in the order of `QuerySet.choices`."""
 
-    def log_evidence(self, b: B) -> FloatArray:
+    def log_evidence(self, b: B_contra) -> FloatArray:
         """(H,) log p(answers so far): what novelty detection rests on."""
 
 
-class Acquisition(Protocol[B]):
+class Acquisition(Protocol[B_contra]):
     """History -> utility of every allowed query.
 
     unit: "nats" where the utility is an information gain, which the rule `InformationGain` needs; else "score". An
@@ -212,8 +213,10 @@ class Acquisition(Protocol[B]):
     closer than this, 1e-9 where it does not say, go to the lowest index.
     """
 
-    unit: Literal["nats", "score"]
+    @property
+    def unit(self) -> Literal["nats", "score"]:
+        """In what utilities are."""
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def __call__(self, b: B_contra, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) the utility of each query; NaN for a query that is not allowed. A row of ``allowed`` without any
         query needs no work."""

@@ -44,7 +44,7 @@ class Cached:
         wanted = np.flatnonzero(allowed.any(axis=1)).tolist()
         names = {row: _name(h.key(row), allowed[row]) for row in wanted}
         with self._lock:
-            known = {row: self._rows.get(name) for row, name in names.items()}
+            known: dict[int, Any] = {row: self._rows.get(name) for row, name in names.items()}
         missing = [row for row in wanted if known[row] is None]
         if missing:
             only = np.zeros_like(allowed)
@@ -57,11 +57,8 @@ class Cached:
                     known[row] = (found.value[row].copy(), at, found.error[row, at], bool(found_tie[row]))
                     if self._rows.getsizeof(known[row]) <= self._rows.maxsize:
                         self._rows[names[row]] = known[row]
-        for row in wanted:
-            kept = known[row]
-            assert kept is not None
-            value[row], tie[row] = kept[0], kept[3]
-            error[row, kept[1]] = kept[2]
+        for row, (values, at, errors, tied) in known.items():
+            value[row], tie[row], error[row, at] = values, tied, errors
         return Estimate(value, error, tie)
 
 

@@ -56,7 +56,7 @@ class PrunedGains:
         n, settings = len(rows), self.settings
         best, error, within = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n, dtype=bool)
         mine = np.empty((n, len(self.queries)))
-        uniforms = np.array([uniform_of(settings.seed, h.key(row)) for row in rows])
+        uniforms = np.array([uniform_of(settings.seed, h.key(row)) for row in rows.tolist()])
         step = max(1, min(AT_A_TIME, -(-n // 2)))
 
         def work(i: int) -> None:

@@ -67,7 +67,7 @@ def value_joint(weights: FloatArray, probs: FloatArray, offsets: IntArray) -> Fl
         # equal classes: one batched product, (C, H, Z) x (C, Z, L)
         left = weights.reshape(len(weights), n_classes, per_class).transpose(1, 0, 2)
         right = probs.reshape(len(probs), n_classes, per_class).transpose(1, 2, 0)
-        return np.matmul(left, right).transpose(1, 2, 0)
+        return np.asarray(np.matmul(left, right).transpose(1, 2, 0))
     return np.stack([weights[:, a:b] @ probs[:, a:b].T for a, b in segments(offsets)], axis=-1)
 
 

@@ -108,7 +108,7 @@ class Exact(LatentBelief):
     @property
     def row_bytes(self) -> int:
         """The memory of one history: a weight for each state, that of its parent, and one to work on."""
-        return 24 * self.model.n_states + 16 * self.model.variables.n_slots
+        return int(24 * self.model.n_states + 16 * self.model.variables.n_slots)
 
     def init(self) -> StateWeights:
         """The prior."""

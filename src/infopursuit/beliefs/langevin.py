@@ -73,7 +73,7 @@ class LangevinBelief(ParticleBelief):
 
     @property
     def n_own_draws(self) -> int:
-        return self.model.n_classes * self.settings.n_chains * self.settings.n_steps
+        return self.n_classes * self.n_chains * self.settings.n_steps
 
     def _in_need(self, b: ParticleState, rows: list[int]) -> list[int]:
         """All of them: chains follow every answer; only the empty history, and those that taught nothing, need none."""

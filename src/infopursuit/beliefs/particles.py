@@ -79,7 +79,7 @@ class Particles(States):
 
     def variance_of(self, states: IntArray, terms: FloatArray) -> float:
         """How much the sum of terms (M,), one for each of some draws, would vary from one draw of all to another."""
-        each = np.bincount(states, weights=terms, minlength=self.n_states)
+        each: Any = np.bincount(states, weights=terms, minlength=self.n_states)
         total = 0.0
         for c, (a, b) in enumerate(segments(self.offsets)):
             mine, family = each[a:b], None if self.family is None else self.family[a:b]
@@ -217,7 +217,7 @@ class ParticleBelief(LatentBelief):
     def row_bytes(self) -> int:
         """The memory of one history: weights of the shared particles, and particles of its own."""
         each = 2 * self.particles.by_state.shape[1] + self.model.latent_dim
-        return int(self.shared.row_bytes) + self.n_own_draws * (each * self.particles.by_state.itemsize + 24)
+        return int(self.shared.row_bytes + self.n_own_draws * (each * self.particles.by_state.itemsize + 24))
 
     def init(self) -> ParticleState:
         """The prior."""
@@ -468,7 +468,7 @@ class SMCBelief(ParticleBelief):
 
     @property
     def n_own_draws(self) -> int:
-        return self.model.n_classes * self.settings.n_own if self.settings.min_ess > 0 else 0
+        return self.n_classes * self.n_chains if self.settings.min_ess > 0 else 0
 
     def _in_need(self, b: ParticleState, rows: list[int]) -> list[int]:
         if not rows or self.settings.min_ess <= 0:
