@@ -19,7 +19,6 @@ from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Said, Soft
 
 BoolArray = npt.NDArray[np.bool_]
 B = TypeVar("B")
-B_co = TypeVar("B_co", covariant=True)
 B_contra = TypeVar("B_contra", contravariant=True)
 
 SoftSteps = tuple[tuple[int, SoftAnswer], ...]
@@ -210,7 +209,7 @@ class Predictive(Protocol[B_contra]):
         """(H,) log p(answers so far): what novelty detection rests on."""
 
 
-class Acquisition(Protocol[B_co]):
+class Acquisition(Protocol[B_contra]):
     """History -> utility of every allowed query.
 
     It may further have ``bind(belief, queries, costs, noise)``, which returns the function to call for one pursuit: how
@@ -221,6 +220,6 @@ class Acquisition(Protocol[B_co]):
     def unit(self) -> Literal["nats", "score"]:
         """ "nats" where the utility is an information gain, which the rule `InformationGain` needs; else "score"."""
 
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+    def __call__(self, b: B_contra, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) the utility of each query; NaN for a query that is not allowed. A row of ``allowed`` without any
         query needs no work."""

@@ -7,18 +7,18 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-_limit: ContextVar[int | None] = ContextVar("number of threads", default=None)
+_limit: int | None = None
+"""What `thread_limit` says: threads belong to the process, and so does their limit."""
 
 
 def n_threads() -> int:
     """How many threads may work at a time: what `thread_limit` says, else OMP_NUM_THREADS, else all cores."""
-    given = _limit.get() or os.environ.get("OMP_NUM_THREADS", "")
+    given = _limit or os.environ.get("OMP_NUM_THREADS", "")
     if str(given).isdecimal() and int(given) > 0:
         return int(given)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -49,12 +49,24 @@ def single_threaded() -> Iterator[None]:
 
 @contextmanager
 def thread_limit(n: int | None) -> Iterator[None]:
-    """Within it `side_by_side` uses at most ``n`` threads; None leaves it as it is."""
-    token = _limit.set(n or _limit.get())
-    try:
+    """Within it this process uses at most ``n`` threads: `side_by_side`, numpy's matrix products, and torch where it is
+    loaded; None leaves it as it is."""
+    global _limit
+    if n is None:
         yield
+        return
+    torch, before = sys.modules.get("torch"), _limit
+    torch_before = torch.get_num_threads() if torch is not None else n
+    _limit = n
+    try:
+        if torch is not None:
+            torch.set_num_threads(n)
+        with _controller().limit(limits=n, user_api="blas"):
+            yield
     finally:
-        _limit.reset(token)
+        _limit = before
+        if torch is not None:
+            torch.set_num_threads(torch_before)
 
 
 def side_by_side(work: Callable[[int], Result], n: int, *, max_threads: int | None = None) -> list[Result]:

@@ -42,7 +42,7 @@ class Cached:
         wanted, packed = np.flatnonzero(allowed.any(axis=1)).tolist(), np.packbits(allowed, axis=1)
         names = {row: _name(h.key(row), packed[row]) for row in wanted}
         with self._lock:
-            known = {row: self._rows.get(name) for row, name in names.items()}
+            known: dict[int, Any] = {row: self._rows.get(name) for row, name in names.items()}
         missing = [row for row in wanted if known[row] is None]
         if not missing:
             value, error = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)

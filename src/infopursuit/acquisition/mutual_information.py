@@ -128,19 +128,18 @@ class FiniteGains:
         rows = np.flatnonzero(allowed.any(axis=1))
         gains, errors = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)
         tie = np.zeros(len(allowed), dtype=bool)
+        some = b if len(rows) == len(b) else b.take(rows)
         if len(rows) and self.on_all_states and len(self._narrow):
-            some = b if len(rows) == len(b) else b.take(rows)
             # with noisy answers what is left of a variable takes long to work out: only where a query looks at it
             alone = self.part_gains(some, model, allowed[rows] @ self._looks_at > 0 if b.soft else None)
             gains[rows[:, None], self._narrow] = alone[:, self.parts.query_part[self._narrow, 0]]
-
         if not len(rows) or (self.on_all_states and not len(self._wide) and not self.sampled):
             return Estimate(np.where(allowed, gains, np.nan), errors, tie)
-        log_weights, evidence = b.log_weights, b.evidence
+        log_weights, evidence = some.log_weights, some.evidence
 
         def one(i: int) -> None:
-            row = rows[i]
-            found = self._history_gains(model, log_weights[row], evidence[row], allowed[row], h.key(row), gains[row])
+            row = int(rows[i])
+            found = self._history_gains(model, log_weights[i], evidence[i], allowed[row], h.key(row), gains[row])
             gains[row], leader, error, tie[row] = found
             if leader != UNKNOWN:
                 errors[row, leader] = error

@@ -468,7 +468,7 @@ class SMCBelief(ParticleBelief):
 
     @property
     def n_own_draws(self) -> int:
-        return self.model.n_classes * self.settings.n_own if self.settings.min_ess > 0 else 0
+        return self.n_classes * self.n_chains if self.settings.min_ess > 0 else 0
 
     def _in_need(self, b: ParticleState, rows: list[int]) -> list[int]:
         if not rows or self.settings.min_ess <= 0:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from infopursuit.threads import thread_limit
+
 logger = logging.getLogger(__name__)
 
 Unit = dict[str, Any]
@@ -62,7 +64,7 @@ class Engine:
             yield from self._run_on_ray(make, units) if self.kind == "ray" else self._run_here(make, units)
 
     def _run_here(self, make: Make, units: Sequence[Unit]) -> Iterator[tuple[Unit, Any]]:
-        with _limited_threads(self.threads):
+        with thread_limit(self.threads):
             work = make()
             for unit in units:
                 yield unit, work(unit)
@@ -115,14 +117,15 @@ class Worker:
     """A process of Ray's: it makes its worker once, then does units."""
 
     def __init__(self, make: Make, threads: int) -> None:
-        self._limit = _limited_threads(threads)
-        self._limit.__enter__()
+        self._limit = thread_limit(threads)
+        self._limit.__enter__()  # for as long as the process lives
         self.problem: list[str] | None = None
         try:
             self.work = make()
         except EXPECTED as error:  # told with the first unit: Ray would start the worker again and again
             self.problem = [type(error).__name__, str(error)]
-        _limit_torch(threads)  # it may have been imported only now
+        if (torch := sys.modules.get("torch")) is not None:  # it may have been imported only now
+            torch.set_num_threads(threads)
 
     def __call__(self, batch: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for text in batch["unit"].tolist():
@@ -135,32 +138,6 @@ class Worker:
             return {"result": self.work(unit)}
         except EXPECTED as error:
             return {"problem": [type(error).__name__, str(error)]}
-
-
-@contextlib.contextmanager
-def _limited_threads(threads: int | None) -> Iterator[None]:
-    """Limit the threads of linear algebra, and of torch where it is loaded; None changes nothing."""
-    if threads is None:
-        yield
-        return
-    from threadpoolctl import threadpool_limits
-
-    before = _limit_torch(threads)
-    try:
-        with threadpool_limits(threads):
-            yield
-    finally:
-        _limit_torch(before)
-
-
-def _limit_torch(threads: int | None) -> int | None:
-    """Set the threads of torch, if it is loaded; the number before."""
-    torch = sys.modules.get("torch")
-    if torch is None or threads is None:
-        return None
-    before = int(torch.get_num_threads())
-    torch.set_num_threads(threads)
-    return before
 
 
 def _import_ray() -> Any:
