@@ -292,9 +292,7 @@ def encode_answers(query_set: QuerySet, values: Any) -> Any:
     """
     parts, variables = query_set.parts, query_set.variables
     first, two = parts.offsets[:-1], parts.sizes == 2
-    told = np.ones(
-        int(parts.offsets[-1]), dtype=bool
-    )  # "no" follows from "yes"; a single cell says nothing
+    told = np.ones(int(parts.offsets[-1]), dtype=bool)  # "no" follows from "yes"; a single cell says nothing
     told[first[parts.sizes <= 2]] = False
     if not told.any():
         raise ValueError("query_set has queries with one possible answer only; nothing can be learnt from them")

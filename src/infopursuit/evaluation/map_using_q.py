@@ -82,12 +82,7 @@ def _affordable(pursuit: Pursuit[Any]) -> int:
 
 
 def log_joint(
-    model: FiniteModel,
-    values: Any,
-    *,
-    dtype: Any = None,
-    memory: int = BYTES,
-    progress: bool | None = None,
+    model: FiniteModel, values: Any, *, dtype: Any = None, memory: int = BYTES, progress: bool | None = None
 ) -> FloatArray:
     """(B, A) values -> (B, C) log p(y, values) of a finite model, by matrix products; unknown values are left out.
 
