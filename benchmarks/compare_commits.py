@@ -232,8 +232,8 @@ def build_parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Compare, print, write."""
     from benchmarks import RESULTS, ROOT
+    from benchmarks.machine import write_result
     from benchmarks.pages import plain_table
-    from infopursuit.evaluation.machine import write_result
 
     if "INFOPURSUIT_DATA" not in os.environ:
         raise ValueError("INFOPURSUIT_DATA is not set; name the folder with mnist.npz and tables/")
