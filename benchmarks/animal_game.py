@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import write_result
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.machine import write_result
 from infopursuit.shipped import ERROR, AnimalTable, load_animals, read_animals
 
 SEEDS, FLIPPED = 20, 0.05

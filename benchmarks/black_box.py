@@ -22,9 +22,9 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from benchmarks.inputs import Inputs
 from infopursuit.evaluation.baselines import (
     BaselineResult,
-    Inputs,
     Tuned,
     check_rows,
     check_training_rows,
@@ -287,7 +287,7 @@ def fit_network(
     inputs = Inputs(query_set)
     if settings.augmentation is not None and inputs.picture is None:
         raise ValueError(
-            f"augmentation={settings.augmentation} need pictures: queries such as ip.queries.patches((28, 28))"
+            f"augmentation={settings.augmentation} needs images: queries such as ip.queries.patches((28, 28))"
         )
     learn, choose = hold_out(targets, settings.validation, settings.seed)
     module, best = build_network(inputs, len(classes), settings), {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.evaluation.curve import Point, confidence_curve, longest_within
+from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.trace import Trace
 
 
@@ -72,3 +72,17 @@ def elbow(points: Sequence[Point]) -> Point:
         return ordered[0]
     above = (accuracy - accuracy.min()) / high - (length - length[0]) / wide
     return ordered[int(above.argmax())]
+
+
+def longest_within(points: Sequence[Point], length: float) -> Point:
+    """The point with the largest mean length that is not above ``length``; the shortest where all are."""
+    fitting = [point for point in points if point.length <= length]
+    return max(fitting, key=lambda p: p.length) if fitting else min(points, key=lambda p: p.length)
+
+
+def told(point: Point) -> str:
+    """A point in words."""
+    return (
+        f"{100 * point.accuracy:.2f} % right (standard error {100 * point.accuracy_error:.2f}) "
+        f"after {point.length:.2f} questions"
+    )

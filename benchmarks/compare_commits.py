@@ -1,11 +1,9 @@
 """``python -m benchmarks.compare_commits --base COMMIT``: speed of this tree against another, side by side in one run.
 
 Three cases, each on data of ``INFOPURSUIT_DATA``. *mnist*: the shipped MNIST model on the first 1,000 test images,
-steps
-2 to 6. *vae*: the same with particles of the trained VAE. *table*: a table model, a batch and single inputs. Each tree
-is
-timed in subprocesses of its own, alternately, and the medians are compared; ratios below 1 mean that this tree is
-faster. CPU time stands beside wall time: other programs on the machine disturb it less.
+steps 2 to 6. *vae*: the same with particles of the trained VAE. *table*: a table model, a batch and single inputs. Each
+tree is timed in subprocesses of its own, alternately, and the medians are compared; ratios below 1 mean that this tree
+is faster. CPU time stands beside wall time: other programs on the machine disturb it less.
 
 This file is also the script that is timed: it is run by its path with the other tree on PYTHONPATH, and therefore
 imports nothing from `benchmarks` at its top.
@@ -235,8 +233,8 @@ def build_parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Compare, print, write."""
     from benchmarks import RESULTS, ROOT
+    from benchmarks.machine import write_result
     from benchmarks.pages import plain_table
-    from infopursuit.evaluation.machine import write_result
 
     if "INFOPURSUIT_DATA" not in os.environ:
         raise ValueError("INFOPURSUIT_DATA is not set; name the folder with mnist.npz and tables/")

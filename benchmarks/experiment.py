@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from infopursuit.evaluation.machine import write_result
+from benchmarks.machine import write_result
 from infopursuit.files import sweep_leftovers, write_atomically
 
 logger = logging.getLogger(__name__)

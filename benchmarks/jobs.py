@@ -20,9 +20,9 @@ import numpy as np
 
 from benchmarks import environment
 from benchmarks.hardening.limits import memory_of
+from benchmarks.machine import write_result
 from infopursuit import datasets, queries
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.machine import write_result
 from infopursuit.jobs.engines import Engine
 from infopursuit.jobs.job import MAX_PARTS, MIN_PART, Explained, explain
 from infopursuit.serialization import save

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infopursuit.evaluation.table import markdown, markdown_differences
+from infopursuit.evaluation.table import Row, Z
 from infopursuit.files import write_atomically
 
 # one that is not closed ends nowhere: it must not take the text up to the end of the next one with it
@@ -78,3 +78,36 @@ def _cell(value: Any) -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def quoted(name: str, accuracy: float, length: float | None = None, note: str = "as the paper has it") -> Row:
+    """A row that was not measured here."""
+    return Row(name, accuracy, length=length, note=note)
+
+
+def markdown(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows, as JSON has them, as a table of a Markdown page."""
+    lines = ["| | right, % (95 % interval) | questions | inputs | |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        length = "all" if row["n_inputs"] is not None else ""
+        if row["length"] is not None:
+            error = row.get("length_error")
+            length = f"{row['length']:.2f}" + (f" ± {Z * error:.2f}" if error is not None else "")
+        n = "" if row["n_inputs"] is None else f"{row['n_inputs']:,}"
+        lines.append(f"| {row['name']} | {share(row)} | {length} | {n} | {row['note']} |")
+    return "\n".join(lines)
+
+
+def markdown_differences(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Differences, as JSON has them, as a table of a Markdown page."""
+    lines = ["| difference on the same inputs | points (95 % interval) | inputs |", "| --- | --- | --- |"]
+    for row in rows:
+        interval = f"{100 * row['mean']:+.2f} ({100 * row['low']:+.2f} to {100 * row['high']:+.2f})"
+        lines.append(f"| {row['what']} | {interval} | {row['n_inputs']:,} |")
+    return "\n".join(lines)
+
+
+def share(row: Mapping[str, Any]) -> str:
+    """An accuracy with its interval, in per cent."""
+    text = f"{100 * row['accuracy']:.2f}"
+    return text if row["low"] is None else f"{text} ({100 * row['low']:.2f} to {100 * row['high']:.2f})"

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.experiment import Experiment
-from benchmarks.pages import update_page
+from benchmarks.pages import markdown, markdown_differences, update_page
 from benchmarks.program import add_out, positive, run_program, say
 from benchmarks.recipes.registry import RECIPES
-from infopursuit.evaluation.table import markdown, markdown_differences
 
 ALL = "all"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import write_result
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.scaling import scaling
 from benchmarks.step_times import compare
@@ -17,7 +18,6 @@ from infopursuit import datasets
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
 from infopursuit.acquisition.tables import mutual_information, pattern_joint
 from infopursuit.engine import Pursuit, State
-from infopursuit.evaluation.machine import write_result
 from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import segments
 from infopursuit.queries.patches import Patches

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import ROOT, environment
+from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
-from infopursuit.evaluation.machine import write_result
 
 HEAVY = ("torch", "numba", "matplotlib", "pandas", "ray")
 MAX_IMPORT_RATIO, MAX_HELP_RATIO, MAX_HELP_SECONDS, MAX_WHEEL_MB = 1.3, 1.5, 1.0, 5.0

@@ -6,15 +6,16 @@ whether its most probable class is the right one. What was not in the explanatio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import Pursuit
+from infopursuit.engine import Branches, Pursuit
 from infopursuit.evaluation.calibration import MIN_PROBABILITY
-from infopursuit.evaluation.map_using_q import padded, posteriors_after
-from infopursuit.types import UNKNOWN
+from infopursuit.progress import Progress
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -77,3 +78,67 @@ def audit(pursuit: Pursuit[Any], values: Any, queries: Any, labels: Any, *, prog
         n_inputs=len(labels),
         n_impossible=int(impossible.sum()),
     )
+
+
+def posteriors_after(
+    pursuit: Pursuit[Any], values: Any, queries: Any, *, progress: bool | None = None
+) -> tuple[FloatArray, Any]:
+    """(B, C) the posterior of each input after the answers to its own queries, in the order given, and (B,) whether one
+    of them was impossible; then it is the posterior of the answers before.
+
+    Inputs with the same answers to the same queries share a history, as in a pursuit; for its own queries this gives
+    its own posterior, draws included. As many at a time as the memory limit allows.
+    """
+    values = pursuit.queries.variables.check(values)
+    asked = padded(queries, len(values), len(pursuit.queries))
+    found = np.empty((len(values), pursuit.belief.n_classes))
+    impossible = np.zeros(len(values), dtype=bool)
+    rows = pursuit.rows_at_a_time()
+    # inputs that begin with the same queries lie together, and share more
+    order = np.lexsort(asked.T[::-1]) if asked.shape[1] else np.arange(len(asked))
+    with Progress("auditing", len(values), show=progress) as shown:
+        for start in range(0, len(values), rows):
+            some = order[start : start + rows]
+            found[some], impossible[some] = _some_posteriors(pursuit, values[some], asked[some])
+            shown.advance(len(some))
+    return found, impossible
+
+
+def _some_posteriors(pursuit: Pursuit[Any], values: IntArray, asked: IntArray) -> tuple[FloatArray, Any]:
+    state = pursuit.start()
+    inputs, place = np.arange(len(values)), np.zeros(len(values), dtype=np.int64)  # the history that each input is in
+    found = np.empty((len(values), pursuit.belief.n_classes))
+    impossible = np.zeros(len(values), dtype=bool)
+    length = (asked != UNKNOWN).sum(axis=1)
+    for k in range(asked.shape[1] + 1):
+        found[inputs], impossible[inputs] = state.posterior[place], state.impossible[place]
+        going = (length[inputs] > k) & ~impossible[inputs]
+        inputs, place = inputs[going], place[going]
+        if not len(inputs):
+            break
+        query = asked[inputs, k]
+        answers = pursuit.queries.answers_of(values[inputs], query)
+        steps = np.concatenate([place[:, None], query[:, None], answers], axis=1)
+        together, place = np.unique(steps, axis=0, return_inverse=True)
+        place = place.ravel()
+        state = pursuit.absorb(state, Branches(together[:, 0], together[:, 1], together[:, 2:]), state.watch)
+    return found, impossible
+
+
+def padded(queries: Any, n_inputs: int, n_queries: int) -> IntArray:
+    """(B, K) query indices, padded with -1 at the end."""
+    lists: Sequence[Any] = [np.asarray(row, dtype=np.int64).ravel() for row in queries]
+    if len(lists) != n_inputs:
+        raise ValueError(f"queries has {len(lists)} rows for {n_inputs} inputs; give a list of queries for each input")
+    padded = np.full((n_inputs, max((len(row) for row in lists), default=0)), UNKNOWN, dtype=np.int64)
+    for i, row in enumerate(lists):
+        padded[i, : len(row)] = row
+    bad = (padded < UNKNOWN) | (padded >= n_queries)
+    if bad.any():
+        i, k = np.argwhere(bad)[0]
+        raise ValueError(f"queries[{i}][{k}] is {padded[i, k]}; queries are numbered 0 to {n_queries - 1}")
+    gaps = (padded[:, :-1] == UNKNOWN) & (padded[:, 1:] != UNKNOWN)
+    if gaps.any():
+        i, k = np.argwhere(gaps)[0]
+        raise ValueError(f"queries[{i}][{k}] is -1 with a query after it; padding must come last")
+    return padded

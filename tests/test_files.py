@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infopursuit.evaluation import machine
+from benchmarks import machine
 from infopursuit.files import replacing, sweep_leftovers, write_atomically
 
 

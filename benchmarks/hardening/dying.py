@@ -1,8 +1,7 @@
 """A process that kills itself when it comes to write: just before or just after a file takes its place.
 
-``python -m benchmarks.hardening.dying 3 before reproduce calibration-digits`` runs that experiment up to the third
-file that
-it writes. A signal from outside seldom comes at such a moment.
+``python -m benchmarks.hardening.dying 3 before reproduce calibration-digits`` runs that experiment up to the third file
+that it writes. A signal from outside seldom comes at such a moment.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks import environment
 from benchmarks.hardening.dying import MOMENTS
 from benchmarks.hardening.killed_tasks import TASKS, Task, prepare
-from infopursuit.evaluation.machine import write_result
+from benchmarks.machine import write_result
 from infopursuit.serialization import load, save
 
 MAX_WRITES = 6

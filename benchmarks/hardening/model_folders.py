@@ -14,7 +14,7 @@ from benchmarks.hardening.limits import MAX_MEMORY, MAX_SECONDS
 from benchmarks.hardening.models import MODELS, write_models
 from benchmarks.hardening.trial import ANOTHER, REFUSED, SAME, WRONG
 from benchmarks.hardening.watched import Child
-from infopursuit.evaluation.machine import write_result
+from benchmarks.machine import write_result
 from infopursuit.progress import Progress
 
 NAME = "hostile-models"

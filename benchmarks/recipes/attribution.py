@@ -11,7 +11,7 @@ from benchmarks.attribution import OURS, explain_by_attribution
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.recipes.images import VAE, network_of, pursuit_part
-from infopursuit.evaluation.map_using_q import posteriors_after
+from benchmarks.sufficiency import posteriors_after
 from infopursuit.evaluation.table import counted, paired
 from infopursuit.stopping import Confidence, MaxQueries
 

@@ -14,11 +14,12 @@ import torch
 
 from benchmarks import WEIGHTS, datasets
 from benchmarks.black_box import NetworkSettings
+from benchmarks.pages import quoted
 from infopursuit import queries
 from infopursuit.beliefs import SMC, Pruned
 from infopursuit.beliefs.particles import Particles, stratified_prior
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.table import Row, quoted
+from infopursuit.evaluation.table import Row
 from infopursuit.models.architectures import ConvArchitecture
 from infopursuit.models.autoencoder import VAE, aggregate, soften
 from infopursuit.models.empirical import Blur, EmpiricalModel

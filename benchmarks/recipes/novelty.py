@@ -81,8 +81,7 @@ def _with_novelty_queries(make: Callable[[], Pursuit[Any]]) -> Pursuit[Any]:
 
 
 def _models() -> dict[str, Callable[[], Pursuit[Any]]]:
-    """The shipped model, what the VAE has decoded; with all draws of the VAE a novelty query takes ten times as
-    long."""
+    """The shipped model, decoded by the VAE; with all draws of the VAE a novelty query takes ten times as long."""
     return {"shipped mnist": lambda: shipped.load("mnist")}
 
 
@@ -127,8 +126,7 @@ def surprise_after(trace: Trace, n: int) -> FloatArray:
 
 
 def _judge(usual: dict[str, Any], tested: dict[str, Any]) -> dict[str, Any]:
-    """The share with a p-value up to alpha after each of `COUNTS` novelty queries, and the last area under the
-    curve."""
+    """The share with a p-value up to alpha after each of `COUNTS` novelty queries, and the final area under curve."""
     shares = []
     for ours, theirs in zip(usual["surprises"], tested["surprises"], strict=True):
         p = NoveltyReference(np.sort(ours), INPUTS).pvalues(theirs)

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import write_result
 from benchmarks.serving.hostile_http import BROKEN, LONG, MODEL, Hostile, request, slow_ones
 from benchmarks.serving.hostile_requests import hostile_requests
 from benchmarks.serving.served import Served, served
-from infopursuit.evaluation.machine import write_result
 from infopursuit.progress import Progress
 from infopursuit.terminal import table
 

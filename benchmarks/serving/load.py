@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import write_result
 from benchmarks.serving.people import Client, Tally, longer, own_cpu
 from benchmarks.serving.served import served
-from infopursuit.evaluation.machine import write_result
 
 PAUSE = 2.0
 """Seconds from one answer of a person to the next."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import write_result
 from benchmarks.serving.people import Client, Tally, longer, own_cpu
 from benchmarks.serving.served import Served, served
-from infopursuit.evaluation.machine import write_result
 from infopursuit.progress import Progress
 from infopursuit.terminal import table
 

@@ -19,8 +19,8 @@ from benchmarks.attribution import (
     most_important,
 )
 from benchmarks.black_box import Network, NetworkSettings, build_network, fit_network
+from benchmarks.inputs import Inputs
 from benchmarks.sufficiency import audit
-from infopursuit.evaluation.baselines import Inputs
 from infopursuit.models import Blur, EmpiricalModel, Sample
 from worlds import Given, world_of
 

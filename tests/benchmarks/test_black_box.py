@@ -9,7 +9,8 @@ import torch
 from sklearn.datasets import load_digits
 
 from benchmarks.black_box import NetworkSettings, black_box, build_network, fit_network, load_network, save_network
-from infopursuit.evaluation.baselines import Inputs, hold_out, score
+from benchmarks.inputs import Inputs
+from infopursuit.evaluation.baselines import hold_out, score
 from infopursuit.models.training import RandomAffine
 from infopursuit.queries import concepts, patches
 from infopursuit.types import ModelFormatError
@@ -136,7 +137,7 @@ def test_settings_that_cannot_be(setting, named):
 
 def test_only_pictures_can_be_moved():
     query_set, values, labels = xor_rows(40)
-    with pytest.raises(ValueError, match=r"augmentation=.* need pictures"):
+    with pytest.raises(ValueError, match=r"augmentation=.* needs images"):
         fit_network(query_set, values, labels, replace(QUICK, augmentation=RandomAffine()))
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from benchmarks.choose_stopping import choose_stopping
+from benchmarks.choose_stopping import choose_stopping, longest_within
+from infopursuit.evaluation.curve import Point
 
 EPSILONS = (0.5, 0.3, 0.1, 0.05, 0.02)
 
@@ -40,3 +41,10 @@ def test_where_nothing_is_short_enough_the_shortest_is_taken(traced):
     for one in (False, True):
         choice = choose_stopping(*traced, (0.1, 0.05), (0,), 0.5, one_standard_error=one)
         assert choice.epsilon == 0.1
+
+
+def test_the_longest_point_within_a_length():
+    points = [Point(0.1, 0.5, 0.0, length, 0.0, 40) for length in (3.0, 1.0, 2.0)]
+    assert longest_within(points, 3.0).length == 3.0
+    assert longest_within(points, 2.5).length == 2.0
+    assert longest_within(points, 0.5).length == 1.0

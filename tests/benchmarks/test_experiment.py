@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from benchmarks import experiment as experiment_module
+from benchmarks import machine
 from benchmarks.experiment import PARTS, Experiment
 from benchmarks.reproduce import build_parser
-from infopursuit.evaluation import machine
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from infopursuit import cli
 from infopursuit.datasets import digits, tables
 from infopursuit.datasets.examples import as_classes, has_training_part, read_examples
 
-DIFFERENT = ("command", "machine", "data", "seconds", "rows")
+DIFFERENT = ("command", "provenance", "data", "seconds", "rows")
 """What two runs on the same data may differ in: where it came from, and how long it took."""
 
 

@@ -1,10 +1,9 @@
 """A curve from one set of traces is what pursuits that stop earlier would have given."""
 
-import numpy as np
 import pytest
 
 from infopursuit import Confidence, Pursuit
-from infopursuit.evaluation.curve import confidence_curve, longest_within, summary
+from infopursuit.evaluation.curve import confidence_curve, summary
 from worlds import world_of
 
 EPSILONS = (0.3, 0.2, 0.1, 0.05)
@@ -27,14 +26,3 @@ def test_every_point_is_a_pursuit_of_its_own(seed, patience):
     for epsilon, point in zip(EPSILONS, confidence_curve(trace, labels, EPSILONS, patience), strict=True):
         own = summary(pursuit(world, epsilon, patience).run_values(values), labels, epsilon)
         assert point == own
-
-
-def test_the_longest_that_is_short_enough():
-    world, rng = world_of(3, kind="yes_no")
-    values = world.inputs(rng, 40)
-    trace = pursuit(world, 0.01, 0).run_values(values)
-    points = confidence_curve(trace, np.zeros(len(values), dtype=int), EPSILONS)
-    lengths = [point.length for point in points]
-    assert longest_within(points, max(lengths)).length == max(lengths)
-    assert longest_within(points, min(lengths)).length == min(lengths)
-    assert longest_within(points, -1.0).length == min(lengths)

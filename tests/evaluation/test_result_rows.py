@@ -13,10 +13,7 @@ from infopursuit.evaluation.table import (
     Row,
     accuracy_interval,
     counted,
-    markdown,
-    markdown_differences,
     paired,
-    quoted,
     row_of,
 )
 
@@ -56,10 +53,6 @@ def test_the_count_behind_an_accuracy_is_found_again():
     """29 % of 100 is 28.999999999999996."""
     point = Point(0.1, 0.29, 0.0, 1.0, 0.0, 100)
     assert (row_of("", point).low, row_of("", point).high) == accuracy_interval(29, 100)
-
-
-def test_a_quoted_row_has_no_interval():
-    assert quoted("the paper", 0.8, 3.5) == Row("the paper", 0.8, length=3.5, note="as the paper has it")
 
 
 def test_a_paired_difference_by_hand():
@@ -107,32 +100,3 @@ def test_one_input_tells_nothing_of_the_spread():
 def test_answers_about_different_inputs_are_refused(given):
     with pytest.raises(ValueError, match="must be about the same inputs"):
         paired("", *given)
-
-
-def test_rows_in_markdown():
-    rows = [
-        Row("Information Pursuit", 0.9681, 0.9645, 0.9714, 5.213, 0.05, 10_000, 3.0, "epsilon 0.01"),
-        Row("MAP using Q", 0.98, 0.977, 0.9826, n_inputs=10_000),
-        Row("a tree", 0.5, 0.4, 0.6, length=4.0, n_inputs=90),
-        quoted("the paper", 0.968, 5.2),
-        quoted("a black box", 0.99, note="quoted"),
-    ]
-    assert markdown(asdict(row) for row in rows).splitlines() == [
-        "| | right, % (95 % interval) | questions | inputs | |",
-        "| --- | --- | --- | --- | --- |",
-        "| Information Pursuit | 96.81 (96.45 to 97.14) | 5.21 ± 0.10 | 10,000 | epsilon 0.01 |",
-        "| MAP using Q | 98.00 (97.70 to 98.26) | all | 10,000 |  |",
-        "| a tree | 50.00 (40.00 to 60.00) | 4.00 | 90 |  |",
-        "| the paper | 96.80 | 5.20 |  | as the paper has it |",
-        "| a black box | 99.00 |  |  | quoted |",
-    ]
-
-
-def test_differences_in_markdown():
-    rows = [Difference("ours - tree", 0.0123, -0.001, 0.0256, 2_500), Difference("tree - ours", -0.0123, -0.03, 0, 7)]
-    assert markdown_differences(asdict(row) for row in rows).splitlines() == [
-        "| difference on the same inputs | points (95 % interval) | inputs |",
-        "| --- | --- | --- |",
-        "| ours - tree | +1.23 (-0.10 to +2.56) | 2,500 |",
-        "| tree - ours | -1.23 (-3.00 to +0.00) | 7 |",
-    ]

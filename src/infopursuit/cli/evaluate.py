@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -13,13 +14,14 @@ from infopursuit.datasets.examples import Examples, has_training_part, read_exam
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point
 from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
-from infopursuit.evaluation.machine import write_result
 from infopursuit.evaluation.text import tell
+from infopursuit.files import write_atomically
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
 from infopursuit.serialization import load_pursuit
 from infopursuit.stopping import describe
 from infopursuit.terminal import Terminal
+from infopursuit.versions import provenance
 
 EXAMPLES = (
     "infopursuit evaluate my-model test.csv --label species --train train.csv",
@@ -68,7 +70,10 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         file = args.out if args.out.suffix == ".json" else args.out / "evaluation.json"
         about = {"model": str(args.model), "data": data.source, "train": None if train is None else train.source}
-        written.append(write_result(file.parent, file.stem, _command(args), {**about, **asdict(result)}))
+        content = {"command": _command(args), "provenance": provenance(), **about, **asdict(result)}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, f"{json.dumps(content, indent=1)}\n".encode())
+        written.append(file)
     if args.curve is not None:
         args.curve.parent.mkdir(parents=True, exist_ok=True)
         draw(result).savefig(args.curve)

@@ -14,9 +14,9 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -28,7 +28,6 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from infopursuit.progress import Progress
-from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -105,29 +104,6 @@ class BaselineResult:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Fitted(Protocol):
-    """A fitted baseline: the tree, the tuned model, or another classifier on the same answers."""
-
-    @property
-    def name(self) -> str:
-        """What it is."""
-
-    @property
-    def validation_accuracy(self) -> float:
-        """Of what was fitted on the other rows, on those that were held out."""
-
-    @property
-    def seconds(self) -> float:
-        """What fitting took."""
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """What was chosen, as JSON data."""
-
-    def predict(self, values: Any) -> Any:
-        """(B, A) variable values -> (B,) labels."""
-
-
 def result_of(name: str, right: Any, seconds: float, details: Mapping[str, Any] | None = None) -> BaselineResult:
     """A result from which inputs were classified rightly (B,)."""
     if not len(right):
@@ -137,100 +113,10 @@ def result_of(name: str, right: Any, seconds: float, details: Mapping[str, Any] 
     return BaselineResult(name, accuracy, error, len(right), round(float(seconds), 1), dict(details or {}))
 
 
-def score(fitted: Fitted, values: Any, labels: Any) -> BaselineResult:
-    """A fitted baseline on test inputs."""
+def score(fitted: Any, values: Any, labels: Any) -> BaselineResult:
+    """A fitted baseline, such as `Tree` or `Tuned`, on test inputs."""
     right = fitted.predict(values) == np.asarray(labels)
     return result_of(fitted.name, right, fitted.seconds, fitted.details)
-
-
-class Inputs:
-    """Encodes the answers to all queries as numbers, each distinct part of them once, and nothing else.
-
-    Overlapping patches are encoded as one image, pixel by pixel; a pixel under no patch stays unknown. Other query sets
-    are encoded part by part: a yes/no part as 1, -1 or 0 (unknown), another one-hot (zeros where unknown).
-
-    >>> from infopursuit.queries import concepts
-    >>> Inputs(concepts(["can fly", "is red"])).encode(np.array([[1, 0], [-1, 1]])).tolist()
-    [[1.0, -1.0], [0.0, 1.0]]
-    """
-
-    def __init__(self, query_set: QuerySet) -> None:
-        self.query_set = query_set
-        self.picture: tuple[int, int] | None = query_set.shape if isinstance(query_set, Patches) else None
-        parts = query_set.parts
-        telling = np.flatnonzero(parts.sizes > 1)  # a part with a single cell says nothing
-        if not len(telling):
-            raise ValueError("query_set has queries with one possible answer only; nothing can be learnt from them")
-        self._variables: IntArray = np.arange(len(query_set.variables)) if self.picture else parts.variable[telling]
-        sizes = np.array(query_set.variables.sizes)[self._variables] if self.picture else parts.sizes[telling]
-        self._hidden = ~np.isin(self._variables, parts.variable)
-        self._cells = None if self.picture else self._table(telling)
-        widths = np.where(sizes == 2, 1, sizes)  # (P,) how many numbers encode each part
-        self._first = np.cumsum(widths) - widths
-        self._owner = np.repeat(np.arange(len(widths)), widths)  # (F,) the part that each number encodes
-        self._signed = widths[self._owner] == 1
-
-    @property
-    def size(self) -> int:
-        """F, how many numbers encode an input."""
-        return len(self._owner)
-
-    @property
-    def nothing(self) -> Any:
-        """(1, F) the input in which nothing is: no pixel lit, no word there, no category known."""
-        return np.where(self._signed, -1.0, 0.0).astype(np.float32)[None]
-
-    def encode(self, values: Any) -> Any:
-        """(B, A) variable values -> (B, F) in single precision."""
-        cells = self.parts_of(values)
-        if self._signed.all():
-            return np.where(cells == UNKNOWN, 0, 2 * cells - 1).astype(np.float32)
-        found = np.zeros((len(cells), self.size), dtype=np.float32)
-        rows, parts = np.nonzero(cells != UNKNOWN)
-        cell, first = cells[rows, parts], self._first[parts]
-        signed = self._signed[first]
-        found[rows, first + np.where(signed, 0, cell)] = np.where(signed, 2 * cell - 1, 1)
-        return found
-
-    def matrix(self, values: Any) -> Any:
-        """(B, F) in single precision for learners that want numbers from 0 to 1: no, unknown and yes are 0, 1/2, 1."""
-        found = np.empty((len(values), self.size), dtype=np.float32)
-        for start in range(0, len(values), AT_A_TIME):
-            some = self.encode(values[start : start + AT_A_TIME])
-            found[start : start + AT_A_TIME] = np.where(self._signed, (some + 1) / 2, some)
-        return found
-
-    def parts_of(self, values: Any) -> IntArray:
-        """(B, A) variable values -> (B, P) the cell of each part, -1 where it is not known."""
-        picked = np.asarray(values)[:, self._variables].astype(np.int64)
-        if self._cells is None:
-            return np.where(self._hidden, UNKNOWN, picked)
-        cells = self._cells[np.arange(len(self._variables)), np.maximum(picked, 0)]
-        return np.where(picked == UNKNOWN, UNKNOWN, cells)
-
-    def to_variables(self, scores: Any) -> FloatArray:
-        """(B, F) a score for each number -> (B, A) for each variable, the sum of those that tell of it."""
-        found = np.zeros((len(self.query_set.variables), len(scores)))
-        np.add.at(found, self._variables[self._owner], np.asarray(scores, dtype=np.float64).T)
-        return found.T
-
-    def _table(self, telling: IntArray) -> IntArray:
-        """(P, V) the cell of each value of a part's variable."""
-        parts, variables = self.query_set.parts, self.query_set.variables
-        table = np.zeros((len(parts.variable), max(variables.sizes)), dtype=np.int64)
-        owner = np.searchsorted(parts.offsets, parts.entry_cell, side="right") - 1  # (E,) the part of each entry
-        value = parts.entry_slot - variables.offsets[variables.slot_variable[parts.entry_slot]]
-        table[owner, value] = parts.entry_cell - parts.offsets[owner]
-        return table[telling]
-
-
-@dataclass(frozen=True)
-class TreePoint:
-    """A tree cut off at a depth: accuracy, and the mean number of questions on the paths that inputs take."""
-
-    depth: int
-    accuracy: float
-    questions: float
 
 
 @dataclass(frozen=True)
@@ -249,11 +135,8 @@ class Tree:
     @property
     def details(self) -> dict[str, Any]:
         """The depth that was chosen, and how large the tree is."""
-        return {
-            "depth": self.depth,
-            "leaves": int(self.estimator.get_n_leaves()),
-            "validation_accuracy": self.validation_accuracy,
-        }
+        leaves = int(self.estimator.get_n_leaves())
+        return {"depth": self.depth, "leaves": leaves, "validation_accuracy": self.validation_accuracy}
 
     def predict(self, values: Any) -> Any:
         """(B, A) variable values -> (B,) labels."""
@@ -263,19 +146,8 @@ class Tree:
         """(B, depth + 1) where each input is after 0, 1, ... splits; it stays where it has come to a leaf."""
         return node_paths(self.estimator, answer_matrix(self.query_set, values))
 
-    def by_depth(self, values: Any, labels: Any, depths: Sequence[int] | None = None) -> list[TreePoint]:
-        """The tree cut off at several depths, which is what a tree grown to that depth only would be."""
-        nodes = self.nodes(values)
-        deepest = nodes.shape[1] - 1
-        points = []
-        for depth in _some_depths(deepest) if depths is None else depths:
-            here = nodes[:, min(depth, deepest)]
-            right = self.classes[self._guesses(here)] == np.asarray(labels)
-            points.append(TreePoint(int(depth), float(right.mean()), float(self.questions[here].mean())))
-        return points
-
     def _guesses(self, nodes: IntArray) -> IntArray:
-        return np.asarray(self.estimator.tree_.value[nodes, 0].argmax(axis=1))
+        return np.asarray(self.estimator.tree_.value[nodes, 0].argmax(axis=-1))
 
 
 def decision_tree(
@@ -296,13 +168,16 @@ def decision_tree(
     values_test, labels_test = check_rows(query_set, values_test, labels_test, "test")
     tree = fit_tree(query_set, values_train, labels_train, validation=validation, seed=seed)
     nodes = tree.nodes(values_test)
-    right = tree.classes[tree._guesses(nodes[:, -1])] == labels_test
+    right, questions = tree.classes[tree._guesses(nodes)] == labels_test[:, None], tree.questions[nodes]
     details = tree.details | {
-        "questions": float(tree.questions[nodes[:, -1]].mean()),
+        "questions": float(questions[:, -1].mean()),
         "splits": float((np.diff(nodes, axis=1) != 0).sum(axis=1).mean()),
-        "by_depth": [asdict(point) for point in tree.by_depth(values_test, labels_test)],
+        "by_depth": [
+            {"depth": d, "accuracy": float(right[:, d].mean()), "questions": float(questions[:, d].mean())}
+            for d in _some_depths(nodes.shape[1] - 1)
+        ],
     }
-    return result_of(tree.name, right, tree.seconds, details)
+    return result_of(tree.name, right[:, -1], tree.seconds, details)
 
 
 def fit_tree(query_set: QuerySet, values: Any, labels: Any, *, validation: float = 0.1, seed: int = 0) -> Tree:
@@ -328,23 +203,15 @@ def fit_tree(query_set: QuerySet, values: Any, labels: Any, *, validation: float
     accuracy = (guesses[nodes] == targets[choose, None]).mean(axis=0)
     depth = int(accuracy.argmax())  # the smallest of the best
     final = DecisionTreeClassifier(random_state=seed, max_depth=max(depth, 1)).fit(matrix, targets)
-    return Tree(
-        query_set,
-        classes,
-        final,
-        questions_by_node(final, owner, query_set),
-        int(final.get_depth()),
-        float(accuracy[depth]),
-        time.perf_counter() - begin,
-    )
+    questions, seconds = questions_by_node(final, owner, query_set), time.perf_counter() - begin
+    return Tree(query_set, classes, final, questions, int(final.get_depth()), float(accuracy[depth]), seconds)
 
 
 def answer_matrix(query_set: QuerySet, values: Any) -> FloatArray:
     """(B, F) answers as a tree reads them, NaN where they are not known, in single precision as CART wants it.
 
     One column for a query with two answers or about several variables: the index of its answer. One column for each
-    answer
-    of any other, 1 where it is that one.
+    answer of any other, 1 where it is that one.
 
     >>> from infopursuit.queries import patches
     >>> answer_matrix(patches((1, 3), size=(1, 2)), np.array([[0, 1, 1], [1, 0, -1]])).tolist()
@@ -415,6 +282,35 @@ def _some_depths(deepest: int) -> list[int]:
     return [depth for depth in depths if depth < deepest] + [deepest]
 
 
+def encode_answers(query_set: QuerySet, values: Any) -> Any:
+    """(B, A) values -> (B, F) all answers as numbers from 0 to 1, each distinct part of them once: a yes/no part as 0,
+    1/2 (unknown) or 1, another one-hot (zeros where unknown).
+
+    >>> from infopursuit.queries import concepts
+    >>> encode_answers(concepts(["can fly", "is red"]), np.array([[1, 0], [-1, 1]])).tolist()
+    [[1.0, 0.0], [0.5, 1.0]]
+    """
+    parts, variables = query_set.parts, query_set.variables
+    first, two = parts.offsets[:-1], parts.sizes == 2
+    told = np.ones(int(parts.offsets[-1]), dtype=bool)  # "no" follows from "yes"; a single cell says nothing
+    told[first[parts.sizes <= 2]] = False
+    if not told.any():
+        raise ValueError("query_set has queries with one possible answer only; nothing can be learnt from them")
+    cell_of = np.full((len(parts.variable), max(variables.sizes) + 1), UNKNOWN)  # the last is that of a value of -1
+    owner = np.searchsorted(parts.offsets, parts.entry_cell, side="right") - 1  # (E,) the part of each entry
+    cell_of[owner, parts.entry_slot - variables.offsets[variables.slot_variable[parts.entry_slot]]] = parts.entry_cell
+    found = np.empty((len(values), int(told.sum())), dtype=np.float32)
+    for start in range(0, len(values), AT_A_TIME):
+        some = np.asarray(values[start : start + AT_A_TIME], dtype=np.int64)[:, parts.variable]
+        cells = cell_of[np.arange(len(parts.variable)), some]  # (b, P)
+        matrix = np.zeros((len(some), len(told)), dtype=np.float32)
+        rows, known = np.nonzero(cells != UNKNOWN)
+        matrix[rows, cells[rows, known]] = 1
+        matrix[:, first[two] + 1] += 0.5 * (cells[:, two] == UNKNOWN)
+        found[start : start + AT_A_TIME] = matrix[:, told]
+    return found
+
+
 MAX_BOOSTED_CLASSES = 20
 """Boosting grows a tree for each class in each round; with more classes than this it is left out."""
 
@@ -424,7 +320,7 @@ class Tuned:
     """The model that was best on the held-out rows. tried: accuracy there of every candidate, fitted on fewer rows."""
 
     name: str
-    inputs: Inputs
+    query_set: QuerySet
     classes: Any
     estimator: Any
     validation_accuracy: float
@@ -438,11 +334,7 @@ class Tuned:
 
     def predict(self, values: Any) -> Any:
         """(B, A) variable values -> (B,) labels."""
-        parts = [
-            self.estimator.predict(self.inputs.matrix(values[start : start + AT_A_TIME]))
-            for start in range(0, len(values), AT_A_TIME)
-        ]
-        return self.classes[np.concatenate(parts)]
+        return self.classes[self.estimator.predict(encode_answers(self.query_set, values))]
 
 
 def candidates(n_classes: int, seed: int) -> dict[str, Any]:
@@ -480,9 +372,8 @@ def fit_tuned(
         raise ValueError(f"max_rows={max_rows} must be 1 or more")
     begin = time.perf_counter()
     values, classes, targets = check_training_rows(query_set, values, labels)
-    inputs = Inputs(query_set)
     learn, choose = hold_out(targets, validation, seed)
-    matrix = inputs.matrix(values)
+    matrix = encode_answers(query_set, values)
     few = np.sort(np.random.default_rng((seed, 3)).permutation(learn)[:max_rows])
     tried: dict[str, float] = {}
     fitted: dict[str, Any] = {}
@@ -500,7 +391,7 @@ def fit_tuned(
         if refit:
             final = _fit(options[best], matrix, targets)
             shown.advance()
-    return Tuned(best, inputs, classes, final, accuracy, tried, time.perf_counter() - begin)
+    return Tuned(best, query_set, classes, final, accuracy, tried, time.perf_counter() - begin)
 
 
 def black_box(

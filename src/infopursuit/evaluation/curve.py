@@ -53,20 +53,6 @@ def summary(trace: Trace, y: Any, epsilon: float) -> Point:
     return point_of(epsilon, trace.predictions == np.asarray(y), trace.length)
 
 
-def longest_within(points: Sequence[Point], length: float) -> Point:
-    """The point with the largest mean length that is not above ``length``; the shortest where all are."""
-    fitting = [point for point in points if point.length <= length]
-    return max(fitting, key=lambda p: p.length) if fitting else min(points, key=lambda p: p.length)
-
-
-def told(point: Point) -> str:
-    """A point in words."""
-    return (
-        f"{100 * point.accuracy:.2f} % right (standard error {100 * point.accuracy_error:.2f}) "
-        f"after {point.length:.2f} questions"
-    )
-
-
 def point_of(epsilon: float, right: Any, length: Any) -> Point:
     """A point from which inputs were classified rightly (B,), and after how many questions (B,)."""
     n = len(right)

@@ -1,9 +1,8 @@
-"""Posteriors of a pursuit's own model after chosen queries and after all of them (MAP using Q of Table 1)."""
+"""MAP using Q of Table 1: the posterior of a pursuit's own model after the answers to all queries."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,9 +36,8 @@ def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = N
     """
     values = pursuit.queries.variables.check(values)[: _affordable(pursuit)]
     told = told_variables(pursuit.queries)
-    if (told == PARTLY).any():
-        every = np.broadcast_to(np.arange(len(pursuit.queries)), (len(values), len(pursuit.queries)))
-        return posteriors_after(pursuit, values, every, progress=progress)[0]
+    if (told == PARTLY).any() or pursuit.model is None:
+        return _one_by_one(pursuit, values, progress)
     seen = np.where(told == WHOLLY, values, UNKNOWN)
     if hasattr(pursuit.model, "state_probs"):
         memory = min(BYTES, pursuit.memory_limit)
@@ -84,12 +82,7 @@ def _affordable(pursuit: Pursuit[Any]) -> int:
 
 
 def log_joint(
-    model: FiniteModel,
-    values: Any,
-    *,
-    dtype: Any = None,
-    memory: int = BYTES,
-    progress: bool | None = None,
+    model: FiniteModel, values: Any, *, dtype: Any = None, memory: int = BYTES, progress: bool | None = None
 ) -> FloatArray:
     """(B, A) values -> (B, C) log p(y, values) of a finite model, by matrix products; unknown values are left out.
 
@@ -127,65 +120,19 @@ def _log_joint(model: FiniteModel, values: IntArray, size: int, dtype: Any) -> F
     return total
 
 
-def posteriors_after(
-    pursuit: Pursuit[Any], values: Any, queries: Any, *, progress: bool | None = None
-) -> tuple[FloatArray, Any]:
-    """(B, C) the posterior of each input after the answers to its own queries, in the order given, and (B,) whether one
-    of them was impossible; then it is the posterior of the answers before.
-
-    Inputs with the same answers to the same queries share a history, as in a pursuit; for its own queries this gives
-    its own posterior, draws included. As many at a time as the memory limit allows.
-    """
-    values = pursuit.queries.variables.check(values)
-    asked = padded(queries, len(values), len(pursuit.queries))
-    found = np.empty((len(values), pursuit.belief.n_classes))
-    impossible = np.zeros(len(values), dtype=bool)
-    rows = pursuit.rows_at_a_time()
-    # inputs that begin with the same queries lie together, and share more
-    order = np.lexsort(asked.T[::-1]) if asked.shape[1] else np.arange(len(asked))
-    with Progress("auditing", len(values), show=progress) as shown:
+def _one_by_one(pursuit: Pursuit[Any], values: IntArray, progress: bool | None) -> FloatArray:
+    """The same by asking every query in turn, up to an impossible answer: what tells of variables in part has no
+    shorter way."""
+    found, rows = np.empty((len(values), pursuit.belief.n_classes)), pursuit.rows_at_a_time()
+    with Progress("all answers known", len(values), show=progress) as shown:
         for start in range(0, len(values), rows):
-            some = order[start : start + rows]
-            found[some], impossible[some] = _some_posteriors(pursuit, values[some], asked[some])
+            some = values[start : start + rows]
+            state, place = pursuit.start(), np.zeros(len(some), dtype=np.int64)  # the history that each input is in
+            for query in range(len(pursuit.queries)):
+                answers = pursuit.queries.answers_of(some, np.full(len(some), query))
+                steps, place = np.unique(np.column_stack([place, answers]), axis=0, return_inverse=True)
+                branches = Branches(steps[:, 0], np.full(len(steps), query), steps[:, 1:])
+                state = pursuit.absorb(state, branches, state.watch)
+            found[start : start + rows] = state.posterior[place]
             shown.advance(len(some))
-    return found, impossible
-
-
-def _some_posteriors(pursuit: Pursuit[Any], values: IntArray, asked: IntArray) -> tuple[FloatArray, Any]:
-    state = pursuit.start()
-    inputs, place = np.arange(len(values)), np.zeros(len(values), dtype=np.int64)  # the history that each input is in
-    found = np.empty((len(values), pursuit.belief.n_classes))
-    impossible = np.zeros(len(values), dtype=bool)
-    length = (asked != UNKNOWN).sum(axis=1)
-    for k in range(asked.shape[1] + 1):
-        found[inputs], impossible[inputs] = state.posterior[place], state.impossible[place]
-        going = (length[inputs] > k) & ~impossible[inputs]
-        inputs, place = inputs[going], place[going]
-        if not len(inputs):
-            break
-        query = asked[inputs, k]
-        answers = pursuit.queries.answers_of(values[inputs], query)
-        steps = np.concatenate([place[:, None], query[:, None], answers], axis=1)
-        together, place = np.unique(steps, axis=0, return_inverse=True)
-        place = place.ravel()
-        state = pursuit.absorb(state, Branches(together[:, 0], together[:, 1], together[:, 2:]), state.watch)
-    return found, impossible
-
-
-def padded(queries: Any, n_inputs: int, n_queries: int) -> IntArray:
-    """(B, K) query indices, padded with -1 at the end."""
-    lists: Sequence[Any] = [np.asarray(row, dtype=np.int64).ravel() for row in queries]
-    if len(lists) != n_inputs:
-        raise ValueError(f"queries has {len(lists)} rows for {n_inputs} inputs; give a list of queries for each input")
-    padded = np.full((n_inputs, max((len(row) for row in lists), default=0)), UNKNOWN, dtype=np.int64)
-    for i, row in enumerate(lists):
-        padded[i, : len(row)] = row
-    bad = (padded < UNKNOWN) | (padded >= n_queries)
-    if bad.any():
-        i, k = np.argwhere(bad)[0]
-        raise ValueError(f"queries[{i}][{k}] is {padded[i, k]}; queries are numbered 0 to {n_queries - 1}")
-    gaps = (padded[:, :-1] == UNKNOWN) & (padded[:, 1:] != UNKNOWN)
-    if gaps.any():
-        i, k = np.argwhere(gaps)[0]
-        raise ValueError(f"queries[{i}][{k}] is -1 with a query after it; padding must come last")
-    return padded
+    return found

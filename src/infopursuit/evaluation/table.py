@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,11 +89,6 @@ def row_of(name: str, found: Point | BaselineResult, *, seconds: float | None = 
     )
 
 
-def quoted(name: str, accuracy: float, length: float | None = None, note: str = "as the paper has it") -> Row:
-    """A row that was not measured here."""
-    return Row(name, accuracy, length=length, note=note)
-
-
 def accuracy_interval(n_right: int, n: int) -> tuple[float, float]:
     """Wilson's interval of a share."""
     found = binomtest(n_right, n).proportion_ci(LEVEL, method="wilson")
@@ -121,31 +115,3 @@ def paired(what: str, ours: Any, theirs: Any, fold: Any = None) -> Difference:
         half = max(half, float(t.ppf((1 + LEVEL) / 2, len(means) - 1)) * spread)
     mean = float(each.mean())
     return Difference(what, mean, mean - half, mean + half, len(each))
-
-
-def markdown(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows, as JSON has them, as a table of a Markdown page."""
-    lines = ["| | right, % (95 % interval) | questions | inputs | |", "| --- | --- | --- | --- | --- |"]
-    for row in rows:
-        length = "all" if row["n_inputs"] is not None else ""
-        if row["length"] is not None:
-            error = row.get("length_error")
-            length = f"{row['length']:.2f}" + (f" ± {Z * error:.2f}" if error is not None else "")
-        n = "" if row["n_inputs"] is None else f"{row['n_inputs']:,}"
-        lines.append(f"| {row['name']} | {share(row)} | {length} | {n} | {row['note']} |")
-    return "\n".join(lines)
-
-
-def markdown_differences(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Differences, as JSON has them, as a table of a Markdown page."""
-    lines = ["| difference on the same inputs | points (95 % interval) | inputs |", "| --- | --- | --- |"]
-    for row in rows:
-        interval = f"{100 * row['mean']:+.2f} ({100 * row['low']:+.2f} to {100 * row['high']:+.2f})"
-        lines.append(f"| {row['what']} | {interval} | {row['n_inputs']:,} |")
-    return "\n".join(lines)
-
-
-def share(row: Mapping[str, Any]) -> str:
-    """An accuracy with its interval, in per cent."""
-    text = f"{100 * row['accuracy']:.2f}"
-    return text if row["low"] is None else f"{text} ({100 * row['low']:.2f} to {100 * row['high']:.2f})"
