@@ -56,8 +56,8 @@ def best_times(rounds: int) -> dict[str, float]:
 
 
 def heavy_modules() -> list[str]:
-    """Heavy libraries that the classifier loads and scikit-learn does not, which takes pandas where it is installed; the
-    package itself loads nothing until a name is used."""
+    """Heavy libraries that the classifier loads and scikit-learn does not, which takes pandas where it is installed;
+    the package itself loads nothing until a name is used."""
     code = (
         "import sys, json, sklearn.ensemble; before = set(sys.modules); import infopursuit.estimator; "
         f"print(json.dumps([m for m in {HEAVY!r} if m in set(sys.modules) - before]))"
