@@ -57,11 +57,5 @@ def point_of(epsilon: float, right: Any, length: Any) -> Point:
     """A point from which inputs were classified rightly (B,), and after how many questions (B,)."""
     n = len(right)
     accuracy = float(right.mean())
-    return Point(
-        epsilon=float(epsilon),
-        accuracy=accuracy,
-        accuracy_error=float(np.sqrt(accuracy * (1 - accuracy) / n)),
-        length=float(length.mean()),
-        length_error=float(length.std() / np.sqrt(n)),
-        n_inputs=n,
-    )
+    error, length_error = float(np.sqrt(accuracy * (1 - accuracy) / n)), float(length.std() / np.sqrt(n))
+    return Point(float(epsilon), accuracy, error, float(length.mean()), length_error, n)

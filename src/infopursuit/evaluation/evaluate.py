@@ -170,9 +170,7 @@ def trade_off_curve(
         others = tuple(rule for rule in pursuit.stopping.rules if rule is not own and not rule.budget)
         longer = replace(pursuit, stopping=AnyOf((Confidence(last, own.patience), *others)))
         trace = longer.run_values(values, progress=progress)
-    grid = set(epsilons(last, len(pursuit.classes))) | (
-        {own.epsilon} if own is not None and own.epsilon > last else set()
-    )
+    grid = {*epsilons(last, len(pursuit.classes)), *([own.epsilon] if own is not None and own.epsilon > last else [])}
     return tuple(confidence_curve(trace, labels, sorted(grid, reverse=True), patience))
 
 
@@ -192,19 +190,10 @@ def epsilons(last: float, n_classes: int) -> list[float]:
 def lengths_of(length: IntArray) -> Lengths:
     """(B,) lengths in numbers that a reader wants."""
     # lengths that occur, not something between two
-    q25, median, q75, p90 = (int(q) for q in np.quantile(length, (0.25, 0.5, 0.75, 0.9), method="inverted_cdf"))
-    found, counts = np.unique(length, return_counts=True)
-    return Lengths(
-        mean=float(length.mean()),
-        error=float(length.std() / np.sqrt(len(length))),
-        q25=q25,
-        median=median,
-        q75=q75,
-        p90=p90,
-        min=int(length.min()),
-        max=int(length.max()),
-        counts=tuple(zip(found.tolist(), counts.tolist(), strict=True)),
-    )
+    quantiles = (int(q) for q in np.quantile(length, (0.25, 0.5, 0.75, 0.9), method="inverted_cdf"))
+    counts = tuple(zip(*(each.tolist() for each in np.unique(length, return_counts=True)), strict=True))
+    error = float(length.std() / np.sqrt(len(length)))
+    return Lengths(float(length.mean()), error, *quantiles, int(length.min()), int(length.max()), counts)
 
 
 def stops_of(trace: Trace, right: Any) -> tuple[Stop, ...]:

@@ -58,35 +58,19 @@ def counted(name: str, right: Any, *, length: Any = None, seconds: float | None 
     """
     right = np.asarray(right, dtype=bool)
     low, high = accuracy_interval(int(right.sum()), len(right))
-    lengths = None if length is None else np.asarray(length, dtype=np.float64)
-    return Row(
-        name,
-        float(right.mean()),
-        low,
-        high,
-        None if lengths is None else float(lengths.mean()),
-        None if lengths is None else float(lengths.std() / np.sqrt(len(lengths))),
-        len(right),
-        None if seconds is None else round(seconds, 1),
-        note,
-    )
+    mean, error = None, None
+    if length is not None:
+        mean, error = float(np.mean(length)), float(np.std(length) / np.sqrt(len(right)))
+    took = None if seconds is None else round(seconds, 1)
+    return Row(name, float(right.mean()), low, high, mean, error, len(right), took, note)
 
 
 def row_of(name: str, found: Point | BaselineResult, *, seconds: float | None = None, note: str = "") -> Row:
     """A row from a point of a curve or from a baseline's result."""
     low, high = accuracy_interval(round(found.accuracy * found.n_inputs), found.n_inputs)
-    point = found if isinstance(found, Point) else None
-    return Row(
-        name,
-        found.accuracy,
-        low,
-        high,
-        point.length if point else None,
-        point.length_error if point else None,
-        found.n_inputs,
-        seconds if isinstance(found, Point) else found.seconds,
-        note,
-    )
+    length = (found.length, found.length_error) if isinstance(found, Point) else (None, None)
+    took = seconds if isinstance(found, Point) else found.seconds
+    return Row(name, found.accuracy, low, high, *length, found.n_inputs, took, note)
 
 
 def accuracy_interval(n_right: int, n: int) -> tuple[float, float]:

@@ -60,7 +60,8 @@ def lengths(evaluation: Evaluation) -> str:
     """How many questions, in a sentence."""
     found = evaluation.lengths
     if found.min == found.max:
-        return f"{_count(found.max)} for every input, out of {evaluation.n_queries:,} that it may ask."
+        asked = f"{found.max} question{'s' if found.max != 1 else ''}"
+        return f"{asked} for every input, out of {evaluation.n_queries:,} that it may ask."
     half = f"{found.q25:g} to {found.q75:g}" if found.q25 < found.q75 else f"{found.q25:g}"
     return (
         f"Of {evaluation.n_queries:,} questions it asks {found.mean:.1f} on average: {half} for the middle half of the "
@@ -86,7 +87,9 @@ def curve(evaluation: Evaluation) -> list[str]:
     own = [rule["epsilon"] for rule in _rules(evaluation.stopping) if rule["kind"] == "confidence"]
     for point in evaluation.curve:
         right, mark = f"{100 * point.accuracy:.2f} %", "as it is" if point.epsilon in own[:1] else ""
-        lines.append([_sure(1 - point.epsilon), f"{point.length:.2f}", right, bar(point.accuracy, BAR), mark])
+        lines.append(
+            [f"{100 * (1 - point.epsilon):.5g} %", f"{point.length:.2f}", right, bar(point.accuracy, BAR), mark]
+        )
     return table(lines)
 
 
@@ -95,7 +98,7 @@ def reliability(found: Calibration) -> list[str]:
     lines = [["it said", "inputs", "on average", "were right", "95 % interval", ""]]
     for b in found.bins:
         interval = f"{100 * b.right_low:.1f} to {100 * b.right_high:.1f} %"
-        said = f"{_edge(b.low)} to {_edge(b.high)} %"
+        said = f"{100 * b.low:g} to {100 * b.high:g} %"
         lines.append(
             [said, f"{b.n_inputs:,}", f"{100 * b.confidence:.2f} %", f"{100 * b.accuracy:.2f} %", interval, _judged(b)]
         )
@@ -130,15 +133,3 @@ def _judged(found: Bin) -> str:
     if found.n_inputs < FEW or found.right_low <= found.confidence <= found.right_high:
         return ""
     return "too sure" if found.confidence > found.right_high else "modest"
-
-
-def _sure(p: float) -> str:
-    return f"{100 * p:.5g} %"
-
-
-def _edge(p: float) -> str:
-    return f"{100 * p:g}"
-
-
-def _count(n: int) -> str:
-    return f"{n} question" if n == 1 else f"{n} questions"
