@@ -123,8 +123,7 @@ class Histories:
 
     def key(self, h: int) -> bytes:
         """A name of history h that is the same in every process."""
-        pairs: bytes = self._pairs[h].tobytes()
-        soft = self.soft[h] if self.soft else ()
+        pairs, soft = bytes(self._pairs[h].tobytes()), self.soft[h] if self.soft else ()
         return pairs + repr([(k, said.weights) for k, said in soft]).encode() if soft else pairs
 
     def keys(self) -> list[bytes]:
