@@ -64,10 +64,10 @@ def vae_pursuit(weights: Path) -> Any:
     """Particles of the trained VAE as in the recipe, fewer of them."""
     import numpy as np
 
-    import infopursuit as ip
     from infopursuit.models import aggregate, load_vae, soften
     from infopursuit.models.empirical import Blur
 
+    ip: Any = importlib.import_module("infopursuit")  # of either edition
     queries = ip.queries.patches((28, 28), size=3, threshold=127.5)
     X, y = images("train")
     blur = Blur((0.0, 0.35, 0.7), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
@@ -94,8 +94,7 @@ def after(pursuit: Any, n: int, values: Any) -> Any:
 
 def classifier(name: str) -> tuple[Any, Any, Any]:
     """A table model, fitted, and the rows and labels that it was not fitted on."""
-    import infopursuit as ip
-
+    ip: Any = importlib.import_module("infopursuit")  # of either edition
     X, y = read_table(name)
     half = len(X) // 2
     options: Any = {"strategy" if is_new() else "model": "table", "verbose": False, "random_state": 0}

@@ -68,9 +68,9 @@ def counted(name: str, right: Any, *, length: Any = None, seconds: float | None 
 def row_of(name: str, found: Point | BaselineResult, *, seconds: float | None = None, note: str = "") -> Row:
     """A row from a point of a curve or from a baseline's result."""
     low, high = accuracy_interval(round(found.accuracy * found.n_inputs), found.n_inputs)
-    length = (found.length, found.length_error) if isinstance(found, Point) else (None, None)
-    took = seconds if isinstance(found, Point) else found.seconds
-    return Row(name, found.accuracy, low, high, *length, found.n_inputs, took, note)
+    if isinstance(found, Point):
+        return Row(name, found.accuracy, low, high, found.length, found.length_error, found.n_inputs, seconds, note)
+    return Row(name, found.accuracy, low, high, n_inputs=found.n_inputs, seconds=found.seconds, note=note)
 
 
 def accuracy_interval(n_right: int, n: int) -> tuple[float, float]:
