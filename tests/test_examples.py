@@ -86,4 +86,4 @@ def test_a_bayesian_network(tmp_path, real_data):  # noqa: F811
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_an_example_is_short_and_has_a_test(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 100
-    assert f'run("{path.name}"' in Path(__file__).read_text(encoding="utf-8")
+    assert f'"{path.name}"' in Path(__file__).read_text(encoding="utf-8")

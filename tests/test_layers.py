@@ -13,7 +13,7 @@ import infopursuit
 
 ROOT = Path(infopursuit.__file__).parent
 LAYERS = (
-    "types checks files progress terminal threads compiled history queries models",
+    "types checks lazy files progress terminal threads compiled history queries models",
     "beliefs acquisition",
     """engine session trace explanation stopping noise annotators costs calibration risk_control conformal novelty
     report""",  # what `Trace.to_html` writes

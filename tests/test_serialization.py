@@ -922,7 +922,7 @@ def test_a_model_of_format_version_2_says_what_it_said(name):
     assert list(trace.stop_reason) == expected["stop_reason"]
     np.testing.assert_allclose(trace.posterior, expected["posterior"], atol=1e-5)
     surprise = [np.nan if s is None else s for s in expected["surprise"]]
-    np.testing.assert_allclose(np.where(np.isfinite(trace.surprise), trace.surprise, np.nan), surprise, atol=1e-5)
+    np.testing.assert_allclose(np.where(np.isfinite(trace.surprisal), trace.surprisal, np.nan), surprise, atol=1e-5)
 
 
 def test_all_parts_of_format_version_2_have_their_new_names():

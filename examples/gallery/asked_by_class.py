@@ -1,4 +1,4 @@
-"""What is asked about which digit: the first patch about all, the others about some digits more than about others."""
+"""How often each patch is asked for each digit: the first for all, the others for some digits more than for others."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A tumour that it gets wrong, as lines: the belief in each class rises and falls with every answer."""
+"""A tumour that is misclassified: the posterior of each class after every answer."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A handwritten 2: where it looked, what it saw, and what it believed after each patch."""
+"""A handwritten 2: the patches asked for, the pixels they revealed, and the posterior after each."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Where it looks first in images of digits: always at the same patch, then where the answer sends it."""
+"""The first queries about images of digits: the first patch is always the same, the next depends on the answer."""
 
 import sys
 

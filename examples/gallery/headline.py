@@ -1,4 +1,4 @@
-"""A headline, asked about word by word: most answers are no, and each of them tells something."""
+"""A headline: most answers are no, and each changes the posterior."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""How sure it was against how often it was right: points below the line were too sure."""
+"""Confidence against accuracy: points below the line are overconfident."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The first questions about tumours as a tree: where the answers send them, and which of 143 tumours go there."""
+"""The first queries about tumours as a tree, and how many of 143 tumours reach each node."""
 
 import sys
 

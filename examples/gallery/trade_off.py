@@ -1,4 +1,4 @@
-"""How often it is right against how much it asks: each point stops at another confidence."""
+"""Accuracy against the number of queries: each point has another confidence threshold."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A tumour, asked about in columns of a table: each row is an answer and what is believed after it."""
+"""A tumour: each row is an answer and the posterior after it."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Two models, one tumour, two opinions: how far they ask the same, and where they part."""
+"""Two models and one tumour: their common queries, and where they diverge."""
 
 import sys
 

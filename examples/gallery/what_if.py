@@ -1,4 +1,4 @@
-"""What if it had no feathers? One answer is changed, and the questions after it change with it."""
+"""One answer is changed (no feathers), and the following queries change."""
 
 import sys
 

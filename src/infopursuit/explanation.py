@@ -27,7 +27,7 @@ NOVELTY_QUERY = (
 
 REASONS = {
     "confidence": "the confidence is high enough",
-    "information_gain": "no question left has enough information gain",
+    "information_gain": "the information gain left is too small",
     "max_queries": "the maximum number of questions was asked",
     "max_cost": "no question left is within the budget",
     "exhausted": "no question is left",

@@ -291,7 +291,7 @@ def test_a_copy_is_a_copy():
         (lambda: VAE(SIZES, PRIOR, MLPArchitecture((4,)), latent_dim=1.5), "latent_dim=1.5"),
         (lambda: VAE(SIZES, PRIOR, ConvArchitecture((2, 3))), "use architecture='mlp'"),
         (lambda: small().with_class_prior([0.5, 0.5]), "class_prior has shape (2,)"),
-        (lambda: log_evidence(small(), [[0, 1, 0]]), "values has shape (1, 3); expected (inputs, 6)"),
+        (lambda: log_evidence(small(), [[0, 1, 0]]), "values has shape (1, 3); expected (B, 6)"),
         (lambda: log_evidence(small(), [[0, 3, 0, 0, 0, 0]]), "values[0, 1] is 3; variable 1 takes the values 0 to 2"),
         (lambda: log_evidence(small(), [[-2, 0, 0, 0, 0, 0]]), "values[0, 0] is -2"),
         (lambda: log_evidence(small(), [[0.5] * 6]), "values holds numbers that are not whole"),

@@ -59,7 +59,7 @@ class MutualInformation:
 
     def __post_init__(self) -> None:
         one_of(self.exact, "exact_gains", (True, False, None))
-        for name, least in (("n_states", 1), ("n_screened", 1), ("seed", 0), ("memory_limit", 1)):
+        for name, least in (("n_states", 1), ("n_screened", 0), ("seed", 0), ("memory_limit", 1)):
             whole_number(getattr(self, name), name, least)
 
     def bind(self, belief: Any, queries: QuerySet, costs: FloatArray | None, noise: NoiseChannel | None) -> Any:

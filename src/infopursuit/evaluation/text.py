@@ -29,16 +29,16 @@ def to_text(evaluation: Evaluation, *, width: int = 80) -> str:
 
 def tell(evaluation: Evaluation, terminal: Terminal) -> None:
     """Write the page to a terminal."""
-    terminal.head("How often it is right, and after how many questions")
+    terminal.head("Accuracy and number of questions")
     terminal.say(*comparison(evaluation))
     for note in _notes(evaluation):
         terminal.say(terminal.paint(note, "faint"))
-    terminal.head("How much it asks")
+    terminal.head("Number of questions")
     terminal.tell(lengths(evaluation))
     terminal.say("", *stops(evaluation))
-    terminal.head("What another confidence would give")
+    terminal.head("Accuracy at other confidence thresholds")
     terminal.say(*curve(evaluation))
-    terminal.head("How far its confidence can be trusted")
+    terminal.head("Calibration")
     terminal.say(*reliability(evaluation.calibration))
     terminal.say("")
     terminal.tell(verdict(evaluation.calibration))
@@ -46,7 +46,7 @@ def tell(evaluation: Evaluation, terminal: Terminal) -> None:
 
 def comparison(evaluation: Evaluation) -> list[str]:
     """Table 1: a line for each row."""
-    lines = [["", "right", "95 % interval", "questions"]]
+    lines = [["", "accuracy", "95 % interval", "questions"]]
     for row in evaluation.rows:
         asked = f"all {evaluation.n_queries:,}" if row.length is None else f"{row.length:.2f}"
         if row.length_error is not None:
@@ -71,7 +71,7 @@ def lengths(evaluation: Evaluation) -> str:
 
 def stops(evaluation: Evaluation) -> list[str]:
     """Why it stopped: a line for each reason."""
-    lines = [["it stopped because", "inputs", "right", "questions"]]
+    lines = [["stop reason", "inputs", "accuracy", "questions"]]
     for stop in evaluation.stops:
         why = reason_text(stop.reason)
         share = f"{100 * stop.n_inputs / evaluation.n_inputs:.1f} %"
@@ -83,7 +83,7 @@ def stops(evaluation: Evaluation) -> list[str]:
 
 def curve(evaluation: Evaluation) -> list[str]:
     """A line for each epsilon, its accuracy also as a bar; the classifier's own is marked."""
-    lines = [["stop when this sure", "questions", "right", "", ""]]
+    lines = [["confidence", "questions", "accuracy", "", ""]]
     own = [rule["epsilon"] for rule in _rules(evaluation.stopping) if rule["kind"] == "confidence"]
     for point in evaluation.curve:
         right, mark = f"{100 * point.accuracy:.2f} %", "as it is" if point.epsilon in own[:1] else ""
@@ -94,8 +94,8 @@ def curve(evaluation: Evaluation) -> list[str]:
 
 
 def reliability(found: Calibration) -> list[str]:
-    """A line for each bin: what it said beside what was right."""
-    lines = [["it said", "inputs", "on average", "were right", "95 % interval", ""]]
+    """A line for each bin: mean confidence beside accuracy."""
+    lines = [["confidence", "inputs", "mean", "accuracy", "95 % interval", ""]]
     for b in found.bins:
         interval = f"{100 * b.right_low:.1f} to {100 * b.right_high:.1f} %"
         said = f"{100 * b.low:g} to {100 * b.high:g} %"
@@ -108,10 +108,10 @@ def reliability(found: Calibration) -> list[str]:
 def verdict(found: Calibration) -> str:
     """The same in a sentence, with the scores."""
     gap = 100 * (found.confidence - found.accuracy)
-    direction = "too sure" if gap > 0 else "less sure than it could be"
+    direction = "overconfident" if gap > 0 else "underconfident"
     error = 100 * found.expected_calibration_error
     return (
-        f"It says {100 * found.confidence:.1f} % on average and is right in {100 * found.accuracy:.1f} %: "
+        f"Mean confidence {100 * found.confidence:.1f} %, accuracy {100 * found.accuracy:.1f} %: "
         f"{abs(gap):.1f} points {direction}. Expected calibration error {error:.1f} points, Brier "
         f"score {found.brier:.3f} (0 to 2, 0 is best), log loss {found.log_loss:.3f} nats."
     )
@@ -132,4 +132,4 @@ def _judged(found: Bin) -> str:
     """Whether the interval leaves out what was said, where there are inputs enough to tell."""
     if found.n_inputs < FEW or found.right_low <= found.confidence <= found.right_high:
         return ""
-    return "too sure" if found.confidence > found.right_high else "modest"
+    return "overconfident" if found.confidence > found.right_high else "underconfident"
