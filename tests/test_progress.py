@@ -8,6 +8,12 @@ from infopursuit import progress as module
 from infopursuit.progress import Progress
 
 
+@pytest.fixture(autouse=True)
+def _capable_terminal(monkeypatch):
+    """A terminal that can rewrite a line, whatever the tests are started in."""
+    monkeypatch.setenv("TERM", "xterm")
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
