@@ -17,10 +17,11 @@ from benchmarks.step_times import compare
 from infopursuit import datasets
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
 from infopursuit.acquisition.tables import mutual_information, pattern_joint
-from infopursuit.engine import Pursuit, State
+from infopursuit.engine import Pursuit
 from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import segments
 from infopursuit.queries.patches import Patches
+from infopursuit.state import State
 from infopursuit.stopping import MaxQueries
 from infopursuit.types import FloatArray, IntArray
 

@@ -14,9 +14,10 @@ from torch import nn
 from infopursuit.acquisition.tables import mutual_information
 from infopursuit.beliefs.langevin_kernels import start, target, ula
 from infopursuit.beliefs.particles import LEAST
-from infopursuit.engine import Branches, Pursuit
+from infopursuit.engine import Pursuit
 from infopursuit.models.architectures import PaperArchitecture
 from infopursuit.models.autoencoder import VAE
+from infopursuit.state import Branches
 from infopursuit.types import FloatArray, IntArray
 
 CHAINS, STEPS, KEPT = 256, 67, 47

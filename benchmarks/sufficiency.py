@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import Branches, Pursuit
+from infopursuit.engine import Pursuit
 from infopursuit.evaluation.calibration import MIN_PROBABILITY
 from infopursuit.progress import Progress
+from infopursuit.state import Branches
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 

@@ -101,10 +101,30 @@ class Truth:
             self._gains[key] = mutual_information(self.answer_joint(query, history))
         return self._gains[key]
 
+    def closed(self, history, *, certain=True):
+        """The queries not to be asked: asked already, or the answer follows from the others, or it was said not to be
+        known. certain: whether answers rule values out."""
+        closed = {query for query, _ in history}
+        parts = [
+            [(int(a), cells) for a, cells in zip(*pair, strict=True) if a >= 0]
+            for pair in zip(self.queries.query_variables, self.queries.query_cells, strict=True)
+        ]
+        left = [set(range(size)) for size in self.sizes]
+        for query, answer in history:
+            for (variable, cells), cell in zip(parts[query], answer or (-1,) * len(parts[query]), strict=True):
+                if cell == -1:
+                    left[variable] = set()
+                elif certain:
+                    left[variable] = {value for value in left[variable] if cells[value] == cell}
+        for query, looked_at in enumerate(parts):
+            if all(len({int(cells[value]) for value in left[variable]}) <= 1 for variable, cells in looked_at):
+                closed.add(query)
+        return closed
+
     def best(self, history):
-        """The query with the largest gain among those not asked, the lowest of those that tie, and its gain."""
-        asked = {query for query, _ in history}
-        left = {q: self.gain(q, history) for q in range(len(self.queries.names)) if q not in asked}
+        """The open query with the largest gain, the lowest of those that tie, and its gain."""
+        closed = self.closed(history)
+        left = {q: self.gain(q, history) for q in range(len(self.queries.names)) if q not in closed}
         if not left:
             return None, 0.0
         top = max(left.values())

@@ -36,11 +36,11 @@ class Priced:
 
     def allowed(self, history):
         """What may be asked, whatever it costs."""
-        asked = {query for query, _ in history}
+        closed = self.truth.closed(history)
         return [
             q
             for q in range(len(self.costs))
-            if q not in asked
+            if q not in closed
             and q not in self.forbidden
             and all(self.known(history, *condition) for condition in self.requires.get(q, []))
         ]

@@ -84,8 +84,7 @@ def test_what_may_be_asked_after_any_history(seed):
     together = bound.allowed(queries, answers)
     pursuit = pursue(world, priced)
     for h, history in enumerate(histories):
-        asked = {q for q, _ in history}
-        allowed = {q for q in np.flatnonzero(together[h]).tolist() if q not in asked}
+        allowed = set(np.flatnonzero(together[h]).tolist()) - world.truth.closed(history)
         assert allowed == set(priced.allowed(history))
         np.testing.assert_array_equal(bound.allowed(queries[[h]], answers[[h]])[0], together[h])
         session = pursuit.session(history)
@@ -244,7 +243,7 @@ def test_another_budget_does_not_remember_choices_of_this_one(world):
 def test_what_is_known_by_another_answer_is_known(world):
     """A threshold implies those below it; what was not known, or known otherwise, opens nothing."""
     table = np.array([[20.0], [35.0], [45.0], [55.0], [65.0], [75.0]])
-    queries = ip.queries.columns(np.hstack([table, table % 2]), names=["age", "odd"], bins=4)
+    queries = ip.queries.columns(np.hstack([table, table % 2]), names=["age", "odd"], bins=4, numbers="thresholds")
     low, high = [name for name in queries.names if name.startswith("age")][:2]
     bound = ip.Constraints({"odd": (low, "yes")}).bind(queries)
     asked = [queries.names.index(name) for name in (low, high)]
@@ -258,7 +257,7 @@ def test_what_is_known_by_another_answer_is_known(world):
 
 
 def test_a_column_stands_for_its_queries_and_a_query_has_the_last_word():
-    queries = ip.queries.columns(np.arange(20.0)[:, None] * [1, 2], names=["a", "b"], bins=4)
+    queries = ip.queries.columns(np.arange(20.0)[:, None] * [1, 2], names=["a", "b"], bins=4, numbers="thresholds")
     mine = [name for name in queries.names if name.startswith("a")]
     costs = ip.Costs({mine[1]: 7, "a": 2}).bind(queries).of_query
     assert [costs[queries.names.index(name)] for name in mine] == [2, 7, *[2] * (len(mine) - 2)]

@@ -18,7 +18,7 @@ def trace():
     probs = [rng.dirichlet(np.ones(s) / 2, size=(3, 2)) for s in (2, 2, 3)]
     world = World(np.array([0.5, 0.3, 0.2]), np.full((3, 2), 0.5), probs, queries)
     values = np.array([[0, 0, 0], [1, 1, 2], [0, 1, 1], [-1, 1, -1], [-1, -1, -1], [1, 0, 0]])
-    return ip.Pursuit.of(world.model, queries, stopping=ip.Confidence(0.25), classes=["ant", "bee", "cat"]).run_values(
+    return ip.Pursuit.of(world.model, queries, stopping=ip.Confidence(0.3), classes=["ant", "bee", "cat"]).run_values(
         values
     )
 

@@ -374,7 +374,7 @@ def run_held_out(
     delta: float,
     progress: Any = None,
 ) -> CalibrationRuns:
-    """Pursue held-out inputs (B, A) far enough for `calibrate`, with the model's own posterior."""
+    """Pursue held-out inputs, (B, A) or an `Observed`, far enough for `calibrate`, with the model's own posterior."""
     for share in STRICT:
         epsilon = share * (1 - target)
         rule = Confidence(epsilon) | MaxQueries(max_queries)

@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import Branches, Pursuit, State
+from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.noise import read_answer
 from infopursuit.queries.groups import NOT_KNOWN, Component, Groups
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.thresholds import format_date
 from infopursuit.session import Session
-from infopursuit.types import UNKNOWN, Answer, FloatArray, Query, Said, SoftAnswer
+from infopursuit.state import Branches, State
+from infopursuit.types import UNKNOWN, Answer, FloatArray, Number, Query, Said, SoftAnswer
 
 MAX_NAMES = 1000
 """Answers whose names are compared; a question with more reveals several variables, which have no names."""
@@ -90,30 +92,35 @@ def _soft(said: str) -> tuple[str, float | None]:
     return (said, None) if found is None else (found["answer"], float(found["percent"]) / 100)
 
 
-def _parse(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer:
+def _parse(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer | Number:
     """What was said, taken as certain; ``text`` is how it was written."""
     choices = queries.choices(query)
     components = queries.components(query) if isinstance(queries, Groups) else ()
     wide = (queries.query_variables[query] >= 0).sum() > 1
     several = bool(components) or wide or int(queries.n_answers[query]) != len(choices)
     names = [] if several else [_normal(choice) for choice in choices]
-    at = _choice(said, names, numbered=is_numbered(choices))
+    scale = queries.scale(query)
+    at = _choice(said, names, numbered=is_numbered(choices) and scale is None)
     if at is not None:
-        return queries.to_answer(query, at)
+        return queries.to_answer(query, choices[at])
     for word, ways in WORDS.items():
         if said in ways:
             return word
+    if scale is not None:
+        with contextlib.suppress(ValueError):
+            return queries.to_answer(query, said)
     if several:
         return _cells(said, queries, query, components)
     starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
     if len(starting) == 1:
-        return queries.to_answer(query, starting[0])
+        return queries.to_answer(query, choices[starting[0]])
     words = [word for word in Word if len(said) > 1 and word.value.startswith(said)]
     if words and not starting:
         return words[0]
     shown = ", ".join(str(choice) for choice in list(choices)[:8]) + (", ..." if len(choices) > 8 else "")
     what = "could mean several answers" if starting else "is no answer here" if said else "An empty line is no answer"
-    raise ValueError((f"{text.strip()!r} {what}" if said else what) + f"; say one of: {shown}; or help")
+    shown = f"say one of: {shown}" if scale is None else f"say {scale.hint}"
+    raise ValueError((f"{text.strip()!r} {what}" if said else what) + f"; {shown}; or help")
 
 
 def _choice(said: str, names: Sequence[str], *, numbered: bool) -> int | None:
@@ -122,7 +129,7 @@ def _choice(said: str, names: Sequence[str], *, numbered: bool) -> int | None:
     return int(said) - 1 if numbered and said.isascii() and said.isdigit() and 1 <= int(said) <= len(names) else None
 
 
-def _cells(said: str, queries: QuerySet, query: int, components: Sequence[Component]) -> Answer:
+def _cells(said: str, queries: QuerySet, query: int, components: Sequence[Component]) -> Answer | Number:
     """An answer about several variables: pixels of a patch, the components of a group, else a joint choice."""
     if components:
         return _panel(said, components, queries, query)
@@ -140,7 +147,7 @@ def _cells(said: str, queries: QuerySet, query: int, components: Sequence[Compon
     return queries.to_answer(query, [known[mark] for mark in marks])
 
 
-def _panel(said: str, components: Sequence[Component], queries: QuerySet, query: int) -> Answer:
+def _panel(said: str, components: Sequence[Component], queries: QuerySet, query: int) -> Answer | Number:
     """A group component by component: "y n ?", with commas where answers have several words; or in full."""
     parts = [said] if len(components) == 1 else said.split(",") if "," in said else said.split()
     if len(parts) != len(components):
@@ -309,8 +316,8 @@ def fingerprint(pursuit: Pursuit[Any]) -> str:
 
 
 def history_of(session: Session) -> list[dict[str, Any]]:
-    """The history as JSON data: the name of each query, and a choice, a list of cells, {choice: probability} for a soft
-    answer, or null for not known."""
+    """The history as JSON data: the name of each query, and a choice, a number (a date as text), a list of cells,
+    {choice: probability} for a soft answer, or null for not known."""
     queries = session.pursuit.queries
     return [{"query": queries.names[q], "answer": _written(queries, q, answer)} for q, answer in session.history]
 
@@ -349,12 +356,17 @@ def _written(queries: QuerySet, query: int, answer: Said) -> Any:
             return {WEIGHTS: [list(cells) for cells in answer.weights]}
         (weights,) = answer.weights
         return {choice: weight / sum(weights) for choice, weight in zip(queries.choices(query), weights, strict=True)}
+    if isinstance(answer, Number):
+        scale = queries.scale(query)
+        return format_date(answer.value, time_of_day=True) if scale is not None and scale.date else answer.value
     return list(answer) if len(answer) > 1 else queries.choices(query)[answer[0]]
 
 
 def _read(answer: Any) -> Any:
     if isinstance(answer, dict) and set(answer) == {WEIGHTS}:
         return SoftAnswer(tuple(tuple(float(weight) for weight in cells) for cells in answer[WEIGHTS]))
-    if answer is None or isinstance(answer, (str, list, dict)):
+    if answer is None or isinstance(answer, (str, list, dict)) or type(answer) in (int, float):
         return answer
-    raise TypeError(f"answer is {answer!r}; expected a choice, a list of cells, {{choice: probability}} or null")
+    raise TypeError(
+        f"answer is {answer!r}; expected a choice, a number, a list of cells, {{choice: probability}} or null"
+    )

@@ -17,7 +17,7 @@ from infopursuit.checks import number, whole_number
 from infopursuit.explanation import amount
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import near
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, cells_of
 
 Condition = tuple[str | int, list[Any] | None]
 """A query, and the answers of which one must be known; None: it must have been asked, whatever the answer."""
@@ -183,7 +183,7 @@ class _Prerequisite:
         answers = []
         for choice in choices:
             try:
-                answer = asked.to_answer(index, choice)
+                answer = cells_of(asked.to_answer(index, choice))
             except ValueError as error:
                 raise ValueError(f"{where}: {error}") from None
             if answer is None:

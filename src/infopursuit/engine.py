@@ -22,15 +22,37 @@ from infopursuit.calibration import Calibrator
 from infopursuit.checks import instance, whole_number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
-from infopursuit.history import Acquisition, B, Belief, BoolArray, Estimate, Histories
+from infopursuit.history import (
+    Acquisition,
+    B,
+    Belief,
+    BoolArray,
+    Estimate,
+    Histories,
+    narrow,
+    nothing_to_learn,
+    number_bits,
+)
 from infopursuit.noise import Annotator, AnswerNoise, NoiseChannel
 from infopursuit.novelty import NoveltyReference, StopPoint, choose_novelty_query
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.state import Branches, Choice, State, Step
 from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, max_cost
 from infopursuit.threads import single_threaded
 from infopursuit.trace import Trace, TraceWriter
-from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, IntArray, Said, SoftAnswer
+from infopursuit.types import (
+    UNKNOWN,
+    FloatArray,
+    History,
+    ImpossibleAnswer,
+    IntArray,
+    Number,
+    Observed,
+    Said,
+    SoftAnswer,
+    cells_of,
+)
 
 if TYPE_CHECKING:
     from infopursuit.session import Session
@@ -38,72 +60,6 @@ if TYPE_CHECKING:
 EXHAUSTED, IMPOSSIBLE = "exhausted", "impossible"
 ROW_BYTES = 2**14
 """The memory of one history of a belief that does not say."""
-
-
-@dataclass(frozen=True)
-class State(Generic[B]):
-    """H histories side by side, and all that follows from them."""
-
-    histories: Histories
-    belief: B  # the state of the belief
-    posterior: FloatArray  # (H, C)
-    posterior_error: FloatArray  # (H, C) its standard error, 0 where exact
-    log_evidence: FloatArray  # (H,) log p(answers), NaN where the belief does not say
-    closed: BoolArray  # (H, Q) not to be asked again
-    watch: Watch
-    skipped: BoolArray  # (H,) the last query was not answered
-    impossible: BoolArray  # (H,) the last answer is impossible
-    stop_point: StopPoint  # where the pursuit stopped, if novelty queries follow
-
-    def __len__(self) -> int:
-        return len(self.histories)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The best query after each of H histories.
-
-    query: (H,) its index, -1 where none is left. gain: (H,) its utility, with standard error. runner_up: (H,) the
-    second best, -1 where there is none. tie: (H,) whether the lead over it is within two standard errors of the
-    difference. largest: (H,) the largest utility of any allowed query; where queries have costs, the best need not
-    have it.
-    """
-
-    query: IntArray
-    gain: FloatArray
-    error: FloatArray
-    runner_up: IntArray
-    tie: BoolArray
-    largest: FloatArray
-
-
-@dataclass(frozen=True)
-class Step(Generic[B]):
-    """One turn of the loop for H histories, before the answers are known.
-
-    choice: what to ask, with query -1 where the pursuit has stopped. reason: why it stopped, "" where it goes on.
-    settled: (H,) how many queries had been asked when the rule that stopped it began to hold. watch: the patience after
-    this check; the state still has the one before, so that a loop begun anew at the state takes the same step.
-    """
-
-    state: State[B]
-    watch: Watch
-    choice: Choice
-    reason: list[str]
-    settled: IntArray
-
-
-@dataclass(frozen=True)
-class Branches:
-    """Which histories go on (rows of the step), with which query and answer: (H',), (H',) and (H', W).
-
-    soft: for each of them the soft answer, or None where the answer is certain; () where all are.
-    """
-
-    parents: IntArray
-    queries: IntArray
-    answers: IntArray
-    soft: tuple[SoftAnswer | None, ...] = ()
 
 
 class Bindings:
@@ -303,6 +259,11 @@ class Pursuit(Generic[B]):
         costs = self.query_costs if self.acquisition.unit == "nats" else np.ones(len(self.queries))
         return Ranking.of(costs, self.bindings.bind(self)[1].tie)
 
+    @property
+    def uses_numbers(self) -> bool:
+        """Whether the belief uses the numbers behind the cells; else inputs share histories by cells."""
+        return bool(getattr(self.bindings.bind(self)[0], "uses_numbers", False))
+
     @cached_property
     def _certain(self) -> NoiseChannel:
         """The channel of answers that are always right."""
@@ -315,10 +276,11 @@ class Pursuit(Generic[B]):
         """The one empty history."""
         b, one = self.bindings.bind(self)[0].init(), np.zeros(1, dtype=bool)
         closed = np.zeros((1, len(self.queries)), dtype=bool)
-        known = self._believed(b, np.zeros(1, dtype=np.int64))
-        return State(
-            Histories.empty(self.queries), b, *known, closed, Watch.start(self.stopping), one, one, StopPoint.none(1)
-        )
+        asked = self.queries.query_variables[self.queries.query_variables >= 0]
+        shared = len(np.unique(asked)) < len(asked)
+        possible = np.ones((1, self.queries.variables.n_slots), dtype=bool) if shared else None
+        known, watch = self._believed(b, np.zeros(1, dtype=np.int64)), Watch.start(self.stopping)
+        return State(Histories.empty(self.queries), b, *known, closed, possible, watch, one, one, StopPoint.none(1))
 
     @single_threaded()
     def propose(self, state: State[B]) -> Step[B]:
@@ -372,7 +334,8 @@ class Pursuit(Generic[B]):
         skipped = (answers == UNKNOWN).all(axis=1)
         belief, _ = self.bindings.bind(self)
         likelihood = self._log_likelihood(branches)
-        histories = before.extend(parents, branches.queries, answers, branches.soft, likelihood)
+        numbers = branches.numbers if self.uses_numbers else None
+        histories = before.extend(parents, branches.queries, answers, branches.soft, likelihood, numbers)
         b = belief.update(state.belief, parents, histories)
         known = self._believed(b, histories.n_answered)
         impossible = np.asarray(np.isnan(known[0]).any(axis=1))
@@ -383,8 +346,14 @@ class Pursuit(Generic[B]):
         repeats = 1 if self.channel is None else self.channel.max_repeats
         n_times = (histories.queries == branches.queries[:, None]).sum(axis=1)
         closed[np.arange(len(parents)), branches.queries] = skipped | (n_times >= repeats)
+        possible = state.possible
+        if possible is not None:
+            certain = np.array([said is None for said in branches.soft] or [True] * len(parents), dtype=bool)
+            certain &= self.channel is None
+            possible = narrow(self.queries, possible[parents], branches.queries, answers, certain)
+            closed |= nothing_to_learn(self.queries, possible)
         stop_point = state.stop_point.take(parents)
-        return State(histories, b, *known, closed, watch.take(parents), skipped, impossible, stop_point)
+        return State(histories, b, *known, closed, possible, watch.take(parents), skipped, impossible, stop_point)
 
     def _log_likelihood(self, branches: Branches) -> FloatArray | None:
         """(H', W, V) log P(answer | cell), or None where every answer is certain."""
@@ -454,33 +423,35 @@ class Pursuit(Generic[B]):
 
     def run(self, X: Any, *, annotator: Annotator | None = None, progress: bool | None = None) -> Trace:
         """Pursue every input of a batch; its answers are read off X, or given by an annotator who knows X."""
-        return self.run_values(self.queries.observe(X), annotator=annotator, progress=progress)
+        return self.run_values(self.queries.read(X), annotator=annotator, progress=progress)
 
     def run_values(self, values: Any, *, annotator: Annotator | None = None, progress: bool | None = None) -> Trace:
-        """Like `run`, from the values of the variables (B, A)."""
+        """Like `run`, from the values of the variables: (B, A), or an `Observed`, which has their numbers, too."""
         if annotator is None and self.channel is not None and self.channel.max_repeats > 1:
             raise ValueError(
                 f"noise allows each query {self.channel.max_repeats} times (max_repeats=...), but X says the same each "
                 f"time, so that asking again would count an error twice; use max_repeats=1, or give an annotator"
             )
-        values = self.queries.variables.check(values)
+        observed = Observed.of(values)
+        observed = replace(observed, values=self.queries.variables.check(observed.values))
         costs = self.query_costs if self.costs else None
-        writer = TraceWriter(len(values), self.queries, self.classes, self.exact_gains, costs)
+        n = len(observed)
+        writer = TraceWriter(n, self.queries, self.classes, self.exact_gains, costs)
         rows = self.rows_at_a_time()
-        with Progress("asking", len(values), show=progress) as shown:
-            for start in range(0, len(values), rows):
-                self._run_some(np.arange(start, min(start + rows, len(values))), values, writer, shown, annotator)
+        with Progress("asking", n, show=progress) as shown:
+            for start in range(0, n, rows):
+                self._run_some(np.arange(start, min(start + rows, n)), observed, writer, shown, annotator)
         trace = writer.finish()
         return trace if self.novelty is None else self.novelty.add_pvalues(trace)
 
     def rows_at_a_time(self) -> int:
         """How many histories fit the memory limit side by side."""
         belief = self.bindings.bind(self)[0]
-        each = getattr(belief, "row_bytes", ROW_BYTES) + 8 * len(self.queries)
+        each = getattr(belief, "row_bytes", ROW_BYTES) + 8 * len(self.queries) + self.queries.variables.n_slots
         return int(np.clip(self.memory_limit // each, 1, 4096))
 
     def _run_some(
-        self, inputs: IntArray, values: IntArray, writer: TraceWriter, shown: Progress, annotator: Annotator | None
+        self, inputs: IntArray, observed: Observed, writer: TraceWriter, shown: Progress, annotator: Annotator | None
     ) -> None:
         """Pursue some inputs together: inputs that share a history share its row, until their answers differ."""
         step = self.propose(self.start())
@@ -494,13 +465,29 @@ class Pursuit(Generic[B]):
             inputs, place, query = inputs[~ended], place[~ended], query[~ended]
             if not len(inputs):
                 return
-            answers = self.queries.answers_of(values[inputs], query)
+            asked = observed.take(inputs)
+            answers, numbers = (
+                self.queries.answers_of(asked.values, query),
+                self.queries.numbers_of(asked.numbers, query),
+            )
             if annotator is not None:
-                answers = annotator.answer(inputs, query, answers, step.state.histories.n_steps)
-            writer.ask(inputs, query, answers, step.choice, place)
-            together, place = np.unique(np.concatenate([place[:, None], answers], axis=1), axis=0, return_inverse=True)
-            place, parents = place.ravel(), together[:, 0]
-            step = self.advance(step, Branches(parents, step.choice.query[parents], together[:, 1:]))
+                true, answers = answers, annotator.answer(inputs, query, answers, step.state.histories.n_steps)
+                if numbers is not None:  # the number behind another answer is not known
+                    numbers = np.where((answers == true).all(axis=1), numbers, np.nan)
+            writer.ask(inputs, query, answers, step.choice, place, numbers=np.nan if numbers is None else numbers)
+            branches, place = self.together(place, query, answers, numbers)
+            step = self.advance(step, branches)
+
+    def together(
+        self, place: IntArray, queries: IntArray, answers: IntArray, numbers: FloatArray | None = None
+    ) -> tuple[Branches, IntArray]:
+        """The histories that inputs (n,) in histories ``place`` go on to with their answers (n, W), and numbers (n,) if
+        the belief uses them: each once; and (n,) which of them is whose."""
+        numbers = numbers if self.uses_numbers else None
+        rows = [place[:, None], answers, *([] if numbers is None else [number_bits(numbers)[:, None]])]
+        _, first, mine = np.unique(np.concatenate(rows, axis=1), axis=0, return_index=True, return_inverse=True)
+        told = None if numbers is None else numbers[first]
+        return Branches(place[first], queries[first], answers[first], numbers=told), mine.ravel()
 
     def clear_cache(self) -> Pursuit[B]:
         """Forget the utilities computed so far."""
@@ -562,7 +549,8 @@ class Pursuit(Generic[B]):
         """The one history of a state, longer by one answer."""
         cells = np.full((1, self.queries.width), UNKNOWN, dtype=np.int64)
         soft = (answer,) if isinstance(answer, SoftAnswer) else ()
-        known = answer.cells if isinstance(answer, SoftAnswer) else answer
+        numbers = np.array([answer.value]) if isinstance(answer, Number) else None
+        known = cells_of(answer)
         if known is not None:
             cells[0, : len(known)] = known
-        return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, soft)
+        return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, soft, numbers)

@@ -146,7 +146,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{found}; is it an identifier or a number? Group it into classes first")
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
         bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
-        sample = Sample.of(self.queries_.variables, self.queries_.observe(X), labels, weights, len(self.classes_))
+        observed = self.queries_.read(X)
+        sample = Sample.of(self.queries_.variables, observed.values, labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
         self.selection_: list[Any] = []
         self.model_: Any = None
@@ -211,8 +212,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"y has labels that fit did not see, such as {strange[:3]}; leave their rows out")
         check_sample_size(len(y), target, delta, levels)
         settings: dict[str, Any] = {"max_queries": most, "target": target, "delta": delta}
-        values, labels = self.queries_.observe(X), np.searchsorted(self.classes_, y)
-        runs = run_held_out(self.pursuit_, values, labels, **settings, progress=self.verbose)
+        observed, labels = self.queries_.read(X), np.searchsorted(self.classes_, y)
+        runs = run_held_out(self.pursuit_, observed, labels, **settings, progress=self.verbose)
         found = calibrate(runs, **settings, coverage=levels, by_class=by_class, seed=self.pursuit_.seed)
         self.pursuit_ = replace(
             self.pursuit_,
@@ -227,8 +228,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def explain(self, X: Any, *, class_prior: Any = None) -> Trace:
         """Pursue every input: which questions were asked, what the answers were, what was believed after each."""
         check_is_fitted(self)
-        values = self.queries_.observe(self._check_input(X, reset=False))
-        return self._pursuit_with(class_prior).run_values(values, progress=self.verbose)
+        observed = self.queries_.read(self._check_input(X, reset=False))
+        return self._pursuit_with(class_prior).run_values(observed, progress=self.verbose)
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
         """(B, C) the posterior after the last answer."""
@@ -258,8 +259,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if X is None:
             found = NoveltyReference.from_model(self.pursuit_, n, seed=self.pursuit_.seed, progress=self.verbose)
         else:
-            values = self.queries_.observe(self._check_input(X, reset=False))
-            found = NoveltyReference.from_values(self.pursuit_, values, progress=self.verbose)
+            observed = self.queries_.read(self._check_input(X, reset=False))
+            found = NoveltyReference.from_values(self.pursuit_, observed, progress=self.verbose)
         self.pursuit_ = replace(self.pursuit_, novelty=found)
         return self
 

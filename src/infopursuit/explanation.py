@@ -55,6 +55,8 @@ class ExplanationStep:
     """Of a soft answer: the weights of the cells of each variable, see `SoftAnswer`."""
     cost: float | None = None
     """Its cost, None where no costs are given."""
+    number: float | None = None
+    """The number that was answered, None where the answer is a choice."""
 
     @property
     def phrase(self) -> str:
@@ -229,7 +231,7 @@ class Explanation:
         _drop(data, n_novelty_queries=0, p_value=None)
         for step in data["steps"]:  # JSON has no NaN, the gain of a question that the pursuit did not choose
             step["gain"] = None if np.isnan(step["gain"]) else step["gain"]
-            _drop(step, worded=False, soft=None, cost=None)
+            _drop(step, worded=False, soft=None, cost=None, number=None)
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod
@@ -260,9 +262,9 @@ class Explanation:
         for k, step in enumerate(self.steps):
             if not all(isinstance(text, str) for text in cast(Any, (step.name, step.sentence, step.said))):
                 raise ValueError(f"steps[{k}] must have name, sentence and said as texts")
-            numbers: Any = (step.gain, step.gain_error, step.cost or 0.0)
+            numbers: Any = (step.gain, step.gain_error, step.cost or 0.0, step.number or 0.0)
             if not all(type(number) in (int, float) and not np.isinf(number) for number in numbers):
-                raise ValueError(f"steps[{k}] must have gain, gain_error and cost as numbers")
+                raise ValueError(f"steps[{k}] must have gain, gain_error, cost and number as numbers")
             if not all(type(cell) is int for cell in (step.query, *(step.answer or ()), *step.variables)):
                 raise ValueError(f"steps[{k}] must have query, answer and variables as whole numbers")
             if not all(type(weight) in (int, float) for cells in step.soft or () for weight in cells):

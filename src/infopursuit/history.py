@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Said, SoftAnswer
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer
 
 BoolArray = npt.NDArray[np.bool_]
 B = TypeVar("B")
@@ -36,6 +36,7 @@ class Histories:
     answers: (H, K, W) the cell that was answered for each variable of the query, -1 for unknown and for padding.
     soft: for each history its soft answers; () where no history has any.
     log_likelihood: (H, W, V) log P(last answer | cell) where answers may be wrong; None where they are certain.
+    numbers: (H, K) the number that was answered, NaN where it was none; None where the belief does not use numbers.
 
     >>> import infopursuit as ip
     >>> empty = Histories.empty(ip.queries.concepts(["has wings", "is red"]))
@@ -49,6 +50,7 @@ class Histories:
     answers: IntArray
     soft: tuple[SoftSteps, ...] = ()
     log_likelihood: FloatArray | None = field(default=None, repr=False)
+    numbers: FloatArray | None = None
 
     @classmethod
     def empty(cls, query_set: QuerySet) -> Histories:
@@ -75,8 +77,9 @@ class Histories:
         answers: IntArray,
         soft: Sequence[SoftAnswer | None] = (),
         log_likelihood: FloatArray | None = None,
+        numbers: FloatArray | None = None,
     ) -> Histories:
-        """The histories ``parents``, each longer by one query (H,) with its answer (H, W)."""
+        """The histories ``parents``, each longer by one query (H,) with its answer (H, W), and its number (H,)."""
         steps: tuple[SoftSteps, ...] = ()
         if self.soft or any(soft):
             old, new = self.soft or ((),) * len(self), soft or (None,) * len(parents)
@@ -90,14 +93,23 @@ class Histories:
             np.concatenate([self.answers[parents], np.asarray(answers, np.int64)[:, None]], axis=1),
             steps,
             log_likelihood,
+            self._with_numbers(parents, numbers),
         )
+
+    def _with_numbers(self, parents: IntArray, new: FloatArray | None) -> FloatArray | None:
+        if self.numbers is None and (new is None or np.isnan(new).all()):
+            return None
+        old = np.full((len(parents), self.n_steps), np.nan) if self.numbers is None else self.numbers[parents]
+        last = np.full(len(parents), np.nan) if new is None else np.asarray(new, np.float64)
+        return np.concatenate([old, last[:, None]], axis=1)
 
     def select(self, rows: Any) -> Histories:
         """Some of the histories."""
         index = np.arange(len(self))[rows]
         soft = tuple(self.soft[i] for i in index) if self.soft else ()
         likelihood = None if self.log_likelihood is None else self.log_likelihood[index]
-        return Histories(self.query_set, self.queries[index], self.answers[index], soft, likelihood)
+        numbers = None if self.numbers is None else self.numbers[index]
+        return Histories(self.query_set, self.queries[index], self.answers[index], soft, likelihood, numbers)
 
     def observed(self) -> IntArray:
         """(H, A) the value of each variable where the answers determine it, else -1: the input of a predictor."""
@@ -117,6 +129,22 @@ class Histories:
         found[known] = possible[known].argmax(axis=1)
         return found
 
+    def observed_numbers(self) -> FloatArray:
+        """(H, A) the number of each numeric variable that was asked for: as it was answered, or where only the cell is
+        known, the number that stands for the cell. NaN elsewhere."""
+        qs = self.query_set
+        found = np.full((len(self), len(qs.variables)), np.nan)
+        table = qs.representatives
+        for k in range(self.n_steps if table is not None else 0):
+            assert table is not None
+            query, cell = self.queries[:, k], self.answers[:, k, 0]
+            number = np.where(cell == UNKNOWN, np.nan, table[query, np.maximum(cell, 0)])
+            if self.numbers is not None:
+                number = np.where(np.isnan(self.numbers[:, k]), number, self.numbers[:, k])
+            told = np.flatnonzero(~np.isnan(number))
+            found[told, qs.query_variables[query[told], 0]] = number[told]
+        return found
+
     @cached_property
     def _pairs(self) -> npt.NDArray[np.int32]:
         """(H, K, 1 + W) each query with its answer."""
@@ -125,6 +153,8 @@ class Histories:
     def key(self, h: int) -> bytes:
         """A name of history h that is the same in every process."""
         pairs, soft = bytes(self._pairs[h].tobytes()), self.soft[h] if self.soft else ()
+        if self.numbers is not None and not np.isnan(self.numbers[h]).all():
+            pairs += b"#" + number_bits(self.numbers[h]).astype("<i8").tobytes()
         return pairs + repr([(k, said.weights) for k, said in soft]).encode() if soft else pairs
 
     def keys(self) -> list[bytes]:
@@ -134,18 +164,62 @@ class Histories:
     def steps(self, h: int) -> History:
         """History h as pairs of a query and its answer."""
         soft = dict(self.soft[h]) if self.soft else {}
-        return history_of(self.query_set, self.queries[h], self.answers[h], soft)
+        numbers = None if self.numbers is None else self.numbers[h]
+        return history_of(self.query_set, self.queries[h], self.answers[h], soft, numbers)
+
+
+def narrow(
+    query_set: QuerySet, possible: BoolArray, queries: IntArray, answers: IntArray, certain: BoolArray
+) -> BoolArray:
+    """(H, L) the variable values that are left after one more answer (H, W) to queries (H,); none of a variable about
+    which the answer was "not known". certain: (H,) whether the answer rules values out."""
+    left = possible.copy()
+    for w in range(query_set.width):
+        variable, cell = query_set.query_variables[queries, w], answers[:, w, None]
+        slots = query_set.variables.slots[variable]  # (H, V)
+        other = query_set.query_cells[queries, w][:, : slots.shape[1]] != cell
+        gone = (slots >= 0) & (variable >= 0)[:, None] & ((cell == UNKNOWN) | (certain[:, None] & other))
+        row, value = np.nonzero(gone)
+        left[row, slots[row, value]] = False
+    return left
+
+
+def nothing_to_learn(query_set: QuerySet, possible: BoolArray) -> BoolArray:
+    """(H, Q) the queries whose answer follows from the values that are left, (H, L), or is "not known"."""
+    parts = query_set.parts
+    order = np.argsort(parts.entry_cell, kind="stable")
+    counts = np.bincount(parts.entry_cell, minlength=int(parts.offsets[-1]))
+    starts = np.minimum(np.cumsum(counts) - counts, len(order) - 1)
+    alive = np.logical_or.reduceat(possible[:, parts.entry_slot[order]], starts, axis=1) & (counts > 0)  # (H, cells)
+    settled = np.add.reduceat(alive, parts.offsets[:-1], axis=1, dtype=np.int64) <= 1  # (H, P)
+    found = np.ones((len(possible), len(query_set)), dtype=bool)
+    for w in range(query_set.width):
+        found &= (parts.query_part[:, w] < 0) | settled[:, parts.query_part[:, w]]
+    return found
+
+
+def number_bits(numbers: FloatArray) -> IntArray:
+    """The bits of numbers, the same for 0.0 and -0.0 and for every NaN."""
+    plain = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
+    return plain.view(np.int64)
 
 
 def history_of(
-    query_set: QuerySet, queries: IntArray, answers: IntArray, soft: dict[int, SoftAnswer] | None = None
+    query_set: QuerySet,
+    queries: IntArray,
+    answers: IntArray,
+    soft: dict[int, SoftAnswer] | None = None,
+    numbers: FloatArray | None = None,
 ) -> History:
-    """(K,) queries and (K, W) answers of one input as a history; ``soft``: the steps with a soft answer."""
+    """(K,) queries and (K, W) answers of one input as a history; ``soft``: the steps with a soft answer; ``numbers``:
+    (K,) the numbers that were answered, NaN elsewhere."""
     wide = (query_set.query_variables[queries] >= 0).sum(axis=1)  # answers without their padding
     steps: list[tuple[int, Said]] = []
     for k, (query, answer, w) in enumerate(zip(queries.tolist(), answers, wide, strict=True)):
         cells = tuple(answer[:w].tolist())
         known: Said = None if all(cell == UNKNOWN for cell in cells) else cells
+        if known is not None and numbers is not None and not np.isnan(numbers[k]):
+            known = Number(float(numbers[k]), cells)
         steps.append((query, (soft or {}).get(k, known)))
     return tuple(steps)
 
@@ -179,9 +253,10 @@ class Estimate:
 class Belief(Protocol[B]):
     """History -> p(y | history). A state of type B holds what is believed after H histories.
 
-    A belief may further have: ``row_bytes`` (int), the memory that one history takes; ``accepts_noise`` (bool), whether
-    it uses `Histories.log_likelihood`; ``for_noise(channel)``, the belief to use when answers are noisy; what
-    `Predictive` offers.
+    A belief may further have: ``row_bytes`` (int), the memory that one history takes; ``uses_numbers`` (bool), whether
+    it uses `Histories.numbers`, so that histories with other numbers in the same cells are not the same to it;
+    ``accepts_noise`` (bool), whether it uses `Histories.log_likelihood`; ``for_noise(channel)``, the belief to use when
+    answers are noisy; what `Predictive` offers.
     """
 
     @property

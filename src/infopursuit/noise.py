@@ -15,7 +15,7 @@ import numpy as np
 
 from infopursuit.checks import instance, number, whole_number
 from infopursuit.queries.queryset import Parts, QuerySet, find_parts
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Said, SoftAnswer
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Said, SoftAnswer, cells_of
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,8 @@ def read_answer(
 
     Parameters
     ----------
-    value: a choice, its index, the cells of the variables, or None for "not known"; a `SoftAnswer`, or
-        {choice: probability}.
+    value: a choice, its index, the cells of the variables, the number of a numeric query, or None for "not known"; a
+        `SoftAnswer`, or {choice: probability}.
     confidence: the probability that the choice is right; the other choices share the rest.
     noise: the answer noise of the annotator.
 
@@ -170,7 +170,7 @@ def read_answer(
             return answer
         if noise is None:
             noise = AnswerNoise(number(confidence, "confidence", above=0, most=1))
-        soft = noise.soft_answer(queries, query, answer)
+        soft = noise.soft_answer(queries, query, cells_of(answer) or ())
     return None if all(cell == UNKNOWN for cell in soft.cells) else soft
 
 
@@ -184,7 +184,7 @@ def _names_choices(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> b
 def _from_mapping(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> SoftAnswer:
     weights = [0.0] * len(queries.choices(query))
     for choice, probability in value.items():
-        cell = queries.to_answer(query, choice)
+        cell = cells_of(queries.to_answer(query, choice))
         assert cell is not None
         weights[cell[0]] = number(probability, f"the probability of {choice!r}", least=0, most=1)
     if not np.isclose(sum(weights), 1, atol=1e-3):

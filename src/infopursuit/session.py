@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from infopursuit.checks import whole_number
-from infopursuit.engine import IMPOSSIBLE, Choice, Pursuit, State, Step
+from infopursuit.engine import IMPOSSIBLE, Pursuit
 from infopursuit.explanation import Explanation
 from infopursuit.noise import AnswerNoise, read_answer
+from infopursuit.state import Choice, State, Step
 from infopursuit.trace import TraceWriter
-from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, Query
+from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, Number, Query, Said, SoftAnswer
 
 
 class Session:
@@ -25,6 +26,7 @@ class Session:
     def __init__(self, pursuit: Pursuit[Any], history: Iterable[tuple[Any, Any]] = ()) -> None:
         self.pursuit = pursuit
         self._taken: list[Step[Any]] = []
+        self._said: list[Said] = []  # with their numbers, which the histories of most beliefs leave out
         self._step = pursuit.propose(pursuit.start())
         for query, value in history:
             self._take(self._index(query), value)
@@ -60,7 +62,7 @@ class Session:
     @property
     def history(self) -> History:
         """The queries asked so far with their answers."""
-        return self._step.state.histories.steps(0)
+        return tuple(zip(self._step.state.histories.queries[0].tolist(), self._said, strict=True))
 
     @property
     def stop_reason(self) -> str | None:
@@ -104,13 +106,13 @@ class Session:
         if not self._taken:
             raise RuntimeError("nothing was answered yet, so there is nothing to undo")
         self._step = self._taken.pop()
+        self._said.pop()
         return self
 
     @property
     def explanation(self) -> Explanation:
         """The questions and answers so far, as an `Explanation`."""
         pursuit, last = self.pursuit, self._step.state.histories
-        soft = dict(last.soft[0]) if last.soft else {}
         costs = pursuit.query_costs if pursuit.costs else None
         writer, one = (
             TraceWriter(1, pursuit.queries, pursuit.classes, pursuit.exact_gains, costs),
@@ -121,7 +123,12 @@ class Session:
             if choice.query[0] != asked[0]:  # a query that the pursuit did not choose
                 choice = Choice(asked, np.full(1, np.nan), np.zeros(1), np.full(1, UNKNOWN), one > 0, choice.largest)
             writer.believe(one, step.state, one)
-            writer.ask(one, asked, last.answers[:, k], choice, one, soft.get(k))
+            said = self._said[k]
+            soft, number = (
+                said if isinstance(said, SoftAnswer) else None,
+                said.value if isinstance(said, Number) else np.nan,
+            )
+            writer.ask(one, asked, last.answers[:, k], choice, one, soft, number)
         writer.believe(one, self._step.state, one)
         writer.stop(one, self._step, one)
         trace, novelty = writer.finish(), pursuit.novelty
@@ -136,6 +143,7 @@ class Session:
                 f"model; the answer was not taken. Answer otherwise, skip() it, or undo() an earlier answer"
             )
         self._taken.append(self._step)
+        self._said.append(answer)
         self._step = step
 
     def _index(self, query: Any) -> int:

@@ -74,7 +74,7 @@ def fit_table(
     facts: True: a row states what is true of its label, with "sometimes" or a share such as 0.7 allowed in yes/no
         columns. False: a row is one example of many. None: facts where labels have fewer than three rows on average.
     wording: a .csv or .yaml file, or {query or column: sentence}: how questions are asked, in any language.
-    queries: "columns", or "yes-no", which asks about each category by itself.
+    queries: "columns", or "yes-no", which asks about each category and each threshold of a number by itself.
     strategy: "auto", "table" or "empirical", as for `InformationPursuitClassifier`; facts are always a table.
     answer_error: facts only: the probability that an answer differs from what the table states.
     stopping, patience, seed: as for `Pursuit`; None stops at 99 % confidence or where no gain exceeds 0.001 nats.
@@ -122,8 +122,14 @@ def fit_examples(
     groups: Mapping[str, Sequence[str]] | None = None,
 ) -> InformationPursuitClassifier:  # fmt: skip
     """A classifier from examples, its model chosen on held-out rows."""
-    asked = with_wording(query_builders.columns(table.X, yes_no=queries == "yes-no"), wording, groups)
+    asked = with_wording(query_builders.columns(table.X, **how_asked(queries)), wording, groups)
     return InformationPursuitClassifier(asked, strategy, **settings).fit(table.X, table.labels)
+
+
+def how_asked(queries: str) -> dict[str, Any]:
+    """The options of ``queries.columns``: "yes-no" asks about thresholds and categories, one at a time."""
+    yes_no = queries == "yes-no"
+    return {"yes_no": yes_no, "numbers": "thresholds" if yes_no else "values"}
 
 
 def with_wording(queries: QuerySet, wording: Any, groups: Mapping[str, Sequence[str]] | None = None) -> QuerySet:
@@ -210,7 +216,9 @@ def read_facts(X: Any, y: IntArray, n_classes: int, *, bins: int = 10, yes_no: b
             shares = np.stack([1 - yes, yes], axis=1)
         else:
             _refuse_sometimes(column)
-            found = choose_field(column, np.ones(table.n_rows), bins=bins, yes_no=yes_no, max_categories=n_classes + 1)
+            how: dict[str, Any] = {"bins": bins, "max_categories": n_classes + 1}
+            how |= how_asked("yes-no" if yes_no else "columns")
+            found = choose_field(column, np.ones(table.n_rows), **how)
             if found is None:
                 raise ValueError(f"column {column.name!r} has fewer than two different known values; leave it out")
             values = found.encode(column)
@@ -305,7 +313,7 @@ def try_examples(
 
     asked: queries that exist already, where costs name them; their thresholds are those of all rows.
     """
-    builder = query_builders.columns(yes_no=queries == "yes-no") if asked is None else asked
+    builder = query_builders.columns(**how_asked(queries)) if asked is None else asked
     clf = InformationPursuitClassifier(builder, strategy, **settings)
     clf.fit(take_rows(table.X, np.flatnonzero(~held.rows)), table.labels[~held.rows])
     rows = np.flatnonzero(held.rows)

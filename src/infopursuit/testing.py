@@ -23,7 +23,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.history import Estimate, Histories
 from infopursuit.models.finite import FiniteModel, class_log_sums
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Number, Observed
 
 __all__ = ["check_acquisition", "check_belief", "check_model", "check_queries", "check_strategy"]
 
@@ -186,8 +186,17 @@ def check_queries(queries: QuerySet, X: Any, *, functions: Any = None) -> None:
     assert (answers < queries.n_cells).all(), "an answer is out of range"
     unknown = (queries.query_variables < 0) | (values[:, queries.query_variables] == UNKNOWN)
     assert np.array_equal(answers == UNKNOWN, unknown), "an answer is -1 where its variable is known, or the reverse"
+    read = queries.read(X)
+    assert np.array_equal(read.values, values), "read gives other values than observe"
+    assert (read.numbers is None) == (queries.representatives is None), "numbers without a numeric query, or none with"
     for i in range(n):
         assert np.array_equal(queries.observe(X[i : i + 1]), values[i : i + 1]), f"input {i} alone has other values"
+    for q in range(len(queries) if read.numbers is not None else 0):
+        numbers, scale = queries.numbers_of(read.numbers, np.full(n, q)), queries.scale(q)
+        assert numbers is not None, f"query {q} has no numbers"
+        cells = [UNKNOWN if np.isnan(number) or scale is None else _cell(scale, number) for number in numbers.tolist()]
+        expected = answers[:, q, 0] if scale is not None else np.full(n, UNKNOWN)
+        assert np.array_equal(cells, expected), f"the numbers of query {q} lie in other cells than its answers"
     for q in range(len(queries)):
         assert np.array_equal(queries.answers_of(values, np.full(n, q)), answers[:, q]), f"query {q} alone differs"
     assert len(set(queries.names)) == len(queries), "two queries have the same name"
@@ -197,9 +206,15 @@ def check_queries(queries: QuerySet, X: Any, *, functions: Any = None) -> None:
         assert len(set(query.choices)) == len(query.choices) == queries.n_answers[q] >= 2, f"choices of query {q}"
         for index, choice in enumerate(query.choices):
             answer = queries.to_answer(q, choice)
-            assert answer == queries.to_answer(q, index) == queries.to_answer(q, answer), f"answer {choice!r}"
+            assert answer == queries.to_answer(q, answer), f"answer {choice!r}"
+            by_index = queries.scale(q) is None and q not in queries.number_labels
+            assert not by_index or answer == queries.to_answer(q, index), f"answer {choice!r} by its index {index}"
         assert queries.to_answer(q, None) is None, "None is no answer"
-        strange: tuple[Any, ...] = ("nonsense", len(query.choices), -2, 0.5, [0] * (queries.width + 1), {})
+        _check_numbers(queries, q)
+        strange: tuple[Any, ...] = ("nonsense", [0] * (queries.width + 1), {})
+        strange += (
+            (len(query.choices), -2, 0.5) if queries.scale(q) is None and q not in queries.number_labels else (np.inf,)
+        )
         for nonsense in strange:
             said = _refusal(queries, q, nonsense)
             assert said is not None, f"{nonsense!r} was taken for an answer to {query.name!r}"
@@ -225,29 +240,33 @@ def check_strategy(pursuit: Pursuit[Any], X: Any, *, seed: int = 0, tolerance: f
     order, in a session, and when replayed. Prefix-free: no history of an input is the beginning of another's.
     """
     rng = np.random.default_rng(seed)
-    values = pursuit.queries.observe(X)
-    whole = pursuit.run_values(values)
+    observed = pursuit.queries.read(X)
+    values, numbers = observed.values, observed.numbers
+    whole = pursuit.run_values(observed)
     _close(whole.posteriors.sum(axis=2), np.ones(whole.posteriors.shape[:2]), 1e-6, "a posterior does not sum to 1")
     order = rng.permutation(len(values))
-    mixed = replace_cache(pursuit).run_values(values[order])
+    mixed = replace_cache(pursuit).run_values(observed.take(order))
     for place, i in enumerate(order.tolist()):
         _same(whole, i, mixed, place, tolerance, "the order of inputs matters")
     for i in range(len(values)):
-        _same(whole, i, replace_cache(pursuit).run_values(values[i : i + 1]), 0, tolerance, "alone it is another")
+        alone = replace_cache(pursuit).run_values(observed.take([i]))
+        _same(whole, i, alone, 0, tolerance, "alone it is another")
         seen = np.zeros(values.shape[1], dtype=bool)
         asked = pursuit.queries.query_variables[whole.queries[i, : whole.length[i]]]
         seen[asked[asked >= 0]] = True
         other = values[i].copy()
         sizes = np.array(pursuit.queries.variables.sizes)
         other[~seen] = rng.integers(sizes)[~seen]
-        _same(whole, i, pursuit.run_values(other[None]), 0, tolerance, "what was not asked matters")
+        changed = None if numbers is None else np.where(seen, numbers[i], rng.normal(size=len(seen)))[None]
+        again = pursuit.run_values(Observed(other[None], changed))
+        _same(whole, i, again, 0, tolerance, "what was not asked matters")
         if whole.stop_reason[i] != "impossible":
             _close(pursuit.believe(whole.history(i)), whole.posterior[i], tolerance, "replayed, the posterior differs")
     keys = {tuple(whole.history(i)) for i in range(len(values))}
     for one in keys:
         for other_key in keys:
             assert one == other_key or one != other_key[: len(one)], "one history is the beginning of another"
-    _check_session(pursuit, values[0], whole, tolerance)
+    _check_session(pursuit, whole, tolerance)
 
 
 def replace_cache(pursuit: Pursuit[Any]) -> Pursuit[Any]:
@@ -292,12 +311,27 @@ def _refusal(queries: QuerySet, query: int, answer: Any) -> str | None:
     return None
 
 
-def _check_session(pursuit: Pursuit[Any], values: IntArray, whole: Any, tolerance: float) -> None:
+def _cell(scale: Any, number: float) -> int:
+    """The cell of a number."""
+    return int(np.searchsorted(scale.thresholds, number, side="left"))
+
+
+def _check_numbers(queries: QuerySet, query: int) -> None:
+    """Each representative of a numeric query lies in its cell, and is read and said as a number."""
+    scale = queries.scale(query)
+    for cell, number in enumerate(() if scale is None else scale.representatives):
+        assert scale is not None
+        answer = queries.to_answer(query, Number(number, (cell,)))
+        assert answer == Number(number, (cell,)), f"the number {number} of cell {cell} was read as {answer}"
+        assert scale.write(number) in queries.say(query, answer), "the number is not said"
+
+
+def _check_session(pursuit: Pursuit[Any], whole: Any, tolerance: float) -> None:
     session = pursuit.session()
     while session.question is not None and whole.stop_reason[0] != "impossible":
         query = session.question.index
         assert query == whole.queries[0, len(session.history)], "a session asks another query than a batch"
-        session.answer(pursuit.queries.answers_of(values[None], np.array([query]))[0])
+        session.answer(whole.history(0)[len(session.history)][1])
     if whole.stop_reason[0] != "impossible":
         _close(session.posterior, whole.posterior[0], tolerance, "a session has another posterior than a batch")
 

@@ -13,7 +13,7 @@ from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.files import write_atomically
 from infopursuit.history import history_of
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, SoftAnswer
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, SoftAnswer, cells_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Trace:
     queries asked. settled_at: (B,) the paper's L. stop_reason: (B,). exact_gains: whether every gain is exact.
     novelty_from: (B,) queries asked before the novelty queries, -1 where the pursuit has none. soft_answers:
     {(input, step): answer} of those that are not certain; `answers` has the most probable cells there. query_costs:
-    (Q,) what each query costs, None without costs. p_values: (B,) novelty p-values, None without a reference.
+    (Q,) what each query costs, None without costs. p_values: (B,) novelty p-values, None without a reference. numbers:
+    (B, K) the number that was answered, NaN where it was none; None where no query is numeric.
     """
 
     queries: IntArray
@@ -50,6 +51,7 @@ class Trace:
     soft_answers: Mapping[tuple[int, int], SoftAnswer] = field(default_factory=dict, repr=False)
     query_costs: FloatArray | None = field(default=None, repr=False)
     p_values: FloatArray | None = None
+    numbers: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.length)
@@ -98,7 +100,8 @@ class Trace:
         """What was asked and answered about input i."""
         soft = {k: answer for (j, k), answer in self.soft_answers.items() if j == i}
         n = self.length[i]
-        return history_of(self.query_set, self.queries[i, :n], self.answers[i, :n], soft)
+        numbers = None if self.numbers is None else self.numbers[i, :n]
+        return history_of(self.query_set, self.queries[i, :n], self.answers[i, :n], soft, numbers)
 
     def __getitem__(self, i: int) -> Explanation:
         i = range(len(self))[i]
@@ -108,7 +111,7 @@ class Trace:
                 query=q,
                 name=qs.names[q],
                 sentence=qs.sentences[q],
-                answer=answer.cells if isinstance(answer, SoftAnswer) else answer,
+                answer=cells_of(answer),
                 said=qs.say_answer(q, answer),
                 gain=float(self.gains[i, k]),
                 gain_error=float(self.gain_errors[i, k]),
@@ -117,6 +120,7 @@ class Trace:
                 worded=q in qs.worded,
                 soft=answer.weights if isinstance(answer, SoftAnswer) else None,
                 cost=None if self.query_costs is None else float(self.query_costs[q]),
+                number=answer.value if isinstance(answer, Number) else None,
             )
             for k, (q, answer) in enumerate(self.history(i))
         )
@@ -176,6 +180,8 @@ class TraceWriter:
             "runners_up": whole,
             "ties": np.zeros((n_inputs, 0), dtype=bool),
         }
+        if queries.representatives is not None:
+            self._asked["numbers"] = np.full((n_inputs, 0), np.nan)
         self._believed: dict[str, Any] = {
             "posteriors": np.zeros((n_inputs, 1, len(self.classes))),
             "posterior_errors": np.zeros((n_inputs, 1, len(self.classes))),
@@ -198,16 +204,18 @@ class TraceWriter:
         choice: Any,
         place: IntArray,
         soft: SoftAnswer | None = None,
+        numbers: Any = np.nan,
     ) -> None:
         """One more query for some inputs, chosen for their histories ``place``; ``soft``: the answer of the one input,
-        where it is not certain."""
+        where it is not certain; ``numbers``: (n,) the numbers that were answered, NaN where none was."""
         at = self.length[inputs]
         if soft is not None:
             self.soft_answers[int(inputs[0]), int(at[0])] = soft
         if len(at) and at.max() >= self._asked["queries"].shape[1]:
             self._grow()
         chosen = (choice.gain, choice.error, choice.runner_up, choice.tie)
-        for array, each in zip(self._asked.values(), (queries, answers, *(c[place] for c in chosen)), strict=True):
+        told = (queries, answers, *(c[place] for c in chosen), numbers)
+        for array, each in zip(self._asked.values(), told, strict=False):  # numbers, where some query is numeric
             array[inputs, at] = each
         self.length[inputs] += 1
 
@@ -233,6 +241,6 @@ class TraceWriter:
         more = max(8, self._asked["queries"].shape[1])
         for arrays in (self._asked, self._believed):
             for name, array in arrays.items():
-                fill = UNKNOWN if array.dtype == np.int64 else 0
+                fill = UNKNOWN if array.dtype == np.int64 else np.nan if name == "numbers" else 0
                 extra = np.full((len(array), more, *array.shape[2:]), fill, dtype=array.dtype)
                 arrays[name] = np.concatenate([array, extra], axis=1)

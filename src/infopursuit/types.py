@@ -147,8 +147,61 @@ class SoftAnswer:
         return min((max(w) / sum(w) for w in self.weights if min(w) != max(w)), default=0.0)
 
 
-Said = Answer | SoftAnswer
-"""An answer, certain or soft."""
+@dataclass(frozen=True)
+class Number:
+    """A number that was answered, and the cells (of the one variable) that it lies in; ``-0.0`` is 0.
+
+    >>> Number(148, (3,))
+    Number(value=148.0, cells=(3,))
+    """
+
+    value: float
+    cells: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", float(self.value) + 0.0)
+        if not np.isfinite(self.value):
+            raise ValueError(f"value is {self.value}; give a finite number, or None for not known")
+
+
+Said = Answer | SoftAnswer | Number
+"""An answer: cells, a soft answer, or a number with its cell."""
+
+
+def cells_of(said: Said) -> Answer:
+    """The cells of an answer; of a soft one the most probable."""
+    return said.cells if isinstance(said, (SoftAnswer, Number)) else said
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a query set reads off B inputs.
+
+    values: (B, A) the value of every variable, -1 where it is not known. numbers: (B, A) the number behind the value,
+    NaN where the variable is not numeric or not known; None where no variable is numeric.
+    """
+
+    values: IntArray
+    numbers: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.numbers is not None and np.shape(self.numbers) != np.shape(self.values):
+            raise ValueError(
+                f"numbers has shape {np.shape(self.numbers)}; expected that of values, {self.values.shape}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: Any) -> Observed:
+        """Some of the inputs."""
+        return Observed(self.values[rows], None if self.numbers is None else self.numbers[rows])
+
+    @classmethod
+    def of(cls, values: Any) -> Observed:
+        """Values alone as what was observed, without numbers."""
+        return values if isinstance(values, cls) else cls(np.asarray(values))
+
 
 History = tuple[tuple[int, Said], ...]
 """Queries in the order in which they were asked, each with its answer."""

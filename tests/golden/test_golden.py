@@ -1,4 +1,5 @@
-"""Traces do not move: the committed ones are those of the first edition's engine."""
+"""Traces do not move: the committed ones are those of the first edition's engine; five cases ("exact thresholds",
+"exact mixed", "gain rule", "smc", "langevin") are newer, from when queries with a known or unknowable answer closed."""
 
 import json
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from infopursuit.queries import Columns, columns
+from infopursuit.queries import Columns
+from infopursuit.queries import columns as any_columns
 from infopursuit.queries.thresholds import choose_thresholds, format_number, simplest_numbers
+
+columns = partial(any_columns, numbers="thresholds")  # numbers that are asked whole are in test_numbers.py
 
 BIRDS = {
     "bill shape": ["dagger", "cone", None, "hooked", "cone"],

@@ -16,7 +16,7 @@ TABLE = pd.DataFrame(
         "migrates": [True, False, True, False, True, True, False, True],
     }
 )
-AGE = columns(TABLE[["age"]], bins=4)
+AGE = columns(TABLE[["age"]], bins=4, numbers="thresholds")
 BLOOD = groups(concepts(["fever", "hb > 12", "wbc > 10"]), {"blood panel": ["hb > 12", "wbc > 10"]})
 
 
@@ -199,7 +199,7 @@ def test_the_gain_of_a_panel_is_that_of_all_its_answers_together(seed):
     rng = np.random.default_rng(seed)
     kind = [*map("abc".__getitem__, rng.integers(0, 3, 60))]
     frame = pd.DataFrame({"x": rng.uniform(0, 90, 60), "kind": kind, "flag": rng.integers(0, 2, 60) == 1})
-    base = columns(frame, bins=4)
+    base = columns(frame, bins=4, numbers="thresholds")
     wanted = [["x", "flag"], ["kind", "flag"], [base.names[0], base.names[2], "kind"], ["x", "kind", "flag"]][seed % 4]
     qs = groups(base, {"group": wanted}, alone=True)
     prior, latent = rng.dirichlet([1] * 3), rng.dirichlet([1] * 2, size=3)
@@ -210,6 +210,9 @@ def test_the_gain_of_a_panel_is_that_of_all_its_answers_together(seed):
     for n in (0, 1, 3):
         history = [(q, a) for q, a in random_history(world, rng, n) if q != at]
         gains = pursuit.session(history).gains
+        if at in truth.closed(history):
+            assert np.isnan(gains[at])
+            continue
         assert gains[at] == pytest.approx(truth.gain(at, history), abs=1e-10)
         members = [qs.names.index(name) for name in qs.groups["group"]]
         known = [gains[m] for m in members if not np.isnan(gains[m])]

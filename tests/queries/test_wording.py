@@ -35,7 +35,7 @@ def concepts():
 
 def table():
     return ip.queries.columns(
-        np.array([["m", 31], ["f", 54], ["f", 48], ["m", 54]], dtype=object), names=["sex", "age"]
+        np.array([["m", 31], ["f", 54], ["f", 48], ["m", 54]], dtype=object), names=["sex", "age"], numbers="thresholds"
     )
 
 

@@ -20,7 +20,7 @@ from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
 from infopursuit.serialization import encode
 from infopursuit.stopping import AnyOf, Confidence
 from infopursuit.trace import Trace
-from infopursuit.types import IntArray
+from infopursuit.types import IntArray, Observed
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ def evaluate(
     values, labels = _observed(pursuit, X, y, "")
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together; give both or neither")
-    training = None if X_train is None or not baselines else _observed(pursuit, X_train, y_train, "_train")
+    train = None if X_train is None or not baselines else _observed(pursuit, X_train, y_train, "_train")
     say(f"asking about {len(labels):,} inputs")
     trace = pursuit.run_values(values, progress=progress)
     right = trace.predictions == labels
@@ -131,7 +131,8 @@ def evaluate(
     curve = trade_off_curve(pursuit, trace, values, labels, min_epsilon, progress=progress)
     rows.append(_map_row(pursuit, values, labels, progress))
     say(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
-    fitted = () if training is None else _baselines(pursuit, training, (values, labels), progress, say)
+    test = (values.values, labels)
+    fitted = () if train is None else _baselines(pursuit, (train[0].values, train[1]), test, progress, say)
     for name, result in zip((TREE, BLACK_BOX), fitted, strict=False):
         rows.append(replace(row_of(name, result), length=result.details.get("questions")))
     return Evaluation(
@@ -217,9 +218,9 @@ def _pursuit(classifier: Any) -> Pursuit[Any]:
     return classifier.pursuit_
 
 
-def _observed(pursuit: Pursuit[Any], X: Any, y: Any, which: str) -> tuple[IntArray, Any]:
-    """Variable values (B, A) and labels (B,), refused where they do not fit the classifier or each other."""
-    values, labels = pursuit.queries.observe(X), np.asarray(y)
+def _observed(pursuit: Pursuit[Any], X: Any, y: Any, which: str) -> tuple[Observed, Any]:
+    """What is observed of B inputs, and labels (B,), refused where they do not fit the classifier or each other."""
+    values, labels = pursuit.queries.read(X), np.asarray(y)
     if labels.shape != (len(values),):
         raise ValueError(
             f"y{which} has shape {labels.shape}; expected ({len(values)},), one label for each row of X{which}"
@@ -235,7 +236,7 @@ def _observed(pursuit: Pursuit[Any], X: Any, y: Any, which: str) -> tuple[IntArr
     return values, labels
 
 
-def _map_row(pursuit: Pursuit[Any], values: IntArray, labels: Any, progress: bool | None) -> Row:
+def _map_row(pursuit: Pursuit[Any], values: Observed, labels: Any, progress: bool | None) -> Row:
     begin = time.perf_counter()
     posterior = map_using_q(pursuit, values, progress=progress)
     few = len(posterior)

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from infopursuit.engine import Branches, Pursuit
+from infopursuit.engine import Pursuit
 from infopursuit.models.finite import FiniteModel, class_log_sums, log
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 WORK, MIN_INPUTS = 1e11, 100
 """At most so many multiplications, about a minute on one core; but always this many inputs."""
@@ -25,8 +25,8 @@ IMPOSSIBLE = 1e30
 def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = None) -> FloatArray:
     """(B', C) the posterior after the answers to all queries, of the first B' inputs; of all where that is affordable.
 
-    values: (B, A) as ``queries.observe(X)`` gives them. Finite models: exact; where the answers together cannot be, it
-    is the prior. A VAE: by importance sampling with its encoder.
+    values: (B, A) as ``queries.observe(X)`` gives them, or ``queries.read(X)``. Finite models: exact; where the answers
+    together cannot be, it is the prior. A VAE: by importance sampling with its encoder.
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
@@ -34,10 +34,11 @@ def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = N
     >>> map_using_q(pursuit, [[1, 0], [0, 1]])[:, 0].round(6).tolist()
     [0.9, 0.1]
     """
-    values = pursuit.queries.variables.check(values)[: _affordable(pursuit)]
+    observed = Observed.of(values).take(slice(_affordable(pursuit)))
+    values = pursuit.queries.variables.check(observed.values)
     told = told_variables(pursuit.queries)
     if (told == PARTLY).any() or pursuit.model is None:
-        return _one_by_one(pursuit, values, progress)
+        return _one_by_one(pursuit, Observed(values, observed.numbers), progress)
     seen = np.where(told == WHOLLY, values, UNKNOWN)
     if hasattr(pursuit.model, "state_probs"):
         memory = min(BYTES, pursuit.memory_limit)
@@ -120,18 +121,19 @@ def _log_joint(model: FiniteModel, values: IntArray, size: int, dtype: Any) -> F
     return total
 
 
-def _one_by_one(pursuit: Pursuit[Any], values: IntArray, progress: bool | None) -> FloatArray:
+def _one_by_one(pursuit: Pursuit[Any], values: Observed, progress: bool | None) -> FloatArray:
     """The same by asking every query in turn, up to an impossible answer: what tells of variables in part has no
     shorter way."""
     found, rows = np.empty((len(values), pursuit.belief.n_classes)), pursuit.rows_at_a_time()
     with Progress("all answers known", len(values), show=progress) as shown:
         for start in range(0, len(values), rows):
-            some = values[start : start + rows]
+            some = values.take(slice(start, start + rows))
             state, place = pursuit.start(), np.zeros(len(some), dtype=np.int64)  # the history that each input is in
             for query in range(len(pursuit.queries)):
-                answers = pursuit.queries.answers_of(some, np.full(len(some), query))
-                steps, place = np.unique(np.column_stack([place, answers]), axis=0, return_inverse=True)
-                branches = Branches(steps[:, 0], np.full(len(steps), query), steps[:, 1:])
+                asked = np.full(len(some), query)
+                answers = pursuit.queries.answers_of(some.values, asked)
+                numbers = pursuit.queries.numbers_of(some.numbers, asked)
+                branches, place = pursuit.together(place, asked, answers, numbers)
                 state = pursuit.absorb(state, branches, state.watch)
             found[start : start + rows] = state.posterior[place]
             shown.advance(len(some))

@@ -22,7 +22,7 @@ from infopursuit.inspection.grow import as_pursuit, strategy_tree
 from infopursuit.inspection.tree import Branch, StrategyTree, TreeNode
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.terminal import beside, table
-from infopursuit.types import UNKNOWN, IntArray
+from infopursuit.types import UNKNOWN, IntArray, cells_of
 
 FORMAT = "infopursuit.cart_comparison/1"
 POSITIONS, GAP, MIN_WIDTH = 5, 4, 70
@@ -263,15 +263,17 @@ def compare_with_cart(
     """
     pursuit = as_pursuit(strategy)
     queries = pursuit.queries
-    train, values, labels = queries.observe(X_train), queries.observe(X_test), np.asarray(y_test)
+    train, observed, labels = queries.observe(X_train), queries.read(X_test), np.asarray(y_test)
+    values = observed.values
     if labels.shape != (len(values),) or not len(values):
         raise ValueError(f"y_test has shape {labels.shape}, but X_test has {len(values)} inputs; give a label for each")
-    trace = pursuit.run_values(values, progress=progress)
+    trace = pursuit.run_values(observed, progress=progress)
     shorter = cart_of_length(queries, train, y_train, values, float(trace.length.mean()), seed=seed)
     best = validated_cart(queries, train, y_train, seed=seed)
     right = trace.predictions == labels
     rows = [counted("the pursuit", right, length=trace.length)]
-    n_paths, differences = [len({trace.history(i) for i in range(len(trace))})], []
+    paths = {tuple((query, cells_of(said)) for query, said in trace.history(i)) for i in range(len(trace))}
+    n_paths, differences = [len(paths)], []
     for name, cart in (("CART of that length", shorter), ("CART of validated depth", best)):
         ends = cart.ends(values)
         found = cart.predict(ends) == labels

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.engine import Branches, Pursuit, State, Step
+from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.inspection.tree import Branch, StrategyTree, TreeNode
 from infopursuit.progress import Progress
+from infopursuit.state import Branches, State, Step
 from infopursuit.types import UNKNOWN, Answer, FloatArray, History, IntArray
 
 MAX_NODES, NAMED, BEAM = 5_000, 3, 512

@@ -19,7 +19,8 @@ MAX_WEIGHT = 1e12
 class Sample:
     """N distinct labelled rows, sorted by class and then by value.
 
-    values: (N, A), -1 for unknown. labels: (N,) in 0..C-1. weights: (N,) positive.
+    values: (N, A), -1 for unknown. labels: (N,) in 0..C-1. weights: (N,) positive. numbers: (N, A) the numbers behind
+    the values, NaN where there is none; None where they are not used, and rows that differ in nothing else are one.
     """
 
     variables: Variables
@@ -27,6 +28,7 @@ class Sample:
     labels: IntArray
     weights: FloatArray
     n_classes: int
+    numbers: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if max(self.variables.sizes) < 2**15:  # 60,000 images of 784 pixels are 90 MB instead of 380
@@ -34,7 +36,13 @@ class Sample:
 
     @classmethod
     def of(
-        cls, variables: Variables, values: Any, labels: Any, weights: Any = None, n_classes: int | None = None
+        cls,
+        variables: Variables,
+        values: Any,
+        labels: Any,
+        weights: Any = None,
+        n_classes: int | None = None,
+        numbers: Any = None,
     ) -> Sample:
         """Check, drop rows of no weight, and join repeated rows."""
         values = variables.check(values)
@@ -50,6 +58,8 @@ class Sample:
             raise ValueError(f"weights must be {len(values)} numbers, none negative; got shape {weights.shape}")
         if weights.max(initial=0.0) > MAX_WEIGHT:
             raise ValueError(f"weights has {weights.max():g}, beside which others are rounded away; max {MAX_WEIGHT:g}")
+        if numbers is not None and np.shape(numbers) != values.shape:
+            raise ValueError(f"numbers has shape {np.shape(numbers)}; expected that of values, {values.shape}")
         used = weights > 0
         values, labels, weights = values[used], labels[used].astype(np.int64), weights[used]
         if not len(values):
@@ -58,17 +68,23 @@ class Sample:
         number = np.dtype(">i2" if max(n_classes, *variables.sizes) < 2**15 - 1 else ">i4")
         rows = np.empty((len(values), len(variables) + 1), dtype=number)
         rows[:, 0], rows[:, 1:] = labels + 1, values + 1
-        packed = rows.view(np.dtype((np.void, number.itemsize * rows.shape[1])))[:, 0]
+        if numbers is not None:
+            numbers = np.asarray(numbers, dtype=np.float64)[used]
+            rows = np.concatenate([rows.view(np.uint8), _sortable(numbers).view(np.uint8)], axis=1)
+        packed = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
         _, first, which = np.unique(packed, return_index=True, return_inverse=True)
         total = np.bincount(which.ravel(), weights=weights).astype(np.float64)
-        return cls(variables, values[first], labels[first], total, n_classes)
+        kept = None if numbers is None else numbers[first]
+        return cls(variables, values[first], labels[first], total, n_classes, kept)
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def take(self, rows: Any) -> Sample:
         """Some of the rows, in their order."""
-        return Sample(self.variables, self.values[rows], self.labels[rows], self.weights[rows], self.n_classes)
+        numbers = None if self.numbers is None else self.numbers[rows]
+        mine = (self.values[rows], self.labels[rows], self.weights[rows])
+        return Sample(self.variables, *mine, self.n_classes, numbers)
 
     @cached_property
     def class_weights(self) -> FloatArray:
@@ -85,6 +101,8 @@ class Sample:
     def keys(self) -> IntArray:
         """(N,) a random number for each row that depends on its content alone, not on the order of rows."""
         rows = np.concatenate([self.labels[:, None], self.values], axis=1).astype("<i4")
+        if self.numbers is not None:
+            rows = np.concatenate([rows.view(np.uint8), _sortable(self.numbers).view(np.uint8)], axis=1)
         digests = (hashlib.blake2b(row.tobytes(), digest_size=7).digest() for row in rows)
         return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.int64)
 
@@ -126,3 +144,10 @@ class Sample:
         overall = (everywhere + 0.5) / (total + 0.5 * np.repeat(sizes, sizes))
         per_class = np.repeat(np.add.reduceat(counts, starts, axis=1), sizes, axis=1)
         return np.asarray((counts + smoothing * overall) / (per_class + smoothing))
+
+
+def _sortable(numbers: FloatArray) -> Any:
+    """Numbers as big-endian integers whose bytes sort like the numbers, NaN last; the same for 0.0 and -0.0."""
+    bits = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
+    negative = bits >> np.uint64(63) == 1
+    return np.where(negative, ~bits, bits | np.uint64(2**63)).astype(">u8")

@@ -11,7 +11,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.stats import false_discovery_control
@@ -32,8 +32,9 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import VariableWords
 from infopursuit.terminal import table
 from infopursuit.trace import Trace
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
+Rows = TypeVar("Rows", IntArray, Observed)
 FORMAT = "infopursuit.drift/2"
 ANSWERS, MISSING, CLASS, FIRST, STOP, LENGTH = "answers", "missing", "class", "first answer", "stop", "length"
 HEADINGS = {
@@ -246,16 +247,17 @@ def drift(
         pursuit, profile = model, None
     else:
         raise TypeError(f"model is {type(model).__name__}; expected a fitted classifier, a Pursuit or an AnswerProfile")
-    values = _not_empty(pursuit.queries.observe(X), "X")
+    observed = _not_empty(pursuit.queries.read(X), "X")
+    values = observed.values
     against, other = "training", None
     if isinstance(reference, Trace):
         _check_reference(pursuit.queries, pursuit.classes, reference)
         other = reference
     elif reference is not None:
-        known = _not_empty(pursuit.queries.observe(reference), "reference")
+        known = _not_empty(pursuit.queries.read(reference), "reference")
         other = pursuit.run_values(_spread(known, max_pursued)) if max_pursued else None
         if profile is None:
-            profile, against = AnswerProfile.of_values(pursuit.queries.variables, known), "the reference"
+            profile, against = AnswerProfile.of_values(pursuit.queries.variables, known.values), "the reference"
     if profile is None:
         raise ValueError("model has no profile of its training answers; give reference=, or fit it again")
     words = VariableWords(pursuit.queries.variables, pursuit.queries)
@@ -263,7 +265,7 @@ def drift(
     told: dict[str, Any] = {"variables": words.nouns, "against": against}
     if not max_pursued:
         return _report(changes, (len(values), profile.n_rows, 0), limits, **told)
-    trace = pursuit.run_values(_spread(values, max_pursued))
+    trace = pursuit.run_values(_spread(observed, max_pursued))
     changes += compare_traces(trace, other) if other is not None else compare_classes(trace, profile, pursuit)
     report = _report(changes, (len(values), profile.n_rows, len(trace)), limits, **told)
     shares = trace.posterior.mean(axis=0)
@@ -387,14 +389,15 @@ def _fits(profile: AnswerProfile, shares: FloatArray) -> bool:
     return profile.by_class and len(shares) == len(profile.class_weights)
 
 
-def _not_empty(values: IntArray, name: str) -> IntArray:
+def _not_empty(values: Rows, name: str) -> Rows:
     if not len(values):
         raise ValueError(f"{name} has no rows; give at least one input")
     return values
 
 
-def _spread(values: IntArray, most: int) -> IntArray:
-    return values if len(values) <= most else values[np.linspace(0, len(values) - 1, most).round().astype(np.int64)]
+def _spread(observed: Observed, most: int) -> Observed:
+    n = len(observed)
+    return observed if n <= most else observed.take(np.linspace(0, n - 1, most).round().astype(np.int64))
 
 
 def _report(changes: list[Change], n: tuple[int, float, int], limits: tuple[float, float], **words: Any) -> DriftReport:

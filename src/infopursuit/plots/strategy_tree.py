@@ -10,7 +10,7 @@ import numpy as np
 from infopursuit.explanation import count, often, percent
 from infopursuit.plots import style
 from infopursuit.plots.style import Word, short
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, SoftAnswer
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, cells_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -264,7 +264,7 @@ def _seen(tree: StrategyTree, node: TreeNode) -> tuple[FloatArray, IntArray] | N
     pixels = np.full(shape[0] * shape[1], np.nan)
     for query, answer in node.history:
         variables = tree.query_set.query_variables[query]
-        cells = answer.cells if isinstance(answer, SoftAnswer) else answer or ()
+        cells = cells_of(answer) or ()
         for variable, cell in zip(variables[variables != UNKNOWN].tolist(), cells, strict=False):
             if cell != UNKNOWN:
                 pixels[variable] = cell

@@ -1,28 +1,32 @@
-"""Columns of a table: is this number greater than a threshold, which category is it, yes or no."""
+"""Columns of a table: what is this number (or is it greater than a threshold), which category is it, yes or no."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from infopursuit.checks import whole_number
+from infopursuit.checks import one_of, whole_number
+from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.queryset import YES_NO, QuerySet, Recipe, check_weights, flag_in, shown, text_in, texts_in
 from infopursuit.queries.tables import Column, Table, read_table
 from infopursuit.queries.thresholds import choose_thresholds, format_date, format_number
-from infopursuit.queries.wording import reword
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.queries.wording import near, reword
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 DAY = 86_400_000_000  # microseconds
 YES_NO_WORDS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"})
 """Pairs of categories that answer the column's own name: "smoker?", "yes"."""
 SHARES = {"no": 0.0, "false": 0.0, "n": 0.0, "f": 0.0, "yes": 1.0, "true": 1.0, "y": 1.0, "t": 1.0, "sometimes": 0.5}
 """How often a yes/no question is answered with yes, in words."""
+MAX_WHOLE = 8
+"""A column of numbers with up to so many different ones, all of them whole, has them as its categories."""
 
 
 class Columns(QuerySet):
@@ -51,18 +55,43 @@ class Columns(QuerySet):
             sentences=sentences if sentences is not None else [query.sentence for _, query in asked],
             choices=[query.choices for _, query in asked],
         )
+        self._field_of = tuple(variable for variable, _ in asked)
+        labelled = (isinstance(f, CategoryField) and f.numbers and not f.yes_no for f in self._asked_fields)
+        self.number_labels = frozenset(query for query, numbers in enumerate(labelled) if numbers)
+
+    @property
+    def _asked_fields(self) -> list[Field]:
+        """The field that each query is about."""
+        return [self.fields[variable] for variable in self._field_of]
+
+    @cached_property
+    def _scales(self) -> tuple[NumberScale | None, ...]:
+        return tuple(f.scale if isinstance(f, NumberField) else None for f in self._asked_fields)
+
+    def scale(self, query: int) -> NumberScale | None:
+        """The numbers that a column asked whole is answered with."""
+        return self._scales[query]
 
     def observe(self, X: Any) -> IntArray:
-        """(B, A) the bin or category of each column, -1 where it is missing or a category new since training.
+        """The values of `read`."""
+        return self.read(X).values
+
+    def read(self, X: Any) -> Observed:
+        """(B, A) the bin or category of each column, -1 where it is missing or a category new since training; and the
+        numbers of the columns that are asked whole.
 
         Frames are matched by name, whatever the order of their columns; arrays by position.
         """
         table = read_table(X)
         positions = self._positions(table)
         values = np.empty((table.n_rows, len(self.fields)), dtype=np.int64)
+        numbers = np.full(values.shape, np.nan) if any(scale is not None for scale in self._scales) else None
         for variable, field in enumerate(self.fields):
-            values[:, variable] = field.encode(table.column(positions[field.name]))
-        return values
+            column = table.column(positions[field.name])
+            values[:, variable] = field.encode(column)
+            if numbers is not None and isinstance(field, NumberField) and field.scale is not None:
+                numbers[:, variable] = field.read(column)
+        return Observed(values, numbers)
 
     @property
     def topics(self) -> list[tuple[str, str]]:
@@ -103,14 +132,16 @@ class Columns(QuerySet):
 def columns(
     X: Any = None,
     *,
+    numbers: Literal["values", "thresholds"] = "values",
     bins: int = 10,
     yes_no: bool = False,
     names: Sequence[str] | None = None,
     max_categories: int = 50,
     sentences: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
     sample_weight: Any = None,
 ) -> Any:
-    """Queries about the columns of a table: thresholds of numbers and dates, whole categories, yes or no for 0 and 1.
+    """Queries about the columns of a table: numbers and dates, categories, yes or no for 0 and 1.
 
     Missing values (NaN, None, empty text) are not known. A column with fewer than two different known values carries no
     question and is left out with a warning.
@@ -118,27 +149,37 @@ def columns(
     Parameters
     ----------
     X: the training table (2-D array, or a frame of pandas, polars or pyarrow); None waits for it.
+    numbers: "values" asks for a number once, "What is age?"; its variable says in which bin the number lies, and the
+        number itself is kept beside it. Up to 8 different whole numbers are categories. "thresholds" asks yes/no
+        questions, "Is age greater than 50?".
     bins: a column of numbers gets at most ``bins - 1`` thresholds, at weighted quantiles, rounded to few digits.
     yes_no: True asks about each category by itself: "bill shape is dagger".
     names: what the columns of an array are called; by default ``x0``, ``x1``, ...
     max_categories: with more categories than this the rarest share the answer "other".
     sentences: another wording by name of a query or of a column; ``{}`` stands for the threshold or category.
+    units: {column: unit} of the columns of numbers, such as {"glucose": "mg/dl"}; shown with the numbers.
     sample_weight: (B,) how often each row counts for the thresholds and the frequent categories.
 
     Returns
     -------
     `Columns`; without X a `Recipe`, which ``fit`` turns into one.
 
-    >>> X = np.array([["male", 31], ["female", 54], ["female", 48], ["male", 54]], dtype=object)
-    >>> qs = columns(X, names=["sex", "age"])
-    >>> qs.names, qs[0].sentence, qs[0].choices
-    (('sex', 'age > 40', 'age > 50'), 'Which sex?', ('female', 'male'))
+    >>> X = np.array([["male", 31], ["female", 54.5], ["female", 48], ["male", 54.5]], dtype=object)
+    >>> qs = columns(X, names=["sex", "age"], units={"age": "years"})
+    >>> qs[0].sentence, qs[0].choices, qs[1].sentence, qs[1].choices
+    ('Which sex?', ('female', 'male'), 'What is age?', ('up to 40', '40 to 50', 'above 50'))
     >>> qs.observe([["female", 60], [None, 45]]).tolist()
     [[0, 2], [-1, 1]]
+    >>> qs.to_answer(1, 45), qs.say(1, qs.to_answer(1, 45))
+    (Number(value=45.0, cells=(1,)), 'age: 45 years')
+    >>> columns(X, names=["sex", "age"], numbers="thresholds").names
+    ('sex', 'age > 40', 'age > 50')
     """
     options: dict[str, Any] = {
         "bins": bins, "yes_no": yes_no, "names": names, "max_categories": max_categories, "sentences": sentences,
+        "numbers": numbers, "units": units,
     }  # fmt: skip
+    one_of(numbers, "numbers", ("values", "thresholds"))
     for name in ("bins", "max_categories"):
         whole_number(options[name], name, 2)
     if X is None:
@@ -149,9 +190,13 @@ def columns(
         what = "sample" if shape[0] == 0 else "feature"
         raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
     weights = check_weights(sample_weight, table.n_rows)
+    how: dict[str, Any] = {"bins": int(bins), "yes_no": yes_no, "max_categories": int(max_categories)}
+    strange = [name for name in units or () if name not in table.names]
+    if strange:
+        raise ValueError(f"units names {strange[0]!r}, which is no column; {near(str(strange[0]), table.names)}")
     chosen = [
-        choose_field(table.column(j), weights, bins=int(bins), yes_no=yes_no, max_categories=int(max_categories))
-        for j in range(len(table.names))
+        choose_field(table.column(j), weights, **how, numbers=numbers, unit=str((units or {}).get(name, "")))
+        for j, name in enumerate(table.names)
     ]
     fields = [field for field in chosen if field is not None]
     constant = [name for name, field in zip(table.names, chosen, strict=True) if field is None]
@@ -202,10 +247,28 @@ class YesNoField:
 
 @dataclass(frozen=True)
 class NumberField:
-    """A column of numbers, cut at thresholds; value v of its variable says that v of them lie below the number."""
+    """A column of numbers, cut at thresholds; value v of its variable says that v of them lie below the number.
+
+    representatives: the typical number of each value, where the column is asked whole; () where each threshold is asked
+    by itself. low, high: the range in training. whole: whether all numbers in training were whole.
+    """
 
     name: str
     thresholds: tuple[float, ...]
+    _: KW_ONLY
+    representatives: tuple[float, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
+    unit: str = ""
+    whole: bool = False
+
+    @property
+    def scale(self) -> NumberScale | None:
+        """What a column that is asked whole is answered with; None where it is asked by thresholds."""
+        if not self.representatives:
+            return None
+        about = (self.thresholds, self.representatives, self.low, self.high, self.unit, self.whole)
+        return NumberScale(*about, **self._how_shown())
 
     @property
     def size(self) -> int:
@@ -217,8 +280,10 @@ class NumberField:
         return np.where(np.isnan(numbers), UNKNOWN, np.searchsorted(np.array(self.thresholds), numbers, side="left"))
 
     def queries(self) -> list[FieldQuery]:
-        """One query for each threshold, all of them about the same variable."""
+        """One query about the number; or one for each threshold, all of them about the same variable."""
         values = np.arange(self.size)
+        if (scale := self.scale) is not None:
+            return [FieldQuery(self.name, self.ask(), "", scale.choices, values.tolist())]
         return [
             FieldQuery(f"{self.name} > {t}", self.ask(t), t, YES_NO, (values > i).astype(int).tolist())
             for i, t in enumerate(map(self.show, self.thresholds))
@@ -230,8 +295,11 @@ class NumberField:
     def show(self, threshold: float) -> str:
         return format_number(threshold)
 
-    def ask(self, shown: str) -> str:
-        return f"Is {self.name} greater than {shown}?"
+    def ask(self, shown: str = "") -> str:
+        return f"Is {self.name} greater than {shown}?" if shown else f"What is {self.name}?"
+
+    def _how_shown(self) -> dict[str, Any]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -246,8 +314,11 @@ class DateField(NumberField):
     def show(self, threshold: float) -> str:
         return format_date(threshold, time_of_day=self.time_of_day)
 
-    def ask(self, shown: str) -> str:
-        return f"Is {self.name} later than {shown}?"
+    def ask(self, shown: str = "") -> str:
+        return f"Is {self.name} later than {shown}?" if shown else f"When is {self.name}?"
+
+    def _how_shown(self) -> dict[str, Any]:
+        return {"date": True, "time_of_day": self.time_of_day}
 
 
 @dataclass(frozen=True)
@@ -258,6 +329,7 @@ class CategoryField:
     categories: tuple[str, ...]
     rest: tuple[str, ...] = ()  # rare categories, which share the last value of the variable
     yes_no: bool = False
+    numbers: bool = False  # the categories are whole numbers
 
     @property
     def size(self) -> int:
@@ -273,6 +345,9 @@ class CategoryField:
 
     def encode(self, column: Column) -> IntArray:
         """(B,) the category of each row, -1 for one that training did not have."""
+        if self.numbers:  # also of text that is a number: "2.0" is 2
+            numbers = column.numbers()
+            column = Column(self.name, "number", numbers)
         codes, labels = column.text()
         place = {label: value for value, label in enumerate(self.categories)} | dict.fromkeys(self.rest, self.size - 1)
         return np.array([*(place.get(label, UNKNOWN) for label in labels), UNKNOWN], dtype=np.int64)[codes]
@@ -281,7 +356,7 @@ class CategoryField:
         words = self.values
         plain = {word.lower() for word in words} in YES_NO_WORDS
         if plain or not self.yes_no:
-            sentence = f"{self.name}?" if plain else f"Which {self.name}?"
+            sentence = f"{self.name}?" if plain else f"{'What is' if self.numbers else 'Which'} {self.name}?"
             return [FieldQuery(self.name, sentence, "", words, range(self.size))]
         # Of two categories the second is asked about: its "no" already says the first.
         asked = range(self.size) if self.size > 2 else (1,)
@@ -296,26 +371,49 @@ Field = YesNoField | NumberField | DateField | CategoryField
 FIELDS: dict[str, Any] = {"yes_no": YesNoField, "number": NumberField, "date": DateField, "category": CategoryField}
 
 
-def choose_field(column: Column, weights: FloatArray, *, bins: int, yes_no: bool, max_categories: int) -> Field | None:
+def choose_field(
+    column: Column, weights: FloatArray, *, bins: int, yes_no: bool, max_categories: int, numbers: str = "values",
+    unit: str = "",
+) -> Field | None:  # fmt: skip
     """What to ask about a column; None when it has fewer than two different known values.
 
     >>> column = Column("legs", "number", np.array([0.0, 2.0, 4.0, 2.0]))
-    >>> choose_field(column, np.ones(4), bins=10, yes_no=False, max_categories=50)
-    NumberField(name='legs', thresholds=(0.0, 2.0))
+    >>> choose_field(column, np.ones(4), bins=10, yes_no=False, max_categories=50).categories
+    ('0', '2', '4')
     """
+    whole_column = numbers == "values"
     if column.kind == "text":
         return _choose_categories(column, weights, yes_no, max_categories)
-    numbers = column.dates() if column.kind == "date" else column.numbers()
-    known = (weights > 0) & ~np.isnan(numbers)
-    numbers, weights = numbers[known], weights[known]
-    if not len(numbers) or numbers.min() == numbers.max():
+    dates = column.kind == "date"
+    found = column.dates() if dates else column.numbers()
+    known = (weights > 0) & ~np.isnan(found)
+    found, weights = found[known] + 0.0, weights[known]  # + 0.0 turns -0.0 into 0.0
+    if not len(found) or found.min() == found.max():
         return None
-    if column.kind == "date":
-        thresholds = choose_thresholds(numbers, weights, bins, dates=True)
-        return DateField(column.name, thresholds, bool((numbers % DAY).any()))
-    if np.isin(numbers, (0, 1)).all():
+    if not dates and np.isin(found, (0, 1)).all():
         return YesNoField(column.name)
-    return NumberField(column.name, choose_thresholds(numbers, weights, bins))
+    whole = not dates and bool((found == np.floor(found)).all())
+    distinct = np.unique(found)
+    if whole_column and whole and len(distinct) <= MAX_WHOLE:
+        return CategoryField(column.name, tuple(map(format_number, distinct.tolist())), (), yes_no, numbers=True)
+    thresholds = choose_thresholds(found, weights, bins, dates=dates)
+    about: dict[str, Any] = {}
+    if whole_column:
+        cells, cell = np.searchsorted(thresholds, found, side="left"), range(len(thresholds) + 1)
+        middle = tuple(_median(found[cells == c], weights[cells == c]) for c in cell)
+        about = {"representatives": middle, "low": float(found.min()), "high": float(found.max())}
+        about |= {"unit": unit, "whole": whole}
+    if dates:
+        return DateField(column.name, thresholds, bool((found % DAY).any()), **about)
+    return NumberField(column.name, thresholds, **about)
+
+
+def _median(numbers: FloatArray, weights: FloatArray) -> float:
+    """The weighted median: the smallest number with half of the weight at or below it."""
+    order = np.argsort(numbers, kind="stable")
+    mass = np.cumsum(weights[order])
+    # Rounded down a little: the order in which weights are added up must not decide.
+    return float(numbers[order][np.searchsorted(mass, mass[-1] / 2 * (1 - 1e-9))])
 
 
 def _choose_categories(column: Column, weights: FloatArray, yes_no: bool, max_categories: int) -> CategoryField | None:
@@ -366,7 +464,14 @@ def as_shares(column: Column) -> FloatArray | None:
 def field_to_spec(field: Field) -> dict[str, Any]:
     """A field as JSON data."""
     kind = next(kind for kind, cls in FIELDS.items() if type(field) is cls)
-    return {"kind": kind, **{key: list(v) if isinstance(v, tuple) else v for key, v in asdict(field).items()}}
+    spec = {"kind": kind, **{key: list(v) if isinstance(v, tuple) else v for key, v in asdict(field).items()}}
+    # What older versions did not write is written only where it says something.
+    if isinstance(field, NumberField) and field.scale is None:
+        for key in ("representatives", *RANGE):
+            del spec[key]
+    if spec.get("numbers") is False:
+        del spec["numbers"]
+    return spec
 
 
 def field_from_spec(spec: dict[str, Any]) -> Field:
@@ -376,14 +481,42 @@ def field_from_spec(spec: dict[str, Any]) -> Field:
         return YesNoField(name)
     if kind == "category":
         categories, rest = (tuple(texts_in(spec, key, different=True)) for key in ("categories", "rest"))
-        return CategoryField(name, categories, rest, flag_in(spec, "yes_no"))
+        numbers = flag_in(spec, "numbers") if "numbers" in spec else False
+        if numbers and not _all_numbers(categories):
+            raise ValueError(f"categories of {name!r:.80} are not all numbers")
+        return CategoryField(name, categories, rest, flag_in(spec, "yes_no"), numbers)
     if kind not in FIELDS:
         raise ValueError(f"kind is {kind!r:.80}; the kinds of fields are {', '.join(FIELDS)}")
-    thresholds = spec["thresholds"]
-    if not isinstance(thresholds, list) or not all(type(t) in (int, float) and math.isfinite(t) for t in thresholds):
-        raise ValueError(f"thresholds of {name!r:.80} is {thresholds!r:.80}; expected a list of numbers")
+    thresholds = _numbers_in(spec, "thresholds")
     if any(low >= high for low, high in pairwise(thresholds)):
         raise ValueError(f"thresholds of {name!r:.80} are not in ascending order")
+    about: dict[str, Any] = {}
+    if "representatives" in spec:
+        middle, (low, high) = (
+            _numbers_in(spec, "representatives"),
+            _numbers_in({"range": [*map(spec.get, RANGE[:2])]}, "range"),
+        )
+        if len(middle) != len(thresholds) + 1 or low > high:
+            raise ValueError(f"representatives of {name!r:.80} must be {len(thresholds) + 1}, and low at most high")
+        about = {"representatives": middle, "low": low, "high": high}
+        about |= {"unit": text_in(spec, "unit"), "whole": flag_in(spec, "whole")}
     if kind == "date":
-        return DateField(name, tuple(thresholds), flag_in(spec, "time_of_day"))
-    return NumberField(name, tuple(thresholds))
+        return DateField(name, thresholds, flag_in(spec, "time_of_day"), **about)
+    return NumberField(name, thresholds, **about)
+
+
+RANGE = ("low", "high", "unit", "whole")
+
+
+def _numbers_in(spec: Mapping[str, Any], name: str) -> tuple[float, ...]:
+    found = spec[name]
+    if not isinstance(found, list) or not all(type(t) in (int, float) and math.isfinite(t) for t in found):
+        raise ValueError(f"{name} is {found!r:.80}; expected a list of finite numbers")
+    return tuple(map(float, found))
+
+
+def _all_numbers(labels: Sequence[str]) -> bool:
+    try:
+        return all(format_number(float(label)) == label for label in labels)
+    except ValueError:
+        return False

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.queryset import (
     YES_NO,
     JointChoices,
@@ -20,7 +21,7 @@ from infopursuit.queries.queryset import (
     to_manifest,
 )
 from infopursuit.queries.wording import near
-from infopursuit.types import UNKNOWN, Answer, IntArray
+from infopursuit.types import UNKNOWN, Answer, IntArray, Number, Observed, cells_of
 
 NOT_KNOWN = "not known"
 
@@ -99,10 +100,19 @@ class Groups(QuerySet):
         names = [*(base.names[q] for q in self._kept), *self.groups]
         super().__init__(names, base.variables.sizes, variables, cells, sentences=sentences)
         self.worded = frozenset(i for i, q in enumerate(self._kept) if q in base.worded)
+        self.number_labels = frozenset(i for i, q in enumerate(self._kept) if q in base.number_labels)
 
     def observe(self, X: Any) -> IntArray:
         """(B, A) as the base sees it."""
         return self.base.observe(X)
+
+    def read(self, X: Any) -> Observed:
+        """As the base reads it."""
+        return self.base.read(X)
+
+    def scale(self, query: int) -> NumberScale | None:
+        """The numbers of a query that is no group; groups are answered in cells."""
+        return self.base.scale(self._kept[query]) if query < len(self._kept) else None
 
     @property
     def topics(self) -> list[tuple[str, str]]:
@@ -127,7 +137,7 @@ class Groups(QuerySet):
             GroupChoices(self.components(query)) if query in self._components else self.base.choices(self._kept[query])
         )
 
-    def to_answer(self, query: int, value: Any) -> Answer:
+    def to_answer(self, query: int, value: Any) -> Answer | Number:
         """The cells that an answer stands for. A group may also be answered with {member: answer}, with a list that has
         an answer for each component, or with the same in words: "hb > 12: yes, wbc > 10: not known". What is left out
         is
@@ -188,7 +198,7 @@ class Groups(QuerySet):
         left, said = set(range(len(component.choices))), []
         for place, member in enumerate(component.members):
             name = self.base.names[member]
-            answer = self.base.to_answer(member, value[name]) if name in value else None
+            answer = cells_of(self.base.to_answer(member, value[name])) if name in value else None
             if answer is not None:
                 said.append(name)
                 left &= {cell for cell, answers in enumerate(component.answers) if answers[place] == answer[0]}
@@ -310,7 +320,9 @@ def _components(base: QuerySet, group: str, members: Sequence[str]) -> list[Comp
             name, choices = topics[mine[0]][0], _between(base, mine)
         between = len(mine) > 1 and bool(choices)
         choices = choices or tuple(_told(base, mine, answers, cell) for cell in range(len(answers)))
+        scale = base.scale(mine[0]) if len(mine) == 1 else None
         bounds = tuple(_number(topics[m][1]) for m in mine) if between else ()
+        bounds = bounds if scale is None or scale.date else scale.thresholds
         if np.isnan(bounds).any():
             bounds = ()  # dates are no numbers
         place, named = tuple(map(answers.index, rows)), len(mine) > 1 and not between

@@ -13,7 +13,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray, ModelFormatError, Query, SoftAnswer, Variables
+from infopursuit.queries.numbers import NumberScale
+from infopursuit.queries.thresholds import format_number
+from infopursuit.types import (
+    UNKNOWN,
+    Answer,
+    FloatArray,
+    IntArray,
+    ModelFormatError,
+    Number,
+    Observed,
+    Query,
+    Said,
+    SoftAnswer,
+    Variables,
+)
 
 MAX_ANSWERS = 2**16
 """A query with more joint answers than this is refused: its gain could not be computed exactly."""
@@ -37,6 +51,8 @@ class QuerySet(ABC):
     """The name of the class in saved models."""
     worded: frozenset[int] = frozenset()
     """Queries whose wording a user has changed; explanations then use these words."""
+    number_labels: frozenset[int] = frozenset()
+    """Queries whose choices are numbers: the answer 2 is the choice "2", not the choice of that index."""
 
     def __init__(
         self,
@@ -71,6 +87,10 @@ class QuerySet(ABC):
     @abstractmethod
     def observe(self, X: Any) -> IntArray:
         """(B, A) the value of every variable of every input, -1 where it is not known."""
+
+    def read(self, X: Any) -> Observed:
+        """The values of `observe`, and the numbers behind them where variables are numeric."""
+        return Observed(self.observe(X))
 
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:
@@ -115,6 +135,27 @@ class QuerySet(ABC):
         """(Q,) how many joint answers each query has."""
         return np.asarray(np.prod(self.n_cells, axis=1))
 
+    def scale(self, query: int) -> NumberScale | None:
+        """The numbers that a query about one variable may be answered with; None where it is not numeric."""
+        return None
+
+    @cached_property
+    def representatives(self) -> FloatArray | None:
+        """(Q, V) the number that stands for each cell of a numeric query, NaN elsewhere; None where none is numeric."""
+        found = {query: scale.representatives for query in range(len(self)) if (scale := self.scale(query)) is not None}
+        table = np.full((len(self), self.query_cells.shape[2]), np.nan)
+        for query, numbers in found.items():
+            table[query, : len(numbers)] = numbers
+        return table if found else None
+
+    def numbers_of(self, numbers: FloatArray | None, queries: IntArray) -> FloatArray | None:
+        """(B,) the number that answers one query (B,) for each input, NaN where there is none; None where no query is
+        numeric. numbers: (B, A), as `read` gives them."""
+        if numbers is None or self.representatives is None:
+            return None
+        mine = np.take_along_axis(numbers, self.query_variables[queries, :1], axis=1)[:, 0]
+        return np.where(np.isnan(self.representatives[queries, 0]), np.nan, mine)
+
     @cached_property
     def parts(self) -> Parts:
         """The distinct (variable, partition) pairs of these queries."""
@@ -146,12 +187,25 @@ class QuerySet(ABC):
             return JointChoices(limits)
         return YES_NO if limits == (2,) else tuple(str(cell) for cell in range(limits[0]))
 
-    def to_answer(self, query: int, value: Any) -> Answer:
-        """The cells that an answer in words, an index or a list of cells stands for; None for "not known"."""
+    def to_answer(self, query: int, value: Any) -> Answer | Number:
+        """The cells that an answer in words, an index or a list of cells stands for; None for "not known".
+
+        A numeric query is answered with a number ("148", 148, "148 mg/dl"), never with an index.
+        """
         limits, choices = self._limits(query), self.choices(query)
         if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
             return None
-        index = UNKNOWN
+        scale, index = self.scale(query), UNKNOWN
+        in_cells = isinstance(value, (list, tuple, np.ndarray))
+        in_words = isinstance(value, str) and value.lower() in [choice.lower() for choice in choices]
+        if scale is not None and not in_cells and not in_words:
+            try:
+                return scale.read(value)
+            except (ValueError, TypeError, OverflowError):
+                wrong = f"{value!r} is no answer to {self.names[query]!r}; answer with {scale.hint}, with one of"
+                raise ValueError(f"{wrong} {shown(choices, 6)}, or None for not known") from None
+        if query in self.number_labels:
+            value = _as_label(value)
         if isinstance(value, str):
             exact = value in choices or len(limits) > 1
             names, text = (choices, value) if exact else ([choice.lower() for choice in choices], value.lower())
@@ -173,15 +227,19 @@ class QuerySet(ABC):
         if index != UNKNOWN:
             return tuple(int(cell) for cell in np.unravel_index(index, limits))
         wrong = f"{value!r} is no answer to {self.names[query]!r}; answer with one of {shown(choices, 6)}"
-        raise ValueError(f"{wrong}, its index 0 to {len(choices) - 1}, or None for not known")
+        index_too = "" if query in self.number_labels else f", its index 0 to {len(choices) - 1}"
+        raise ValueError(f"{wrong}{index_too}, or None for not known")
 
-    def say(self, query: int, answer: Answer | SoftAnswer) -> str:
+    def say(self, query: int, answer: Said) -> str:
         """A query and its answer as one phrase: ``"bill shape is dagger: no"``."""
         asked = self.sentences[query] if query in self.worded else f"{self.names[query]}:"
         return f"{asked} {self.say_answer(query, answer)}"
 
-    def say_answer(self, query: int, answer: Answer | SoftAnswer) -> str:
+    def say_answer(self, query: int, answer: Said) -> str:
         """An answer in words."""
+        if isinstance(answer, Number):
+            scale = self.scale(query)
+            return self.say_answer(query, answer.cells) if scale is None else scale.say(answer.value)
         if isinstance(answer, SoftAnswer):
             return f"probably {self.say_answer(query, answer.cells)} ({round(100 * answer.share):d} %)"
         if answer is None or all(cell == UNKNOWN for cell in answer):
@@ -449,6 +507,16 @@ def rows_in(spec: Mapping[str, Any], name: str) -> list[list[str]]:
 def flag_in(spec: Mapping[str, Any], name: str) -> bool:
     """A truth value of a spec."""
     return bool(_entry(spec, name, lambda found: isinstance(found, bool), "true or false"))
+
+
+def _as_label(value: Any) -> Any:
+    """A number as the choice of that name: 2, 2.0 and "2.0" are "2"; anything else as it is."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, int, float, np.integer, np.floating)):
+        return value
+    try:
+        return format_number(float(value))
+    except (ValueError, OverflowError):
+        return value
 
 
 # ---- shared by the builders -----------------------------------------------------------------------------------------

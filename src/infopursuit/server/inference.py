@@ -12,7 +12,7 @@ import numpy as np
 
 from infopursuit.acquisition.ranking import Ranking
 from infopursuit.conversation import entropy, look_ahead
-from infopursuit.engine import Pursuit, State
+from infopursuit.engine import Pursuit
 from infopursuit.explanation import NOVELTY_QUERY, Explanation, percent, reason_text
 from infopursuit.noise import read_answer
 from infopursuit.queries.columns import Columns
@@ -21,7 +21,8 @@ from infopursuit.queries.patches import Patches
 from infopursuit.queries.words import Words
 from infopursuit.server.errors import Problem, invalid
 from infopursuit.server.registry import ServedModel
-from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, IntArray, Said
+from infopursuit.state import State
+from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, Observed, Said
 
 MAX_LISTED = 16  # choices of a question; of more only their number is told
 MAX_LOOK_AHEAD = 8  # choices of a question for which the posterior after each is computed
@@ -50,22 +51,22 @@ def read_history(model: ServedModel, items: Sequence[tuple[str, str | dict[str, 
     return tuple(history)
 
 
-def read_inputs(model: ServedModel, inputs: Sequence[Any]) -> IntArray:
-    """(B, A) the values of the variables of some inputs: images, texts, or rows as lists or as objects."""
+def read_inputs(model: ServedModel, inputs: Sequence[Any]) -> Observed:
+    """The values and numbers of the variables of some inputs: images, texts, or rows as lists or as objects."""
     queries = model.pursuit.queries
     try:
         if isinstance(queries, Patches):
-            return queries.observe(np.stack([_read_image(queries, k, item) for k, item in enumerate(inputs)]))
+            return queries.read(np.stack([_read_image(queries, k, item) for k, item in enumerate(inputs)]))
         if isinstance(queries, Words):
             for k, item in enumerate(inputs):
                 if not isinstance(item, str):
                     raise invalid("not a text", f"inputs[{k}]", item, "give each input as a string")
-            return queries.observe(list(inputs))
+            return queries.read(list(inputs))
         names = list(queries.columns if isinstance(queries, Columns) else queries.names)
         rows = [_read_row(names, k, item) for k, item in enumerate(inputs)]
         if isinstance(queries, Columns):
-            return queries.observe(rows)
-        return queries.observe(np.array([[_read_yes_no(value) for value in row] for row in rows]))
+            return queries.read(rows)
+        return queries.read(np.array([[_read_yes_no(value) for value in row] for row in rows]))
     except (TypeError, ValueError, OverflowError) as error:  # the last: a whole number of hundreds of digits
         remedy = f"GET /v1/models/{model.name} describes the inputs of this model"
         raise invalid(" ".join(str(error).split()), "inputs", f"{len(inputs)} inputs", remedy) from None
@@ -139,7 +140,7 @@ def explain_history(model: ServedModel, history: History) -> Explanation:
     return model.pursuit.session(history).explanation
 
 
-def explain_inputs(model: ServedModel, values: IntArray) -> list[dict[str, Any]]:
+def explain_inputs(model: ServedModel, values: Observed) -> list[dict[str, Any]]:
     """Explanations of inputs (`schemas.Explained`)."""
     trace = model.pursuit.run_values(values, progress=False)
     return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]

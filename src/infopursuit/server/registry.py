@@ -17,12 +17,13 @@ from typing import Any
 from cachetools import LRUCache
 
 from infopursuit import shipped
-from infopursuit.engine import Pursuit, State
+from infopursuit.engine import Pursuit
 from infopursuit.model_files import MANIFEST
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import YES_NO
 from infopursuit.server.limits import limit_torch
 from infopursuit.server.observability import log
+from infopursuit.state import State
 from infopursuit.types import History
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

@@ -1,0 +1,80 @@
+"""The state of the loop: histories with all that follows from them, and the records of one turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic
+
+from infopursuit.history import B, BoolArray, Histories
+from infopursuit.novelty import StopPoint
+from infopursuit.stopping import Watch
+from infopursuit.types import FloatArray, IntArray, SoftAnswer
+
+
+@dataclass(frozen=True)
+class State(Generic[B]):
+    """H histories side by side, and all that follows from them."""
+
+    histories: Histories
+    belief: B  # the state of the belief
+    posterior: FloatArray  # (H, C)
+    posterior_error: FloatArray  # (H, C) its standard error, 0 where exact
+    log_evidence: FloatArray  # (H,) log p(answers), NaN where the belief does not say
+    closed: BoolArray  # (H, Q) not to be asked (again)
+    possible: BoolArray | None  # (H, L) the values that are left; None where no two queries share a variable
+    watch: Watch
+    skipped: BoolArray  # (H,) the last query was not answered
+    impossible: BoolArray  # (H,) the last answer is impossible
+    stop_point: StopPoint  # where the pursuit stopped, if novelty queries follow
+
+    def __len__(self) -> int:
+        return len(self.histories)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best query after each of H histories.
+
+    query: (H,) its index, -1 where none is left. gain: (H,) its utility, with standard error. runner_up: (H,) the
+    second best, -1 where there is none. tie: (H,) whether the lead over it is within two standard errors of the
+    difference. largest: (H,) the largest utility of any allowed query; where queries have costs, the best need not
+    have it.
+    """
+
+    query: IntArray
+    gain: FloatArray
+    error: FloatArray
+    runner_up: IntArray
+    tie: BoolArray
+    largest: FloatArray
+
+
+@dataclass(frozen=True)
+class Step(Generic[B]):
+    """One turn of the loop for H histories, before the answers are known.
+
+    choice: what to ask, with query -1 where the pursuit has stopped. reason: why it stopped, "" where it goes on.
+    settled: (H,) how many queries had been asked when the rule that stopped it began to hold. watch: the patience after
+    this check; the state still has the one before, so that a loop begun anew at the state takes the same step.
+    """
+
+    state: State[B]
+    watch: Watch
+    choice: Choice
+    reason: list[str]
+    settled: IntArray
+
+
+@dataclass(frozen=True)
+class Branches:
+    """Which histories go on (rows of the step), with which query and answer: (H',), (H',) and (H', W).
+
+    soft: for each of them the soft answer, or None where the answer is certain; () where all are. numbers: (H',) the
+    numbers that were answered, NaN where none was; None where none was at all.
+    """
+
+    parents: IntArray
+    queries: IntArray
+    answers: IntArray
+    soft: tuple[SoftAnswer | None, ...] = ()
+    numbers: FloatArray | None = None
