@@ -24,7 +24,7 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.thresholds import format_date
 from infopursuit.session import Session
 from infopursuit.state import Branches, State
-from infopursuit.types import UNKNOWN, Answer, FloatArray, Number, Query, Said, SoftAnswer
+from infopursuit.types import UNKNOWN, Answer, FloatArray, History, Number, Query, Said, SoftAnswer
 
 MAX_NAMES = 1000
 """Answers whose names are compared; a question with more reveals several variables, which have no names."""
@@ -318,13 +318,18 @@ def fingerprint(pursuit: Pursuit[Any]) -> str:
 def history_of(session: Session) -> list[dict[str, Any]]:
     """The history as JSON data: the name of each query, and a choice, a number (a date as text), a list of cells,
     {choice: probability} for a soft answer, or null for not known."""
+    return _steps(session, session.history)
+
+
+def _steps(session: Session, history: History) -> list[dict[str, Any]]:
     queries = session.pursuit.queries
-    return [{"query": queries.names[q], "answer": _written(queries, q, answer)} for q, answer in session.history]
+    return [{"query": queries.names[q], "answer": _written(queries, q, answer)} for q, answer in history]
 
 
 def save_session(session: Session, file: Path) -> None:
     """Write the history to a file, atomically."""
     data = {"format": FORMAT, "model": fingerprint(session.pursuit), "history": history_of(session)}
+    data |= {"known": _steps(session, session.known)} if session.known else {}
     write_atomically(file, (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode())
 
 
@@ -343,7 +348,10 @@ def resume_session(pursuit: Pursuit[Any], file: Path) -> Session:
     if data.get("model") != fingerprint(pursuit):
         raise ValueError(f"{file} belongs to another model: its classes or queries differ; name the one it is of")
     try:
-        return pursuit.session([(step["query"], _read(step["answer"])) for step in data["history"]])
+        known, history = (
+            [(s["query"], _read(s["answer"])) for s in data.get(part, ())] for part in ("known", "history")
+        )
+        return pursuit.session(history, known=dict(known))
     except (LookupError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"{file} is damaged: {type(error).__name__}: {str(error)[:300]}") from None
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from infopursuit.checks import number, whole_number
 from infopursuit.explanation import amount
-from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.wording import near
+from infopursuit.queries.queryset import QuerySet, near
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, cells_of
 
 Condition = tuple[str | int, list[Any] | None]
@@ -71,7 +70,7 @@ class Costs:
             return BoundCosts(np.array(given))
         # columns first: a query's own cost wins
         for key in sorted(given, key=lambda key: not isinstance(key, str) or key in queries.names):
-            costs[_indices(queries, key, "costs")] = given[key]
+            costs[queries.find(key, "costs")] = given[key]
         return BoundCosts(costs)
 
     def to_spec(self) -> dict[str, Any]:
@@ -140,12 +139,12 @@ class Constraints:
         """The constraints of one query set; names that it does not have are refused, and so are cycles."""
         forbidden = np.zeros(len(queries), dtype=bool)
         for key in self.forbidden:
-            forbidden[_indices(queries, key, "forbidden")] = True
+            forbidden[queries.find(key, "forbidden")] = True
         found: dict[_Prerequisite, list[int]] = {}
         for key, conditions in self.prerequisites.items():
             for condition in conditions:
                 made = _Prerequisite.of(queries, condition, f"prerequisites[{key!r}]")
-                found.setdefault(made, []).extend(_indices(queries, key, "prerequisites"))
+                found.setdefault(made, []).extend(queries.find(key, "prerequisites"))
         needs = np.zeros((len(found), len(queries)), dtype=bool)
         for r, mine in enumerate(found.values()):
             needs[r, mine] = True
@@ -279,19 +278,6 @@ def _refuse_cycles(queries: QuerySet, prerequisites: Sequence[_Prerequisite], ne
 # ---- names and values -----------------------------------------------------------------------------------------------
 
 
-def _indices(queries: QuerySet, key: str | int, where: str) -> list[int]:
-    """The queries that a name, an index or the name of a column stands for."""
-    if not isinstance(key, str):
-        return [whole_number(key, f"{where}: query", 0, len(queries) - 1)]
-    if key in queries.names:
-        return [queries.names.index(key)]
-    about = [index for index, (topic, _) in enumerate(queries.topics) if topic == key]
-    if not about:
-        known = list(dict.fromkeys([*queries.names, *(topic for topic, _ in queries.topics)]))
-        raise ValueError(f"{where} names {key!r}, which is not asked about; {near(key, known)}")
-    return about
-
-
 def _look_up(queries: QuerySet, other: str | int, where: str) -> tuple[QuerySet, int, tuple[int, ...]]:
     """Where a query is found, among the queries or the members of groups, and the queries that reveal it."""
     base = getattr(queries, "base", None)
@@ -302,7 +288,7 @@ def _look_up(queries: QuerySet, other: str | int, where: str) -> tuple[QuerySet,
         members: Mapping[str, Sequence[str]] = getattr(queries, "groups", {})
         sources = tuple(queries.names.index(name) for name, inside in members.items() if other in inside)
         return base, base.names.index(other), sources
-    (index,) = _indices(queries, other, where)
+    (index,) = queries.find(other, where)
     return queries, index, (index,)
 
 

@@ -6,18 +6,18 @@ the strategy cannot be anything but a function of the history, alone or in a bat
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from infopursuit.acquisition.cached import Cached
 from infopursuit.acquisition.mutual_information import MutualInformation
 from infopursuit.acquisition.ranking import Ranking
 from infopursuit.acquisition.time_limit import check_time_limit, within_time_limit
 from infopursuit.beliefs import build_belief
+from infopursuit.bindings import Bindings
 from infopursuit.calibration import Calibrator
 from infopursuit.checks import instance, whole_number
 from infopursuit.costs import Constraints, Costs
@@ -60,37 +60,6 @@ if TYPE_CHECKING:
 EXHAUSTED, IMPOSSIBLE = "exhausted", "impossible"
 ROW_BYTES = 2**14
 """The memory of one history of a belief that does not say."""
-
-
-class Bindings:
-    """What pursuits with the same parts share: the belief for noisy answers, and the bound acquisition function with
-    its cache. ``dataclasses.replace(pursuit, stopping=...)`` passes it on, so that nothing is computed twice."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], tuple[Any, ...]] = {}
-
-    def __reduce__(self) -> Any:
-        return Bindings, ()  # a copy in another process computes its own
-
-    def bind(self, pursuit: Pursuit[Any]) -> tuple[Any, Cached]:
-        """The belief to use, and the acquisition function."""
-        parts = (pursuit.queries, pursuit.belief, pursuit.acquisition, pursuit.costs, pursuit.noise)
-        key = tuple(map(id, parts))
-        if key not in self._known:
-            belief: Any = pursuit.belief
-            if pursuit.channel is not None and hasattr(belief, "for_noise"):
-                belief = belief.for_noise(pursuit.channel)
-            if pursuit.channel is not None and not getattr(belief, "accepts_noise", False):
-                raise ValueError(
-                    f"noise={pursuit.noise!r:.60} does not suit belief {type(belief).__name__}, which takes every "
-                    f"answer as certain; use a belief with accepts_noise, or noise=None"
-                )
-            function: Any = pursuit.acquisition
-            if hasattr(function, "bind"):
-                costs = pursuit.query_costs if pursuit.costs else None
-                function = function.bind(belief, pursuit.queries, costs, pursuit.channel)
-            self._known[key] = (belief, Cached(function), parts)  # the parts too, so that no id is used again
-        return self._known[key][0], self._known[key][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +254,7 @@ class Pursuit(Generic[B]):
     @single_threaded()
     def propose(self, state: State[B]) -> Step[B]:
         """Check every rule, and choose the next query of the histories that go on."""
-        n_asked = np.full(len(state), state.histories.n_steps, dtype=np.int64)
+        n_asked = np.full(len(state), state.histories.n_asked, dtype=np.int64)
         needs_gain = any(rule.needs_gain for rule in self.stopping.rules)
         choice = self._choose(state, ~state.impossible) if needs_gain else None
         closed, unaffordable = self._closed(state)
@@ -311,7 +280,7 @@ class Pursuit(Generic[B]):
 
     def _novelty_step(self, step: Step[B], closed: BoolArray) -> Step[B]:
         """The same step, with a novelty query in the place of the stop where some are left to ask."""
-        state, n_asked = step.state, step.state.histories.n_steps
+        state, n_asked, n_known = step.state, step.state.histories.n_asked, step.state.histories.n_known
         stopped = np.array([bool(why) for why in step.reason]) & ~state.impossible
         stop_point = state.stop_point.mark(stopped, n_asked, step.reason, step.settled)
         left = stopped & (n_asked < stop_point.at + self.n_novelty_queries) & ~closed.all(axis=1)
@@ -319,7 +288,8 @@ class Pursuit(Generic[B]):
         each = 4 * (1 + self.queries.width)  # bytes of a key for each query
         belief: Any = self.bindings.bind(self)[0]
         for h in np.flatnonzero(left).tolist():
-            number, key = n_asked - int(stop_point.at[h]), state.histories.key(h)[: each * int(stop_point.at[h])]
+            number, at = n_asked - int(stop_point.at[h]), n_known + int(stop_point.at[h])
+            key = state.histories.key(h)[: each * at]
             latent = belief.latent_states(state.belief, h)
             query[h] = choose_novelty_query(latent, self.queries, closed[h], number, self.seed, key)
             gain[h], runner_up[h] = np.nan, UNKNOWN
@@ -354,6 +324,15 @@ class Pursuit(Generic[B]):
             closed |= nothing_to_learn(self.queries, possible)
         stop_point = state.stop_point.take(parents)
         return State(histories, b, *known, closed, possible, watch.take(parents), skipped, impossible, stop_point)
+
+    def know(self, state: State[B], branches: Branches) -> State[B]:
+        """Absorb an answer that was known beforehand: it is not asked, costs nothing, and no rule is checked."""
+        after = self.absorb(state, branches, state.watch)
+        closed = after.closed.copy()
+        closed[np.arange(len(after)), branches.queries] = True
+        histories = replace(after.histories, n_known=after.histories.n_steps)
+        nothing_skipped = np.zeros(len(after), dtype=bool)
+        return replace(after, histories=histories, closed=closed, skipped=nothing_skipped)
 
     def _log_likelihood(self, branches: Branches) -> FloatArray | None:
         """(H', W, V) log P(answer | cell), or None where every answer is certain."""
@@ -415,18 +394,37 @@ class Pursuit(Generic[B]):
         most = max_cost(self.stopping)
         if np.isinf(most):
             return closed, np.zeros(len(state), dtype=bool)
-        left = most - costs.spent(queries)
+        left = most - costs.spent(queries[:, state.histories.n_known :])
         expensive = costs.of_query > left[:, None] + SLACK * most  # rounding of the sum is forgiven
         return closed | expensive, (~closed).any(axis=1) & (closed | expensive).all(axis=1)
 
     # ---- two ways to drive it ----------------------------------------------------------------------------------------
 
-    def run(self, X: Any, *, annotator: Annotator | None = None, progress: bool | None = None) -> Trace:
-        """Pursue every input of a batch; its answers are read off X, or given by an annotator who knows X."""
-        return self.run_values(self.queries.read(X), annotator=annotator, progress=progress)
+    def run(
+        self,
+        X: Any,
+        *,
+        annotator: Annotator | None = None,
+        known: Iterable[str | int] = (),
+        progress: bool | None = None,
+    ) -> Trace:
+        """Pursue every input of a batch; its answers are read off X, or given by an annotator who knows X.
 
-    def run_values(self, values: Any, *, annotator: Annotator | None = None, progress: bool | None = None) -> Trace:
+        known: queries, or columns, whose answers are known beforehand: absorbed first in this order, read off X, at no
+        cost; they are not asked and do not count.
+        """
+        return self.run_values(self.queries.read(X), annotator=annotator, known=known, progress=progress)
+
+    def run_values(
+        self,
+        values: Any,
+        *,
+        annotator: Annotator | None = None,
+        known: Iterable[str | int] = (),
+        progress: bool | None = None,
+    ) -> Trace:
         """Like `run`, from the values of the variables: (B, A), or an `Observed`, which has their numbers, too."""
+        given = list(dict.fromkeys(q for key in known for q in self.queries.find(key, "known")))
         if annotator is None and self.channel is not None and self.channel.max_repeats > 1:
             raise ValueError(
                 f"noise allows each query {self.channel.max_repeats} times (max_repeats=...), but X says the same each "
@@ -440,8 +438,8 @@ class Pursuit(Generic[B]):
         rows = self.rows_at_a_time()
         with Progress("asking", n, show=progress) as shown:
             for start in range(0, n, rows):
-                self._run_some(np.arange(start, min(start + rows, n)), observed, writer, shown, annotator)
-        trace = writer.finish()
+                self._run_some(np.arange(start, min(start + rows, n)), observed, given, writer, shown, annotator)
+        trace = writer.finish(self._known_of(observed, given))
         return trace if self.novelty is None else self.novelty.add_pvalues(trace)
 
     def rows_at_a_time(self) -> int:
@@ -451,11 +449,21 @@ class Pursuit(Generic[B]):
         return int(np.clip(self.memory_limit // each, 1, 4096))
 
     def _run_some(
-        self, inputs: IntArray, observed: Observed, writer: TraceWriter, shown: Progress, annotator: Annotator | None
+        self,
+        inputs: IntArray,
+        observed: Observed,
+        known: Sequence[int],
+        writer: TraceWriter,
+        shown: Progress,
+        annotator: Annotator | None,
     ) -> None:
         """Pursue some inputs together: inputs that share a history share its row, until their answers differ."""
-        step = self.propose(self.start())
-        place = np.zeros(len(inputs), dtype=np.int64)  # the history that each input is in
+        state, place = self.start(), np.zeros(len(inputs), dtype=np.int64)  # the history that each input is in
+        for told in known:
+            query = np.full(len(inputs), told)
+            branches, place = self.together(place, query, *self._answers(observed.take(inputs), query))
+            state = self.know(state, branches)
+        step = self.propose(state)
         while True:
             writer.believe(inputs, step.state, place)
             query = step.choice.query[place]
@@ -465,11 +473,7 @@ class Pursuit(Generic[B]):
             inputs, place, query = inputs[~ended], place[~ended], query[~ended]
             if not len(inputs):
                 return
-            asked = observed.take(inputs)
-            answers, numbers = (
-                self.queries.answers_of(asked.values, query),
-                self.queries.numbers_of(asked.numbers, query),
-            )
+            answers, numbers = self._answers(observed.take(inputs), query)
             if annotator is not None:
                 true, answers = answers, annotator.answer(inputs, query, answers, step.state.histories.n_steps)
                 if numbers is not None:  # the number behind another answer is not known
@@ -477,6 +481,19 @@ class Pursuit(Generic[B]):
             writer.ask(inputs, query, answers, step.choice, place, numbers=np.nan if numbers is None else numbers)
             branches, place = self.together(place, query, answers, numbers)
             step = self.advance(step, branches)
+
+    def _answers(self, observed: Observed, queries: IntArray) -> tuple[IntArray, FloatArray | None]:
+        """(n, W) the answer of each input to its query (n,), and (n,) the number behind it."""
+        numbers = self.queries.numbers_of(observed.numbers, queries)
+        return self.queries.answers_of(observed.values, queries), numbers
+
+    def _known_of(self, observed: Observed, queries: Sequence[int]) -> Histories | None:
+        """The histories of B inputs that consist of what was known beforehand; None where nothing was."""
+        n, found = len(observed), Histories.empty(self.queries).select(np.zeros(len(observed), dtype=np.int64))
+        for query in queries:
+            answers, numbers = self._answers(observed, np.full(n, query))
+            found = found.extend(np.arange(n), np.full(n, query), answers, numbers=numbers)
+        return replace(found, n_known=found.n_steps) if queries else None
 
     def together(
         self, place: IntArray, queries: IntArray, answers: IntArray, numbers: FloatArray | None = None
@@ -494,33 +511,38 @@ class Pursuit(Generic[B]):
         self.bindings.bind(self)[1].clear()
         return self
 
-    def session(self, history: Iterable[tuple[Any, Any]] = ()) -> Session:
-        """One input whose answers come from outside, one at a time; ``history`` are answers that are known already."""
+    def session(self, history: Iterable[tuple[Any, Any]] = (), *, known: Any = None) -> Session:
+        """One input whose answers come from outside, one at a time; ``history`` are answers that were given already.
+
+        known: {query or column: answer}, or a row of a pandas table, known beforehand: absorbed first, at no cost; they
+        are not asked and do not count. What is missing (None, NaN) is left out.
+        """
         from infopursuit.session import Session
 
-        return Session(self, history)
+        return Session(self, history, known)
 
     def believe(self, history: History) -> FloatArray:
-        """(C,) the posterior after a history: the function that the prediction is of the explanation."""
+        """(C,) the posterior after a history: the function that the prediction is of the explanation. (What was known
+        beforehand comes first in it.)"""
         state = self.start()
         for query, answer in history:
             state = self.absorb(state, self.branch(query, answer), state.watch)
         return np.asarray(state.posterior[0])
 
-    def at(self, history: History, since: State[B] | None = None) -> State[B]:
+    def at(self, history: History, since: State[B] | None = None, known: History = ()) -> State[B]:
         """The state of a session with this history, without choosing a query at each step on the way there.
 
         `propose` then says what a session would ask. A gain on the way is computed only where a rule's patience needs
         it, so that a long history costs hardly more than a short one. (Of a history that goes on after its stop,
         `Step.settled` may come out later than a session has it.) ``since``: the state of a beginning of this history.
+        ``known``: what was known beforehand.
         """
         needed = self._gains_needed(history)
-        state = self.start() if since is None else since
-        known = state.histories.n_steps
-        asked = state.histories.queries[0].tolist()
-        if asked != [query for query, _ in history[:known]]:
+        state = self._knowing(known) if since is None else since
+        n, asked = state.histories.n_asked, state.histories.queries[0].tolist()
+        if asked != [query for query, _ in (*known, *history[:n])]:
             raise ValueError(f"since has the queries {asked}, which is not how the history begins; leave it out")
-        for k, (query, answer) in enumerate(history[known:], start=known):
+        for k, (query, answer) in enumerate(history[n:], start=n):
             if k in needed or self.n_novelty_queries:
                 step = self.propose(state)
                 state, watch = step.state, step.watch
@@ -532,6 +554,18 @@ class Pursuit(Generic[B]):
                 raise ImpossibleAnswer(
                     f"history[{k}], {self.queries.say(query, answer)!r}, is impossible after the answers before it "
                     f"under this model; answer otherwise, or leave it open (null)"
+                )
+        return state
+
+    def _knowing(self, known: History) -> State[B]:
+        """The state of a session before its first question."""
+        state = self.start()
+        for query, answer in known:
+            state = self.know(state, self.branch(query, answer))
+            if state.impossible[0]:
+                raise ImpossibleAnswer(
+                    f"known: {self.queries.say(query, answer)!r} is impossible with what is known before it under this "
+                    f"model; leave it out"
                 )
         return state
 

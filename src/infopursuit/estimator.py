@@ -225,11 +225,14 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.calibration_: CalibrationReport = found
         return self
 
-    def explain(self, X: Any, *, class_prior: Any = None) -> Trace:
-        """Pursue every input: which questions were asked, what the answers were, what was believed after each."""
+    def explain(self, X: Any, *, class_prior: Any = None, known: Iterable[str | int] = ()) -> Trace:
+        """Pursue every input: which questions were asked, what the answers were, what was believed after each.
+
+        known: columns or queries whose answers are known beforehand, see `Pursuit.run`.
+        """
         check_is_fitted(self)
         observed = self.queries_.read(self._check_input(X, reset=False))
-        return self._pursuit_with(class_prior).run_values(observed, progress=self.verbose)
+        return self._pursuit_with(class_prior).run_values(observed, known=known, progress=self.verbose)
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
         """(B, C) the posterior after the last answer."""
@@ -306,10 +309,12 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         order = np.argsort(-session.posterior, kind="stable")
         return [self.classes_[c] for c in order if inside[c]]
 
-    def session(self, history: Iterable[tuple[Any, Any]] = (), *, class_prior: Any = None) -> Session:
-        """One input whose answers come from outside."""
+    def session(
+        self, history: Iterable[tuple[Any, Any]] = (), *, class_prior: Any = None, known: Any = None
+    ) -> Session:
+        """One input whose answers come from outside; known: {column: value} known beforehand, see `Pursuit.session`."""
         check_is_fitted(self)
-        return self._pursuit_with(class_prior).session(history)
+        return self._pursuit_with(class_prior).session(history, known=known)
 
     def drift(self, X: Any, *, reference: Any = None, level: float = 0.01) -> DriftReport:
         """Whether the answers of new inputs, and what is predicted for them, still look as they did in training.

@@ -57,10 +57,15 @@ class ExplanationStep:
     """Its cost, None where no costs are given."""
     number: float | None = None
     """The number that was answered, None where the answer is a choice."""
+    known: bool = False
+    """Whether the answer was known beforehand, so that nobody was asked."""
 
     @property
     def phrase(self) -> str:
         """Question and answer as one phrase: the name and the answer, or the sentence where it is custom."""
+        if self.known:
+            asked = self.sentence if self.worded else self.name
+            return f"missing: {asked}" if self.answer is None else f"known: {asked} {self.said}"
         return f"{self.sentence} {self.said}" if self.worded else f"{self.name}: {self.said}"
 
 
@@ -82,13 +87,15 @@ class Explanation:
     """How many of the last steps were novelty queries, asked after the stop."""
     p_value: float | None = None
     """The novelty p-value, where the pursuit has a reference."""
+    known: tuple[ExplanationStep, ...] = ()
+    """What was known beforehand, in its order; the posterior of each is that after all of them, which is `prior`."""
 
     def __len__(self) -> int:
         return len(self.steps)
 
     @property
     def posteriors(self) -> FloatArray:
-        """(K + 1, C) what was believed before the first question and after each answer."""
+        """(K + 1, C) what was believed before the first question, given what was known, and after each answer."""
         return np.array([self.prior, *(step.posterior for step in self.steps)])
 
     @property
@@ -154,6 +161,7 @@ class Explanation:
         costs = "" if self.cost is None else f" that cost{'s' if len(self) == 1 else ''} {amount(self.cost)}"
         asked = count(len(self), "question") + costs
         lines = [f"{self.prediction}, with a probability of {percent(self.confidence)}, after {asked}."]
+        lines += [f"      {step.phrase}" for step in self.known]
         if len(self) > max_steps:
             lines.append(f"The {max_steps} answers with the most influence on the posterior:")
         posteriors = self.posteriors
@@ -206,7 +214,7 @@ class Explanation:
         if self.shape is None:
             raise ValueError("this explanation is not about an image; only patch queries reveal parts of one")
         pixels = np.full(self.shape[0] * self.shape[1], UNKNOWN)
-        for step in self.steps[:upto]:
+        for step in (*self.known, *self.steps[:upto]):
             if step.answer is not None:
                 known = [(a, v) for a, v in zip(step.variables, step.answer, strict=True) if v != UNKNOWN]
                 for variable, value in known:
@@ -228,10 +236,13 @@ class Explanation:
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""
         data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
-        _drop(data, n_novelty_queries=0, p_value=None)
-        for step in data["steps"]:  # JSON has no NaN, the gain of a question that the pursuit did not choose
+        _drop(data, n_novelty_queries=0, p_value=None, known=())
+        for step in (
+            *data.get("known", ()),
+            *data["steps"],
+        ):  # JSON has no NaN, the gain of a question that the pursuit did not choose
             step["gain"] = None if np.isnan(step["gain"]) else step["gain"]
-            _drop(step, worded=False, soft=None, cost=None, number=None)
+            _drop(step, worded=False, soft=None, cost=None, number=None, known=False)
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod
@@ -246,7 +257,8 @@ class Explanation:
             raise ValueError(f"this is not an explanation in the format {FORMAT!r} (found {found!r:.80})")
         try:
             names = [each.name for each in fields(cls) if each.name in data]
-            found = cls(**{name: _tuples(data[name]) for name in names if name != "steps"}, steps=_steps(data["steps"]))
+            listed = {name: _steps(data[name]) for name in ("steps", "known") if name in names}
+            found = cls(**{name: _tuples(data[name]) for name in names if name not in listed}, **listed)
             found._check()
         except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise ValueError(f"the explanation is damaged: {' '.join(str(error).split())[:300]}") from None
@@ -259,7 +271,7 @@ class Explanation:
             raise ValueError("prior and posteriors must have a number for each class")
         if not len(self.classes) or not ((posteriors >= 0) & (posteriors <= 1 + 1e-9)).all():
             raise ValueError("prior and posteriors must be numbers from 0 to 1")
-        for k, step in enumerate(self.steps):
+        for k, step in enumerate((*self.known, *self.steps)):
             if not all(isinstance(text, str) for text in cast(Any, (step.name, step.sentence, step.said))):
                 raise ValueError(f"steps[{k}] must have name, sentence and said as texts")
             numbers: Any = (step.gain, step.gain_error, step.cost or 0.0, step.number or 0.0)

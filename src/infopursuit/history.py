@@ -37,6 +37,7 @@ class Histories:
     soft: for each history its soft answers; () where no history has any.
     log_likelihood: (H, W, V) log P(last answer | cell) where answers may be wrong; None where they are certain.
     numbers: (H, K) the number that was answered, NaN where it was none; None where the belief does not use numbers.
+    n_known: how many of the first steps were known beforehand: nobody was asked, and they cost nothing.
 
     >>> import infopursuit as ip
     >>> empty = Histories.empty(ip.queries.concepts(["has wings", "is red"]))
@@ -51,6 +52,7 @@ class Histories:
     soft: tuple[SoftSteps, ...] = ()
     log_likelihood: FloatArray | None = field(default=None, repr=False)
     numbers: FloatArray | None = None
+    n_known: int = 0
 
     @classmethod
     def empty(cls, query_set: QuerySet) -> Histories:
@@ -62,8 +64,13 @@ class Histories:
 
     @property
     def n_steps(self) -> int:
-        """K, the number of queries asked."""
+        """K, the number of queries asked or known beforehand."""
         return int(self.queries.shape[1])
+
+    @property
+    def n_asked(self) -> int:
+        """How many queries were asked, without those known beforehand."""
+        return self.n_steps - self.n_known
 
     @property
     def n_answered(self) -> IntArray:
@@ -94,6 +101,7 @@ class Histories:
             steps,
             log_likelihood,
             self._with_numbers(parents, numbers),
+            self.n_known,
         )
 
     def _with_numbers(self, parents: IntArray, new: FloatArray | None) -> FloatArray | None:
@@ -109,7 +117,8 @@ class Histories:
         soft = tuple(self.soft[i] for i in index) if self.soft else ()
         likelihood = None if self.log_likelihood is None else self.log_likelihood[index]
         numbers = None if self.numbers is None else self.numbers[index]
-        return Histories(self.query_set, self.queries[index], self.answers[index], soft, likelihood, numbers)
+        told = (self.queries[index], self.answers[index], soft, likelihood, numbers)
+        return Histories(self.query_set, *told, self.n_known)
 
     def observed(self) -> IntArray:
         """(H, A) the value of each variable where the answers determine it, else -1: the input of a predictor."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from infopursuit.checks import whole_number
 from infopursuit.engine import IMPOSSIBLE, Pursuit
 from infopursuit.explanation import Explanation
+from infopursuit.history import Histories
 from infopursuit.noise import AnswerNoise, read_answer
+from infopursuit.queries.queryset import QuerySet
 from infopursuit.state import Choice, State, Step
 from infopursuit.trace import TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, Number, Query, Said, SoftAnswer
@@ -23,11 +26,12 @@ class Session:
     back to one.
     """
 
-    def __init__(self, pursuit: Pursuit[Any], history: Iterable[tuple[Any, Any]] = ()) -> None:
+    def __init__(self, pursuit: Pursuit[Any], history: Iterable[tuple[Any, Any]] = (), known: Any = None) -> None:
         self.pursuit = pursuit
+        self.known: History = read_known(pursuit.queries, known)
         self._taken: list[Step[Any]] = []
         self._said: list[Said] = []  # with their numbers, which the histories of most beliefs leave out
-        self._step = pursuit.propose(pursuit.start())
+        self._step = pursuit.propose(pursuit.at((), known=self.known))
         for query, value in history:
             self._take(self._index(query), value)
 
@@ -61,8 +65,9 @@ class Session:
 
     @property
     def history(self) -> History:
-        """The queries asked so far with their answers."""
-        return tuple(zip(self._step.state.histories.queries[0].tolist(), self._said, strict=True))
+        """The queries asked so far with their answers, without those of ``known``."""
+        asked = self._step.state.histories.queries[0, len(self.known) :]
+        return tuple(zip(asked.tolist(), self._said, strict=True))
 
     @property
     def stop_reason(self) -> str | None:
@@ -119,7 +124,7 @@ class Session:
             np.zeros(1, np.int64),
         )
         for k, step in enumerate(self._taken):
-            choice, asked = step.choice, last.queries[:, k]
+            choice, asked = step.choice, last.queries[:, len(self.known) + k]
             if choice.query[0] != asked[0]:  # a query that the pursuit did not choose
                 choice = Choice(asked, np.full(1, np.nan), np.zeros(1), np.full(1, UNKNOWN), one > 0, choice.largest)
             writer.believe(one, step.state, one)
@@ -128,11 +133,19 @@ class Session:
                 said if isinstance(said, SoftAnswer) else None,
                 said.value if isinstance(said, Number) else np.nan,
             )
-            writer.ask(one, asked, last.answers[:, k], choice, one, soft, number)
+            writer.ask(one, asked, last.answers[:, len(self.known) + k], choice, one, soft, number)
         writer.believe(one, self._step.state, one)
         writer.stop(one, self._step, one)
-        trace, novelty = writer.finish(), pursuit.novelty
+        trace, novelty = writer.finish(self._known_histories()), pursuit.novelty
         return (trace if novelty is None or not self._step.reason[0] else novelty.add_pvalues(trace))[0]
+
+    def _known_histories(self) -> Histories | None:
+        """What was known beforehand, as the trace wants it."""
+        found = Histories.empty(self.pursuit.queries)
+        for query, said in self.known:
+            one = self.pursuit.branch(query, said)
+            found = found.extend(one.parents, one.queries, one.answers, one.soft, numbers=one.numbers)
+        return replace(found, n_known=found.n_steps) if self.known else None
 
     def _take(self, query: int, value: Any, confidence: float | None = None, noise: AnswerNoise | None = None) -> None:
         answer = read_answer(self.pursuit.queries, query, value, confidence, noise)
@@ -153,3 +166,18 @@ class Session:
                 raise ValueError(f"history names the query {query!r}, which this query set does not have")
             return names.index(query)
         return whole_number(query, "history: query", 0, len(names) - 1)
+
+
+def read_known(queries: QuerySet, known: Any) -> History:
+    """What is known beforehand: {query or column: answer}, a row of a pandas table, or pairs; missing answers are left
+    out, and names that are not asked about are refused."""
+    if known is not None and not hasattr(known, "items"):
+        raise TypeError(f"known={known!r:.80}; expected {{query or column: answer}}, or a row of a pandas table")
+    found: dict[int, Said] = {}
+    for key, value in () if known is None else known.items():
+        if isinstance(value, (SoftAnswer, Number, tuple, Mapping)):  # as a history has it, not a table
+            query = queries.find(key, "known")[0]
+            found[query] = read_answer(queries, query, value)
+        elif not (isinstance(value, str) and not value.strip()):
+            found |= dict(queries.known_answers(key, value))
+    return tuple((query, said) for query, said in found.items() if said is not None)

@@ -11,9 +11,9 @@ import numpy as np
 
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.files import write_atomically
-from infopursuit.history import history_of
+from infopursuit.history import Histories, history_of
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, SoftAnswer, cells_of
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer, cells_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,9 @@ class Trace:
     novelty_from: (B,) queries asked before the novelty queries, -1 where the pursuit has none. soft_answers:
     {(input, step): answer} of those that are not certain; `answers` has the most probable cells there. query_costs:
     (Q,) what each query costs, None without costs. p_values: (B,) novelty p-values, None without a reference. numbers:
-    (B, K) the number that was answered, NaN where it was none; None where no query is numeric.
+    (B, K) the number that was answered, NaN where it was none; None where no query is numeric. known: B histories of
+    what was known beforehand, None where nothing was; queries, length and costs do not have it, and what was believed
+    first, ``posteriors[:, 0]``, rests on it.
     """
 
     queries: IntArray
@@ -52,6 +54,7 @@ class Trace:
     query_costs: FloatArray | None = field(default=None, repr=False)
     p_values: FloatArray | None = None
     numbers: FloatArray | None = None
+    known: Histories | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.length)
@@ -96,6 +99,10 @@ class Trace:
         found = self.log_evidence[np.arange(len(self)), begin] - self.log_evidence[:, -1]
         return np.asarray(np.where(self.stop_reason == "impossible", np.inf, np.maximum(found, 0.0)))
 
+    def known_history(self, i: int) -> History:
+        """What was known about input i beforehand."""
+        return () if self.known is None else self.known.steps(i)
+
     def history(self, i: int) -> History:
         """What was asked and answered about input i."""
         soft = {k: answer for (j, k), answer in self.soft_answers.items() if j == i}
@@ -106,34 +113,46 @@ class Trace:
     def __getitem__(self, i: int) -> Explanation:
         i = range(len(self))[i]
         qs = self.query_set
+        first = tuple(self.posteriors[i, 0].tolist())
+        known = tuple(self._step(q, said, posterior=first, known=True) for q, said in self.known_history(i))
         steps = tuple(
-            ExplanationStep(
-                query=q,
-                name=qs.names[q],
-                sentence=qs.sentences[q],
-                answer=cells_of(answer),
-                said=qs.say_answer(q, answer),
+            self._step(
+                q,
+                said,
                 gain=float(self.gains[i, k]),
                 gain_error=float(self.gain_errors[i, k]),
                 posterior=tuple(self.posteriors[i, k + 1].tolist()),
-                variables=tuple(a for a in qs.query_variables[q].tolist() if a != UNKNOWN),
-                worded=q in qs.worded,
-                soft=answer.weights if isinstance(answer, SoftAnswer) else None,
                 cost=None if self.query_costs is None else float(self.query_costs[q]),
-                number=answer.value if isinstance(answer, Number) else None,
             )
-            for k, (q, answer) in enumerate(self.history(i))
+            for k, (q, said) in enumerate(self.history(i))
         )
         return Explanation(
             classes=tuple(c.item() if isinstance(c, np.generic) else c for c in self.classes),
-            prior=tuple(self.posteriors[i, 0].tolist()),
+            prior=first,
             steps=steps,
+            known=known,
             stop_reason=str(self.stop_reason[i]),
             settled_at=int(self.settled_at[i]),
             exact_gains=self.exact_gains,
             shape=getattr(qs, "shape", None),
             n_novelty_queries=int(self.n_novelty_queries[i]),
             p_value=None if self.p_values is None else float(self.p_values[i]),
+        )
+
+    def _step(self, q: int, said: Said, **told: Any) -> ExplanationStep:
+        """A query with its answer."""
+        qs = self.query_set
+        return ExplanationStep(
+            query=q,
+            name=qs.names[q],
+            sentence=qs.sentences[q],
+            answer=cells_of(said),
+            said=qs.say_answer(q, said),
+            variables=tuple(a for a in qs.query_variables[q].tolist() if a != UNKNOWN),
+            worded=q in qs.worded,
+            soft=said.weights if isinstance(said, SoftAnswer) else None,
+            number=said.value if isinstance(said, Number) else None,
+            **{"gain": 0.0, "gain_error": 0.0, **told},
         )
 
     def to_html(
@@ -225,7 +244,7 @@ class TraceWriter:
         self.settled_at[inputs] = step.settled[place]
         self.novelty_from[inputs] = step.state.stop_point.at[place]
 
-    def finish(self) -> Trace:
+    def finish(self, known: Histories | None = None) -> Trace:
         """The trace, cut to the longest input; what was believed last is repeated after the stop."""
         k, rows = int(self.length.max(initial=0)), np.arange(len(self.length))[:, None]
         last = np.minimum(np.arange(k + 1), self.length[:, None])  # (B, K + 1)
@@ -234,6 +253,7 @@ class TraceWriter:
             **{name: array[rows, last] for name, array in self._believed.items()},
             **{name: value for name, value in vars(self).items() if not name.startswith("_") and name != "stop_reason"},
             stop_reason=self.stop_reason.astype(str),
+            known=known,
         )
 
     def _grow(self) -> None:

@@ -222,7 +222,8 @@ def show_question(session: Session, terminal: Terminal) -> None:
     paid = "" if costs is None else f", costs {amount(float(session.pursuit.query_costs[question.index]))}"
     check = ", a novelty query" if session.asks_novelty else ""
     terminal.head(f"Question {len(session.history) + 1}{check}{paid}")
-    terminal.tell(question.sentence, style="bold")
+    scale = queries.scale(question.index)
+    terminal.tell(question.sentence if scale is None else f"{question.sentence} ({scale.hint})", style="bold")
     if isinstance(queries, Patches):
         _show_patch(session, terminal)
     for component in _components(session):
@@ -281,6 +282,8 @@ def show_help(session: Session, terminal: Terminal) -> None:
         answer = ("answers", "one for each line, with commas between them: a name, its number, its first letters, or ?")
     elif isinstance(queries, Patches):
         answer = ("pixels", "row by row, with / or spaces between rows: 1 or # lit, 0 or . dark, ? not known")
+    elif (scale := queries.scale(question.index)) is not None:
+        answer = ("an answer", f"{scale.hint}; or where it lies: {question.choices[0]}")
     elif is_numbered(question.choices):
         answer = ("an answer", "its name, its number, or as many of its letters as tell it from the others")
     else:
@@ -312,6 +315,8 @@ def _choices(session: Session) -> str:
         if not session.history:
             return "y yes, n no, d don't know; b back, w why, s stop, h help"
         return "y, n, d; b, w, s, h"
+    elif (scale := queries.scale(question.index)) is not None:
+        text = "a date" if scale.date else "a number"
     elif is_numbered(question.choices):
         text = ", ".join(f"{i} {choice}" for i, choice in enumerate(choices, start=1))
     else:

@@ -14,11 +14,21 @@ import numpy as np
 
 from infopursuit.checks import one_of, whole_number
 from infopursuit.queries.numbers import NumberScale
-from infopursuit.queries.queryset import YES_NO, QuerySet, Recipe, check_weights, flag_in, shown, text_in, texts_in
-from infopursuit.queries.tables import Column, Table, read_table
+from infopursuit.queries.queryset import (
+    YES_NO,
+    QuerySet,
+    Recipe,
+    check_weights,
+    flag_in,
+    near,
+    shown,
+    text_in,
+    texts_in,
+)
+from infopursuit.queries.tables import Column, Table, is_missing, read_table
 from infopursuit.queries.thresholds import choose_thresholds, format_date, format_number
-from infopursuit.queries.wording import near, reword
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+from infopursuit.queries.wording import reword
+from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray, Number, Observed
 
 DAY = 86_400_000_000  # microseconds
 YES_NO_WORDS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"})
@@ -92,6 +102,23 @@ class Columns(QuerySet):
             if numbers is not None and isinstance(field, NumberField) and field.scale is not None:
                 numbers[:, variable] = field.read(column)
         return Observed(values, numbers)
+
+    def known_answers(self, key: str | int, value: Any) -> list[tuple[int, Answer | Number]]:
+        """The answers to all queries about a column, from a value of it; or those of one query."""
+        queries, name = self.find(key, "known"), key if isinstance(key, str) else ""
+        field = next((field for field in self.fields if field.name == name), None)
+        if field is None or is_missing(value):
+            return super().known_answers(key, value)
+        try:
+            column = read_table(np.array([[value]], dtype=object), [name]).column(0)
+            cell, numeric = int(field.encode(column)[0]), isinstance(field, NumberField) and field.scale is not None
+        except (TypeError, ValueError):
+            cell, numeric = UNKNOWN, False
+        if numeric or (cell == UNKNOWN and len(queries) == 1):
+            return [(queries[0], self.to_answer(queries[0], value))]  # which has the number, or refuses the value
+        if cell == UNKNOWN:
+            raise ValueError(f"known[{key!r}] is {value!r:.80}, which is no value of this column; leave it out")
+        return [(query, (int(self.query_cells[query, 0, cell]),)) for query in queries]
 
     @property
     def topics(self) -> list[tuple[str, str]]:

@@ -17,10 +17,10 @@ from infopursuit.queries.queryset import (
     Recipe,
     flag_in,
     from_manifest,
+    near,
     texts_in,
     to_manifest,
 )
-from infopursuit.queries.wording import near
 from infopursuit.types import UNKNOWN, Answer, IntArray, Number, Observed, cells_of
 
 NOT_KNOWN = "not known"
@@ -113,6 +113,14 @@ class Groups(QuerySet):
     def scale(self, query: int) -> NumberScale | None:
         """The numbers of a query that is no group; groups are answered in cells."""
         return self.base.scale(self._kept[query]) if query < len(self._kept) else None
+
+    def known_answers(self, key: str | int, value: Any) -> list[tuple[int, Answer | Number]]:
+        """As the base has it; what is asked in a group only is known as an answer to the group."""
+        queries = self.find(key, "known")
+        if not isinstance(key, str) or any(query >= len(self._kept) for query in queries):
+            return super().known_answers(key, value)
+        at = {query: place for place, query in enumerate(self._kept)}
+        return [(at[query], said) for query, said in self.base.known_answers(key, value) if query in at]
 
     @property
     def topics(self) -> list[tuple[str, str]]:

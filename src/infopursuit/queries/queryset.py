@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +14,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.queries.numbers import NumberScale
+from infopursuit.queries.tables import is_missing
 from infopursuit.queries.thresholds import format_number
 from infopursuit.types import (
     UNKNOWN,
@@ -252,6 +255,29 @@ class QuerySet(ABC):
         if UNKNOWN in cells:
             return JointChoices(limits).say(cells)
         return self.choices(query)[int(np.ravel_multi_index(cells, limits))]
+
+    def find(self, key: str | int, argument: str) -> list[int]:
+        """The queries that a name, an index or the name of a column stands for; refused where there is none."""
+        if not isinstance(key, str):
+            return [whole_number(key, f"{argument}: query", 0, len(self) - 1)]
+        if key in self.names:
+            return [self.names.index(key)]
+        about = [index for index, (topic, _) in enumerate(self.topics) if topic == key]
+        if not about:
+            known = list(dict.fromkeys([*self.names, *(topic for topic, _ in self.topics)]))
+            raise ValueError(f"{argument} names {key!r}, which is not asked about; {near(key, known)}")
+        return about
+
+    def known_answers(self, key: str | int, value: Any) -> list[tuple[int, Answer | Number]]:
+        """The queries about ``key``, a query or a column, with the answers that a value in a table means."""
+        queries = self.find(key, "known")
+        if is_missing(value):
+            return []
+        if isinstance(value, (float, np.floating)) and self.scale(queries[0]) is None and float(value).is_integer():
+            value = int(value)  # a row of numbers has 1.0 where yes is meant
+        if len(queries) > 1:
+            raise ValueError(f"known names {key!r}, which {len(queries)} queries are about; name one of them")
+        return [(queries[0], self.to_answer(queries[0], value))]
 
     def with_words(self, words: Mapping[int, tuple[str, Sequence[str] | None]]) -> Self:
         """The same queries with some of them reworded. words: query -> sentence, and its choices or None."""
@@ -549,3 +575,12 @@ def shown(names: Sequence[str], most: int) -> str:
     "'a', 'b', ..."
     """
     return ", ".join(repr(name) for name in names[:most]) + (", ..." if len(names) > most else "")
+
+
+def near(name: str, known: Sequence[str]) -> str:
+    """What somebody may have meant by a name that is not known, or what names there are."""
+    lowered = {entry.lower(): entry for entry in known}
+    close = [lowered[entry] for entry in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    return f"there are {', '.join(map(repr, known[:8]))}" + (f" and {len(known) - 8} more" if len(known) > 8 else "")

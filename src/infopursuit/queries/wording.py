@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.queries.patches import Patches
-from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.queryset import QuerySet, near
 from infopursuit.types import FloatArray, Variables
 
 MAX_BYTES, MAX_YAML_BYTES = 8 * 2**20, 2 * 2**20
@@ -85,15 +84,6 @@ def _choices(queries: QuerySet, index: int, given: Mapping[str, str]) -> Sequenc
     if len(set(new)) < len(new):
         raise ValueError(f"wording calls two answers to {query!r} alike: {', '.join(new)}")
     return new
-
-
-def near(name: str, known: Sequence[str]) -> str:
-    """What somebody may have meant by a name that is not known, or what names there are."""
-    lowered = {entry.lower(): entry for entry in known}
-    close = [lowered[entry] for entry in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
-    if close:
-        return f"did you mean {' or '.join(map(repr, close))}?"
-    return f"there are {', '.join(map(repr, known[:8]))}" + (f" and {len(known) - 8} more" if len(known) > 8 else "")
 
 
 # ---- files ----------------------------------------------------------------------------------------------------------

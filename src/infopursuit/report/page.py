@@ -168,6 +168,8 @@ def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
     text = [f"With a probability of {percent(e.confidence)}, after {_count(n, 'question', 'questions')}."]
     why = reason_text(e.stop_reason)
     text.append("It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {why}.")
+    if e.known:
+        text.insert(0, f"Before any question: {'; '.join(step.phrase for step in e.known)}.")
     if e.n_novelty_queries:
         last = "question" if e.n_novelty_queries == 1 else f"{e.n_novelty_queries} questions"
         text.append(f"The last {last} were asked after that, to detect a novel input.")

@@ -99,6 +99,12 @@ def create_app(
             raise invalid(title, "history", f"{len(items)} answers", remedy)
         return inference.read_history(model, [(item.query, item.answer) for item in items])
 
+    def known_of(model: ServedModel, known: dict[str, Any]) -> History:
+        if len(known) > limits.max_history:
+            title, remedy = f"at most {limits.max_history} answers may be known", "leave some of them out"
+            raise invalid(title, "known", f"{len(known)} answers", remedy)
+        return inference.read_known(model, known)
+
     @app.get("/v1/models", response_model=schemas.ModelList, responses=COMMON_ERRORS, tags=["models"],
              summary="The models of this server")  # fmt: skip
     async def list_models() -> Response:
@@ -122,7 +128,7 @@ def create_app(
     async def post_next(name: Name, request: schemas.NextRequest) -> Response:
         model = find(name)
         history = history_of(model, request.history)
-        key = (name, model.version, history, request.top, request.explanation)
+        key = (name, model.version, history, known_of(model, request.known), request.top, request.explanation)
         content = cache.get(key)
         if content is None:
             content = await workers.run(name, lambda: _dump(inference.next_step(model, *key[2:])))
@@ -136,8 +142,8 @@ def create_app(
               summary="A history as a page to keep: one HTML file that needs nothing else")  # fmt: skip
     async def post_report(name: Name, request: schemas.ReportRequest) -> Response:
         model = find(name)
-        history = history_of(model, request.history)
-        content = await workers.run(name, lambda: inference.explain_history(model, history).to_html())
+        history, known = history_of(model, request.history), known_of(model, request.known)
+        content = await workers.run(name, lambda: inference.explain_history(model, history, known).to_html())
         attachment = f'attachment; filename="explanation-{name}.html"'
         return HTMLResponse(content, headers={"content-disposition": attachment, MODEL_VERSION: model.version})
 
@@ -153,7 +159,7 @@ def create_app(
         found: list[dict[str, Any]] = []
         for start in range(0, n, BATCH):
             found += await workers.run(
-                name, partial(inference.explain_inputs, model, values[start : start + BATCH]), until
+                name, partial(inference.explain_inputs, model, values.take(slice(start, start + BATCH))), until
             )
         content = _dump({"explanations": found})
         return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
@@ -183,7 +189,7 @@ def create_app(
 
 def _warm_up(model: ServedModel) -> None:
     """Compile and cache what the first request would have to wait for."""
-    inference.next_step(model, (), 1, False)
+    inference.next_step(model, (), (), 1, False)
     _ = model.info, model.index_of, model.classes
 
 

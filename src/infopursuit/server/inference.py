@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from infopursuit.queries.patches import Patches
 from infopursuit.queries.words import Words
 from infopursuit.server.errors import Problem, invalid
 from infopursuit.server.registry import ServedModel
+from infopursuit.session import read_known as known_history
 from infopursuit.state import State
 from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, Observed, Said
 
@@ -28,7 +29,7 @@ MAX_LISTED = 16  # choices of a question; of more only their number is told
 MAX_LOOK_AHEAD = 8  # choices of a question for which the posterior after each is computed
 
 
-def read_history(model: ServedModel, items: Sequence[tuple[str, str | dict[str, float] | None]]) -> History:
+def read_history(model: ServedModel, items: Sequence[tuple[str, str | float | dict[str, float] | None]]) -> History:
     """The history from names and choices; `Problem` with the place of an invalid one."""
     queries, history = model.pursuit.queries, list[tuple[int, Said]]()
     for k, (name, choice) in enumerate(items):
@@ -37,18 +38,30 @@ def read_history(model: ServedModel, items: Sequence[tuple[str, str | dict[str, 
             title = f"the model {model.name} has no query of this name in its version {model.version}"
             remedy = f"GET /v1/models/{model.name} lists the names; if the model was replaced, drop this or start again"
             raise invalid(title, f"history[{k}].query", name, remedy)
-        said = None if choice is None else str(choice)
+        said, scale = None if choice is None else str(choice), queries.scale(index)
         if isinstance(choice, dict) and not getattr(model.pursuit.belief, "accepts_noise", False):
             remedy = "answer with one of the choices, or null for unknown"
             raise invalid(f"the model {model.name} takes no soft answers", f"history[{k}].answer", said, remedy)
         try:
+            if isinstance(choice, float) and scale is None and index not in queries.number_labels:
+                raise ValueError("a number, which is not the index of a choice here")
             history.append((index, read_answer(queries, index, choice)))
         except ValueError:
             choices = queries.choices(index)
             some = ", ".join(map(repr, choices[:MAX_LISTED])) + (", ..." if len(choices) > MAX_LISTED else "")
-            remedy = f"answer with one of {some}, {{choice: probability}} that sum to 1, or null for unknown"
+            number = "" if scale is None else f"{scale.hint}, "
+            remedy = f"answer with {number}one of {some}, {{choice: probability}} that sum to 1, or null for unknown"
             raise invalid(f"this is no answer to {name!r}", f"history[{k}].answer", said, remedy) from None
     return tuple(history)
+
+
+def read_known(model: ServedModel, known: Mapping[str, Any]) -> History:
+    """What was known beforehand; `Problem` where it is not about the model."""
+    try:
+        return known_history(model.pursuit.queries, known)
+    except ValueError as error:
+        remedy = f"GET /v1/models/{model.name} lists the queries and their choices"
+        raise invalid(" ".join(str(error).split()), "known", f"{len(known)} entries", remedy) from None
 
 
 def read_inputs(model: ServedModel, inputs: Sequence[Any]) -> Observed:
@@ -110,11 +123,11 @@ def _read_yes_no(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def next_step(model: ServedModel, history: History, top: int, explain: bool) -> dict[str, Any]:
+def next_step(model: ServedModel, history: History, known: History, top: int, explain: bool) -> dict[str, Any]:
     """The posterior after a history and the next question (`schemas.NextResponse`); the state is cached."""
     pursuit = model.pursuit
-    step = pursuit.propose(_state(model, history))
-    state = model.states[history] = step.state
+    step = pursuit.propose(_state(model, history, known))
+    state = model.states[known, history] = step.state
     posterior, gains = state.posterior[0], pursuit.utilities(state).value[0]
     best, leader, reason = int(step.choice.query[0]), int(posterior.argmax()), step.reason[0] or None
     asks = best != UNKNOWN
@@ -128,16 +141,19 @@ def next_step(model: ServedModel, history: History, top: int, explain: bool) -> 
         "stop_reason": reason, "stopped_in_words": None if reason is None else reason_text(reason),
         "ranked": _ranked(pursuit, gains, best, top) if asks else [],
         "why": _why(pursuit, state, best, float(step.choice.gain[0]), gains) if asks else None,
-        "warning": explain_history(model, history).warning or None if warns else None,
-        "so_far": [pursuit.queries.say(query, answer) for query, answer in history],
-        "explanation": json.loads(explain_history(model, history).to_json()) if explain else None,
+        "warning": explain_history(model, history, known).warning or None if warns else None,
+        "so_far": [
+            *(f"known: {pursuit.queries.say(query, answer)}" for query, answer in known),
+            *(pursuit.queries.say(query, answer) for query, answer in history),
+        ],
+        "explanation": json.loads(explain_history(model, history, known).to_json()) if explain else None,
     }  # fmt: skip
 
 
-def explain_history(model: ServedModel, history: History) -> Explanation:
+def explain_history(model: ServedModel, history: History, known: History = ()) -> Explanation:
     """The history as an explanation."""
-    _state(model, history)  # `Problem` for one that is impossible
-    return model.pursuit.session(history).explanation
+    _state(model, history, known)  # `Problem` for one that is impossible
+    return model.pursuit.session(history, known=dict(known)).explanation
 
 
 def explain_inputs(model: ServedModel, values: Observed) -> list[dict[str, Any]]:
@@ -153,6 +169,7 @@ def query_info(pursuit: Pursuit[Any], index: int) -> dict[str, Any]:
         "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices),
         "patch": None, "components": None, "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
         "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
+        "number": None if (scale := queries.scale(index)) is None else scale.describe(),
     }  # fmt: skip
     if isinstance(queries, Groups) and queries.components(index):
         found["components"] = [
@@ -166,13 +183,16 @@ def query_info(pursuit: Pursuit[Any], index: int) -> dict[str, Any]:
     return found
 
 
-def _state(model: ServedModel, history: History) -> State[Any]:
+def _state(model: ServedModel, history: History, known: History) -> State[Any]:
     """The state after a history; `Problem` for one that is impossible."""
     try:
-        return model.pursuit.at(history, model.states.get(history[:-1]) if history else None)
+        return model.pursuit.at(history, model.states.get((known, history[:-1])) if history else None, known)
     except ImpossibleAnswer as error:
         place = re.match(r"history\[(\d+)\]", str(error))
-        k = int(place[1]) if place else len(history) - 1
+        if place is None:
+            remedy = "leave out what is not so"
+            raise Problem(409, str(error), field="known", value=f"{len(known)} entries", remedy=remedy) from None
+        k = int(place[1])
         said = model.pursuit.queries.say(*history[k])
         title = "these answers are impossible together under the model"
         remedy = "change or take back one of the answers, or answer null for unknown"

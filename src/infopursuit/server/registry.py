@@ -46,7 +46,7 @@ class ServedModel:
     source: Path | None = None
 
     @cached_property
-    def states(self) -> LRUCache[History, State[Any]]:
+    def states(self) -> LRUCache[tuple[History, History], State[Any]]:
         """Of recent histories: the next request of a conversation has one answer more."""
         return LRUCache(max(1, CACHE_BYTES // (2 * getattr(self.pursuit.belief, "row_bytes", 16_384) + 8192)))
 

@@ -19,7 +19,8 @@ def _check_length(value: Any, n: int) -> Any:
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
 SoftAnswer = Annotated[dict[Text, Annotated[float, Field(ge=0, le=1)]], Field(max_length=MAX_CHOICES)]
-Answer = Annotated[Text | SoftAnswer | None, BeforeValidator(lambda value: _check_length(value, MAX_CHOICES))]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Answer = Annotated[Text | Number | SoftAnswer | None, BeforeValidator(lambda value: _check_length(value, MAX_CHOICES))]
 
 
 class Request(BaseModel):
@@ -34,16 +35,26 @@ class Request(BaseModel):
 class HistoryItem(Request):
     query: Text = Field(description="the name of a query", examples=["has feathers"])
     answer: Answer = Field(
-        description="one of its choices, {choice: probability} where it is not certain, null for unknown",
-        examples=["yes", {"yes": 0.8, "no": 0.2}],
+        description="one of its choices, a number where the question has `number`, {choice: probability} where it is "
+        "not certain, null for unknown",
+        examples=["yes", 148, {"yes": 0.8, "no": 0.2}],
     )
 
 
+Known = Annotated[
+    dict[Text, Annotated[bool, Field(strict=True)] | Text | Number | None],
+    BeforeValidator(lambda value: _check_length(value, MAX_ITEMS)),
+]
 History = Annotated[list[HistoryItem], FailFast(), BeforeValidator(lambda value: _check_length(value, MAX_ITEMS))]
 
 
 class ReportRequest(Request):
     history: History = Field(default_factory=list, description="everything asked so far, in its order")
+    known: Known = Field(
+        default_factory=dict,
+        description="what was known before the first question, by query or column: it is not asked, and costs nothing",
+        examples=[{"glucose": 148, "smoker": True}],
+    )
 
 
 class NextRequest(ReportRequest):
@@ -79,6 +90,16 @@ class Component(BaseModel):
     unknown: str
 
 
+class NumberInfo(BaseModel):
+    """What a number is like: its range in training (dates as text), which answers may leave, and its unit."""
+
+    low: float | str
+    high: float | str
+    unit: str
+    whole: bool
+    date: bool
+
+
 class Question(BaseModel):
     name: str
     sentence: str
@@ -88,6 +109,7 @@ class Question(BaseModel):
     components: list[Component] | None = Field(
         default=None, description="where several variables are asked for together"
     )
+    number: NumberInfo | None = Field(default=None, description="where the answer is a number, or a date as text")
     cost: float | None = Field(default=None, description="null without query costs")
 
 

@@ -112,12 +112,13 @@ export class AskView {
     this.why.replaceChildren(...(turn.question ? this.reasons(turn) : []));
     const believed = asked ? `${capital(first.name)} ${percent(first.p)}, ${second.name} ${percent(second.p)}. ` : "";
     tell(turn.question ? `${believed}Question ${asked + 1}: ${turn.question.sentence}` : `It is ${first.name}, ${percent(first.p)}, after ${count(asked, "question")}.`);
-    if (focus) (turn.question ? this.answers.querySelector("button") : this.question).focus({ preventScroll: true });
+    if (focus) (turn.question ? this.answers.querySelector("input, button") : this.question).focus({ preventScroll: true });
   }
 
   buttons(question) {
     const unknown = make("button", { type: "button", class: "answer soft", onclick: () => this.say(null) }, "Don’t know", make("kbd", { "aria-hidden": "true" }, "D"));
     if (question.patch) return [...this.patch(question.patch), unknown];
+    if (question.number) return [this.numberForm(question), unknown];
     if (question.components) return [...this.components(question.components), unknown];
     // "yes" before "no", as people say it
     const order = this.yesNo(question) ? ["yes", "no"] : question.choices ?? [];
@@ -135,6 +136,20 @@ export class AskView {
     grid.style.setProperty("--columns", String(columns));
     const done = () => this.say(cells.map((cell) => (cell.getAttribute("aria-pressed") === "true" ? "1" : "0")).join(""));
     return [grid, make("button", { type: "button", class: "answer", onclick: done }, "Answer")];
+  }
+
+  /** A number or a date is typed; Enter answers. */
+  numberForm({ sentence, number }) {
+    const input = make("input", {
+      type: number.date ? "date" : "number", step: number.date ? null : "any", required: true, autocomplete: "off",
+      "aria-label": sentence, "aria-describedby": "ask-range",
+    });
+    const send = (event) => {
+      event.preventDefault();
+      this.say(number.date ? input.value : input.valueAsNumber);
+    };
+    return make("form", { class: "number", onsubmit: send }, input,
+      number.unit ? make("span", { class: "unit" }, number.unit) : null, make("button", { type: "submit", class: "answer" }, "Answer"));
   }
 
   /** Several components that are asked for together: one choice of each. */
@@ -159,6 +174,10 @@ export class AskView {
   keysHint(question) {
     const key = (name) => make("kbd", {}, name);
     if (question.patch) return ["Click the pixels that are lit."];
+    if (question.number) {
+      const { low, high, unit } = question.number;
+      return [make("span", { id: "ask-range" }, `${low} to ${high}${unit ? ` ${unit}` : ""} in training; Enter answers.`)];
+    }
     if (question.components) return ["Choose what is known of each, then answer."];
     const keys = this.yesNo(question) ? [key("Y"), " ", key("N"), " ", key("D")] : [key("1"), " to ", key(String(Math.min(9, question.choices?.length ?? 9))), " ", key("D")];
     return [make("span", { class: "keys" }, "Keys: ", ...keys, " answer, ", key("U"), " undoes, ", key("←"), " ", key("→"), " move.")];
@@ -190,7 +209,7 @@ export class AskView {
     else if (!question) return;
     else if (key === "d") this.say(null);
     else if (this.yesNo(question) && (key === "y" || key === "n")) this.say(key === "y" ? "yes" : "no");
-    else if (!this.yesNo(question) && !question.patch && !question.components && question.choices?.[Number(key) - 1]) this.say(question.choices[Number(key) - 1]);
+    else if (!this.yesNo(question) && !question.patch && !question.number && !question.components && question.choices?.[Number(key) - 1]) this.say(question.choices[Number(key) - 1]);
     else return;
     event.preventDefault();
   }

@@ -41,6 +41,7 @@ export function sameAnswers(path) {
 /** An answer in words. */
 export function say(question, said) {
   if (said === null) return "not known";
+  if (question.number && typeof said === "number") return `${said}${question.number.unit ? ` ${question.number.unit}` : ""}`;
   if (!question.patch) return said;
   const lit = [...said].filter((c) => c === "1").length;
   return lit === 0 ? "all dark" : lit === said.length ? "all lit" : `${lit} of ${said.length} pixels lit`;
