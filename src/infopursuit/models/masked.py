@@ -1,0 +1,492 @@
+"""Masked networks: classify an input from any subset of its answers. A small ensemble, in numpy.
+
+An input is an *answer vector* (Q,): for each query its number, or the index of its answer, and NaN where it was not
+asked or not answered. The networks are trained on training rows of which most answers are hidden, as they are during a
+pursuit. A second kind of network predicts the hidden answers themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from infopursuit.progress import Progress
+from infopursuit.types import FloatArray, IntArray
+
+Float32 = npt.NDArray[np.float32]
+
+N_PIECES, N_STEPS = 8, 8
+"""Of the encoding of a number: pieces between quantiles, and thresholds of a decision tree."""
+N_TESTS = 4
+"""Batches on which the held-out loss is computed."""
+PATH_SHARE = 0.6
+"""Of the rows of a batch: histories of pursuits, where there are some."""
+WORK_BYTES = 2**25
+"""Memory of one block of hypothetical answers."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Answer vectors as inputs of a network; 0 where nothing is known.
+
+    A number is encoded piecewise linearly between quantiles (Gorishniy, Rubachev and Babenko, 2022) and by the
+    thresholds of a one-column decision tree; another answer one-hot; and every query has one input that says whether
+    it was answered.
+
+    Parameters
+    ----------
+    n_queries: Q.
+    pieces: (P, 4) query, lower end, upper end and mean of each piece; ends that are equal make a threshold.
+    categories: (G, 2) query and index of each answer that is not a number.
+    """
+
+    n_queries: int
+    pieces: FloatArray
+    categories: IntArray
+
+    @classmethod
+    def fit(
+        cls, answers: FloatArray, numeric: Any, n_answers: IntArray, labels: IntArray, weights: FloatArray
+    ) -> Encoding:
+        """Choose the pieces of the numeric queries (Q,) on training rows: answers (N, Q), labels (N,), weights (N,)."""
+        pieces: list[tuple[float, float, float, float]] = []
+        for query in np.flatnonzero(numeric).tolist():
+            known = ~np.isnan(answers[:, query])
+            x, w = answers[known, query], weights[known]
+            edges = _quantiles(x, w, N_PIECES)
+            steps = _tree_thresholds(x, labels[known], w, N_STEPS)
+            ends = [*pairwise(edges), *zip(steps, steps, strict=True)]
+            pieces += [(query, low, high, float(np.average(_piece(x, low, high), weights=w))) for low, high in ends]
+        whole = np.flatnonzero(~np.asarray(numeric))
+        categories = [(query, index) for query in whole.tolist() for index in range(int(n_answers[query]))]
+        return cls(answers.shape[1], np.array(pieces).reshape(-1, 4), np.array(categories, np.int64).reshape(-1, 2))
+
+    @property
+    def n_inputs(self) -> int:
+        """How many inputs a network has."""
+        return len(self.pieces) + len(self.categories) + self.n_queries
+
+    def __call__(self, answers: FloatArray) -> Float32:
+        """(..., Q) answer vectors -> (..., n_inputs)."""
+        query, low, high, mean = self.pieces.T
+        numbers = answers[..., query.astype(np.int64)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pieces = np.where(high > low, np.clip((numbers - low) / (high - low), 0, 1), numbers > low) - mean
+        pieces = np.where(np.isnan(numbers), 0, pieces)
+        same = answers[..., self.categories[:, 0]] == self.categories[:, 1]
+        return np.concatenate([pieces, same, ~np.isnan(answers)], axis=-1, dtype=np.float32, casting="unsafe")
+
+
+def _piece(x: FloatArray, low: float, high: float) -> FloatArray:
+    return np.clip((x - low) / (high - low), 0, 1) if high > low else (x > low).astype(np.float64)
+
+
+def _quantiles(x: FloatArray, weights: FloatArray, n: int) -> list[float]:
+    """Ends of at most about n pieces: every value that is frequent, and quantiles of the others."""
+    values, which = np.unique(x, return_inverse=True)
+    if len(values) <= n + 1:
+        return [float(v) for v in values]
+    mass = np.bincount(which.ravel(), weights=weights)
+    frequent = mass > mass.sum() / n
+    rest, below = values[~frequent], np.cumsum(mass[~frequent])
+    at = np.linspace(0, below[-1], max(3, n - int(frequent.sum())) + 1)
+    cut = rest[np.minimum(np.searchsorted(below, at * (1 - 1e-12)), len(rest) - 1)]
+    return [float(v) for v in np.unique(np.concatenate([values[frequent], cut]))]
+
+
+def _tree_thresholds(x: FloatArray, labels: IntArray, weights: FloatArray, n: int) -> list[float]:
+    from sklearn.tree import DecisionTreeClassifier
+
+    smallest = max(5.0, weights.sum() / 400) / weights.sum()
+    if smallest >= 0.5:
+        return []
+    grown = DecisionTreeClassifier(max_leaf_nodes=n + 1, min_weight_fraction_leaf=smallest, random_state=0)
+    tree = grown.fit(x[:, None], labels, sample_weight=weights).tree_
+    return sorted(float(t) for t in tree.threshold[tree.feature >= 0])
+
+
+# ---- networks -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The weights of M networks side by side: two hidden layers of rectified units.
+
+    w1: (M, n_inputs, U), b1: (M, 1, U), w2: (M, U, U), b2: (M, 1, U), w3: (M, U, outputs), b3: (M, 1, outputs).
+    """
+
+    w1: Any
+    b1: Any
+    w2: Any
+    b2: Any
+    w3: Any
+    b3: Any
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, n_members: int, n_inputs: int, n_units: int, n_outputs: int) -> Layers:
+        """Initial weights; the first layer's are larger, since few inputs are not 0."""
+
+        def normal(rows: int, columns: int, fan_in: float, scale: float = 1.0) -> Float32:
+            drawn = rng.standard_normal((n_members, rows, columns), dtype=np.float32)
+            return drawn * np.float32(scale * np.sqrt(2 / fan_in))
+
+        def zeros(columns: int) -> Float32:
+            return np.zeros((n_members, 1, columns), np.float32)
+
+        first = normal(n_inputs, n_units, min(n_inputs, 48))
+        second, third = normal(n_units, n_units, n_units), normal(n_units, n_outputs, n_units, 0.3)
+        return cls(first, zeros(n_units), second, zeros(n_units), third, zeros(n_outputs))
+
+    @property
+    def arrays(self) -> list[Any]:
+        """All weights, in order."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+    def take(self, members: Any) -> Layers:
+        """Some of the networks."""
+        return Layers(*(array[members] for array in self.arrays))
+
+    def astype(self, dtype: Any) -> Layers:
+        """The same weights in another precision."""
+        return Layers(*(array.astype(dtype) for array in self.arrays))
+
+    def __call__(self, inputs: Any) -> Any:
+        """(N, n_inputs) -> (M, N, outputs), before any softmax."""
+        hidden = np.maximum(inputs @ self.w1 + self.b1, 0)
+        hidden = np.maximum(hidden @ self.w2 + self.b2, 0)
+        return hidden @ self.w3 + self.b3
+
+
+@dataclass(frozen=True)
+class Training:
+    """How networks are trained: AdamW on batches with fresh masks, moving averages of the weights, early stopping.
+
+    n_units: of each hidden layer. max_steps: batches at the most. batch: rows of each network in a batch. rate: the
+    highest learning rate. weight_decay, dropout: regularisation. n_answers: answers that are shown, on average. check:
+    steps between two looks at the held-out loss. patience: looks without improvement before training ends.
+    """
+
+    n_units: int = 128
+    max_steps: int = 2000
+    batch: int = 128
+    rate: float = 3e-3
+    weight_decay: float = 0.02
+    dropout: float = 0.2
+    n_answers: float = 5.0
+    check: int = 100
+    patience: int = 4
+
+
+AVERAGE = 0.98
+"""Of the moving average of the weights: what stays of it at each step."""
+
+Batch = Callable[[np.random.Generator], tuple[FloatArray, Any]]
+"""Draws (M, b, Q) answer vectors with most answers hidden, and what is to be predicted from each."""
+Loss = Callable[[Any, Any], Any]
+"""(M, b, outputs) and what is to be predicted -> the gradient of the mean loss by the outputs."""
+
+
+def train(
+    layers: Layers,
+    encoding: Encoding,
+    draw: Batch,
+    loss: Loss,
+    held_out: Callable[[Layers], float],
+    how: Training,
+    rng: Any,
+    shown: Progress,
+) -> Layers:
+    """Train networks (in place); returns the moving average of their weights when ``held_out`` of it was least."""
+    weights = layers.arrays
+    first, second = [np.zeros_like(w) for w in weights], [np.zeros_like(w) for w in weights]
+    average = Layers(*(w.copy() for w in weights))
+    best, least, since = average, np.inf, 0
+    for step in range(1, how.max_steps + 1):
+        answers, target = draw(rng)
+        gradient = _gradient(layers, encoding(answers), target, loss, how.dropout, rng)
+        share = step / how.max_steps
+        rate = how.rate * min(step / 100, 1) * 0.5 * (1 + np.cos(np.pi * share))
+        c1, c2, keep = 1 - 0.9**step, 1 - 0.99**step, min(AVERAGE, step / (step + 10))
+        for i, (w, g, m, v, a) in enumerate(zip(weights, gradient, first, second, average.arrays, strict=True)):
+            m += np.float32(0.1) * (g - m)
+            v += np.float32(0.01) * (g * g - v)
+            if i % 2 == 0:  # weights decay, biases do not
+                w *= np.float32(1 - rate * how.weight_decay)
+            w -= np.float32(rate / c1) * m / (np.sqrt(v / np.float32(c2)) + np.float32(1e-8))
+            a += np.float32(1 - keep) * (w - a)
+        shown.advance()
+        if step % how.check == 0 or step == how.max_steps:
+            now = held_out(average)
+            if now < least:
+                best, least, since = Layers(*(a.copy() for a in average.arrays)), now, 0
+            else:
+                since += 1
+                if since >= how.patience:
+                    shown.advance(how.max_steps - step)
+                    break
+    return best
+
+
+def _gradient(layers: Layers, inputs: Float32, target: Any, loss: Loss, dropout: float, rng: Any) -> list[Any]:
+    """Back-propagation through two layers with dropout."""
+    keep = np.float32(1 - dropout)
+
+    def hidden(before: Any, w: Any, b: Any) -> Any:
+        active = before @ w
+        active += b
+        active *= (active > 0) & (rng.random(active.shape, dtype=np.float32) < keep)
+        active /= keep
+        return active
+
+    h1 = hidden(inputs, layers.w1, layers.b1)
+    h2 = hidden(h1, layers.w2, layers.b2)
+    g3 = loss(h2 @ layers.w3 + layers.b3, target)
+    g2 = (g3 @ layers.w3.swapaxes(1, 2)) * (h2 > 0) / keep
+    g1 = (g2 @ layers.w2.swapaxes(1, 2)) * (h1 > 0) / keep
+    found = []
+    for before, g in ((inputs, g1), (h1, g2), (h2, g3)):
+        found += [before.swapaxes(1, 2) @ g, g.sum(axis=1, keepdims=True)]
+    return found
+
+
+def softmax(outputs: Any) -> Any:
+    """Over the last axis, in place."""
+    outputs -= outputs.max(axis=-1, keepdims=True)
+    np.exp(outputs, out=outputs)
+    outputs /= outputs.sum(axis=-1, keepdims=True)
+    return outputs
+
+
+def class_loss(outputs: Any, labels: IntArray) -> Any:
+    """The gradient of the cross-entropy of (M, b) labels."""
+    p = softmax(outputs)
+    np.put_along_axis(p, labels[..., None], np.take_along_axis(p, labels[..., None], -1) - 1, -1)
+    p /= np.float32(p.shape[1])
+    return p
+
+
+@dataclass(frozen=True)
+class AnswerLoss:
+    """The gradient of the cross-entropy of all hidden answers.
+
+    offsets: (Q + 1,) where the outputs of each query begin; a query that training rows leave unanswered has one output
+    more than it has answers, the last.
+    """
+
+    offsets: IntArray
+
+    @cached_property
+    def query(self) -> IntArray:
+        """The query of each output."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def probabilities(self, outputs: Any) -> Any:
+        """(..., outputs) -> softmax over the outputs of each query, in place."""
+        outputs -= np.maximum.reduceat(outputs, self.offsets[:-1], axis=-1)[..., self.query]
+        np.exp(outputs, out=outputs)
+        outputs /= np.add.reduceat(outputs, self.offsets[:-1], axis=-1)[..., self.query]
+        return outputs
+
+    def value(self, outputs: Any, target: Any) -> float:
+        """The mean cross-entropy of a hidden answer, in nats."""
+        place, hidden = target
+        p = np.take_along_axis(self.probabilities(outputs), place, -1)
+        return float(-(np.log(np.maximum(p, 1e-6)) * hidden).sum() / max(hidden.sum(), 1))
+
+    def __call__(self, outputs: Any, target: Any) -> Any:
+        place, hidden = target  # (M, b, Q) the output that is right, and which answers were hidden
+        p = self.probabilities(outputs)
+        np.put_along_axis(p, place, np.take_along_axis(p, place, -1) - 1, -1)
+        p *= hidden[..., self.query] / np.float32(p.shape[1] * np.sqrt(len(self.offsets) - 1))
+        return p
+
+
+@dataclass(frozen=True)
+class MaskedClassifier:
+    """p(y | answers), the mean of M networks."""
+
+    encoding: Encoding
+    layers: Layers
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return int(self.layers.w3.shape[2])
+
+    @property
+    def n_members(self) -> int:
+        """M."""
+        return len(self.layers.w1)
+
+    @cached_property
+    def _exact(self) -> Layers:
+        return self.layers.astype(np.float64)
+
+    def member(self, m: int) -> MaskedClassifier:
+        """One network by itself."""
+        return MaskedClassifier(self.encoding, self.layers.take([m]))
+
+    def predict(self, answers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(H, Q) answer vectors -> (H, C) probabilities and their standard errors, from the spread of the networks."""
+        each = softmax(self._exact(self.encoding(answers)))  # (M, H, C)
+        error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1:])
+        return each.mean(axis=0), error
+
+    def predict_after(self, answers: FloatArray, rows: IntArray, places: IntArray, table: FloatArray, n: int) -> Any:
+        """(N, C) probabilities by the first n networks after one more answer: row ``rows[i]`` of (H, Q) answer vectors
+        with answer ``places[i]`` of ``table`` (L, Q), whose rows have one answer each.
+
+        One more answer changes the first layer by a constant, so that the rest of the network is all the work.
+        """
+        layers, total = self.layers, np.zeros((len(rows), self.n_classes), np.float32)
+        before, change = self.encoding(answers), self._change(table)
+        at_a_time = max(1, WORK_BYTES // (8 * layers.w1.shape[2]))
+        for m in range(n):
+            base = before @ layers.w1[m] + layers.b1[m]
+            for start in range(0, len(rows), at_a_time):
+                some = slice(start, start + at_a_time)
+                hidden = base[rows[some]]
+                hidden += change[m][places[some]]
+                np.maximum(hidden, 0, out=hidden)
+                hidden = hidden @ layers.w2[m]
+                hidden += layers.b2[m]
+                np.maximum(hidden, 0, out=hidden)
+                total[some] += softmax(hidden @ layers.w3[m] + layers.b3[m])
+        return total / np.float32(n)
+
+    def _change(self, table: FloatArray) -> Any:
+        """(M, L, U) what each answer adds to the first layer."""
+        known = self.__dict__.get("_known_change")
+        if known is None or known[0] is not table:
+            found = np.concatenate(
+                [self.encoding(table[i : i + 256]) @ self.layers.w1 for i in range(0, len(table), 256)], axis=1
+            )
+            known = (table, found)
+            object.__setattr__(self, "_known_change", known)
+        return known[1]
+
+
+@dataclass(frozen=True)
+class AnswerNetwork:
+    """p(next answer | answers so far) of every query, by one network."""
+
+    encoding: Encoding
+    layers: Layers
+    offsets: IntArray
+    """(Q + 1,) as in `AnswerLoss`."""
+
+    def predict(self, answers: FloatArray) -> FloatArray:
+        """(H, Q) answer vectors -> (H, outputs); the probabilities of each query's outputs sum to 1."""
+        return AnswerLoss(self.offsets).probabilities(self.layers(self.encoding(answers))[0])
+
+
+# ---- fitting --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training rows as answer vectors.
+
+    answers: (N, Q). labels: (N,). weights: (M, N) how often each network sees each row. paths: (R, K) queries in the
+    order in which pursuits asked them about rows ``path_rows`` (R,), -1 where a path has ended; none at first.
+    """
+
+    answers: FloatArray
+    labels: IntArray
+    weights: FloatArray
+    path_rows: IntArray
+    paths: IntArray
+
+    held_out: FloatArray
+    """(M, N) the weight of each row that each network is tested on; nothing of it is in ``weights``."""
+
+    @cached_property
+    def _sums(self) -> dict[str, tuple[FloatArray, FloatArray]]:
+        """Cumulative weights of all rows, and of the rows with a path."""
+        both = {"weights": self.weights, "held_out": self.held_out}
+        # rows with a path were drawn in proportion to their weight already
+        whole = (self.weights + self.held_out)[0, self.path_rows]
+        return {name: (w.cumsum(axis=1), (w[:, self.path_rows] / whole).cumsum(axis=1)) for name, w in both.items()}
+
+    def draw(self, rng: np.random.Generator, how: Training, name: str = "weights") -> tuple[IntArray, Any]:
+        """(M, b) rows for each network, and (M, b, Q) which of their answers are shown: those of the beginning of a
+        path for a share of the rows, random ones for the others."""
+        n_members, n_queries = len(self.weights), self.answers.shape[1]
+        sums, path_sums = self._sums[name]
+        rows = _pick(sums, rng.random((n_members, how.batch)))
+        kind, few = rng.random(rows.shape), rng.geometric(1 / (1 + how.n_answers), rows.shape) - 1
+        most, next_to_none = rng.integers(0, n_queries + 1, rows.shape), rng.integers(0, 3, rows.shape)
+        count = np.where(kind < 0.25, next_to_none, np.where(kind < 0.75, few, most))
+        shown = rng.random((*rows.shape, n_queries), dtype=np.float32) * n_queries < count[..., None]
+        n_own = int(PATH_SHARE * how.batch) if len(self.paths) else 0
+        if n_own:
+            which = _pick(path_sums, rng.random((n_members, n_own)))
+            length = rng.integers(0, self.paths.shape[1] + 1, which.shape)
+            path = np.where(np.arange(self.paths.shape[1]) < length[..., None], self.paths[which], -1)
+            own = np.zeros((n_members, n_own, n_queries + 1), dtype=bool)
+            np.put_along_axis(own, path, True, axis=-1)  # -1 is the last column, which is cut off
+            # and one answer more, whatever it is about: this is what a look-ahead asks for
+            one = np.where(rng.random(which.shape) < 0.5, rng.integers(0, n_queries, which.shape), n_queries)
+            np.put_along_axis(own, one[..., None], True, axis=-1)
+            rows[:, :n_own], shown[:, :n_own] = self.path_rows[which], own[..., :-1]
+        return rows, shown
+
+
+def _pick(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
+    """(M, b) indices drawn in proportion to the weights whose sums are given, (M, N)."""
+    picked = [np.searchsorted(row, u * row[-1], side="right") for row, u in zip(cumulative, uniform, strict=True)]
+    return np.minimum(np.stack(picked), cumulative.shape[1] - 1)
+
+
+def fit_classifier(
+    encoding: Encoding, rows: Rows, n_classes: int, how: Training, rng: Any, shown: Progress, start: Any = None
+) -> MaskedClassifier:
+    """Train one network for each row of ``rows.weights``; ``start``: the classifier to go on from."""
+
+    def draw(rng: Any, name: str = "weights") -> tuple[FloatArray, IntArray]:
+        index, visible = rows.draw(rng, how, name)
+        return np.where(visible, rows.answers[index], np.nan), rows.labels[index]
+
+    tests = [draw(rng, "held_out") for _ in range(N_TESTS)]
+    inputs, labels = (
+        encoding(np.concatenate([t[0] for t in tests], axis=1)),
+        np.concatenate([t[1] for t in tests], axis=1),
+    )
+
+    def held_out(layers: Layers) -> float:
+        p = np.take_along_axis(softmax(layers(inputs)), labels[..., None], -1)
+        return float(-np.log(np.maximum(p, 1e-6)).mean())
+
+    if start is None:
+        layers = Layers.draw(rng, len(rows.weights), encoding.n_inputs, how.n_units, n_classes)
+    else:
+        layers = Layers(*(w.copy() for w in start.layers.arrays))
+    return MaskedClassifier(encoding, train(layers, encoding, draw, class_loss, held_out, how, rng, shown))
+
+
+def fit_answers(
+    encoding: Encoding, rows: Rows, cells: IntArray, n_answers: IntArray, how: Training, rng: Any, shown: Progress
+) -> AnswerNetwork:
+    """Train a network that predicts the hidden answers. cells: (N, Q) the index of each answer, -1 where there is
+    none."""
+    offsets = np.concatenate([[0], np.cumsum(n_answers + (cells < 0).any(axis=0))])
+    place = np.where(cells < 0, offsets[1:] - 1, offsets[:-1] + cells)
+    loss = AnswerLoss(offsets)
+
+    def draw(rng: Any, name: str = "weights") -> tuple[FloatArray, Any]:
+        index, visible = rows.draw(rng, how, name)
+        return np.where(visible, rows.answers[index], np.nan), (place[index], ~visible)
+
+    tests = [draw(rng, "held_out") for _ in range(N_TESTS)]
+
+    def held_out(layers: Layers) -> float:
+        return float(np.mean([loss.value(layers(encoding(answers)), target) for answers, target in tests]))
+
+    layers = Layers.draw(rng, len(rows.weights), encoding.n_inputs, how.n_units, int(offsets[-1]))
+    return AnswerNetwork(encoding, train(layers, encoding, draw, loss, held_out, how, rng, shown), offsets)

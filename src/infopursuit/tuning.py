@@ -1,0 +1,230 @@
+"""Defaults chosen on held-out rows: which strategy, how confident it may be, and when it stops.
+
+Every candidate is pursued on rows that it was not trained on, past any stop. Its posterior is calibrated by temperature
+scaling there; the candidate with the lowest log loss after partial histories is taken; and of all stopping rules the
+shortest whose accuracy is within one standard error of the best one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from infopursuit.calibration import TemperatureScaling, expected_calibration_error
+from infopursuit.engine import Pursuit
+from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+
+MAX_QUESTIONS = 12
+"""Questions at the most, where nothing else is said."""
+N_ROWS = 3_000
+"""Held-out rows that are pursued, at the most."""
+CONFIDENT = 1e-3
+"""Of the posterior that nobody need ask beyond."""
+THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995)
+"""Confidences at which a rule may stop."""
+MIN_GAINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
+"""Information gains, in nats, below which a rule may stop."""
+N_ROUNDS = 2
+"""Of fitting the temperature where inputs stop, and finding where they stop with it."""
+
+
+@dataclass(frozen=True)
+class HeldOutRuns:
+    """N pursuits of rows that the model was not trained on, past any stop to be chosen.
+
+    log_posterior: (N, K + 1, C), the last one repeated after the end. gains: (N, K + 1) the largest gain before each
+    further query, 0 at the end. n_answers: (N, K + 1) answers so far. length: (N,) queries asked. labels: (N,).
+    """
+
+    log_posterior: FloatArray
+    gains: FloatArray
+    n_answers: IntArray
+    length: IntArray
+    labels: IntArray
+    calibrator: TemperatureScaling = TemperatureScaling()
+
+    @classmethod
+    def of(cls, folds: Iterable[tuple[Any, Any, IntArray]], pursuit: Pursuit[Any], rows: Any, n: int, shown: Any) -> HeldOutRuns:
+        """Pursue held-out rows: ``folds`` has the belief, the acquisition function and the rows of each; ``rows(index)``
+        gives their values and labels; at most n queries."""
+        parts = []
+        for belief, acquisition, index in folds:
+            observed, labels = rows(index)
+            rule = Confidence(CONFIDENT) | MaxQueries(n)
+            held_out = replace(
+                pursuit, belief=belief, acquisition=acquisition, stopping=rule, patience=0, calibrator=None,
+                novelty=None, n_novelty_queries=0, bindings=type(pursuit.bindings)(),
+            )  # fmt: skip
+            parts.append((held_out.run_values(observed, progress=False), labels))
+            shown.advance(len(labels))
+        return cls(
+            np.concatenate([_padded(np.log(np.maximum(t.posteriors, 1e-12)), n + 1) for t, _ in parts]),
+            np.concatenate([_padded(t.gains, n + 1, 0.0) for t, _ in parts]),
+            np.concatenate([_padded(_n_answers(t), n + 1) for t, _ in parts]),
+            np.concatenate([t.length for t, _ in parts]),
+            np.concatenate([labels for _, labels in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def posterior(self) -> FloatArray:
+        """(N, K + 1, C) calibrated."""
+        return np.exp(self.calibrator.log_posterior(self.log_posterior, self.n_answers))
+
+    @cached_property
+    def log_loss(self) -> FloatArray:
+        """(N,) the mean of -log p(true class) after 1, 2, ... queries, calibrated."""
+        p = self.posterior[np.arange(len(self)), 1:, self.labels]
+        return np.asarray(-np.log(np.maximum(p, 1e-12)).mean(axis=1))
+
+    def scaled_at(self, stops: IntArray | None = None) -> HeldOutRuns:
+        """The same runs with the temperature that fits best where they stop, or after every query."""
+        each = np.arange(len(self))
+        if stops is None:
+            at = self.n_answers > 0
+            labels = np.broadcast_to(self.labels[:, None], at.shape)[at]
+            return replace(self, calibrator=TemperatureScaling.fit(self.log_posterior[at], labels))
+        answered = self.n_answers[each, stops] > 0
+        if not answered.any():
+            return self
+        found = TemperatureScaling.fit(self.log_posterior[each, stops][answered], self.labels[answered])
+        return replace(self, calibrator=found)
+
+    def stops(self, threshold: float, min_gain: float, n: int) -> IntArray:
+        """(N,) after how many queries a rule stops each run."""
+        steps = np.arange(self.gains.shape[1])
+        holds = (self.posterior.max(axis=2) >= threshold) | (self.gains <= min_gain) | (steps >= np.minimum(n, self.length)[:, None])
+        return np.asarray(holds.argmax(axis=1))
+
+
+def _padded(array: Any, n: int, fill: float | None = None) -> Any:
+    """(N, k, ...) -> (N, n, ...): the last entry repeated, or filled."""
+    more = n - array.shape[1]
+    last = array[:, -1:] if fill is None else np.full_like(array[:, :1], fill) if array.shape[1] else np.full((len(array), 1), fill)
+    return np.concatenate([array, *[last] * more], axis=1)
+
+
+def _n_answers(trace: Any) -> IntArray:
+    answered = (trace.answers != UNKNOWN).any(axis=2)
+    return np.concatenate([np.zeros((len(trace), 1), np.int64), answered.cumsum(axis=1)], axis=1)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was chosen on held-out rows, and how it did there.
+
+    strategy: the strategy that was taken. candidates: {strategy: log loss after partial histories}, in nats. rule: the
+    stopping rule. temperature: of the posterior. n_rows: held-out rows. accuracy, accuracy_error: of the rule, with
+    its standard error; best_accuracy: of the most accurate rule. n_questions: asked on average. log_loss: at the stop.
+    ece: expected calibration error at the stop; ece_before: without temperature scaling.
+    """
+
+    strategy: str
+    candidates: dict[str, float]
+    rule: Rule
+    temperature: float
+    n_rows: int
+    accuracy: float
+    accuracy_error: float
+    best_accuracy: float
+    n_questions: float
+    log_loss: float
+    ece: float
+    ece_before: float
+
+    @property
+    def calibrator(self) -> TemperatureScaling:
+        """The temperature scaling."""
+        return TemperatureScaling(self.temperature)
+
+    def __str__(self) -> str:
+        others = ", ".join(f"{name} {loss:.3f}" for name, loss in self.candidates.items())
+        return (
+            f"strategy: {self.strategy} (held-out log loss after partial histories, nats: {others})\n"
+            f"stops when {self.rule.describe()}\n"
+            f"on {self.n_rows:,} held-out rows: accuracy {100 * self.accuracy:.1f} % ± {100 * self.accuracy_error:.1f} "
+            f"after {self.n_questions:.1f} questions (the most accurate rule: {100 * self.best_accuracy:.1f} %), "
+            f"expected calibration error {100 * self.ece:.1f} % (temperature {self.temperature:.2f}; "
+            f"{100 * self.ece_before:.1f} % without)"
+        )
+
+
+def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuning:
+    """Choose among candidates, and the rule of the chosen one; ``rule``: the rule to keep. n: questions at the most."""
+    scaled = {name: each.scaled_at() for name, each in runs.items()}
+    losses = {name: float(each.log_loss.mean()) for name, each in scaled.items()}
+    name = min(losses, key=lambda each: losses[each])
+    best = scaled[name]
+    for _ in range(N_ROUNDS):
+        outcomes = [_outcome(best, t, g, n) for t in THRESHOLDS for g in MIN_GAINS]
+        top = max(outcomes, key=lambda each: (each.accuracy, -each.length))
+        chosen = min((each for each in outcomes if each.as_good_as(top)), key=lambda each: each.length)
+        best = best.scaled_at(chosen.stops)
+    final = _outcome(best, chosen.threshold, chosen.min_gain, n)
+    return Tuning(
+        strategy=name,
+        candidates=dict(sorted(losses.items(), key=lambda item: item[1])),
+        rule=final.rule(n),
+        temperature=best.calibrator.temperature,
+        n_rows=len(best),
+        accuracy=final.accuracy,
+        accuracy_error=float(np.sqrt(final.accuracy * (1 - final.accuracy) / len(best))),
+        best_accuracy=top.accuracy,
+        n_questions=final.length,
+        log_loss=final.log_loss,
+        ece=final.ece,
+        ece_before=_outcome(replace(best, calibrator=TemperatureScaling()), chosen.threshold, chosen.min_gain, n).ece,
+    )
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a rule does on held-out rows."""
+
+    threshold: float
+    min_gain: float
+    stops: IntArray
+    correct: Any
+    confidence: FloatArray
+    loss: FloatArray
+
+    @property
+    def accuracy(self) -> float:
+        return float(self.correct.mean())
+
+    @property
+    def length(self) -> float:
+        return float(self.stops.mean())
+
+    @property
+    def log_loss(self) -> float:
+        return float(self.loss.mean())
+
+    @property
+    def ece(self) -> float:
+        return expected_calibration_error(self.confidence, self.correct)
+
+    def as_good_as(self, best: _Outcome) -> bool:
+        """Whether the accuracy is within one standard error of the difference, rows being paired."""
+        worse = best.correct.astype(np.float64) - self.correct
+        return bool(worse.mean() <= worse.std() / np.sqrt(len(worse)) + 1e-12)
+
+    def rule(self, n: int) -> Rule:
+        rule: Rule = Confidence(round(1 - self.threshold, 6))
+        if self.min_gain > 0:
+            rule = rule | InformationGain(self.min_gain)
+        return rule | MaxQueries(n)
+
+
+def _outcome(runs: HeldOutRuns, threshold: float, min_gain: float, n: int) -> _Outcome:
+    stops, each = runs.stops(threshold, min_gain, n), np.arange(len(runs))
+    p = runs.posterior[each, stops]
+    loss = -np.log(np.maximum(p[each, runs.labels], 1e-12))
+    return _Outcome(threshold, min_gain, stops, p.argmax(axis=1) == runs.labels, p.max(axis=1), loss)
