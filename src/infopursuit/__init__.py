@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
+    from infopursuit.hybrid import Hybrid
     from infopursuit.inspection import StrategyTree, compare_with_cart, strategy_tree
     from infopursuit.inspection.query_frequencies import QueryFrequencies, query_frequencies
     from infopursuit.monitoring.drift import drift
@@ -42,6 +43,7 @@ NAMES = {
     "Costs": "costs",
     "ModelFormatError": "types",
     "Explanation": "explanation",
+    "Hybrid": "hybrid",
     "ImpossibleAnswer": "types",
     "InformationGain": "stopping",
     "InformationPursuitClassifier": "estimator",
@@ -73,6 +75,7 @@ __all__ = [
     "Constraints",
     "Costs",
     "Explanation",
+    "Hybrid",
     "ImpossibleAnswer",
     "InformationGain",
     "InformationPursuitClassifier",

@@ -16,12 +16,14 @@ from infopursuit import queries as query_builders
 from infopursuit.acquisition.time_limit import check_time_limit
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.beliefs import KINDS as BELIEFS
+from infopursuit.beliefs.predictor import MAX_ANSWERS
 from infopursuit.calibration import CalibrationReport, calibrate, check_sample_size, run_held_out
 from infopursuit.checks import instance, whole_number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
 from infopursuit.engine import Pursuit
 from infopursuit.history import Acquisition, Belief
+from infopursuit.hybrid import Hybrid
 from infopursuit.models import Sample
 from infopursuit.models.finite import check_prior
 from infopursuit.models.storing import DTYPES
@@ -29,11 +31,12 @@ from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.queries import QuerySet
 from infopursuit.queries.tables import is_frame, is_missing, read_table
-from infopursuit.selection import select_model
+from infopursuit.selection import select_learner
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
 from infopursuit.threads import n_threads
 from infopursuit.trace import Trace
+from infopursuit.tuning import MAX_QUESTIONS, Candidate, HeldOutRuns, Tuning, tune
 from infopursuit.types import FloatArray
 from infopursuit.versions import provenance
 
@@ -45,8 +48,12 @@ LEARNERS = {
     "table": ("naive_bayes", "latent_classes"),
     "empirical": ("empirical",),
     "vae": ("vae",),
+    "hybrid": (),
 }
 """The learners of each strategy that has a name."""
+N_FOLDS = 4
+MIN_ROWS_HYBRID, MAX_QUERIES_HYBRID = 80, 1_000
+"""For which tables "auto" tries the hybrid strategy."""
 MAX_CLASSES = 5_000
 MAX_QUERIES = 50
 """Queries at the most after calibration, where neither it nor the stopping rule says how many."""
@@ -66,14 +73,18 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     ----------
     queries: what may be asked: a query set, or a builder that is fitted on the training data, such as
         ``ip.queries.words()``. None makes patches for image stacks, words for strings, and columns for anything else.
-    strategy: "auto" chooses among the finite models on held-out data; "table" among naive Bayes and mixtures;
-        "empirical" takes the training examples themselves; "vae" trains the paper's autoencoder, which "auto" never
-        does, for it takes long; or a learner such as ``ip.models.naive_bayes()`` or ``ip.models.vae(latent_dim=5)``, a
-        model that is ready, or a `Strategy` of your own.
+    strategy: "auto" chooses on held-out data among the finite models and, for tables, the hybrid strategy; "hybrid"
+        takes masked networks, which see numbers as numbers (see `Hybrid`); "table" chooses among naive Bayes and
+        mixtures; "empirical" takes the training examples themselves; "vae" trains the paper's autoencoder, which "auto"
+        never does, for it takes long; or a learner such as ``ip.models.naive_bayes()`` or
+        ``ip.models.vae(latent_dim=5)``, a model that is ready, or a `Strategy` of your own.
     belief: "auto" is "exact" for finite models, which may have "pruned" instead where variables are yes/no (not exact,
         but many times faster with tens of thousands of examples), and "smc" for a VAE, which may have "langevin"
         instead; or settings such as ``ip.beliefs.SMC(n_draws=4000)``.
-    stopping: when to stop asking; ``ip.Confidence(0.01)`` where nothing is given.
+    stopping: when to stop asking: a rule such as ``ip.Confidence(0.05)``. "auto" chooses it for tables, on held-out
+        rows: the shortest rule whose accuracy is within one standard error of the best one's; elsewhere it is
+        ``ip.Confidence(0.01)``.
+    max_questions: questions at the most; "auto" asks 12 at the most where nothing is given.
     patience: a stopping rule must hold this many more times in a row.
     random_state: seed of the few things that are drawn; None is 0, so that fitting twice gives the same classifier.
     device: where networks are computed, such as "cuda"; the processor where nothing is given.
@@ -91,7 +102,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (distribution of the
-    answers in training), provenance_, n_features_in_, feature_names_in_; after `calibrate` also calibration_.
+    answers in training), tuning_ (what was chosen on held-out rows; None where nothing was), provenance_,
+    n_features_in_, feature_names_in_; after `calibrate` also calibration_.
 
     Examples
     --------
@@ -107,7 +119,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         queries: Any = None,
         strategy: Any = "auto",
         belief: Any = "auto",
-        stopping: Rule | None = None,
+        stopping: Any = "auto",
+        max_questions: int | None = None,
         patience: int = 0,
         random_state: Any = None,
         device: Any = None,
@@ -121,7 +134,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         n_novelty_queries: int = 0,
     ) -> None:
         self.queries, self.strategy, self.belief = queries, strategy, belief
-        self.stopping, self.patience, self.exact_gains, self.time_limit = stopping, patience, exact_gains, time_limit
+        self.stopping, self.max_questions, self.patience = stopping, max_questions, patience
+        self.exact_gains, self.time_limit = exact_gains, time_limit
         self.noise, self.costs, self.constraints, self.n_novelty_queries = noise, costs, constraints, n_novelty_queries
         self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
 
@@ -150,35 +164,93 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         sample = Sample.of(self.queries_.variables, observed.values, labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
         self.selection_: list[Any] = []
-        self.model_: Any = None
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
-        self.provenance_ = provenance(seed, len(labels))
         names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
         parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
-        if hasattr(learners, "build"):
-            if class_prior is not None:
-                raise ValueError("class_prior needs a generative model; leave it out for a strategy of your own")
-            belief, acquisition = learners.build(sample, self.queries_, seed)
-            rule = self.stopping or Confidence()
-            self.pursuit_: Pursuit[Any] = Pursuit(self.queries_, belief, acquisition, rule, seed=seed, **parts)
-            return self
-        if isinstance(learners, tuple):
-            model, self.selection_ = select_model(learners, sample, self.queries_, seed=seed, progress=self.verbose)
+        candidates = []
+        for name, learner in learners.items():
+            if hasattr(learner, "build"):
+                if class_prior is not None:
+                    raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
+                if len(learners) > 1 and not self._suits_hybrid(sample):
+                    continue
+                candidates.append(self._strategy(name, learner, observed, labels, weights, seed, parts))
+            else:
+                candidates.append(self._generative(name, learner, sample, seed, class_prior, parts))
+        tuned = [each for each in candidates if each.folds is not None]
+        rule, n = self._rule(), min(self.max_questions or MAX_QUESTIONS, len(self.queries_))
+        self.tuning_: Tuning | None = None
+        if len(tuned) == len(candidates) and (len(tuned) > 1 or rule is None or tuned[0].name == "hybrid"):
+            runs = {each.name: HeldOutRuns.of(each, n, self.verbose) for each in candidates}
+            self.tuning_ = tune(runs, n, rule)
+            chosen = next(each for each in candidates if each.name == self.tuning_.strategy)
+            settled = {"stopping": self.tuning_.rule, "calibrator": self.tuning_.calibrator}
+            self.pursuit_: Pursuit[Any] = replace(chosen.pursuit, **settled)
         else:
-            model = learners
-            if model.n_classes != len(self.classes_):
-                raise ValueError(f"strategy is a model of {model.n_classes} classes, but y has {len(self.classes_)}")
-        if self.dtype is not None:
-            model = model.to(dtype=self._dtype())
-        if self.device is not None and "smc" in model.beliefs:
-            model = model.to(self.device)
-        if class_prior is not None:
-            model = model.with_class_prior(self._prior(class_prior))
-        self.model_ = model
-        self.provenance_ = provenance(seed, len(labels), n_threads() if "smc" in model.beliefs else None)
-        parts |= {"exact_gains": self.exact_gains, "time_limit": self.time_limit}
-        self.pursuit_ = Pursuit.of(model, self.queries_, self.belief, self.stopping, seed=seed, **parts)
+            self.pursuit_ = replace(candidates[0].pursuit, stopping=rule or self._untuned())
+        self.model_ = self.pursuit_.model
+        used = n_threads() if "smc" in getattr(self.model_, "beliefs", ()) else None
+        self.provenance_ = provenance(seed, len(labels), used)
         return self
+
+    def _strategy(
+        self, name: str, strategy: Any, observed: Any, labels: Any, weights: Any, seed: int, parts: dict[str, Any]
+    ) -> Candidate:
+        """The pursuit of a strategy that builds its own belief."""
+        queries, n_classes = self.queries_, len(self.classes_)
+        sample = Sample.of(queries.variables, observed.values, labels, weights, n_classes, observed.numbers)
+        belief, acquisition = strategy.build(sample, queries, seed)
+        pursuit: Pursuit[Any] = Pursuit(queries, belief, acquisition, seed=seed, **parts)
+        folds = (lambda: strategy.folds(belief)) if hasattr(strategy, "folds") else None
+        return Candidate(name, pursuit, sample, folds)
+
+    def _generative(
+        self, name: str, learner: Any, sample: Sample, seed: int, class_prior: Any, parts: dict[str, Any]
+    ) -> Candidate:
+        """The pursuit of a generative model: one that is ready, or the best of a tuple of learners."""
+        shape = getattr(self.queries_, "shape", None)
+        prior = None if class_prior is None else self._prior(class_prior)
+        options = {"exact_gains": self.exact_gains, "time_limit": self.time_limit, "seed": seed, **parts}
+
+        def pursuit_of(model: Any) -> Pursuit[Any]:
+            if self.dtype is not None:
+                model = model.to(dtype=self._dtype())
+            if self.device is not None and "smc" in model.beliefs:
+                model = model.to(self.device)
+            if prior is not None:
+                model = model.with_class_prior(prior)
+            return Pursuit.of(model, self.queries_, self.belief, **options)
+
+        if not isinstance(learner, tuple):
+            if learner.n_classes != len(self.classes_):
+                raise ValueError(f"strategy is a model of {learner.n_classes} classes, but y has {len(self.classes_)}")
+            return Candidate(name, pursuit_of(learner), sample, None)
+        best, self.selection_ = select_learner(learner, sample, self.queries_, seed=seed, progress=self.verbose)
+        held_out = sample.folds(N_FOLDS)
+
+        def folds() -> list[tuple[Any, Any]]:
+            parts = (replace(sample, weights=sample.weights - each) for each in held_out)
+            fitted = (pursuit_of(best.fit(part.take(part.weights > 1e-9), shape, seed)) for part in parts)
+            return [(each.belief, each.acquisition) for each in fitted]
+
+        whole = self.queries_.tabular and held_out.any() and prior is None
+        return Candidate(name, pursuit_of(best.fit(sample, shape, seed)), sample, folds if whole else None)
+
+    def _suits_hybrid(self, sample: Sample) -> bool:
+        """Whether "auto" tries the hybrid strategy: on tables with enough rows, and where nothing was asked for that
+        only a generative model does."""
+        few = len(self.queries_) <= MAX_QUERIES_HYBRID and int(self.queries_.n_answers.max()) <= MAX_ANSWERS
+        plain = self.noise is None and not self.n_novelty_queries and self.time_limit is None and not self.exact_gains
+        enough = sample.weights.sum() >= MIN_ROWS_HYBRID and sample.folds(N_FOLDS).any(axis=1).all()
+        return bool(self.queries_.tabular and few and plain and enough and self.belief == "auto")
+
+    def _rule(self) -> Rule | None:
+        """The stopping rule that was given, None where it is to be chosen."""
+        rule = None if isinstance(self.stopping, str) else self.stopping
+        return rule if rule is None or self.max_questions is None else rule | MaxQueries(self.max_questions)
+
+    def _untuned(self) -> Rule:
+        return Confidence() if self.max_questions is None else Confidence() | MaxQueries(self.max_questions)
 
     def calibrate(
         self,
@@ -390,40 +462,53 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             check_classification_targets(y)
         return y
 
-    def _learners(self) -> Any:
-        """What the strategy comes from: a tuple of learners, a model, or a `Strategy`; settings are checked before
+    def _learners(self) -> dict[str, Any]:
+        """What the strategy may come from: tuples of learners, a model, or a `Strategy`; settings are checked before
         anything is learnt."""
         expected: dict[str, tuple[Any, str]] = {
-            "stopping": (Rule, "a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"),
+            "stopping": (Rule, "'auto', or a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"),
             "noise": (AnswerNoise, "ip.AnswerNoise(0.9), or None"),
             "costs": (Costs, "ip.Costs({query: cost}), or None"),
             "constraints": (Constraints, "ip.Constraints(prerequisites=..., forbidden=...), or None"),
             "exact_gains": (bool, "True, False, or None to decide by what is affordable"),
         }
         for name, (kind, example) in expected.items():
-            instance(getattr(self, name), name, (kind, type(None)), example, error=ValueError)
+            if name != "stopping" or not (isinstance(self.stopping, str) and self.stopping == "auto"):
+                none = () if name == "stopping" else (type(None),)
+                instance(getattr(self, name), name, (kind, *none), example, error=ValueError)
         check_time_limit(self.time_limit, self.exact_gains)
         whole_number(self.patience, "patience")
         whole_number(self.n_novelty_queries, "n_novelty_queries")
         self._dtype()
-        strategy, learners = self.strategy, None
+        if self.max_questions is not None:
+            whole_number(self.max_questions, "max_questions", 1)
+        strategy: Any = self.strategy
+        given = {"device": self.device, "progress": self.verbose}
+        found: dict[str, Any] = {}
         if isinstance(strategy, str) and strategy in LEARNERS:
-            learners = tuple(getattr(models, name)() for name in LEARNERS[strategy])
+            names = LEARNERS[strategy]
+            found = {strategy: tuple(getattr(models, name)() for name in names)} if names else {}
+            if strategy in ("auto", "hybrid"):
+                found = {("generative" if name == "auto" else name): each for name, each in found.items()}
+                found["hybrid"] = Hybrid(progress=self.verbose)
         elif not isinstance(strategy, (str, type)):
             if hasattr(strategy, "build"):
-                return strategy
-            if hasattr(strategy, "beliefs") and hasattr(strategy, "variables"):
-                learners = strategy
+                found = {getattr(strategy, "kind", type(strategy).__name__): strategy}
+            elif hasattr(strategy, "beliefs") and hasattr(strategy, "variables"):
+                found = {"model": strategy}
             elif hasattr(strategy, "fit") and hasattr(strategy, "candidates"):
-                learners = (strategy,)
-        if learners is None:
+                found = {"model": (strategy,)}
+        if not found:
             expected_names = ", ".join(map(repr, LEARNERS))
             raise ValueError(f"strategy={strategy!r}; expected {expected_names}, a learner, a model or a Strategy")
-        self._check_belief(learners)
-        if isinstance(learners, tuple):
-            given = {"device": self.device, "progress": self.verbose}
-            return tuple(each.with_defaults(**given) if hasattr(each, "with_defaults") else each for each in learners)
-        return learners
+        for name, each in found.items():
+            if not hasattr(each, "build"):
+                self._check_belief(each)
+            if isinstance(each, tuple):
+                found[name] = tuple(
+                    one.with_defaults(**given) if hasattr(one, "with_defaults") else one for one in each
+                )
+        return found
 
     def _check_belief(self, learners: Any) -> None:
         """Refuse a belief that does not suit the model before a long training; `build_belief` looks again."""

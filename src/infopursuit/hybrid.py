@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,78 +15,71 @@ from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.types import FloatArray, IntArray, Observed
+from infopursuit.tuning import CONFIDENT, MAX_QUESTIONS, held_out_rows
+from infopursuit.types import UNKNOWN, IntArray
 
 MAX_PATHS = 4_000
 """Training rows that are pursued to learn from the histories of the strategy itself."""
-MAX_LENGTH = 12
 
 
 @dataclass(frozen=True)
 class Hybrid:
+    """Belief by masked networks, which see numbers as numbers; acquisition by one-step look-ahead over predicted
+    answers.
+
+    The networks are trained twice: on random histories, then also on the histories of their own pursuits. Each leaves
+    one fold of the rows out, on which it is tested, calibrated and pursued; together they are an ensemble.
+
+    Parameters
+    ----------
+    n_members: networks of the ensemble, and folds.
+    training: how they are trained.
+    progress: show it even where no terminal is.
+
+    >>> import infopursuit as ip
+    >>> clf = ip.InformationPursuitClassifier(strategy=ip.Hybrid(n_members=2))
+    """
+
+    kind: ClassVar[str] = "hybrid"
     n_members: int = 4
     training: Training = field(default_factory=Training)
     progress: bool | None = None
 
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[PredictorBelief, LookAhead]:
+        """The belief and the acquisition function."""
         check_queries(queries)
         rng = np.random.default_rng(seed)
         answers, cells = answer_vectors(queries, sample.values, sample.numbers)
         held_out = sample.folds(self.n_members)
         weights = sample.weights - held_out
-        numeric = (
-            np.zeros(len(queries), bool)
-            if queries.representatives is None
-            else ~np.isnan(queries.representatives[:, 0])
-        )
+        table = queries.representatives
+        numeric = np.zeros(len(queries), bool) if table is None else ~np.isnan(table[:, 0])
         encoding = Encoding.fit(answers, numeric, queries.n_answers, sample.labels, sample.weights)
         none = np.zeros(0, np.int64)
-        rows = Rows(answers, sample.labels, weights, none, none.reshape(0, 1), held_out)
+        rows = Rows(encoding, answers, sample.labels, weights, none, none.reshape(0, 1), held_out)
         with Progress("training", 3 * self.training.max_steps, show=self.progress) as shown:
-            predicted = fit_answers(
-                encoding,
-                replace(rows, weights=weights[:1], held_out=held_out[:1]),
-                cells,
-                queries.n_answers,
-                self.training,
-                rng,
-                shown,
-            )
-            network = fit_classifier(encoding, rows, sample.n_classes, self.training, rng, shown)
+            one = replace(rows, weights=weights[:1], held_out=held_out[:1])
+            predicted = fit_answers(one, cells, queries.n_answers, self.training, rng, shown)
+            network = fit_classifier(rows, sample.n_classes, self.training, rng, shown)
             belief = PredictorBelief(network, predicted, queries)
-            which, paths = self.paths(belief, sample, held_out)
+            which, paths = self._paths(belief, sample, seed)
             rows = replace(rows, path_rows=which, paths=paths)
             how = replace(self.training, max_steps=self.training.max_steps // 2)
-            network = fit_classifier(encoding, rows, sample.n_classes, how, rng, shown, network)
+            network = fit_classifier(rows, sample.n_classes, how, rng, shown, network)
         return PredictorBelief(network, predicted, queries), LookAhead()
 
-    def paths(self, belief: PredictorBelief, sample: Sample, held_out: FloatArray) -> tuple[IntArray, IntArray]:
-        length = min(MAX_LENGTH, len(belief.queries))
-        found = []
-        for m, rows in enumerate(held_out_rows(held_out, MAX_PATHS)):
-            trace = held_out_pursuit(belief, m, length).run_values(taken(sample, rows), progress=False)
-            paths = np.full((len(rows), length), -1)
-            paths[:, : trace.queries.shape[1]] = trace.queries
-            found.append((rows, paths))
-        return tuple(np.concatenate(each) for each in zip(*found, strict=True))
+    def folds(self, belief: PredictorBelief) -> list[tuple[PredictorBelief, LookAhead]]:
+        """For each fold of the sample the belief of the network that was not trained on it."""
+        members = (belief.predictor.member(m) for m in range(belief.predictor.n_members))
+        return [(PredictorBelief(each, belief.answers, belief.queries), LookAhead()) for each in members]
 
-
-def held_out_pursuit(belief: PredictorBelief, m: int, length: int) -> Pursuit[Any]:
-    member = PredictorBelief(belief.predictor.member(m), belief.answers, belief.queries)
-    return Pursuit(belief.queries, member, LookAhead(), Confidence(1e-3) | MaxQueries(length))
-
-
-def taken(sample: Sample, rows: IntArray) -> Observed:
-    return Observed(sample.values[rows].astype(np.int64), None if sample.numbers is None else sample.numbers[rows])
-
-
-def held_out_rows(held_out: FloatArray, n: int) -> list[IntArray]:
-    """For each fold, rows in proportion to their held-out weight; n in all at the most."""
-    each = n // len(held_out)
-    found = []
-    for weights in held_out:
-        total = np.cumsum(weights)
-        size = int(min(each, np.ceil(total[-1])))
-        at = (np.arange(size) + 0.5) / size * total[-1]
-        found.append(np.searchsorted(total, at))
-    return found
+    def _paths(self, belief: PredictorBelief, sample: Sample, seed: int) -> tuple[IntArray, IntArray]:
+        """(R,) some rows, and (R, K) the queries that a pursuit asks about each, by a network that did not see it."""
+        n = min(MAX_QUESTIONS, len(belief.queries))
+        rows = held_out_rows(sample.folds(self.n_members), MAX_PATHS)
+        paths = []
+        for (member, acquisition), index in zip(self.folds(belief), rows, strict=True):
+            pursuit = Pursuit(belief.queries, member, acquisition, Confidence(CONFIDENT) | MaxQueries(n), seed=seed)
+            asked = pursuit.run_values(sample.observed(index), progress=False).queries
+            paths.append(np.pad(asked, ((0, 0), (0, n - asked.shape[1])), constant_values=UNKNOWN))
+        return np.concatenate(rows), np.concatenate(paths)

@@ -60,10 +60,18 @@ class Candidate:
 def select_model(
     learners: Sequence[Learner], sample: Sample, queries: QuerySet, *, seed: int = 0, progress: bool | None = None
 ) -> tuple[Any, list[Candidate]]:
-    """Fit the best of some learners on the whole sample; also returns what was compared, best first.
+    """Fit the best of some learners on the whole sample; also returns what was compared, best first."""
+    learner, compared = select_learner(learners, sample, queries, seed=seed, progress=progress)
+    return learner.fit(sample, getattr(queries, "shape", None), seed), compared
 
-    Where there is nothing to choose nothing is compared, and the one model is fitted once. A `VAE` comes in this way
-    only: training one for each fold would take too long, so that it is never compared.
+
+def select_learner(
+    learners: Sequence[Learner], sample: Sample, queries: QuerySet, *, seed: int = 0, progress: bool | None = None
+) -> tuple[Learner, list[Candidate]]:
+    """The best of some learners, without open settings; also returns what was compared, best first.
+
+    Where there is nothing to choose nothing is compared. A `VAE` comes in this way only: training one for each fold
+    would take too long, so that it is never compared.
     """
     shape = getattr(queries, "shape", None)
     options = [option for learner in learners for option in learner.candidates(sample, shape)]
@@ -73,11 +81,11 @@ def select_model(
         raise ValueError(f"strategy: {wrong}; use strategy='table', fewer rows, or fewer values")
     folds = sample.folds(_n_folds(len(sample)))
     if len(options) == 1:
-        return options[0].fit(sample, shape, seed), []
+        return options[0], []
     if not folds.any():
         # one row for each class: a table of facts, whose answers are taken for nearly certain
         facts = [o for o in options if isinstance(o, Empirical) and isinstance(o.smoothing, Flip)]
-        return (facts or options)[0].fit(sample, shape, seed), []
+        return (facts or options)[0], []
     rounds = _rounds(sample, folds, Effort.of(queries))
     losses = np.zeros(len(options))
     left = np.arange(len(options))
@@ -94,7 +102,7 @@ def select_model(
     order = np.concatenate([left, others[np.argsort(losses[others], kind="stable")]])
     for i in order[:3]:
         logger.info("held-out log loss %.4f nats: %s", losses[i], options[i])
-    return options[order[0]].fit(sample, shape, seed), [Candidate(options[i], float(losses[i])) for i in order]
+    return options[order[0]], [Candidate(options[i], float(losses[i])) for i in order]
 
 
 def _finite(model: Any) -> FiniteModel:

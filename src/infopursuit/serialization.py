@@ -26,6 +26,7 @@ from infopursuit.acquisition import FixedOrder, LookAhead, MutualInformation, Ra
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs import build_belief
+from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.calibration import CalibrationReport, TemperatureScaling
 from infopursuit.checks import whole_number
 from infopursuit.costs import Constraints, Costs
@@ -184,6 +185,7 @@ for _class, _kind in (
     ("langevin.LangevinBelief", "langevin"),
 ):
     register(f"infopursuit.beliefs.{_class}", _kind, _belief_to_parts, _belief_from_parts(_kind))
+register(PredictorBelief, "masked_networks", PredictorBelief.to_parts, PredictorBelief.from_parts)
 
 
 # ---- saving ---------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ shortest whose accuracy is within one standard error of the best one's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +16,10 @@ import numpy as np
 
 from infopursuit.calibration import TemperatureScaling, expected_calibration_error
 from infopursuit.engine import Pursuit
+from infopursuit.models.sample import Sample
+from infopursuit.progress import Progress
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 MAX_QUESTIONS = 12
 """Questions at the most, where nothing else is said."""
@@ -34,6 +36,29 @@ N_ROUNDS = 2
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A strategy that may be taken: its pursuit, fitted on the whole sample; and ``folds()``, for each fold of the
+    sample a belief and an acquisition function that were not trained on it."""
+
+    name: str
+    pursuit: Pursuit[Any]
+    sample: Sample
+    folds: Callable[[], list[tuple[Any, Any]]] | None
+
+
+def held_out_rows(held_out: FloatArray, n: int) -> list[IntArray]:
+    """For each fold, (folds, N) held-out weights, some rows in proportion to them; n in all at the most."""
+    found = []
+    for weights in held_out:
+        total = np.cumsum(weights)
+        size = int(min(n // len(held_out), np.ceil(total[-1])))
+        found.append(
+            np.searchsorted(total, (np.arange(size) + 0.5) / size * total[-1]) if size else np.zeros(0, np.int64)
+        )
+    return found
+
+
+@dataclass(frozen=True)
 class HeldOutRuns:
     """N pursuits of rows that the model was not trained on, past any stop to be chosen.
 
@@ -46,28 +71,34 @@ class HeldOutRuns:
     n_answers: IntArray
     length: IntArray
     labels: IntArray
-    calibrator: TemperatureScaling = TemperatureScaling()
+    calibrator: TemperatureScaling = field(default_factory=TemperatureScaling)
 
     @classmethod
-    def of(cls, folds: Iterable[tuple[Any, Any, IntArray]], pursuit: Pursuit[Any], rows: Any, n: int, shown: Any) -> HeldOutRuns:
-        """Pursue held-out rows: ``folds`` has the belief, the acquisition function and the rows of each; ``rows(index)``
-        gives their values and labels; at most n queries."""
-        parts = []
-        for belief, acquisition, index in folds:
-            observed, labels = rows(index)
-            rule = Confidence(CONFIDENT) | MaxQueries(n)
-            held_out = replace(
-                pursuit, belief=belief, acquisition=acquisition, stopping=rule, patience=0, calibrator=None,
-                novelty=None, n_novelty_queries=0, bindings=type(pursuit.bindings)(),
-            )  # fmt: skip
-            parts.append((held_out.run_values(observed, progress=False), labels))
-            shown.advance(len(labels))
+    def of(cls, candidate: Candidate, n: int, progress: bool | None = None) -> HeldOutRuns:
+        """Pursue held-out rows, n queries at the most."""
+        assert candidate.folds is not None
+        folds = candidate.folds()
+        indices = held_out_rows(candidate.sample.folds(len(folds)), N_ROWS)
+        traces = []
+        with Progress("held-out rows", sum(map(len, indices)), show=progress) as shown:
+            for (belief, acquisition), index in zip(folds, indices, strict=True):
+                pursuit = replace(
+                    candidate.pursuit,
+                    belief=belief,
+                    acquisition=acquisition,
+                    stopping=Confidence(CONFIDENT) | MaxQueries(n),
+                    patience=0,
+                    n_novelty_queries=0,
+                    bindings=type(candidate.pursuit.bindings)(),
+                )
+                traces.append(pursuit.run_values(candidate.sample.observed(index), progress=False))
+                shown.advance(len(index))
         return cls(
-            np.concatenate([_padded(np.log(np.maximum(t.posteriors, 1e-12)), n + 1) for t, _ in parts]),
-            np.concatenate([_padded(t.gains, n + 1, 0.0) for t, _ in parts]),
-            np.concatenate([_padded(_n_answers(t), n + 1) for t, _ in parts]),
-            np.concatenate([t.length for t, _ in parts]),
-            np.concatenate([labels for _, labels in parts]),
+            np.concatenate([_padded(np.log(np.maximum(t.posteriors, 1e-12)), n + 1) for t in traces]),
+            np.concatenate([_padded(t.gains, n + 1, 0.0) for t in traces]),
+            np.concatenate([_padded(_n_answers(t), n + 1) for t in traces]),
+            np.concatenate([t.length for t in traces]),
+            candidate.sample.labels[np.concatenate(indices)],
         )
 
     def __len__(self) -> int:
@@ -100,14 +131,18 @@ class HeldOutRuns:
     def stops(self, threshold: float, min_gain: float, n: int) -> IntArray:
         """(N,) after how many queries a rule stops each run."""
         steps = np.arange(self.gains.shape[1])
-        holds = (self.posterior.max(axis=2) >= threshold) | (self.gains <= min_gain) | (steps >= np.minimum(n, self.length)[:, None])
+        holds = (
+            (self.posterior.max(axis=2) >= threshold)
+            | (self.gains <= min_gain)
+            | (steps >= np.minimum(n, self.length)[:, None])
+        )
         return np.asarray(holds.argmax(axis=1))
 
 
 def _padded(array: Any, n: int, fill: float | None = None) -> Any:
     """(N, k, ...) -> (N, n, ...): the last entry repeated, or filled."""
     more = n - array.shape[1]
-    last = array[:, -1:] if fill is None else np.full_like(array[:, :1], fill) if array.shape[1] else np.full((len(array), 1), fill)
+    last = array[:, -1:] if fill is None else np.full((len(array), 1), fill)
     return np.concatenate([array, *[last] * more], axis=1)
 
 
@@ -167,11 +202,13 @@ def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuni
         top = max(outcomes, key=lambda each: (each.accuracy, -each.length))
         chosen = min((each for each in outcomes if each.as_good_as(top)), key=lambda each: each.length)
         best = best.scaled_at(chosen.stops)
+    if rule is not None:
+        best = scaled[name]
     final = _outcome(best, chosen.threshold, chosen.min_gain, n)
     return Tuning(
         strategy=name,
         candidates=dict(sorted(losses.items(), key=lambda item: item[1])),
-        rule=final.rule(n),
+        rule=final.rule(n) if rule is None else rule,
         temperature=best.calibrator.temperature,
         n_rows=len(best),
         accuracy=final.accuracy,

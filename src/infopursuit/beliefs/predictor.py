@@ -7,7 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
+from infopursuit.models.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -182,6 +184,44 @@ class PredictorBelief:
         mean = np.add.reduceat(mass[..., None] * then, starts, axis=1) / total[..., None]
         return np.asarray(0.5 * np.abs(mean - self.predictor.predict(b)[0][:, None]).sum(axis=2))
 
+    # ---- files -------------------------------------------------------------------------------------------------------
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """JSON data and arrays; only masked networks can be saved."""
+        for name, part, kind in (
+            ("predictor", self.predictor, MaskedClassifier),
+            ("answers", self.answers, AnswerNetwork),
+        ):
+            if not isinstance(part, kind):
+                raise TypeError(f"{name} is a {type(part).__name__}, which cannot be saved; only {kind.__name__} can")
+        arrays = {f"class_{name}": array for name, array in vars(self.predictor.layers).items()}
+        arrays |= {f"answer_{name}": array for name, array in vars(self.answers.layers).items()}
+        encoding = self.predictor.encoding
+        arrays |= {"pieces": encoding.pieces, "categories": encoding.categories, "offsets": self.answers.offsets}
+        return {"n_screened": self.n_screened}, arrays
+
+    @classmethod
+    def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Any], queries: QuerySet) -> PredictorBelief:
+        """What `to_parts` took apart; refused where shapes do not fit."""
+        n, n_answers = len(queries), queries.n_answers
+        pieces, categories, offsets = (np.asarray(arrays[name]) for name in ("pieces", "categories", "offsets"))
+        extra = np.diff(offsets) - n_answers if offsets.shape == (n + 1,) else np.full(1, UNKNOWN)
+        if offsets[0] != 0 or not np.isin(extra, (0, 1)).all():
+            raise ValueError(f"offsets has shape {offsets.shape} or steps that do not fit the {n} queries")
+        for name, array, width in (("pieces", pieces, 4), ("categories", categories, 2)):
+            inside = array.ndim == 2 and array.shape[1] == width and np.isfinite(array).all()
+            if not inside or ((array[:, 0] < 0) | (array[:, 0] >= n)).any():
+                raise ValueError(f"{name} has shape {array.shape} or names a query that is not there")
+        encoding = Encoding(n, pieces.astype(np.float64), categories.astype(np.int64))
+        layers = {}
+        for kind, n_outputs in (("class", None), ("answer", int(offsets[-1]))):
+            found = Layers(*(np.asarray(arrays[f"{kind}_{name}"], np.float32) for name in Layers.__dataclass_fields__))
+            found.check(encoding.n_inputs, n_outputs, kind)
+            layers[kind] = found
+        answers = AnswerNetwork(encoding, layers["answer"], offsets.astype(np.int64))
+        n_screened = whole_number(spec["n_screened"], "n_screened", 1)
+        return cls(MaskedClassifier(encoding, layers["class"]), answers, queries, n_screened)
+
 
 def answer_values(queries: QuerySet, query: IntArray, cells: IntArray, numbers: FloatArray | None) -> FloatArray:
     """(N,) the entry of an answer vector for one query (N,) with its answer, (N, W) cells and (N,) numbers: the number,
@@ -219,8 +259,8 @@ def check_queries(queries: QuerySet) -> None:
     worst = int(np.argmax(queries.n_answers))
     if queries.n_answers[worst] > MAX_ANSWERS:
         raise ValueError(
-            f"query {queries.names[worst]!r} has {queries.n_answers[worst]} answers, and the hybrid strategy looks at each of "
-            f"them; at most {MAX_ANSWERS}: use smaller patches or groups, max_categories={MAX_ANSWERS}, or strategy='table'"
+            f"query {queries.names[worst]!r} has {queries.n_answers[worst]} answers, and the hybrid strategy looks at "
+            f"each, {MAX_ANSWERS} at the most; use smaller patches, max_categories={MAX_ANSWERS}, or strategy='table'"
         )
 
 

@@ -17,17 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from infopursuit.progress import Progress
+from infopursuit.threads import side_by_side
 from infopursuit.types import FloatArray, IntArray
 
 Float32 = npt.NDArray[np.float32]
 
-N_PIECES, N_STEPS = 8, 8
-"""Of the encoding of a number: pieces between quantiles, and thresholds of a decision tree."""
+N_PIECES, MAX_PIECES = 8, 600
+"""Of the encoding of a number: pieces between quantiles, and as many thresholds of a decision tree; of all numbers
+together at the most, but for three of each for each number."""
+KEPT_BYTES = 2**28
+"""Memory that encoded training rows may take; where it is not enough each batch is encoded anew."""
 N_TESTS = 4
 """Batches on which the held-out loss is computed."""
 PATH_SHARE = 0.6
 """Of the rows of a batch: histories of pursuits, where there are some."""
-WORK_BYTES = 2**25
+WORK_BYTES = 2**22
 """Memory of one block of hypothetical answers."""
 
 
@@ -55,12 +59,13 @@ class Encoding:
         cls, answers: FloatArray, numeric: Any, n_answers: IntArray, labels: IntArray, weights: FloatArray
     ) -> Encoding:
         """Choose the pieces of the numeric queries (Q,) on training rows: answers (N, Q), labels (N,), weights (N,)."""
+        n = int(np.clip(MAX_PIECES // (2 * max(int(np.sum(numeric)), 1)), 3, N_PIECES))
         pieces: list[tuple[float, float, float, float]] = []
         for query in np.flatnonzero(numeric).tolist():
             known = ~np.isnan(answers[:, query])
             x, w = answers[known, query], weights[known]
-            edges = _quantiles(x, w, N_PIECES)
-            steps = _tree_thresholds(x, labels[known], w, N_STEPS)
+            edges = _quantiles(x, w, n)
+            steps = _tree_thresholds(x, labels[known], w, n)
             ends = [*pairwise(edges), *zip(steps, steps, strict=True)]
             pieces += [(query, low, high, float(np.average(_piece(x, low, high), weights=w))) for low, high in ends]
         whole = np.flatnonzero(~np.asarray(numeric))
@@ -71,6 +76,12 @@ class Encoding:
     def n_inputs(self) -> int:
         """How many inputs a network has."""
         return len(self.pieces) + len(self.categories) + self.n_queries
+
+    @cached_property
+    def query(self) -> IntArray:
+        """The query of each input."""
+        numbers = self.pieces[:, 0].astype(np.int64)
+        return np.concatenate([numbers, self.categories[:, 0], np.arange(self.n_queries)])
 
     def __call__(self, answers: FloatArray) -> Float32:
         """(..., Q) answer vectors -> (..., n_inputs)."""
@@ -143,6 +154,18 @@ class Layers:
         second, third = normal(n_units, n_units, n_units), normal(n_units, n_outputs, n_units, 0.3)
         return cls(first, zeros(n_units), second, zeros(n_units), third, zeros(n_outputs))
 
+    def check(self, n_inputs: int, n_outputs: int | None, name: str) -> None:
+        """Refuse weights whose shapes do not fit."""
+        m, _, u = self.w1.shape if self.w1.ndim == 3 else (0, 0, 0)
+        out = self.w3.shape[-1] if n_outputs is None else n_outputs
+        fits = [(m, n_inputs, u), (m, 1, u), (m, u, u), (m, 1, u), (m, u, out), (m, 1, out)]
+        if not m or not u or [array.shape for array in self.arrays] != fits:
+            raise ValueError(
+                f"{name} networks have weights of shapes {[array.shape for array in self.arrays]}; expected {fits}"
+            )
+        if not all(np.isfinite(array).all() for array in self.arrays):
+            raise ValueError(f"{name} networks have weights that are not finite")
+
     @property
     def arrays(self) -> list[Any]:
         """All weights, in order."""
@@ -173,28 +196,27 @@ class Training:
     """
 
     n_units: int = 128
-    max_steps: int = 2000
+    max_steps: int = 3000
     batch: int = 128
     rate: float = 3e-3
     weight_decay: float = 0.02
     dropout: float = 0.2
     n_answers: float = 5.0
     check: int = 100
-    patience: int = 4
+    patience: int = 6
 
 
 AVERAGE = 0.98
 """Of the moving average of the weights: what stays of it at each step."""
 
-Batch = Callable[[np.random.Generator], tuple[FloatArray, Any]]
-"""Draws (M, b, Q) answer vectors with most answers hidden, and what is to be predicted from each."""
+Batch = Callable[[np.random.Generator], tuple[Float32, Any]]
+"""Draws (M, b, n_inputs) encoded answer vectors with most answers hidden, and what is to be predicted from each."""
 Loss = Callable[[Any, Any], Any]
 """(M, b, outputs) and what is to be predicted -> the gradient of the mean loss by the outputs."""
 
 
 def train(
     layers: Layers,
-    encoding: Encoding,
     draw: Batch,
     loss: Loss,
     held_out: Callable[[Layers], float],
@@ -208,8 +230,8 @@ def train(
     average = Layers(*(w.copy() for w in weights))
     best, least, since = average, np.inf, 0
     for step in range(1, how.max_steps + 1):
-        answers, target = draw(rng)
-        gradient = _gradient(layers, encoding(answers), target, loss, how.dropout, rng)
+        inputs, target = draw(rng)
+        gradient = _gradient(layers, inputs, target, loss, how.dropout, rng)
         share = step / how.max_steps
         rate = how.rate * min(step / 100, 1) * 0.5 * (1 + np.cos(np.pi * share))
         c1, c2, keep = 1 - 0.9**step, 1 - 0.99**step, min(AVERAGE, step / (step + 10))
@@ -347,10 +369,12 @@ class MaskedClassifier:
         layers, total = self.layers, np.zeros((len(rows), self.n_classes), np.float32)
         before, change = self.encoding(answers), self._change(table)
         at_a_time = max(1, WORK_BYTES // (8 * layers.w1.shape[2]))
+        blocks = [slice(start, start + at_a_time) for start in range(0, len(rows), at_a_time)]
         for m in range(n):
             base = before @ layers.w1[m] + layers.b1[m]
-            for start in range(0, len(rows), at_a_time):
-                some = slice(start, start + at_a_time)
+
+            def work(i: int, m: int = m, base: Any = base) -> None:
+                some = blocks[i]
                 hidden = base[rows[some]]
                 hidden += change[m][places[some]]
                 np.maximum(hidden, 0, out=hidden)
@@ -358,6 +382,8 @@ class MaskedClassifier:
                 hidden += layers.b2[m]
                 np.maximum(hidden, 0, out=hidden)
                 total[some] += softmax(hidden @ layers.w3[m] + layers.b3[m])
+
+            side_by_side(work, len(blocks))
         return total / np.float32(n)
 
     def _change(self, table: FloatArray) -> Any:
@@ -393,10 +419,12 @@ class AnswerNetwork:
 class Rows:
     """Training rows as answer vectors.
 
-    answers: (N, Q). labels: (N,). weights: (M, N) how often each network sees each row. paths: (R, K) queries in the
-    order in which pursuits asked them about rows ``path_rows`` (R,), -1 where a path has ended; none at first.
+    encoding: of the networks. answers: (N, Q). labels: (N,). weights: (M, N) how often each network sees each row.
+    paths: (R, K) queries in the order in which pursuits asked them about rows ``path_rows`` (R,), -1 where a path has
+    ended; none at first. held_out: (M, N) the weight of each row that each network is tested on, not in ``weights``.
     """
 
+    encoding: Encoding
     answers: FloatArray
     labels: IntArray
     weights: FloatArray
@@ -404,7 +432,6 @@ class Rows:
     paths: IntArray
 
     held_out: FloatArray
-    """(M, N) the weight of each row that each network is tested on; nothing of it is in ``weights``."""
 
     @cached_property
     def _sums(self) -> dict[str, tuple[FloatArray, FloatArray]]:
@@ -413,6 +440,19 @@ class Rows:
         # rows with a path were drawn in proportion to their weight already
         whole = (self.weights + self.held_out)[0, self.path_rows]
         return {name: (w.cumsum(axis=1), (w[:, self.path_rows] / whole).cumsum(axis=1)) for name, w in both.items()}
+
+    @cached_property
+    def _encoded(self) -> Float32 | None:
+        fits = 4 * len(self.answers) * self.encoding.n_inputs <= KEPT_BYTES
+        return self.encoding(self.answers) if fits else None
+
+    def inputs(self, rows: IntArray, visible: Any) -> Float32:
+        """(M, b, n_inputs) encoded rows of which some answers (M, b, Q) are shown."""
+        if self._encoded is None:
+            return self.encoding(np.where(visible, self.answers[rows], np.nan))
+        found = self._encoded[rows]
+        found *= visible[..., self.encoding.query]
+        return found
 
     def draw(self, rng: np.random.Generator, how: Training, name: str = "weights") -> tuple[IntArray, Any]:
         """(M, b) rows for each network, and (M, b, Q) which of their answers are shown: those of the beginning of a
@@ -445,33 +485,29 @@ def _pick(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
 
 
 def fit_classifier(
-    encoding: Encoding, rows: Rows, n_classes: int, how: Training, rng: Any, shown: Progress, start: Any = None
+    rows: Rows, n_classes: int, how: Training, rng: Any, shown: Progress, start: Any = None
 ) -> MaskedClassifier:
     """Train one network for each row of ``rows.weights``; ``start``: the classifier to go on from."""
 
-    def draw(rng: Any, name: str = "weights") -> tuple[FloatArray, IntArray]:
+    def draw(rng: Any, name: str = "weights") -> tuple[Float32, IntArray]:
         index, visible = rows.draw(rng, how, name)
-        return np.where(visible, rows.answers[index], np.nan), rows.labels[index]
+        return rows.inputs(index, visible), rows.labels[index]
 
     tests = [draw(rng, "held_out") for _ in range(N_TESTS)]
-    inputs, labels = (
-        encoding(np.concatenate([t[0] for t in tests], axis=1)),
-        np.concatenate([t[1] for t in tests], axis=1),
-    )
 
     def held_out(layers: Layers) -> float:
-        p = np.take_along_axis(softmax(layers(inputs)), labels[..., None], -1)
+        p = [np.take_along_axis(softmax(layers(inputs)), labels[..., None], -1) for inputs, labels in tests]
         return float(-np.log(np.maximum(p, 1e-6)).mean())
 
     if start is None:
-        layers = Layers.draw(rng, len(rows.weights), encoding.n_inputs, how.n_units, n_classes)
+        layers = Layers.draw(rng, len(rows.weights), rows.encoding.n_inputs, how.n_units, n_classes)
     else:
         layers = Layers(*(w.copy() for w in start.layers.arrays))
-    return MaskedClassifier(encoding, train(layers, encoding, draw, class_loss, held_out, how, rng, shown))
+    return MaskedClassifier(rows.encoding, train(layers, draw, class_loss, held_out, how, rng, shown))
 
 
 def fit_answers(
-    encoding: Encoding, rows: Rows, cells: IntArray, n_answers: IntArray, how: Training, rng: Any, shown: Progress
+    rows: Rows, cells: IntArray, n_answers: IntArray, how: Training, rng: Any, shown: Progress
 ) -> AnswerNetwork:
     """Train a network that predicts the hidden answers. cells: (N, Q) the index of each answer, -1 where there is
     none."""
@@ -479,14 +515,14 @@ def fit_answers(
     place = np.where(cells < 0, offsets[1:] - 1, offsets[:-1] + cells)
     loss = AnswerLoss(offsets)
 
-    def draw(rng: Any, name: str = "weights") -> tuple[FloatArray, Any]:
+    def draw(rng: Any, name: str = "weights") -> tuple[Float32, Any]:
         index, visible = rows.draw(rng, how, name)
-        return np.where(visible, rows.answers[index], np.nan), (place[index], ~visible)
+        return rows.inputs(index, visible), (place[index], ~visible)
 
     tests = [draw(rng, "held_out") for _ in range(N_TESTS)]
 
     def held_out(layers: Layers) -> float:
-        return float(np.mean([loss.value(layers(encoding(answers)), target) for answers, target in tests]))
+        return float(np.mean([loss.value(layers(inputs), target) for inputs, target in tests]))
 
-    layers = Layers.draw(rng, len(rows.weights), encoding.n_inputs, how.n_units, int(offsets[-1]))
-    return AnswerNetwork(encoding, train(layers, encoding, draw, loss, held_out, how, rng, shown), offsets)
+    layers = Layers.draw(rng, len(rows.weights), rows.encoding.n_inputs, how.n_units, int(offsets[-1]))
+    return AnswerNetwork(rows.encoding, train(layers, draw, loss, held_out, how, rng, shown), offsets)

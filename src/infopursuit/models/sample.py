@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed, Variables
 
 MAX_WEIGHT = 1e12
 """A larger row weight would round away the others: a float64 has fifteen digits."""
@@ -85,6 +85,11 @@ class Sample:
         numbers = None if self.numbers is None else self.numbers[rows]
         mine = (self.values[rows], self.labels[rows], self.weights[rows])
         return Sample(self.variables, *mine, self.n_classes, numbers)
+
+    def observed(self, rows: Any = slice(None)) -> Observed:
+        """Values and numbers of some rows, as inputs of a pursuit."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return Observed(self.values[rows].astype(np.int64), numbers)
 
     @cached_property
     def class_weights(self) -> FloatArray:

@@ -47,6 +47,7 @@ class Columns(QuerySet):
     """
 
     kind = "columns"
+    tabular = True
 
     def __init__(
         self, columns: Sequence[str], fields: Sequence[Field], *, named: bool, sentences: Sequence[str] | None = None

@@ -54,6 +54,8 @@ class QuerySet(ABC):
     """The name of the class in saved models."""
     worded: frozenset[int] = frozenset()
     """Queries whose wording a user has changed; explanations then use these words."""
+    tabular: ClassVar[bool] = False
+    """Whether the queries are about the columns of a table."""
     number_labels: frozenset[int] = frozenset()
     """Queries whose choices are numbers: the answer 2 is the choice "2", not the choice of that index."""
 
