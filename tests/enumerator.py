@@ -104,7 +104,11 @@ class Truth:
     def closed(self, history, *, certain=True):
         """The queries not to be asked: asked already, or the answer follows from the others, or it was said not to be
         known. certain: whether answers rule values out."""
-        closed = {query for query, _ in history}
+        return {query for query, _ in history} | self.settled(history, certain=certain)
+
+    def settled(self, history, *, certain=True):
+        """The queries about which nothing is left to learn, asked or not."""
+        closed = set()
         parts = [
             [(int(a), cells) for a, cells in zip(*pair, strict=True) if a >= 0]
             for pair in zip(self.queries.query_variables, self.queries.query_cells, strict=True)
@@ -114,7 +118,7 @@ class Truth:
             for (variable, cells), cell in zip(parts[query], answer or (-1,) * len(parts[query]), strict=True):
                 if cell == -1:
                     left[variable] = set()
-                elif certain:
+                elif certain and cell is not None:
                     left[variable] = {value for value in left[variable] if cells[value] == cell}
         for query, looked_at in enumerate(parts):
             if all(len({int(cells[value]) for value in left[variable]}) <= 1 for variable, cells in looked_at):

@@ -55,9 +55,17 @@ class NoisyTruth:
     def best(self, history, again):
         """The query with the largest gain among those that may be asked, the lowest of those that tie."""
         left = []
+        right = [all(np.array_equal(table, np.eye(len(table))) for table in tables) for tables in self.tables]
+        plain = [(q, answer) for q, answer in history if answer is None or not isinstance(answer[0], tuple)]
+        # an answer that may be wrong rules nothing out; that something is not known does
+        told = [
+            (query, answer if right[query] or answer is None else tuple(-1 if cell == -1 else None for cell in answer))
+            for query, answer in plain
+        ]
+        settled = self.truth.settled(told)
         for query in range(len(self.tables)):
             times = [answer for asked, answer in history if asked == query]
-            if len(times) < again and None not in times:
+            if len(times) < again and None not in times and query not in settled:
                 left.append(query)
         gains = {query: self.gain(query, history) for query in left}
         if not gains:

@@ -15,8 +15,8 @@ ROOT = Path(infopursuit.__file__).parent
 LAYERS = (
     "types checks lazy files progress terminal threads compiled history queries models",
     "beliefs acquisition",
-    """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control conformal novelty
-    report""",  # what `Trace.to_html` writes
+    """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
+    conformal novelty report""",  # what `Trace.to_html` writes
     """estimator selection serialization model_files versions testing tabular conversation answer_profile model_card
     evaluation inspection data_checks monitoring plots datasets shipped""",
     "cli server jobs __main__",

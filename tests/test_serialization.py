@@ -897,6 +897,14 @@ def inputs_of(name, folder=V2):
     return expected, np.array(expected["X"], dtype=expected.get("dtype", "float64"))
 
 
+def assert_asks(trace, queries):
+    """What was asked when the model was written, without the thresholds whose answer followed from others."""
+    for found, before in zip(trace.queries.tolist(), queries, strict=True):
+        found, left = [query for query in found if query >= 0], iter(before)
+        assert all(query in left for query in found), (found, before)
+        assert trace.query_set.kind == "columns" or found == [query for query in before if query >= 0]
+
+
 @pytest.mark.parametrize("name", ["examples", "images", "table"])
 def test_a_model_of_format_version_1_still_loads(name):
     """The folders were written when the format was new; a change that cannot read them needs a new version."""
@@ -906,7 +914,8 @@ def test_a_model_of_format_version_1_still_loads(name):
     trace = clf.explain(X)
     assert clf.classes_.tolist() == expected["classes"]
     np.testing.assert_allclose(trace.posterior, expected["posterior"], atol=1e-6)
-    assert trace.queries.tolist() == expected["queries"]
+    assert_asks(trace, expected["queries"])
+    assert clf.queries_.representatives is None  # numbers are asked by thresholds, as they were
     assert trace.predictions.tolist() == expected["predictions"]
 
 
@@ -948,7 +957,7 @@ def test_an_older_model_is_saved_again_in_the_new_format(folder, tmp_path):
     ip.save(ip.load(folder), tmp_path)
     assert read(tmp_path)[0]["version"] == model_files.VERSION == 3
     trace = explain(ip.load(tmp_path), X)
-    assert trace.queries.tolist() == expected["queries"]
+    assert_asks(trace, expected["queries"])
     np.testing.assert_allclose(trace.posterior, expected["posterior"], atol=1e-5)
 
 

@@ -42,7 +42,7 @@ def share(classes, facts, animal, query, answer):
         ("cat", "flies", "yes", 0), ("bat", "flies", "yes", 0.9), ("bat", "flies", "no", 0.1),
         ("ant", "flies", "yes", 0.5), ("carp", "flies", "yes", np.nan),
         ("owl", "food", "meat", 1), ("owl", "food", "plants", 0), ("carp", "food", "meat", np.nan),
-        ("ant", "legs > 4", "yes", 1), ("carp", "legs > 0", "yes", 0),
+        ("ant", "legs", "6", 1), ("carp", "legs", "0", 1), ("ant", "legs", "4", 0),
     ],
 )  # fmt: skip
 def test_cells_of_all_kinds(animal, query, answer, stated):

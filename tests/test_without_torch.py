@@ -30,7 +30,7 @@ import infopursuit as ip
 from infopursuit.testing import check_belief, check_strategy
 
 rng = np.random.default_rng(0)
-X = np.stack([rng.uniform(20, 80, 90).round(), rng.integers(2, size=90), rng.integers(3, size=90)], axis=1)
+X = np.stack([rng.uniform(20, 80, 240).round(), rng.integers(2, size=240), rng.integers(3, size=240)], axis=1)
 y = np.where((X[:, 0] > 50) ^ (X[:, 1] == 1), "ill", "well")
 clf = ip.InformationPursuitClassifier(stopping=ip.Confidence(0.05) | ip.MaxQueries(6), random_state=0).fit(X, y)
 """

@@ -246,7 +246,8 @@ class Pursuit(Generic[B]):
         b, one = self.bindings.bind(self)[0].init(), np.zeros(1, dtype=bool)
         closed = np.zeros((1, len(self.queries)), dtype=bool)
         asked = self.queries.query_variables[self.queries.query_variables >= 0]
-        shared = len(np.unique(asked)) < len(asked)
+        repeats = self.channel is not None and self.channel.max_repeats > 1
+        shared = repeats or len(np.unique(asked)) < len(asked)
         possible = np.ones((1, self.queries.variables.n_slots), dtype=bool) if shared else None
         known, watch = self._believed(b, np.zeros(1, dtype=np.int64)), Watch.start(self.stopping)
         return State(Histories.empty(self.queries), b, *known, closed, possible, watch, one, one, StopPoint.none(1))
@@ -319,7 +320,7 @@ class Pursuit(Generic[B]):
         possible = state.possible
         if possible is not None:
             certain = np.array([said is None for said in branches.soft] or [True] * len(parents), dtype=bool)
-            certain &= self.channel is None
+            certain &= True if self.channel is None else self.channel.certain[branches.queries]
             possible = narrow(self.queries, possible[parents], branches.queries, answers, certain)
             closed |= nothing_to_learn(self.queries, possible)
         stop_point = state.stop_point.take(parents)

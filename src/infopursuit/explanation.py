@@ -257,7 +257,7 @@ class Explanation:
             raise ValueError(f"this is not an explanation in the format {FORMAT!r} (found {found!r:.80})")
         try:
             names = [each.name for each in fields(cls) if each.name in data]
-            listed = {name: _steps(data[name]) for name in ("steps", "known") if name in names}
+            listed: dict[str, Any] = {name: _steps(data[name]) for name in ("steps", "known") if name in names}
             found = cls(**{name: _tuples(data[name]) for name in names if name not in listed}, **listed)
             found._check()
         except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:

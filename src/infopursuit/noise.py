@@ -116,6 +116,12 @@ class NoiseChannel:
         return find_parts(self.queries.variables, self.queries.query_variables, self.queries.query_cells, self.which)
 
     @cached_property
+    def certain(self) -> Any:
+        """(Q,) whether the answers to each query are always right."""
+        right = np.array([np.array_equal(table, np.eye(len(table))) for table in self.confusion_matrices])
+        return ((self.which < 0) | right[self.which]).all(axis=1)
+
+    @cached_property
     def _log_tables(self) -> FloatArray:
         """(T, given, true) log P(given | true), padded with 0."""
         wide = max(len(table) for table in self.confusion_matrices)

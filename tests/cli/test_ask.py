@@ -270,3 +270,31 @@ def test_answers_that_may_be_wrong(ask):
     last = [max(json.loads(done.stdout)["steps"][-1]["posterior"]) for done in (sure, weighed)]
     assert last[0] > last[1]
     assert ask("animals", "--max-repeats", "3").returncode == 2
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A saved model that asks for a number first."""
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.uniform(60, 200, 200).round(), rng.integers(2, size=200)], axis=1)
+    asked = ip.queries.columns(X, names=["glucose", "smoker"], units={"glucose": "mg/dl"})
+    clf = ip.InformationPursuitClassifier(asked, "table", stopping=ip.MaxQueries(2))
+    folder = tmp_path_factory.mktemp("measured") / "model"
+    clf.fit(X, np.where(X[:, 0] > 140, "ill", "well")).save(folder)
+    return folder
+
+
+def test_numbers_are_typed(ask, measured, tmp_path):
+    file = tmp_path / "s.json"
+    done = ask(measured, "--json", "--save", file, said="high\nhelp\n148 mg/dl\ny\n")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stderr.split())
+    assert "What is glucose? (a number in mg/dl, 60 to 200 in training)" in said
+    assert "'high' is no answer here; say a number in mg/dl" in said
+    explanation = ip.Explanation.from_json(done.stdout)
+    assert explanation.steps[0].number == 148
+    assert explanation.steps[0].said == "148 mg/dl"
+    assert "glucose: 148 mg/dl" in done.stderr
+    assert json.loads(file.read_text())["history"][0] == {"query": "glucose", "answer": 148.0}
+    again = ask(measured, "--json", "--resume", file)
+    assert ip.Explanation.from_json(again.stdout) == explanation

@@ -33,7 +33,8 @@ def animals(n, seed):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluate") / "model"
-    clf = ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes(), stopping=ip.Confidence(0.05))
+    asked = ip.queries.columns(numbers="thresholds")
+    clf = ip.InformationPursuitClassifier(asked, ip.models.naive_bayes(), stopping=ip.Confidence(0.05))
     clf.fit(*animals(200, 0)).save(folder)
     return folder
 

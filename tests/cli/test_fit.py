@@ -33,13 +33,13 @@ def fit(*args):
 
 def test_from_a_table_to_a_questionnaire_in_one_command(tmp_path, capsys):
     animals().to_csv(tmp_path / "animals.csv", index=False)
-    (tmp_path / "de.csv").write_text("query,sentence,choices\nlegs,Hat es mehr als {} Beine?,no = nein | yes = ja\n")
+    (tmp_path / "de.csv").write_text("query,sentence,choices\nlegs,Wie viele Beine hat es?,0 = keine\n")
     out = tmp_path / "model"
     assert fit(tmp_path / "animals.csv", "--label", "kind", "--out", out, "--wording", tmp_path / "de.csv",
                "--epsilon", 0.05, "--max-queries", 5, "--patience", 1, "--strategy", "table") == 0  # fmt: skip
     said = capsys.readouterr().out
     for words in ("120 rows, 3 labels (kind), 3 columns", "Taken as examples", "on rows held out", "Model: table",
-                  "Hat es mehr als", "nein:", f"infopursuit ask {out}", f"infopursuit serve {out}", "95 % confident",
+                  "Wie viele Beine", "keine:", f"infopursuit ask {out}", f"infopursuit serve {out}", "95 % confident",
                   "5 questions", "patience 1"):  # fmt: skip
         assert words in " ".join(said.split()), words
     assert max(map(len, said.replace(str(tmp_path), "").splitlines())) <= 80
@@ -47,7 +47,7 @@ def test_from_a_table_to_a_questionnaire_in_one_command(tmp_path, capsys):
     assert clf.patience == 1
     session = clf.session()
     while session.question is not None:
-        session.answer(0)
+        session.answer(0)  # of legs the number, of others the first choice
     assert session.explanation.steps
     assert clf.score(animals(seed=1).drop(columns="kind"), animals(seed=1)["kind"]) > 0.95
 
@@ -153,7 +153,7 @@ def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fit")
     animals().to_csv(folder / "animals.csv", index=False)
     wording = folder / "w.csv"
-    wording.write_text("query,sentence,choices\nlegs,Mehr als {} Füße?,yes = ja\n", encoding="utf-8")
+    wording.write_text("query,sentence,choices\nlegs,Wie viele Füße?,0 = keine\n", encoding="utf-8")
     ip.fit_table(folder / "animals.csv", "kind", wording=wording, strategy="table").save(folder / "model")
     return folder / "model"
 
@@ -181,9 +181,9 @@ def test_explain_writes_rows_in_the_users_words(model, tmp_path, capsys):
     assert rows["label"].tolist() == frame["kind"].tolist()
     assert rows["input"].tolist() == list(range(30))
     asked = [step for steps in rows["steps"] for step in json.loads(steps)]
-    assert {(step["query"], step["question"]) for step in asked} >= {("legs > 2", "Mehr als 2 Füße?")}
-    assert {step["answer"] for step in asked} >= {"ja", "no"}
-    assert "Mehr als 2 Füße?" in page.read_text(encoding="utf-8")
+    assert {(step["query"], step["question"]) for step in asked} >= {("legs", "Wie viele Füße?")}
+    assert {step["answer"] for step in asked} >= {"keine", "2", "4"}
+    assert "Wie viele Füße?" in page.read_text(encoding="utf-8")
     assert sorted(f.name for f in (tmp_path / "out").iterdir()) == [".job", "traces.parquet"]
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), rows)  # the folder itself is a table
 

@@ -63,7 +63,7 @@ def test_a_table_of_facts(capsys):
 
 def test_a_data_set_by_its_name(capsys):
     assert run("breast_cancer", "--no-model") == 0
-    assert "breast_cancer (both parts): 569 rows, 2 labels, 270 queries" in " ".join(capsys.readouterr().out.split())
+    assert "breast_cancer (both parts): 569 rows, 2 labels, 30 queries" in " ".join(capsys.readouterr().out.split())
 
 
 def test_groups_are_a_column_that_is_not_asked_about(tmp_path, capsys):

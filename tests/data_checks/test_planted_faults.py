@@ -151,7 +151,7 @@ def test_groups_stay_on_one_side():
 def test_the_report_reads_and_is_data():
     report = look(*plant("all"), source="a table")
     text = str(report)
-    assert text.startswith("a table: 1,830 rows, 3 labels, 106 queries. 5 serious")
+    assert text.startswith("a table: 1,830 rows, 3 labels, 50 queries. 5 serious")
     assert max(map(len, text.splitlines())) <= 79
     assert text.index("── Serious") < text.index("── Warnings") < text.index("── Notes")
     data = json.loads(report.to_json())

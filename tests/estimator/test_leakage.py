@@ -80,10 +80,10 @@ def test_a_builder_is_not_changed_by_fitting(queries):
     X = rng.normal(size=(40, 2))
     clf = Classifier(queries=queries, strategy="table")
     clf.fit(X, X[:, 0] > 0)
-    first = clf.queries_.names
+    first = clf.queries_.to_spec()
     clf.fit(X + 100, X[:, 0] > 0)
     assert clf.queries is queries
-    assert clf.queries_.names != first
+    assert clf.queries_.to_spec() != first
 
 
 def test_a_query_set_that_is_fitted_already_stays_as_it_is():

@@ -145,11 +145,11 @@ class Held:
     def __getattr__(self, name):
         return getattr(self._pursuit, name)
 
-    def at(self, history, since=None):
+    def at(self, history, since=None, known=()):
         if history:
             self.begun += 1
             assert self._free.wait(30)
-        return self._pursuit.at(history, since)
+        return self._pursuit.at(history, since, known)
 
 
 def ask_many(address, name, n, statuses):

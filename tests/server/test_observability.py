@@ -27,10 +27,10 @@ class Failing:
     def __getattr__(self, name):
         return getattr(self._pursuit, name)
 
-    def at(self, history, since=None):
+    def at(self, history, since=None, known=()):
         if history:
             raise RuntimeError(f"broken by {history!r}: {[self.queries.say(*item) for item in history]}")
-        return self._pursuit.at(history, since)
+        return self._pursuit.at(history, since, known)
 
     def run_values(self, values, **options):
         raise RuntimeError(f"broken by {values.tolist()!r}")

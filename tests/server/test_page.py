@@ -25,7 +25,7 @@ pytestmark = [
 def address(serving, models):
     """The models that come along; where the game is not among them, a small one takes its place."""
     offered = load_models([name for name in shipped.names() if name in (GAME, "mnist")])
-    with serving({GAME: models[GAME], **offered}) as found:
+    with serving({GAME: models[GAME], **offered, "table": models["table"]}) as found:
         yield found
 
 
@@ -288,6 +288,25 @@ def test_the_explanation_is_taken_home(visit, browser, ending):
         assert not re.search(r"<script|https?://|@import", text)
         for sentence in page.locator("#ask .steps li .step-words > span").all_inner_texts():
             assert html.escape(sentence) in text
+
+
+def test_a_number_is_typed(visit):
+    """With the keyboard alone: the field has the focus, and Enter answers."""
+    page = visit("/#ask/table")
+    field = page.get_by_role("spinbutton", name="What is size?")
+    field.wait_for()
+    assert "in training" in page.locator("#ask-range").inner_text()
+    assert field.get_attribute("aria-describedby") == "ask-range"
+    field.focus()
+    page.keyboard.press("Enter")  # nothing was typed
+    playwright.expect(page.locator("#ask .eyebrow")).to_have_text("Question 1")
+    page.keyboard.type("1.25")
+    page.keyboard.press("Enter")
+    playwright.expect(page.locator("#ask .said").first).to_have_text("1.25")
+    page.get_by_role("button", name="Undo").click()
+    playwright.expect(page.locator("#ask .eyebrow")).to_have_text("Question 1")
+    page.get_by_role("button", name="Don’t know").click()
+    playwright.expect(page.locator("#ask .said").first).to_have_text("not known")
 
 
 def test_the_policy_forbids_other_hosts(visit):

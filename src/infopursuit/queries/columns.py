@@ -67,8 +67,11 @@ class Columns(QuerySet):
             choices=[query.choices for _, query in asked],
         )
         self._field_of = tuple(variable for variable, _ in asked)
-        labelled = (isinstance(f, CategoryField) and f.numbers and not f.yes_no for f in self._asked_fields)
-        self.number_labels = frozenset(query for query, numbers in enumerate(labelled) if numbers)
+        self.number_labels = {
+            query: field.categories
+            for query, field in enumerate(self._asked_fields)
+            if isinstance(field, CategoryField) and field.numbers and not field.yes_no
+        }
 
     @property
     def _asked_fields(self) -> list[Field]:

@@ -100,7 +100,8 @@ class Groups(QuerySet):
         names = [*(base.names[q] for q in self._kept), *self.groups]
         super().__init__(names, base.variables.sizes, variables, cells, sentences=sentences)
         self.worded = frozenset(i for i, q in enumerate(self._kept) if q in base.worded)
-        self.number_labels = frozenset(i for i, q in enumerate(self._kept) if q in base.number_labels)
+        labels = base.number_labels
+        self.number_labels = {i: labels[q] for i, q in enumerate(self._kept) if q in labels}
 
     def observe(self, X: Any) -> IntArray:
         """(B, A) as the base sees it."""

@@ -56,8 +56,8 @@ class QuerySet(ABC):
     """Queries whose wording a user has changed; explanations then use these words."""
     tabular: ClassVar[bool] = False
     """Whether the queries are about the columns of a table."""
-    number_labels: frozenset[int] = frozenset()
-    """Queries whose choices are numbers: the answer 2 is the choice "2", not the choice of that index."""
+    number_labels: Mapping[int, tuple[str, ...]] = {}
+    """{query: choices before any rewording} of queries whose choices are numbers: the answer 2 is "2", no index."""
 
     def __init__(
         self,
@@ -209,8 +209,9 @@ class QuerySet(ABC):
             except (ValueError, TypeError, OverflowError):
                 wrong = f"{value!r} is no answer to {self.names[query]!r}; answer with {scale.hint}, with one of"
                 raise ValueError(f"{wrong} {shown(choices, 6)}, or None for not known") from None
-        if query in self.number_labels:
-            value = _as_label(value)
+        if query in self.number_labels and (label := _as_label(value)) is not None:
+            labels = self.number_labels[query]
+            value = choices[labels.index(label)] if label in labels else value if isinstance(value, str) else label
         if isinstance(value, str):
             exact = value in choices or len(limits) > 1
             names, text = (choices, value) if exact else ([choice.lower() for choice in choices], value.lower())
@@ -537,14 +538,14 @@ def flag_in(spec: Mapping[str, Any], name: str) -> bool:
     return bool(_entry(spec, name, lambda found: isinstance(found, bool), "true or false"))
 
 
-def _as_label(value: Any) -> Any:
-    """A number as the choice of that name: 2, 2.0 and "2.0" are "2"; anything else as it is."""
+def _as_label(value: Any) -> str | None:
+    """A number as the choice of that name: 2, 2.0 and "2.0" are "2"; None for anything else."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, int, float, np.integer, np.floating)):
-        return value
+        return None
     try:
         return format_number(float(value))
     except (ValueError, OverflowError):
-        return value
+        return None
 
 
 # ---- shared by the builders -----------------------------------------------------------------------------------------

@@ -58,6 +58,10 @@ def reword(queries: QuerySet, wording: Mapping[str, Wording | str], *, argument:
         if len(known[key]) > 1 and entry.sentence is not None and "{}" not in entry.sentence:
             wrong = f"{argument}[{key!r}] is {entry.sentence!r}, which would word {len(known[key])} questions alike"
             raise ValueError(f"{wrong}; write {{}} where the threshold or category stands")
+        whole = [queries.names[index] for index in known[key] if not asked_about[index][1]]
+        if whole and entry.sentence is not None and "{}" in entry.sentence:
+            wrong = f"{argument}[{key!r}] is {entry.sentence!r}, but {whole[0]!r} has no threshold or category for {{}}"
+            raise ValueError(f"{wrong}; leave it out, or ask about numbers with columns(numbers='thresholds')")
         for index in known[key]:
             sentence = queries.sentences[index] if entry.sentence is None else entry.sentence
             if key not in queries.names or asked_about[index][1]:

@@ -82,6 +82,8 @@ def add_error_handlers(app: FastAPI) -> None:
         place = first["loc"][1:]  # the first part says whether it is in the body, the path or the query
         if "answer" in place:  # what comes after it says which of several forms was tried
             place = place[: place.index("answer") + 1]
+        elif place[:1] == ("known",):
+            place = place[:2]
         field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".") or "body"
         title = str(first["msg"])
         if first["type"] == "json_invalid":
