@@ -40,6 +40,7 @@ from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import NoveltyReference
 from infopursuit.queries.queryset import from_manifest, to_manifest
 from infopursuit.stopping import AllOf, AnyOf, Confidence, InformationGain, MaxCost, MaxQueries, Rule
+from infopursuit.tuning import Tuning
 from infopursuit.types import ModelFormatError
 from infopursuit.versions import check_provenance, log_differences, provenance, versions
 
@@ -246,12 +247,25 @@ def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
     return spec, {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
 
+def _tuning_to_spec(tuning: Tuning | None) -> dict[str, Any] | None:
+    if tuning is None:
+        return None
+    plain = {field.name: getattr(tuning, field.name) for field in fields(tuning)}
+    return {**plain, "rule": encode(tuning.rule, "stopping")[0]}
+
+
+def _tuning_from_spec(spec: dict[str, Any] | None) -> Tuning | None:
+    return None if spec is None else Tuning(**{**spec, "rule": decode(spec["rule"], {}, None)})
+
+
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
     seed, given, names = classifier.random_state, classifier.stopping, getattr(classifier, "feature_names_in_", None)
     learnt = {name: getattr(classifier, f"{name}_", None) for name in ("calibration", "profile")}
     return {
         **{name: None if part is None else part.to_spec() for name, part in learnt.items()},
-        "stopping": None if given is None else encode(given, "stopping")[0],
+        "stopping": None if isinstance(given, str) else encode(given, "stopping")[0],
+        "max_questions": classifier.max_questions,
+        "tuning": _tuning_to_spec(getattr(classifier, "tuning_", None)),
         "strategy": classifier.strategy if isinstance(classifier.strategy, str) else None,
         "belief": classifier.belief if isinstance(classifier.belief, str) else None,
         "patience": int(classifier.patience),
@@ -363,7 +377,8 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursu
         queries=pursuit.queries,
         strategy=spec["strategy"] if spec["strategy"] is not None else pursuit.model,
         belief=settings if spec["belief"] is None else spec["belief"],
-        stopping=None if spec["stopping"] is None else decode(spec["stopping"], {}, pursuit.queries),
+        stopping="auto" if spec["stopping"] is None else decode(spec["stopping"], {}, pursuit.queries),
+        max_questions=spec.get("max_questions"),
         noise=pursuit.noise,
         costs=pursuit.costs,
         constraints=pursuit.constraints,
@@ -372,6 +387,7 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursu
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
     classifier.model_, classifier.pursuit_, classifier.selection_ = pursuit.model, pursuit, []
+    classifier.tuning_ = _tuning_from_spec(spec.get("tuning"))
     if spec["calibration"] is not None:
         classifier.calibration_ = _calibration(spec["calibration"], pursuit)
     width, names = spec["n_features_in"], spec["feature_names_in"]

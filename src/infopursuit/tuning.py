@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from infopursuit.calibration import TemperatureScaling, expected_calibration_error
+from infopursuit.checks import instance, number, whole_number
 from infopursuit.engine import Pursuit
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
-from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule
+from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule, describe
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 MAX_QUESTIONS = 12
@@ -174,6 +175,23 @@ class Tuning:
     ece: float
     ece_before: float
 
+    def __post_init__(self) -> None:
+        instance(self.strategy, "strategy", str, "a name")
+        for name in (
+            "temperature",
+            "accuracy",
+            "accuracy_error",
+            "best_accuracy",
+            "n_questions",
+            "log_loss",
+            "ece",
+            "ece_before",
+        ):
+            number(getattr(self, name), name, least=0)
+        for name, loss in self.candidates.items():
+            number(loss, f"candidates[{name!r}]", least=0)
+        whole_number(self.n_rows, "n_rows", 1)
+
     @property
     def calibrator(self) -> TemperatureScaling:
         """The temperature scaling."""
@@ -183,7 +201,7 @@ class Tuning:
         others = ", ".join(f"{name} {loss:.3f}" for name, loss in self.candidates.items())
         return (
             f"strategy: {self.strategy} (held-out log loss after partial histories, nats: {others})\n"
-            f"stops when {self.rule.describe()}\n"
+            f"stops when {describe(self.rule)}\n"
             f"on {self.n_rows:,} held-out rows: accuracy {100 * self.accuracy:.1f} % ± {100 * self.accuracy_error:.1f} "
             f"after {self.n_questions:.1f} questions (the most accurate rule: {100 * self.best_accuracy:.1f} %), "
             f"expected calibration error {100 * self.ece:.1f} % (temperature {self.temperature:.2f}; "
