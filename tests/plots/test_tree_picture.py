@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 
 import infopursuit as ip
-from infopursuit.inspection.cart import cart_of_length, cart_tree
 from infopursuit.plots import strategy_tree as draw
 from infopursuit.plots.strategy_tree import THICK
 from infopursuit.plots.style import COLOURS, NOW
@@ -36,17 +35,15 @@ def trees():
     model = ip.models.TableModel([0.5, 0.5], None, rng.uniform(0.02, 0.98, size=(2, 30)))
     image = ip.Pursuit.of(model, ip.queries.patches((5, 6), size=2), stopping=ip.MaxQueries(2))
     X, y = rng.integers(0, 2, size=(80, 6)), rng.integers(0, 3, size=80)
-    cart = cart_of_length(long.queries, X, long.classes[y], X, 2.0)
     return {
         "long": ip.strategy_tree(long, 3, X=X, y=long.classes[y]),
         "many": ip.strategy_tree(random_pursuit(40, 12), 3),
         "image": ip.strategy_tree(image, 2, X=rng.integers(0, 2, size=(50, 5, 6)), min_share=0.03, max_branches=3),
-        "cart": cart_tree(cart, long.classes, 3, values=X, labels=long.classes[y]),
         "root": ip.strategy_tree(long, 0),
     }
 
 
-NAMES = ["long", "many", "image", "cart", "root"]
+NAMES = ["long", "many", "image", "root"]
 
 
 def boxes(axes):

@@ -39,7 +39,7 @@ def strategy_tree(tree: StrategyTree, *, axes: Any = None) -> Axes:
 
     Parameters
     ----------
-    tree: what `infopursuit.strategy_tree` gives, or CART's tree of a comparison.
+    tree: what `infopursuit.strategy_tree` gives.
     axes: one axes to draw on, into which all is fitted, letters too. A new figure of the right size if None.
     """
     style.check_axes(axes)
@@ -86,7 +86,7 @@ def _new_axes(tree: StrategyTree, size: tuple[float, float]) -> Axes:
     inputs = "" if tree.n_inputs is None else f"; the ways of {tree.n_inputs:,} inputs"
     said = (
         Word(f"The first questions of {tree.name}", style.INK, True, style.HEAD),
-        Word(f"{tree.depth} deep{inputs}; shares {tree.share_of}{dots}", style.FAINT, False, style.NOTE),
+        Word(f"{tree.depth} deep{inputs}; shares under its model{dots}", style.FAINT, False, style.NOTE),
     )
     axes = style.new_axes((size[0] / 72, size[1] / 72), said, above=0.08, min_width=3.6)
     axes.set_xlim(0, size[0])
@@ -227,7 +227,7 @@ def _tree_box(tree: StrategyTree, node: TreeNode, branch: Branch | None = None) 
     if node.stopped:
         name = Word(short(tree.classes[best], 40), style.RIGHT, True).folded(WIDE).text.split("\n")
         lines += [(Word(line, style.RIGHT, True),) for line in name]
-        why = "" if node.stop_reason in ("confidence", "leaf") else f", {node.stop_reason.replace('_', ' ')}"
+        why = "" if node.stop_reason == "confidence" else f", {node.stop_reason.replace('_', ' ')}"
         lines.append((Word(f"{percent(node.posterior[best])}{why}", style.FAINT, size=style.NOTE),))
     else:
         if picture is None:
@@ -259,7 +259,7 @@ def _unfollowed(branch: Branch) -> Box:
 def _seen(tree: StrategyTree, node: TreeNode) -> tuple[FloatArray, IntArray] | None:
     """What has been seen of an image, and the variables asked about next; None where that is not known."""
     shape = getattr(tree.query_set, "shape", None)
-    if shape is None or node.history is None:
+    if shape is None:
         return None
     pixels = np.full(shape[0] * shape[1], np.nan)
     for query, answer in node.history:
