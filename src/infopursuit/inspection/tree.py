@@ -28,8 +28,8 @@ class TreeNode:
 
     path: the queries asked, each with the answer in words. history: the same in cells. probability: of coming
     here, under the model. posterior: (C,). query: asked next, -1 where it has stopped. gain: its expected information
-    gain in nats. stop_reason: "" where it goes on. branches: none where it stops or the tree is cut off. n_inputs: how many of
-    the inputs given come here; n_right: for how many the most probable class here is right.
+    gain in nats. stop_reason: "" where it goes on. branches: none where it stops or the tree is cut off. n_inputs: how
+    many of the inputs given come here; n_right: for how many the most probable class here is right.
     """
 
     path: tuple[tuple[int, str], ...]
