@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 import infopursuit as ip
 from infopursuit.plots import image_trace
-from infopursuit.plots.images import BAD, BEFORE, GOOD
-from infopursuit.plots.style import NOW, OTHERS
+from infopursuit.plots.images import BEFORE
+from infopursuit.plots.style import NOW, OTHERS, RIGHT, WRONG
 
 
 @pytest.fixture
@@ -21,8 +21,8 @@ def digit():
 
 
 def panels(figure):
-    """(3, columns) axes of a new figure; they are made column by column."""
-    return np.array(figure.axes, dtype=object).reshape(-1, 3).T
+    """(3, columns) axes of a new figure."""
+    return np.array(figure.axes, dtype=object).reshape(3, -1)
 
 
 def boxes(axis):
@@ -75,7 +75,7 @@ def test_the_posteriors(digit):
     for asked, axis in enumerate(grid[2]):
         lengths, colours = bars(axis)
         np.testing.assert_allclose(lengths, explanation.posteriors[asked])
-        assert [colour == GOOD.upper() for colour in colours] == [c == winner for c in range(3)]
+        assert [colour == RIGHT.upper() for colour in colours] == [c == winner for c in range(3)]
     assert [label.get_text() for label in grid[2, 0].get_yticklabels()] == ["a", "b", "c"]
     assert grid[2, 3].get_xlabel().startswith(f"{explanation.prediction}: ")
 
@@ -90,8 +90,8 @@ def test_the_truth_is_marked(digit):
     assert "right" in right.texts[0].get_text()
     assert f"but it is {other}" in wrong.texts[0].get_text()
     colours = dict(zip(explanation.classes, bars(panels(wrong)[2, 3])[1], strict=True))
-    assert colours.pop(other) == GOOD.upper()
-    assert colours.pop(explanation.prediction) == BAD.upper()
+    assert colours.pop(other) == RIGHT.upper()
+    assert colours.pop(explanation.prediction) == WRONG.upper()
     assert set(colours.values()) == {OTHERS.upper()}
     assert f"true: {other}" in [label.get_text() for label in panels(wrong)[2, 0].get_yticklabels()]
 
