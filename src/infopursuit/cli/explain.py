@@ -24,7 +24,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``explain``."""
     add = parser.add_argument
-    add("data", metavar="DATA", help="table (.csv, .tsv, .parquet, .feather, .jsonl) or .npz file, folder of Parquet "
+    add("data", metavar="DATA", help="table (.csv, .tsv, .parquet) or .npz file, folder of Parquet "
         "files or of images, or the name of a data set")  # fmt: skip
     add("--model", required=True, type=Path, metavar="DIR", help="folder of a saved model")
     add("--out", type=Path, metavar="DIR", help="folder for the rows: traces.parquet (without pyarrow traces.jsonl); "

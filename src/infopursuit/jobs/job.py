@@ -97,17 +97,16 @@ def explain(
             raise ValueError(f"{what}={value!r} must be a whole number, 1 or more")
     folder = Path(out)
     job = JobFolder(folder, trace_name())
-    place = Source(str(data), label, name, str(folder.absolute() / HIDDEN))
+    place = Source(str(data), label, name)
     with _on_disk(model) as saved:
         asked = {"label": label, "name": name, "inputs": inputs, "part": part}
         about = {"model": _checksum(saved), "data": place.identity(), **asked}
         pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
-        source = None if place.staged else _opened(place, pursuit)  # what cannot be read leaves nothing behind
+        source = place.open(pursuit)  # what cannot be read leaves nothing behind
+        if not source.n_inputs:
+            raise ValueError(f"{source.about} has no rows; there is nothing to explain")
         job.begin(about, again=again)
         where = saved if _is_path(model) else shutil.copytree(saved, folder / HIDDEN / "model", dirs_exist_ok=True)
-    if source is None:
-        place.prepare(progress=progress)
-        source = _opened(place, pursuit)
     n = source.n_inputs if inputs is None else min(source.n_inputs, inputs)
     size = part or max(MIN_PART, -(-n // MAX_PARTS))
     units = [{"number": i, "start": s, "stop": min(s + size, n)} for i, s in enumerate(range(0, n, size))]
@@ -161,13 +160,6 @@ def _make(model: str, place: Source, folder: str, traces: str) -> Explainer:
     """An explainer in another process, which has only names."""
     pursuit = load_pursuit(model, BEFORE.format(model))
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
-
-
-def _opened(place: Source, pursuit: Pursuit[Any]) -> Inputs:
-    source = place.open(pursuit)
-    if not source.n_inputs:
-        raise ValueError(f"{source.about} has no rows; there is nothing to explain")
-    return source
 
 
 @contextmanager
