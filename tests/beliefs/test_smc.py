@@ -13,7 +13,6 @@ import torch
 
 from infopursuit.beliefs import SMC
 from infopursuit.beliefs import particles as module
-from infopursuit.beliefs.diagnostics import weight_ess
 from infopursuit.beliefs.langevin_kernels import target
 from infopursuit.beliefs.particles import LEAST, ParticleState
 from infopursuit.models.finite import segments, softmax
@@ -309,23 +308,6 @@ def test_unknown_answers_change_nothing():
     one, two = believe(belief, history), believe(belief, [*history, (query, None)])
     np.testing.assert_allclose(belief.log_joint(one), belief.log_joint(two), rtol=0, atol=1e-12)
     np.testing.assert_allclose(belief.log_posterior(one).error, belief.log_posterior(two).error, rtol=1e-9)
-
-
-def test_diagnostics_follow_the_weights():
-    known, history = history_of("yes/no", 4)
-    belief = RENEWING.build(known.model, known.queries)
-    shared = SHARED.build(known.model, known.queries)
-    info = shared.info(believe(shared, history))[0]
-    weights = believe(shared, history).shared.log_weights.reshape(3, -1)
-    assert info.ess == pytest.approx(float(weight_ess(weights).min()))
-    assert np.isnan(info.acceptance)
-    assert np.isnan(info.r_hat)
-    after = refreshed(belief, history[:3])[1]
-    fresh = belief.info(after)[0]
-    assert 0.2 < fresh.acceptance < 1
-    assert 1 <= fresh.ess <= 48
-    later = belief.info(believe(belief, history))[0]
-    assert later.ess < fresh.ess
 
 
 def test_few_effective_draws_are_said_once(caplog):

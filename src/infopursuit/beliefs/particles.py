@@ -129,7 +129,7 @@ def systematic(log_weights: FloatArray, n: int, generator: torch.Generator) -> I
 
 @dataclass(frozen=True)
 class Own:
-    """The particles that one history has to itself, their weights (one row), and how good they are."""
+    """The particles that one history has to itself, their weights (one row), and how good they were when drawn."""
 
     particles: Particles
     weights: StateWeights
@@ -279,19 +279,6 @@ class ParticleBelief(LatentBelief):
             found[h] = Exact(mine.particles, self.queries).class_ess(mine.weights)[0]
         return np.asarray(found)
 
-    def info(self, b: ParticleState) -> list[Diagnostics]:
-        """How good the particles of each history are, in the class with the fewest among those that matter."""
-        ess, p = self.class_ess(b), np.exp(log_normalised(self.log_joint(b)))
-        found = []
-        for h, mine in enumerate(b.own):
-            if mine is None:
-                found.append(Diagnostics(float("nan"), float(ess[h, p[h] > MATTERS].min()), float("nan")))
-            else:
-                # answers that came after the draw leave some particles without weight
-                left = (ess[h] / np.diff(mine.particles.offsets))[p[h] > MATTERS].min()
-                found.append(replace(mine.info, ess=float(mine.info.ess * left)))
-        return found
-
     def latent_states(self, b: ParticleState, h: int) -> tuple[FiniteModel, FloatArray, FloatArray]:
         """The particles that history h uses, their log-weights (S,), and its evidence (L,)."""
         own = self.renewed(b, [h])[h]
@@ -350,8 +337,7 @@ class ParticleBelief(LatentBelief):
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         equal, variance = np.repeat(joint - np.log(sizes), sizes), self.class_variance(one)[0]
         new = Particles(self.model, torch.cat(latents), offsets, equal, np.concatenate(families), variance)
-        acceptance, ess, r_hat = np.array([(info.acceptance, info.ess, info.r_hat) for info in infos]).T
-        worst = Diagnostics(float(acceptance.min()), float(ess.min()), float(r_hat.max()))
+        worst = Diagnostics(min(info.acceptance for info in infos), min(info.ess for info in infos))
         self._warn(worst)
         return Own(new, Exact(new, self.queries).of(equal[None], evidence, one.shared.soft), worst)
 
@@ -488,4 +474,4 @@ class SMCBelief(ParticleBelief):
             eta = adapt(eta, acceptance, i)
             accepted.append(float(acceptance.mean()))
         ess = float(family_ess(chains.latents.cpu().numpy(), picked).min())
-        return chains.latents, picked, Diagnostics(float(np.mean(accepted)), ess, float("nan"))
+        return chains.latents, picked, Diagnostics(float(np.mean(accepted)), ess)
