@@ -328,15 +328,15 @@ def test_few_effective_draws_are_said_once(caplog):
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"n_draws": 0}, "n_draws=0 must be a whole number, 1 or more"),
+        ({"n_draws": 0}, "n_draws=0; expected"),
         ({"n_draws": 2.5}, "n_draws=2.5"),
         ({"n_draws": True}, "n_draws=True"),
-        ({"n_own": 1}, "n_own=1 must be a whole number, 2 or more"),
+        ({"n_own": 1}, "n_own=1; expected"),
         ({"n_moves": 0}, "n_moves=0"),
-        ({"step_size": 0.0}, "step_size=0.0 must be positive"),
+        ({"step_size": 0.0}, "step_size=0.0; expected"),
         ({"step_size": float("inf")}, "step_size=inf"),
         ({"step_size": "much"}, "step_size='much'"),
-        ({"min_ess": -1}, "min_ess=-1 must be 0 or more"),
+        ({"min_ess": -1}, "min_ess=-1; expected"),
         ({"min_ess": float("nan")}, "min_ess=nan"),
     ],
 )

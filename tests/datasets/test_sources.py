@@ -1,11 +1,8 @@
 """What a job reads: any range of any kind of source is what reading all of it gives, by row and by name."""
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 import infopursuit as ip
 from infopursuit.datasets.examples import Source
@@ -37,37 +34,6 @@ def table(n, seed=0):
     legs = np.where(rng.random(n) < 0.2, np.nan, rng.integers(2, 5, n))
     name = [f"animal {i}" for i in range(n)]
     return pd.DataFrame({"id": name, "weight": rng.normal(np.where(kind == "cat", 4, 9)), "legs": legs, "kind": kind})
-
-
-def test_a_folder_of_images_is_read_by_name_with_the_folders_as_labels(pixels, tmp_path):
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 2, (6, 3, 3)).astype(np.uint8)
-    for i, image in enumerate(images):
-        (tmp_path / str(i % 2)).mkdir(exist_ok=True)
-        Image.fromarray(255 * image).save(tmp_path / str(i % 2) / f"{i}.png")
-    source = Source(str(tmp_path), None, None).open(pixels)
-    some = source.read(0, 6)
-    assert list(some.names) == ["0/0.png", "0/2.png", "0/4.png", "1/1.png", "1/3.png", "1/5.png"]
-    assert some.y.tolist() == [0, 0, 0, 1, 1, 1]
-    np.testing.assert_array_equal(some.X, images[[0, 2, 4, 1, 3, 5]])
-    assert source.read(4, 5).names == ["1/3.png"]
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"no image", "cannot be read as an image"),
-        (None, "4 pixels high and 3 wide; the model asks about images of 3 x 3"),
-    ],
-)
-def test_what_is_no_fitting_image_is_named(pixels, tmp_path, content, said):
-    if content is None:
-        held = io.BytesIO()
-        Image.new("L", (3, 4)).save(held, "png")
-        content = held.getvalue()
-    (tmp_path / "a.png").write_bytes(content)
-    with pytest.raises(ValueError, match=said):
-        Source(str(tmp_path), None, None).open(pixels).read(0, 1)
 
 
 @pytest.mark.parametrize(

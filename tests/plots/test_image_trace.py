@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from made_up_pursuits import pursue
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
 import infopursuit as ip
 from infopursuit.plots import image_trace
@@ -138,17 +137,6 @@ def test_no_steps_and_unknown_answers():
     figure = image_trace(image, skipped)
     assert panels(figure)[0, 1].patches[0].get_linestyle() == "--"
     figure.draw_without_rendering()
-
-
-def test_axes_of_the_caller(digit):
-    image, explanation = digit
-    figure = Figure()
-    axes = figure.subplots(3, 5)
-    assert image_trace(image, explanation, axes=axes) is figure
-    assert [axis.axison for axis in axes[0]] == [True] * 4 + [False]
-    assert not figure.texts
-    with pytest.raises(ValueError, match=r"axes has shape \(3, 2\); expected \(3, 4\)"):
-        image_trace(image, explanation, axes=axes[:, :2])
 
 
 def test_flat_images_and_images_with_one_channel(digit):

@@ -171,13 +171,7 @@ def test_both_predictions_and_the_truth_have_a_colour():
     assert {one.prediction, other.prediction, f"true: {rare}", "6 others"} <= set(names)
 
 
-def test_two_axes_of_the_caller_and_mistakes():
-    figure = Figure()
-    axes = figure.subplots(1, 2)
-    assert compare(LEFT, ELSEWHERE, axes=axes) is figure
-    assert not figure.legends
-    with pytest.raises(ValueError, match="give two axes"):
-        compare(LEFT, ELSEWHERE, axes=axes[0])
+def test_what_cannot_be_compared_is_refused():
     with pytest.raises(ValueError, match="names="):
         compare(LEFT, ELSEWHERE, names=("one",))
     with pytest.raises(ValueError, match="different classes"):

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from infopursuit.beliefs.diagnostics import Diagnostics, family_ess
 from infopursuit.beliefs.langevin_kernels import Chains, LogDensity, adapt, mala, start, ula
-from infopursuit.beliefs.particles import ParticleBelief, ParticleState, check_memory, check_settings, systematic
+from infopursuit.beliefs.particles import ParticleBelief, ParticleState, check_memory, systematic
+from infopursuit.checks import number, whole_number
 from infopursuit.models.autoencoder import VAE
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray
@@ -41,7 +42,9 @@ class Langevin:
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
             raise ValueError(f"kernel={self.kernel!r}; expected one of {', '.join(KERNELS)}")
-        check_settings(self, whole={"n_chains": 2, "n_steps": 1, "burn_in": 0}, positive=("step_size",))
+        for name, least in (("n_chains", 2), ("n_steps", 1), ("burn_in", 0)):
+            whole_number(getattr(self, name), name, least)
+        number(self.step_size, "step_size", above=0)
 
     @classmethod
     def paper(cls) -> Langevin:

@@ -1,6 +1,6 @@
-"""Inputs in the form that a saved model takes: from tables, npz files, folders of images and data sets by name.
+"""Inputs in the form that a saved model takes: from tables, npz files and data sets by name.
 
-`read_examples` reads all of them. `Source` opens them for reading any range, in any process; Parquet files and images
+`read_examples` reads all of them. `Source` opens them for reading any range, in any process; Parquet files
 are read as they are needed, other files as a whole.
 """
 
@@ -27,7 +27,6 @@ Part = Literal["test", "train"]
 
 LABELS, TEXTS = ("label", "y", "target", "class"), ("text", "texts", "headline", "x")
 """What the column of labels, and that of texts, is called where nobody says."""
-IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".tif", ".tiff", ".webp")
 
 
 @dataclass(frozen=True)
@@ -258,7 +257,7 @@ class Inputs:
 class Source:
     """Where inputs are, as texts, so that any process can open them.
 
-    data: a file, a folder of Parquet files or of images, or the name of a data set. label, name: columns of a table
+    data: a file, a folder of Parquet files, or the name of a data set. label, name: columns of a table
     that hold the labels, and what the inputs are called. base: where relative paths begin; workers may run elsewhere.
     """
 
@@ -277,7 +276,9 @@ class Source:
         path = self.path
         if path.is_dir():
             files = [file for file in tables.visible_files(path) if tables.is_parquet(file)]
-            return self._open_rows(files, pursuit) if files else self._open_images(path, pursuit)
+            if not files:
+                raise ValueError(f"{path} has no Parquet files; give a folder that has, or a file")
+            return self._open_rows(files, pursuit)
         if path.is_file() and tables.is_table_file(path):
             if tables.is_parquet(path):
                 return self._open_rows([path], pursuit)
@@ -296,7 +297,7 @@ class Source:
         if not files and not is_dataset(self.data):
             raise FileNotFoundError(
                 f"{self.data!r} is neither a file nor a data set, nor a folder with files; {tables.GIVE} or .npz file, "
-                f"a folder of Parquet files or of images, or the name of a data set"
+                f"a folder of Parquet files, or the name of a data set"
             )
         digest = hashlib.sha256()
         for file in files:
@@ -321,49 +322,6 @@ class Source:
 
         return Inputs(rows.n_rows, self.data, read)
 
-    def _open_images(self, folder: Path, pursuit: Pursuit[Any]) -> Inputs:
-        """Images in the order of their names; those in folders of their own are labelled by the folder's name."""
-        queries = pursuit.queries
-        if not isinstance(queries, Patches):
-            raise ValueError(f"{folder} is a folder, and the model asks about no images; give a table")
-        found = [path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.suffix.lower() in IMAGES]
-        names = sorted(p.relative_to(folder).as_posix() for p in found if p.is_file() and not p.name.startswith("."))
-        if not names:
-            raise ValueError(f"{folder} has no images and no Parquet files")
-        labelled = {"/" in name for name in names}
-        if len(labelled) > 1:
-            raise ValueError(f"{folder} has images with a folder of their class and others without; give either")
-
-        def read(start: int, stop: int) -> Examples:
-            some, y = names[start:stop], None
-            if labelled == {True}:
-                folders = [name.split("/", 1)[0] for name in some]
-                y = as_classes(folders, pursuit.classes, f"the folders of {folder}", start)
-            images = [_read_image(folder / name, queries) for name in some]
-            return Examples(np.stack(images) if images else np.zeros((0, *queries.shape)), y, self.data, some)
-
-        return Inputs(len(names), self.data, read)
-
 
 def _held(examples: Examples) -> Inputs:
     return Inputs(len(examples.X), examples.source, examples.between)
-
-
-def _read_image(file: Path, queries: Patches) -> Any:
-    """(rows, columns) of grey pixels as the model's queries take them, 0 to 255, or 0 and 1."""
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise ImportError(f"images need pillow; pip install 'infopursuit[plots]' ({error})") from None
-    rows, columns = queries.shape
-    try:
-        with Image.open(file) as image:
-            if image.size != (columns, rows):
-                raise ValueError(
-                    f"{file} is {image.height} pixels high and {image.width} wide; the model asks about images of "
-                    f"{rows} x {columns}"
-                )
-            pixels = np.asarray(image.convert("L"))
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{file} cannot be read as an image: {error}") from None
-    return pixels // 255 if queries.threshold is None and np.isin(pixels, (0, 255)).all() else pixels

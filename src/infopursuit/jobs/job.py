@@ -82,7 +82,7 @@ def explain(
 
     Parameters
     ----------
-    data: a table or .npz file, a folder of Parquet files or of images, or the name of a data set.
+    data: a table or .npz file, a folder of Parquet files, or the name of a data set.
     model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
     out: a folder for ``traces.parquet``, one table in many files.
     engine: "local" or "ray", or an `Engine`. workers, threads, address: see `Engine`.

@@ -26,7 +26,6 @@ def compare(
     one: Explanation,
     other: Explanation,
     *,
-    axes: Any = None,
     names: Sequence[str] = ("one", "the other"),
     truth: Any = None,
     max_steps: int = 16,
@@ -39,7 +38,6 @@ def compare(
     Parameters
     ----------
     one, other: explanations over the same classes.
-    axes: (2,) axes to draw on, left and right. A new figure if None.
     names: what the two are called.
     truth: the true class, as in ``explanation.classes``.
     max_steps: of more steps than this, the shared ones, the last and the most influential of each are shown.
@@ -63,7 +61,12 @@ def compare(
     coloured = style.shown_classes(np.concatenate(after), true_class, MAX_COLOURS, ends=(len(after[0]) - 1, -1))
     words = [style.step_words(each, rows, LONGEST) for each, rows in zip(both, shown, strict=True)]
     n_rows = max(map(len, words))
-    pair = _two_axes(axes, words, n_rows)
+    from matplotlib.figure import Figure
+
+    beside = style.LETTER * sum(max(map(len, said)) for said in words)
+    size = (beside + 2 * BARS + 0.5, style.ROW * n_rows + 1.4)
+    figure = Figure(figsize=size, dpi=150, facecolor="white", layout="constrained")
+    pair = figure.subplots(1, 2)
     for axis, each, belief, rows, said, name in zip(pair, both, beliefs, shown, words, names, strict=True):
         axis.axhspan(-0.5, same + 0.5, color=TOGETHER, linewidth=0, zorder=0)
         _draw(axis, belief, coloured.tolist())
@@ -75,12 +78,10 @@ def compare(
         axis.set_title(said_of, loc="left", fontsize=style.SIZE, color=style.INK, parse_math=False)
         if same < max(len(one), len(other)):
             axis.axhline(same + 0.5, color=PART, linewidth=1.4, zorder=5)
-    figure: Any = pair[0].figure
-    _legend(pair[0] if axes is not None else figure, one, coloured, true_class)
-    if axes is None:
-        look: dict[str, Any] = {"fontsize": style.HEAD, "fontweight": "bold", "color": style.INK, "parse_math": False}
-        figure.suptitle(parting(one, other, same, names), **look)
-    return figure  # type: ignore[no-any-return]
+    _legend(figure, one, coloured, true_class)
+    look: dict[str, Any] = {"fontsize": style.HEAD, "fontweight": "bold", "color": style.INK, "parse_math": False}
+    figure.suptitle(parting(one, other, same, names), **look)
+    return figure
 
 
 def together(one: Explanation, other: Explanation) -> int:
@@ -100,20 +101,6 @@ def parting(one: Explanation, other: Explanation, same: int, names: Sequence[str
     return f"{begin} {'the answer differs' if one.steps[same].name == other.steps[same].name else 'they part'}"
 
 
-def _two_axes(axes: Any, words: list[list[str]], n_rows: int) -> list[Axes]:
-    if axes is None:
-        from matplotlib.figure import Figure
-
-        beside = [style.LETTER * max(map(len, some)) for some in words]
-        size = (sum(beside) + 2 * BARS + 0.5, style.ROW * n_rows + 1.4)
-        figure = Figure(figsize=size, dpi=150, facecolor="white", layout="constrained")
-        return list(figure.subplots(1, 2, sharey=False))
-    pair = np.asarray(axes, dtype=object).ravel().tolist()
-    if len(pair) != 2 or not all(hasattr(axis, "barh") for axis in pair):
-        raise ValueError(f"axes has shape {np.shape(axes)}; give two axes, left and right, or None for a new figure")
-    return pair
-
-
 def _draw(axes: Axes, belief: FloatArray, coloured: list[int]) -> None:
     pieces = [*((belief[:, c], style.COLOURS[i]) for i, c in enumerate(coloured))]
     pieces.append((np.delete(belief, coloured, axis=1).sum(axis=1), style.OTHERS))
@@ -126,14 +113,14 @@ def _draw(axes: Axes, belief: FloatArray, coloured: list[int]) -> None:
         start = start + share
 
 
-def _legend(place: Any, one: Explanation, coloured: IntArray, true_class: int | None) -> None:
+def _legend(figure: Figure, one: Explanation, coloured: IntArray, true_class: int | None) -> None:
     from matplotlib.patches import Patch
 
     names = style.class_names(one, coloured, true_class, 22)
     handles = [Patch(color=style.COLOURS[i], label=name) for i, name in enumerate(names)]
     if len(coloured) < len(one.classes):
         handles.append(Patch(color=style.OTHERS, label=count(len(one.classes) - len(coloured), "other")))
-    where = "outside lower center" if hasattr(place, "savefig") else "upper left"
-    legend = place.legend(handles=handles, frameon=False, fontsize=style.NOTE, loc=where, ncols=4)
+    look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": style.NOTE, "ncols": 4}
+    legend = figure.legend(handles=handles, **look)
     for text, c in zip(legend.get_texts(), coloured.tolist(), strict=False):
         text.set(parse_math=False, fontweight="bold" if c == true_class else "normal")

@@ -28,9 +28,7 @@ NARROWEST, TOP = 16, 3
 """Columns that the bars below a panel of characters need; how many classes get one."""
 
 
-def image_trace(
-    image: Any, explanation: Explanation, *, axes: Any = None, truth: Any = None, max_steps: int = 8
-) -> Figure:
+def image_trace(image: Any, explanation: Explanation, *, truth: Any = None, max_steps: int = 8) -> Figure:
     """Draw one image's pursuit, a column for each step, as in the paper's figure "IP in action".
 
     Top row: the image, the patch asked about now in a thick red box, earlier ones in thin blue boxes. Second row: what
@@ -41,7 +39,6 @@ def image_trace(
     ----------
     image: (rows, columns) as it was asked about; flat and with one channel will do.
     explanation: what `Trace` gives for that image.
-    axes: (3, columns) axes to draw on, one column more than steps are shown, or more; a new figure if None.
     truth: the true class, as in ``explanation.classes``.
     max_steps: of more steps than this only the last and the most influential are shown, by KL(after || before).
     """
@@ -52,25 +49,30 @@ def image_trace(
     columns = [0, *(k + 1 for k in shown)]  # questions asked before the column's posterior
     bars = style.shown_classes(explanation.posteriors[columns], true_class, MAX_CLASSES)
     names = style.class_names(explanation, bars, true_class, 24)
-    grid, figure = _grid(axes, len(columns), len(bars), max(map(len, names)))
+    from matplotlib.figure import Figure
+
+    low = max(0.16 * len(bars), 0.5)
+    wide = len(columns) * (PANEL + 0.1) + max(0.9, style.LETTER * max(map(len, names)))
+    size = (max(wide, 6.0), 2 * PANEL + low + 1.1)
+    figure = Figure(figsize=size, dpi=150, facecolor="white", layout="constrained")
+    grid = figure.subplots(3, len(columns), squeeze=False, height_ratios=(PANEL, PANEL, low))
     for place, asked in enumerate(columns):
         steps = explanation.steps[:asked]
         _draw_image(grid[0, place], pixels, steps)
         _draw_revealed(grid[1, place], explanation.revealed(asked), steps[-1:])
         _draw_posterior(grid[2, place], explanation, asked, bars, true_class, names if place == 0 else [""] * len(bars))
         grid[0, place].set_title("before" if asked == 0 else f"k = {asked}", fontsize=10, color=style.INK, pad=5)
-    if axes is None:
-        for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
-            axis.set_ylabel(words, fontsize=9, color=style.FAINT, rotation=0, ha="right", va="center", labelpad=6)
-        look: dict[str, Any] = {
-            "x": 0.01,
-            "ha": "left",
-            "fontsize": style.HEAD,
-            "color": style.INK,
-            "parse_math": False,
-        }
-        figure.suptitle(style.outcome(explanation, true_class), fontweight="bold", **look)
-        figure.supxlabel(style.few_steps(explanation, len(shown), READ), **look | {"fontsize": style.NOTE})
+    for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
+        axis.set_ylabel(words, fontsize=9, color=style.FAINT, rotation=0, ha="right", va="center", labelpad=6)
+    look: dict[str, Any] = {
+        "x": 0.01,
+        "ha": "left",
+        "fontsize": style.HEAD,
+        "color": style.INK,
+        "parse_math": False,
+    }
+    figure.suptitle(style.outcome(explanation, true_class), fontweight="bold", **look)
+    figure.supxlabel(style.few_steps(explanation, len(shown), READ), **look | {"fontsize": style.NOTE})
     return figure
 
 
@@ -81,23 +83,6 @@ def _reshaped(image: Any, explanation: Explanation, function: str) -> Any:
     if array.size != explanation.shape[0] * explanation.shape[1]:
         raise ValueError(f"image has shape {array.shape}, but the explanation is about shape {explanation.shape}")
     return array.reshape(explanation.shape)
-
-
-def _grid(axes: Any, n_columns: int, n_bars: int, longest: int) -> tuple[Any, Figure]:
-    """(3, columns) axes, those given or in a new figure."""
-    if axes is None:
-        from matplotlib.figure import Figure
-
-        low = max(0.16 * n_bars, 0.5)
-        size = (n_columns * (PANEL + 0.1) + max(0.9, style.LETTER * longest), 2 * PANEL + low + 1.1)
-        figure = Figure(figsize=(max(size[0], 6.0), size[1]), dpi=150, facecolor="white", layout="constrained")
-        return figure.subplots(3, n_columns, squeeze=False, height_ratios=(PANEL, PANEL, low)), figure
-    grid = np.asarray(axes, dtype=object)
-    if grid.ndim != 2 or grid.shape[0] != 3 or grid.shape[1] < n_columns:
-        raise ValueError(f"axes has shape {grid.shape}; expected (3, {n_columns}), or more columns")
-    for axis in grid[:, n_columns:].ravel():
-        axis.set_axis_off()
-    return grid, grid[0, 0].figure
 
 
 def _draw_image(axis: Axes, pixels: FloatArray, steps: tuple[ExplanationStep, ...]) -> None:
