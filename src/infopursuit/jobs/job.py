@@ -26,7 +26,7 @@ from infopursuit.datasets.examples import Inputs, Source
 from infopursuit.engine import Pursuit
 from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit, as_engine
-from infopursuit.jobs.trace_files import trace_file, trace_name
+from infopursuit.jobs.trace_files import TRACES, trace_file
 from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
@@ -96,7 +96,7 @@ def explain(
         if value is not None and (type(value) is not int or value < 1):
             raise ValueError(f"{what}={value!r} must be a whole number, 1 or more")
     folder = Path(out)
-    job = JobFolder(folder, trace_name())
+    job = JobFolder(folder, TRACES)
     place = Source(str(data), label, name)
     with _on_disk(model) as saved:
         asked = {"label": label, "name": name, "inputs": inputs, "part": part}
