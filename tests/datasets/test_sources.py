@@ -1,14 +1,10 @@
-"""What a job reads: any range of any kind of source is what reading all of it gives, and memory stays small."""
-
-import io
+"""What a job reads: any range of any kind of source is what reading all of it gives, by row and by name."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 import infopursuit as ip
-from infopursuit.datasets import examples, tables
 from infopursuit.datasets.examples import Source
 
 
@@ -40,73 +36,6 @@ def table(n, seed=0):
     return pd.DataFrame({"id": name, "weight": rng.normal(np.where(kind == "cat", 4, 9)), "legs": legs, "kind": kind})
 
 
-def test_large_files_are_staged_and_give_the_same_inputs(columns, tmp_path, monkeypatch):
-    frame = table(50, 3)
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    np.savez_compressed(tmp_path / "a.npz", x=np.eye(9, dtype=np.uint8).reshape(9, 3, 3), y=np.arange(9) % 2)
-    place = Source(str(tmp_path / "a.csv"), "kind", "id", str(tmp_path / "job"))
-    small = place.open(columns)
-    assert place.staged is None
-    monkeypatch.setattr(examples, "SMALL", 10)
-    monkeypatch.setattr(tables, "BLOCK", 300)
-    place.prepare(progress=False)
-    assert place.staged.is_file()
-    large = place.open(columns)
-    (tmp_path / "a.csv").write_text("it is not read again")
-    for start, stop in ((0, 50), (13, 20)):
-        one, other = small.read(start, stop), large.read(start, stop)
-        np.testing.assert_array_equal(columns.queries.observe(one.X), columns.queries.observe(other.X))
-        assert one.y.tolist() == other.y.tolist() == frame["kind"][start:stop].tolist()
-        assert list(one.names) == list(other.names) == frame["id"][start:stop].tolist()
-
-
-def test_large_arrays_are_staged(pixels, tmp_path, monkeypatch):
-    x, y = np.eye(9, dtype=np.uint8).reshape(9, 3, 3), np.arange(9) % 2
-    np.savez_compressed(tmp_path / "a.npz", x=x, y=y)
-    monkeypatch.setattr(examples, "SMALL", 10)
-    place = Source(str(tmp_path / "a.npz"), None, None, str(tmp_path / "job"))
-    place.prepare()
-    source = place.open(pixels)
-    assert place.staged.is_file()
-    some = source.read(2, 5)
-    np.testing.assert_array_equal(some.X, x[2:5])
-    assert some.y.tolist() == y[2:5].tolist()
-
-
-# ---- images ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_folder_of_images_is_read_by_name_with_the_folders_as_labels(pixels, tmp_path):
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 2, (6, 3, 3)).astype(np.uint8)
-    for i, image in enumerate(images):
-        (tmp_path / str(i % 2)).mkdir(exist_ok=True)
-        Image.fromarray(255 * image).save(tmp_path / str(i % 2) / f"{i}.png")
-    source = Source(str(tmp_path), None, None, "").open(pixels)
-    some = source.read(0, 6)
-    assert list(some.names) == ["0/0.png", "0/2.png", "0/4.png", "1/1.png", "1/3.png", "1/5.png"]
-    assert some.y.tolist() == [0, 0, 0, 1, 1, 1]
-    np.testing.assert_array_equal(some.X, images[[0, 2, 4, 1, 3, 5]])
-    assert source.read(4, 5).names == ["1/3.png"]
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"no image", "cannot be read as an image"),
-        (None, "4 pixels high and 3 wide; the model asks about images of 3 x 3"),
-    ],
-)
-def test_what_is_no_fitting_image_is_named(pixels, tmp_path, content, said):
-    if content is None:
-        held = io.BytesIO()
-        Image.new("L", (3, 4)).save(held, "png")
-        content = held.getvalue()
-    (tmp_path / "a.png").write_bytes(content)
-    with pytest.raises(ValueError, match=said):
-        Source(str(tmp_path), None, None, "").open(pixels).read(0, 1)
-
-
 @pytest.mark.parametrize(
     ("place", "said"),
     [
@@ -118,25 +47,25 @@ def test_what_is_not_there_is_told(tmp_path, monkeypatch, place, said):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=said):
-        Source(*place, "").identity()
+        Source(*place).identity()
 
 
 def test_a_row_with_a_strange_label_is_named_by_its_number_in_the_file(columns, tmp_path):
     frame = table(30)
     frame.loc[17, "kind"] = "cow"
     frame.to_parquet(tmp_path / "a.parquet")
-    source = Source(str(tmp_path / "a.parquet"), "kind", "id", "").open(columns)
+    source = Source(str(tmp_path / "a.parquet"), "kind", "id").open(columns)
     assert source.read(0, 10).y.tolist() == frame["kind"][:10].tolist()
     with pytest.raises(ValueError, match="row 17, is 'cow', which is no class"):
         source.read(10, 20)
     with pytest.raises(ValueError, match="no column 'nobody' for name"):
-        Source(str(tmp_path / "a.parquet"), "kind", "nobody", "").open(columns)
+        Source(str(tmp_path / "a.parquet"), "kind", "nobody").open(columns)
 
 
 def test_the_identity_changes_with_the_content_and_with_nothing_else(tmp_path):
     table(30).to_csv(tmp_path / "a.csv", index=False)
-    place = Source(str(tmp_path / "a.csv"), None, None, "")
+    place = Source(str(tmp_path / "a.csv"), None, None)
     one = place.identity()
-    assert Source(str(tmp_path / "." / "a.csv"), None, None, "elsewhere").identity() == one
+    assert Source(str(tmp_path / "." / "a.csv"), None, None).identity() == one
     table(30, 1).to_csv(tmp_path / "a.csv", index=False)
     assert place.identity() != one

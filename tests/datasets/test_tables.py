@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infopursuit.datasets import tables
-from infopursuit.datasets.tables import TableRows, read_frame, stage_csv, take_rows
+from infopursuit.datasets.tables import TableRows, read_frame, take_rows
 from infopursuit.queries.tables import read_table
 
 
@@ -36,8 +35,7 @@ def same_cells(one, other):
 
 
 @pytest.mark.parametrize("group", [1, 7, 100])
-def test_any_range_in_any_order_is_that_of_the_whole(tmp_path, monkeypatch, group):
-    monkeypatch.setattr(tables, "BATCH", 5)
+def test_any_range_in_any_order_is_that_of_the_whole(tmp_path, group):
     whole = pd.concat([table(23, 0), table(1, 1), table(40, 2)], ignore_index=True)
     whole["count"] = pd.array([None if i % 50 == 7 else i for i in range(64)], dtype="Int64")  # gaps in one part only
     for name, start, stop in (("a", 0, 23), ("b", 23, 24), ("c", 24, 64)):
@@ -64,25 +62,6 @@ def test_whole_numbers_with_a_gap_anywhere_are_numbers_everywhere(tmp_path):
         part = read_table(rows.read(start, start + 2))
         assert [part.column(i).kind for i in range(2)] == ["number", "number"]
         assert part.column(0).text()[1][:1] == part.column(1).text()[1][:1] == (("1",) if start == 0 else ("3",))
-
-
-def test_ranges_that_follow_each_other_decode_every_row_once(tmp_path, monkeypatch):
-    """A group is decoded from its first row; beginning anew for each range would take quadratic time."""
-    monkeypatch.setattr(tables, "BATCH", 10)
-    pd.DataFrame({"a": np.arange(1000)}).to_parquet(tmp_path / "a.parquet")
-    decoded = []
-    real = TableRows._batches
-
-    def counting(self, start):
-        for at, batch in real(self, start):
-            decoded.append(batch.num_rows)
-            yield at, batch
-
-    monkeypatch.setattr(TableRows, "_batches", counting)
-    rows = TableRows([tmp_path / "a.parquet"])
-    for start in range(0, 1000, 25):
-        assert rows.read(start, start + 25)["a"].to_pylist() == list(range(start, start + 25))
-    assert sum(decoded) == 1000
 
 
 def test_files_of_another_form_and_broken_ones_are_refused(tmp_path):
@@ -125,24 +104,6 @@ def test_cells_have_the_types_that_pandas_finds(columns, tmp_path_factory):
                 assert mine == wanted
 
 
-@given(
-    rows=st.integers(1, 4).flatmap(lambda wide: st.lists(st.lists(CELLS, min_size=wide, max_size=wide), min_size=1)),
-    block=st.integers(20, 60),
-)
-@settings(max_examples=60, deadline=None)
-def test_a_staged_table_is_the_table_that_is_read_at_once(rows, block, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("staged")
-    names = [f"c{i}" for i in range(len(rows[0]))]
-    pd.DataFrame(rows, columns=names).to_csv(folder / "a.csv", index=False, lineterminator="\n")
-    whole = read_frame(folder / "a.csv")
-    before, tables.BLOCK = tables.BLOCK, block  # rows longer than that are left to Python's csv
-    try:
-        stage_csv(folder / "a.csv", folder / "a.parquet", progress=False)
-    finally:
-        tables.BLOCK = before
-    assert same_cells(TableRows([folder / "a.parquet"]).read(0, len(whole)), whole)
-
-
 def test_short_rows_far_down_are_filled_and_long_ones_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "BLOCK", 100)
     lines = ["a,b", *(f"{i},{i % 3}" for i in range(200)), "200", "", "201,1"]
@@ -165,38 +126,17 @@ def test_every_format_gives_the_same_table(tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.to_csv(tmp_path / "a.tsv.gz", index=False, sep="\t")
     frame.set_index("id", drop=False).rename_axis("row").to_parquet(tmp_path / "a.parquet")
-    pa.feather.write_feather(wanted, str(tmp_path / "a.feather"), compression="zstd")
-    with pa.ipc.new_stream(str(tmp_path / "b.arrow"), wanted.schema) as stream:
-        stream.write_table(wanted, max_chunksize=7)
-    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True, double_precision=15)
-    for name in ("a.csv", "a.tsv.gz", "a.parquet", "a.feather", "b.arrow", "a.jsonl"):
+    for name in ("a.csv", "a.tsv.gz", "a.parquet"):
         found = pa.table(read_frame(tmp_path / name).to_native())
         assert found.column_names == wanted.column_names, name
         for column in wanted.column_names:
             cells = zip(found[column].to_pylist(), wanted[column].to_pylist(), strict=True)
             assert all(one == (pytest.approx(two, rel=1e-12) if isinstance(two, float) else two) for one, two in cells)
-    rows = TableRows([tmp_path / "a.feather"])
-    assert same_cells(rows.read(5, 9), wanted.slice(5, 4))
 
 
-def test_what_is_no_plain_table_is_refused(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"a": [1, 2]}\n')
-    (tmp_path / "b.jsonl").write_text('{"a": 1}\n{"a": ')
-    (tmp_path / "a.feather").write_bytes(b"ARROW1" + bytes(40))
-    (tmp_path / "empty").mkdir()
-    for name, said in (("a.jsonl", "'a' of lists"), ("b.jsonl", "table"), ("a.feather", "table"), ("empty", "folder")):
-        with pytest.raises(ValueError, match=said) as caught:
-            read_frame(tmp_path / name)
-        assert str(tmp_path / name) in str(caught.value)
-
-
-def test_what_an_arrow_file_unpacks_to_is_bounded(tmp_path, monkeypatch):
-    zeros = pa.table({"a": np.zeros(2**17)})
-    pa.feather.write_feather(zeros, str(tmp_path / "a.feather"), compression="zstd", chunksize=2**14)
-    assert (tmp_path / "a.feather").stat().st_size < 2**16
-    monkeypatch.setattr(tables, "MAX_BYTES", 2**18)
-    with pytest.raises(ValueError, match="give a part of it"):
-        read_frame(tmp_path / "a.feather")
+def test_a_folder_without_tables_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="folder without Parquet files"):
+        read_frame(tmp_path)
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])

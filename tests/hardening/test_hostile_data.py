@@ -259,29 +259,30 @@ Y = npy("(1,)", "<i8", bytes(8))
 
 
 @pytest.mark.parametrize(
-    ("x", "said"),
+    "x",
     [
-        (npy("(1000000000, 1000)"), "claims 8000000000000 bytes"),
-        (npy("(10**12,)"), "form that is not read"),
-        (npy("(1000000000000,)"), "claims 8000000000000 bytes"),
-        (npy("(-1,)"), "x"),
-        (npy("(2,)", "<U100000000", bytes(8)), "claims 800000000 bytes"),
-        (npy("(2,)", "<U1000000000", bytes(8)), "form that is not read"),
-        (npy("(1,)", "|O", b"cos\nsystem\n(S'true'\ntR."), "objects of Python's"),
-        (npy("(1,)", [("a", "|O")], b"x"), "objects of Python's"),
-        (npy("(3,)", "<f8", bytes(8)), "claims 24 bytes"),
-        (npy("(" * 5000), "form that is not read"),
-        (npy("__import__('os').abort()"), "form that is not read"),
-        (npy("(1,)", "<f8", bytes(8), b"\x09\x00"), "form that is not read"),
-        (b"", "x"),
-        (b"\x93NUMPY", "form that is not read"),
-        (b"\x80\x04\x95cos\nsystem\n", "form that is not read"),
+        npy("(1000000000, 1000)"),
+        npy("(10**12,)"),
+        npy("(1000000000000,)"),
+        npy("(-1,)"),
+        npy("(2,)", "<U100000000", bytes(8)),
+        npy("(2,)", "<U1000000000", bytes(8)),
+        npy("(1,)", "|O", b"cos\nsystem\n(S'true'\ntR."),
+        npy("(1,)", [("a", "|O")], b"x"),
+        npy("(3,)", "<f8", bytes(8)),
+        npy("(" * 5000),
+        npy("__import__('os').abort()"),
+        npy("(1,)", "<f8", bytes(8), b"\x09\x00"),
+        b"",
+        b"\x93NUMPY",
+        b"\x80\x04\x95cos\nsystem\n",
     ],
+    ids=lambda content: repr(content[10:60]),
 )
-def test_arrays_that_claim_what_they_are_not(x, said, written, pursuit):
+def test_arrays_that_claim_what_they_are_not(x, written, pursuit):
     file = written("t.npz", npz(x=x, y=Y))
-    assert said in refused(read_arrays, file, ("x", "y"))
-    assert said in refused(read_examples, str(file), pursuit)
+    refused(read_arrays, file, ("x", "y"))
+    refused(read_examples, str(file), pursuit)
 
 
 def test_a_zip_bomb_is_refused_before_it_is_unpacked(written, monkeypatch, pursuit):

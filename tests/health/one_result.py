@@ -93,7 +93,7 @@ def learnt():
     columns = ip.InformationPursuitClassifier(random_state=2).fit(TABLE[:100, :2], LABELS[:100])
     found["chosen model"] = of_model(columns)
     found["evaluation"] = of_data(asdict(evaluate(columns, TABLE[100:, :2], LABELS[100:])))
-    found["lint"] = of_data(json.loads(ip.lint(None, TABLE[:40, :2], LABELS[:40], model=False).to_json()))
+    found["lint"] = of_data(json.loads(ip.lint(None, TABLE[:40, :2], LABELS[:40]).to_json()))
     return found
 
 

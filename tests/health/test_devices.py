@@ -100,7 +100,7 @@ def test_planted_faults_are_found(kind):
         SMC(n_draws=60, min_ess=30, n_own=16, n_moves=2),
         Langevin(4, 4, 1),
         Langevin(4, 2, 1, kernel="ula"),
-        Langevin(4, 2, 1, kernel="preconditioned"),
+        Langevin(4, 2, 1),
     ],
     ids=lambda sampler: f"{sampler.kind} {getattr(sampler, 'kernel', '')}",
 )

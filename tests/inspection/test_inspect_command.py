@@ -54,26 +54,22 @@ def test_data_without_labels(folder, capsys):
 
 def test_everything_is_written(folder, tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    data = ["--data", str(folder / "test.csv"), "--label", "species", "--train", str(folder / "train.csv"), "--compare"]
+    data = ["--data", str(folder / "test.csv"), "--label", "species"]
     png, heat, file = tmp_path / "new" / "tree.png", tmp_path / "heat.svg", tmp_path / "all.json"
     args = [*data, "--png", str(png), "--heatmap", str(heat), "--json", str(file), "--max-branches", "3"]
     assert cli.main(["inspect", str(folder / "model"), *args]) == 0
     out = capsys.readouterr().out
-    assert "CART of that length" in out
-    assert out.count("written to") == 4
+    assert out.count("written to") == 3
     assert png.stat().st_size > 1000
-    assert png.with_name("tree-cart.png").stat().st_size > 1000
     assert "<svg" in heat.read_text()
     found = json.loads(file.read_text())
     assert found["strategy"]["n_inputs"] == found["query_frequencies"]["n_inputs"] == 100
-    assert found["comparison"]["pursuit_tree"] == found["strategy"]
 
 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
         (["nowhere"], "model 'nowhere'"),
-        (["animals", "--compare"], "--compare needs inputs"),
         (["animals", "--heatmap", "x.png"], "--heatmap needs inputs"),
         (["animals", "--png", "x.jpeg2"], "argument --png"),
         (["animals", "--depth", "31"], "argument --depth"),
@@ -88,12 +84,6 @@ def test_mistakes_are_told_in_a_line(args, words, capsys):
     err = capsys.readouterr().err
     assert words in err
     assert "Traceback" not in err
-
-
-def test_cart_needs_something_to_learn_from(folder, capsys):
-    args = ["--data", str(folder / "test.csv"), "--label", "species", "--compare"]
-    assert cli.main(["inspect", str(folder / "model"), *args]) == 2
-    assert "give --train DATA" in capsys.readouterr().err
 
 
 def test_the_card_of_a_folder_is_the_card_of_the_classifier(folder, capsys):

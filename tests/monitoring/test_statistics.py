@@ -10,7 +10,6 @@ from infopursuit.monitoring.statistics import (
     chernoff,
     same_distribution,
     same_splits,
-    stability_index,
     total_variation,
 )
 
@@ -80,7 +79,3 @@ def test_the_bound_on_a_mean_holds():
 def test_distances():
     assert total_variation([1, 1], [1, 1]) == 0
     assert total_variation([1, 0], [0, 9]) == 1
-    assert stability_index([50, 50], [50, 50]) == 0
-    p, q = np.array([50.5, 50.5]) / 101, np.array([80.5, 20.5]) / 101
-    assert stability_index([50, 50], [80, 20]) == pytest.approx(((q - p) * np.log(q / p)).sum())
-    assert np.isfinite(stability_index([5, 0], [0, 5]))

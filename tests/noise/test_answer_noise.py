@@ -140,10 +140,7 @@ def test_what_was_learnt_can_be_used():
     assert alone["Ann"] > alone["Cem"] > alone["Bob"] > 0.5
     with pytest.raises(ValueError, match="'Dan' is none"):
         learnt.noise("Dan")
-    by_query = dawid_skene(columns, 2, by="query").noise(max_repeats=2)
-    assert pursuit(noise=by_query).channel.max_repeats == 2
-    with pytest.raises(ValueError, match="by query"):
-        dawid_skene(columns, 2, by="query").noise("Ann")
+    assert pursuit(noise=learnt.noise("Ann", max_repeats=2)).channel.max_repeats == 2
 
 
 def test_the_same_pursuit_for_somebody_less_reliable():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
-from infopursuit.annotators import PREVALENCE, dawid_skene
+from infopursuit.annotators import FIELDS, PREVALENCE, dawid_skene
 
 GOOD = np.array([[0.95, 0.05], [0.1, 0.9]])
 FAIR = np.array([[0.8, 0.2], [0.3, 0.7]])
@@ -44,7 +44,6 @@ def test_known_tables_are_recovered():
         np.testing.assert_allclose(found.confusion_matrices[name], table, atol=0.05, err_msg=name)
     np.testing.assert_allclose(found.prevalence["q0"], (0.3, 0.7), atol=0.06)
     np.testing.assert_allclose(found.prevalence["q1"], (0.6, 0.4), atol=0.06)
-    assert found.converged
     guessed = dict(zip(found.tasks, found.truth.argmax(axis=1).tolist(), strict=True))
     votes = records.groupby(["item", "query"])["answer"].mean()
     by_vote = np.mean([(votes[task] > 0.5) == true for task, true in truth.items()])
@@ -59,35 +58,17 @@ def test_three_choices_and_gaps():
     found = dawid_skene(records, 3)
     for name, table in tables.items():
         np.testing.assert_allclose(found.confusion_matrices[name], table, atol=0.1, err_msg=name)
-        assert found.n_answers[name] == (records["annotator"] == name).sum()
-
-
-def test_a_table_for_each_query():
-    """Hard questions are answered badly by everybody."""
-    rng = np.random.default_rng(3)
-    rows = []
-    for query, table in (("easy", GOOD), ("hard", FAIR)):
-        for item in range(500):
-            true = rng.integers(2)
-            rows += [(item, query, f"a{a}", int(rng.choice(2, p=table[true]))) for a in range(5)]
-    found = dawid_skene(pd.DataFrame(rows, columns=["item", "query", "annotator", "answer"]), 2, by="query")
-    assert list(found.confusion_matrices) == ["easy", "hard"]
-    np.testing.assert_allclose(found.confusion_matrices["easy"], GOOD, atol=0.05)
-    np.testing.assert_allclose(found.confusion_matrices["hard"], FAIR, atol=0.06)
 
 
 def test_with_true_answers_it_is_counting():
     records, truth = simulate({"Ann": FAIR, "Bob": YEA}, n_items=60, prevalences=[(0.4, 0.6)])
     found = dawid_skene(records, 2, truth=truth, prior_accuracy=0.9, prior_weight=10)
-    aligned = [truth[item, query] for item, query in zip(records["item"], records["query"], strict=True)]
-    again = dawid_skene(records, 2, truth=aligned, prior_accuracy=0.9, prior_weight=10)
     for name in ("Ann", "Bob"):
         mine = records[records["annotator"] == name]
         counts = 10 * prior_table(2, 0.9)
         for item, query, said in zip(mine["item"], mine["query"], mine["answer"], strict=True):
             counts[truth[item, query], said] += 1
         np.testing.assert_allclose(found.confusion_matrices[name], counts / counts.sum(axis=1, keepdims=True))
-        np.testing.assert_array_equal(again.confusion_matrices[name], found.confusion_matrices[name])
     np.testing.assert_array_equal(found.truth, np.eye(2)[[truth[task] for task in found.tasks]])
 
 
@@ -111,7 +92,7 @@ def test_one_answerer_alone_tells_nothing_about_itself(share):
     """One answer for each item: wrong answers and rare truths look the same, so the table stays the prior's."""
     n = 500
     said = (np.arange(n) < share * n).astype(int)
-    found = dawid_skene((np.arange(n), ["q"] * n, ["only"] * n, said), 2)
+    found = dawid_skene({"item": np.arange(n), "query": ["q"] * n, "annotator": ["only"] * n, "answer": said}, 2)
     np.testing.assert_allclose(found.confusion_matrices["only"], prior_table(2), atol=0.02)
 
 
@@ -132,10 +113,9 @@ def test_no_iteration_lowers_the_objective(seed):
     k = int(rng.integers(2, 5))
     tables = {f"a{i}": rng.dirichlet(np.ones(k), size=k) for i in range(4)}
     records, _ = simulate(tables, n_items=25, prevalences=[np.full(k, 1 / k)] * 2, answered=0.8, seed=seed)
-    found = dawid_skene(records, k, by=("annotator", "query")[seed % 2], tolerance=0.0, max_iterations=200)
-    assert found.n_iterations > 3
+    found = dawid_skene(records, k)
+    assert len(found.objective) > 3
     assert (np.diff(found.objective) >= -1e-9).all()
-    assert len(found.log_likelihood) == len(found.objective)
 
 
 def naive_objective(records, k, tables, prevalence, extra):
@@ -160,7 +140,8 @@ def test_the_objective_is_what_it_says_and_its_maximum_is_found():
     records = [(0, "q", "a", 1), (0, "q", "b", 1), (1, "q", "a", 0), (1, "q", "b", 1)]
     records += [(2, "q", "a", 0), (2, "q", "b", 0), (3, "q", "a", 1), (3, "q", "b", 1)]
     extra = 3.0 * prior_table(2, 0.7)
-    found = dawid_skene(tuple(zip(*records, strict=True)), 2, prior_accuracy=0.7, prior_weight=3.0, tolerance=1e-14)
+    columns = dict(zip(FIELDS, zip(*records, strict=True), strict=True))
+    found = dawid_skene(columns, 2, prior_accuracy=0.7, prior_weight=3.0)
     own = naive_objective(records, 2, found.confusion_matrices, found.prevalence, extra)
     assert found.objective[-1] == pytest.approx(own, abs=1e-10)
 
@@ -176,14 +157,13 @@ def test_the_objective_is_what_it_says_and_its_maximum_is_found():
     assert found.objective[-1] == pytest.approx(best, abs=1e-5)
 
 
-@pytest.mark.parametrize("by", ["annotator", "query"])
 @pytest.mark.parametrize("seed", range(5))
-def test_right_answers_stay_right(by, seed):
+def test_right_answers_stay_right(seed):
     """Labels are not switched, not even where one of them is rare or annotators are hardly better than chance."""
     rng = np.random.default_rng(seed)
     tables = {f"a{i}": prior_table(2, rng.uniform(0.6, 0.9)) for i in range(4)}
     records, truth = simulate(tables, n_items=80, prevalences=[(0.9, 0.1), (0.15, 0.85)], seed=seed)
-    found = dawid_skene(records, 2, by=by)
+    found = dawid_skene(records, 2)
     assert min(found.accuracy().values()) > 0.5
     right = np.mean([p.argmax() == truth[task] for task, p in zip(found.tasks, found.truth, strict=True)])
     assert right > 0.7
@@ -201,6 +181,9 @@ def test_it_is_a_function_of_the_answers():
         np.testing.assert_allclose(relabelled.confusion_matrices[name][::-1, ::-1], table, atol=1e-6)
 
 
+TWO = {"item": [0, 0], "query": ["q", "q"], "annotator": ["a", "b"], "answer": [0, 1]}
+
+
 # ---- what comes in --------------------------------------------------------------------------------------------------
 
 
@@ -209,11 +192,6 @@ def test_missing_answers_are_skipped():
     gaps = pd.concat([records.astype({"answer": float}), records.assign(answer=np.nan)], ignore_index=True)
     one, two = dawid_skene(records, 2), dawid_skene(gaps, 2)
     np.testing.assert_array_equal(one.confusion_matrices["a"], two.confusion_matrices["a"])
-    assert (
-        repr(one)
-        == repr(two)
-        == f"<DawidSkene of 2 annotators: 40 answers to 20 questions, {one.n_iterations} iterations>"
-    )
     lists = {name: records[name].tolist() for name in records}
     lists = {name: [*column, column[0]] for name, column in lists.items()}
     lists["answer"][-1] = None
@@ -224,22 +202,15 @@ def test_missing_answers_are_skipped():
     ("change", "message"),
     [
         ({"n_choices": 1}, "n_choices=1"),
-        ({"by": "both"}, "by=.both."),
         ({"prior_accuracy": 0.5}, r"prior_accuracy=0.5; expected a share above 1 / 2 \(guessing\)"),
         ({"prior_weight": 0}, "prior_weight=0"),
-        ({"max_iterations": 0}, "max_iterations=0"),
-        ({"tolerance": -1}, "tolerance=-1"),
-        ({"truth": [0]}, "truth has 1 entries for 2 records"),
-        ({"truth": [0, 1]}, "truth of item 0, query 'q' is 0 in one record and 1 in another"),
         ({"truth": {(0, "q"): "yes"}}, r"truth\[\(0, 'q'\)\] is 'yes'; expected the index of a choice, 0 to 1"),
         ({"records": {"item": [0]}}, "records has no column 'query'"),
-        ({"records": ([0], ["q"], ["a"])}, "records has 3 entries; expected four arrays"),
-        ({"records": ([0], ["q"], ["a"], [0, 1])}, "different lengths"),
-        ({"records": ([0], ["q"], ["a"], [2])}, r"answer\[0\] is 2; expected the index of a choice"),
-        ({"records": ([0], ["q"], ["a"], [-1])}, "records hold no answer"),
+        ({"records": {**TWO, "answer": [0, 2]}}, "answer is 2; expected the index of a choice"),
+        ({"records": {**TWO, "answer": [-1, None]}}, "records hold no answer"),
     ],
 )
 def test_what_cannot_be_learnt_from_is_refused(change, message):
-    arguments = {"records": ([0, 0], ["q", "q"], ["a", "b"], [0, 1]), "n_choices": 2} | change
+    arguments = {"records": TWO, "n_choices": 2} | change
     with pytest.raises(ValueError, match=message):
         dawid_skene(**arguments)

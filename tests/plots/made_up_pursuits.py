@@ -26,7 +26,7 @@ def told(posteriors, said, names=None, classes=None):
         ExplanationStep(k, name, f"{name}?", ANSWERS[answer], answer, 0.1, 0.0, tuple(posterior), (k,))
         for k, (name, answer, posterior) in enumerate(zip(names, said, posteriors[1:], strict=True))
     )
-    classes = tuple(classes or "abcdefghij"[: len(posteriors[0])])
+    classes = tuple(classes or "abcdefghijkl"[: len(posteriors[0])])
     return Explanation(classes, tuple(posteriors[0]), steps, "confidence", len(steps), True)
 
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from made_up_pursuits import pursue
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
 import infopursuit as ip
 from infopursuit.plots import image_trace
-from infopursuit.plots.images import BAD, BEFORE, GOOD
-from infopursuit.plots.style import NOW, OTHERS
+from infopursuit.plots.images import BEFORE
+from infopursuit.plots.style import NOW, OTHERS, RIGHT, WRONG
 
 
 @pytest.fixture
@@ -21,8 +20,8 @@ def digit():
 
 
 def panels(figure):
-    """(3, columns) axes of a new figure; they are made column by column."""
-    return np.array(figure.axes, dtype=object).reshape(-1, 3).T
+    """(3, columns) axes of a new figure."""
+    return np.array(figure.axes, dtype=object).reshape(3, -1)
 
 
 def boxes(axis):
@@ -75,7 +74,7 @@ def test_the_posteriors(digit):
     for asked, axis in enumerate(grid[2]):
         lengths, colours = bars(axis)
         np.testing.assert_allclose(lengths, explanation.posteriors[asked])
-        assert [colour == GOOD.upper() for colour in colours] == [c == winner for c in range(3)]
+        assert [colour == RIGHT.upper() for colour in colours] == [c == winner for c in range(3)]
     assert [label.get_text() for label in grid[2, 0].get_yticklabels()] == ["a", "b", "c"]
     assert grid[2, 3].get_xlabel().startswith(f"{explanation.prediction}: ")
 
@@ -90,8 +89,8 @@ def test_the_truth_is_marked(digit):
     assert "right" in right.texts[0].get_text()
     assert f"but it is {other}" in wrong.texts[0].get_text()
     colours = dict(zip(explanation.classes, bars(panels(wrong)[2, 3])[1], strict=True))
-    assert colours.pop(other) == GOOD.upper()
-    assert colours.pop(explanation.prediction) == BAD.upper()
+    assert colours.pop(other) == RIGHT.upper()
+    assert colours.pop(explanation.prediction) == WRONG.upper()
     assert set(colours.values()) == {OTHERS.upper()}
     assert f"true: {other}" in [label.get_text() for label in panels(wrong)[2, 0].get_yticklabels()]
 
@@ -138,17 +137,6 @@ def test_no_steps_and_unknown_answers():
     figure = image_trace(image, skipped)
     assert panels(figure)[0, 1].patches[0].get_linestyle() == "--"
     figure.draw_without_rendering()
-
-
-def test_axes_of_the_caller(digit):
-    image, explanation = digit
-    figure = Figure()
-    axes = figure.subplots(3, 5)
-    assert image_trace(image, explanation, axes=axes) is figure
-    assert [axis.axison for axis in axes[0]] == [True] * 4 + [False]
-    assert not figure.texts
-    with pytest.raises(ValueError, match=r"axes has shape \(3, 2\); expected \(3, 4\)"):
-        image_trace(image, explanation, axes=axes[:, :2])
 
 
 def test_flat_images_and_images_with_one_channel(digit):

@@ -141,10 +141,10 @@ def test_the_summary_counts():
     twice = Summary().add(trace).add(trace)
     assert twice.n_right is None
     assert twice.n_inputs == 8
-    assert sum(count for _, count in twice.length_columns()) == 8
+    assert sum(count for _, count in twice.length_groups()) == 8
     twice.lengths.update(range(100))
-    assert len(twice.length_columns()) <= 24
-    assert sum(count for _, count in twice.length_columns()) == 108
+    assert len(twice.length_groups()) <= 10
+    assert sum(count for _, count in twice.length_groups()) == 108
 
 
 def test_one_explanation_and_files(tmp_path):

@@ -134,19 +134,6 @@ def test_answers_at_random_find_nothing():
     assert noise["accuracy"] < 0.2
 
 
-def test_a_table_that_is_wrong_is_refused_by_line(tmp_path):
-    (tmp_path / "animals-questions.csv").write_text("name,sentence\na,A?\n")
-    (tmp_path / "animals.csv").write_text("animal,a\ncat,maybe\n")
-    with pytest.raises(ValueError, match=r"line 2: 'maybe' is none of yes, no, sometimes"):
-        read_animals(tmp_path)
-    (tmp_path / "animals.csv").write_text("animal,a\ncat,yes,no\n")
-    with pytest.raises(ValueError, match=r"line 2: 3 cells"):
-        read_animals(tmp_path)
-    (tmp_path / "animals.csv").write_text("animal,b\ncat,yes\n")
-    with pytest.raises(ValueError, match=r"no wording for 'b'"):
-        read_animals(tmp_path)
-
-
 def test_bench_animals(tmp_path, capsys):
     from benchmarks.bench import main as bench_main
 

@@ -10,16 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infopursuit.beliefs.diagnostics import Diagnostics, chain_ess, r_hat
+from infopursuit.beliefs.diagnostics import Diagnostics, family_ess
 from infopursuit.beliefs.langevin_kernels import Chains, LogDensity, adapt, mala, start, ula
-from infopursuit.beliefs.particles import ParticleBelief, ParticleState, check_memory, check_settings, systematic
+from infopursuit.beliefs.particles import ParticleBelief, ParticleState, check_memory, systematic
+from infopursuit.checks import number, whole_number
 from infopursuit.models.autoencoder import VAE
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray
 
-ENOUGH = 20
-"""Steps from which R-hat says something; chains that begin at weighted draws differ for longer than they need to."""
-KERNELS = ("ula", "mala", "preconditioned")
+KERNELS = ("ula", "mala")
 
 
 @dataclass(frozen=True)
@@ -30,8 +29,7 @@ class Langevin:
     n_steps: steps after the burn-in; all of their draws are kept.
     burn_in: steps before that, in which the step size is adapted (not for "ula").
     step_size: the paper's eta.
-    kernel: "ula" (the paper's; biased by the step size), "mala" (Metropolis-corrected), or "preconditioned" (the same,
-        each latent scaled by its spread over the chains).
+    kernel: "ula" (the paper's; biased by the step size), or "mala" (Metropolis-corrected).
     """
 
     kind: ClassVar[str] = "langevin"
@@ -44,7 +42,9 @@ class Langevin:
     def __post_init__(self) -> None:
         if self.kernel not in KERNELS:
             raise ValueError(f"kernel={self.kernel!r}; expected one of {', '.join(KERNELS)}")
-        check_settings(self, whole={"n_chains": 2, "n_steps": 1, "burn_in": 0}, positive=("step_size",))
+        for name, least in (("n_chains", 2), ("n_steps", 1), ("burn_in", 0)):
+            whole_number(getattr(self, name), name, least)
+        number(self.step_size, "step_size", above=0)
 
     @classmethod
     def paper(cls) -> Langevin:
@@ -84,9 +84,10 @@ class LangevinBelief(ParticleBelief):
         self, latents: Tensor, log_weights: FloatArray, density: LogDensity, generator: torch.Generator, fresh: bool
     ) -> tuple[Tensor, IntArray, Diagnostics]:
         picked = self._begin(log_weights, generator, fresh=fresh)
-        draws, info = self._run(start(latents[torch.as_tensor(picked)], density), density, generator)
+        draws, acceptance = self._run(start(latents[torch.as_tensor(picked)], density), density, generator)
         # chains that begin at the same place are copies of one until they have moved apart
-        return draws, np.tile(picked, self.settings.n_steps), info
+        family = np.tile(picked, self.settings.n_steps)
+        return draws, family, Diagnostics(acceptance, float(family_ess(draws.cpu().numpy(), family).min()))
 
     def _begin(self, log_weights: FloatArray, generator: torch.Generator, *, fresh: bool) -> IntArray:
         """(n_chains,) the draws before the answer at which the chains begin.
@@ -101,38 +102,24 @@ class LangevinBelief(ParticleBelief):
         order = np.arange(n)
         return order * n_before // n if fresh else (order - n) % n_before
 
-    def _run(self, chains: Chains, density: LogDensity, generator: torch.Generator) -> tuple[Tensor, Diagnostics]:
-        """Draws of one class, (n_steps * n_chains, D), the last places of the chains last."""
-        eta = self.settings.step_size
-        scales = None
-        kept, accepted = [], []
+    def _run(self, chains: Chains, density: LogDensity, generator: torch.Generator) -> tuple[Tensor, float]:
+        """Draws of one class, (n_steps * n_chains, D), the last places of the chains last; and the mean acceptance."""
+        eta, kept, accepted = self.settings.step_size, [], []
         for i in range(self.settings.burn_in + self.settings.n_steps):
-            if self.settings.kernel == "preconditioned" and i <= self.settings.burn_in and len(chains) > 2:
-                spread = chains.latents.var(dim=0).clamp(min=1e-3)
-                scales = spread / spread.mean()
-            chains, acceptance = self._move(chains, density, eta, generator, scales)
-            if acceptance is not None:
-                if i < self.settings.burn_in:
-                    eta = adapt(eta, acceptance, i)
-                else:
-                    accepted.append(float(acceptance.mean()))
+            chains, acceptance = self._move(chains, density, eta, generator)
+            if acceptance is not None and i < self.settings.burn_in:
+                eta = adapt(eta, acceptance, i)
+            elif acceptance is not None:
+                accepted.append(float(acceptance.mean()))
             if i >= self.settings.burn_in:
                 kept.append(chains.latents)
-        draws = torch.stack(kept)  # (n_steps, n_chains, D)
-        places = draws.cpu().numpy()
-        long = self.settings.n_steps >= 4
-        info = Diagnostics(
-            float(np.mean(accepted)) if accepted else math.nan,
-            float(chain_ess(places).min()) if long else float(self.settings.n_chains),
-            float(r_hat(places).max()) if self.settings.n_steps >= ENOUGH else math.nan,
-        )
-        return draws.flatten(0, 1), info
+        return torch.cat(kept), float(np.mean(accepted)) if accepted else math.nan
 
     def _move(
-        self, chains: Chains, density: LogDensity, eta: float, generator: torch.Generator, scales: Tensor | None
+        self, chains: Chains, density: LogDensity, eta: float, generator: torch.Generator
     ) -> tuple[Chains, Tensor | None]:
-        if self.settings.kernel == "ula":
-            moved = ula(chains, density, eta, generator)
-            # a chain that has run away cannot be decoded: it stays where it was
-            return moved.where(moved.log_density.isfinite(), chains), None
-        return mala(chains, density, eta, generator, scales)
+        if self.settings.kernel == "mala":
+            return mala(chains, density, eta, generator)
+        moved = ula(chains, density, eta, generator)
+        # a chain that has run away cannot be decoded: it stays where it was
+        return moved.where(moved.log_density.isfinite(), chains), None

@@ -65,37 +65,23 @@ def start(latents: Tensor, log_density: LogDensity) -> Chains:
     return Chains(inputs, values.where(sound, -torch.inf), gradient.where(sound[:, None], 0.0))
 
 
-def ula(
-    chains: Chains,
-    log_density: LogDensity,
-    step_size: float | Tensor,
-    generator: torch.Generator,
-    preconditioner: Tensor | None = None,
-) -> Chains:
-    """The paper's unadjusted Langevin step, z' = z + eta M grad + sqrt(2 eta M) noise.
+def ula(chains: Chains, log_density: LogDensity, step_size: float, generator: torch.Generator) -> Chains:
+    """The paper's unadjusted Langevin step, z' = z + eta grad + sqrt(2 eta) noise, where eta is the step size.
 
     Biased: on N(0, s^2) it settles at the variance s^2 / (1 - eta / (2 s^2)), so eta has to be small. See `mala`.
-
-    step_size: eta, a number or (N, 1).
-    preconditioner: the diagonal of M, positive (D,) or (N, D).
     """
-    scale = _scale(chains.latents, step_size, preconditioner)
-    return start(_propose(chains, scale, generator), log_density)
+    return start(_propose(chains, _scale(chains, step_size), generator), log_density)
 
 
 def mala(
-    chains: Chains,
-    log_density: LogDensity,
-    step_size: float | Tensor,
-    generator: torch.Generator,
-    preconditioner: Tensor | None = None,
+    chains: Chains, log_density: LogDensity, step_size: float, generator: torch.Generator
 ) -> tuple[Chains, Tensor]:
     """A step of `ula`, accepted with probability min(1, p(z') q(z | z') / (p(z) q(z' | z))): no bias.
 
     Returns the chains and the (N,) acceptance probability: 0 for a proposal where anything is not finite. A large step
     overshoots from the tails and is rejected there again and again: start far out with a small one, and `adapt` it.
     """
-    scale = _scale(chains.latents, step_size, preconditioner)
+    scale = _scale(chains, step_size)
     proposed = start(_propose(chains, scale, generator), log_density)
     forth = _log_proposal(proposed.latents, chains, scale)
     back = _log_proposal(chains.latents, proposed, scale)
@@ -120,14 +106,13 @@ def adapt(step_size: float, acceptance: float | Tensor, iteration: int, target: 
     return step_size * math.exp((1 + iteration / STEADY) ** -DECAY * (mean - target))
 
 
-def _scale(latents: Tensor, step_size: float | Tensor, preconditioner: Tensor | None) -> Tensor:
-    """eta M, in a shape that broadcasts to (N, D)."""
-    eta = torch.as_tensor(step_size, dtype=latents.dtype, device=latents.device)
-    return eta if preconditioner is None else eta * preconditioner.to(latents)
+def _scale(chains: Chains, step_size: float) -> Tensor:
+    """eta in the number type of the latents."""
+    return torch.as_tensor(step_size, dtype=chains.latents.dtype, device=chains.latents.device)
 
 
 def _propose(chains: Chains, scale: Tensor, generator: torch.Generator) -> Tensor:
-    """(N, D) a draw from q(z' | z) = N(z + eta M grad, 2 eta M)."""
+    """(N, D) a draw from q(z' | z) = N(z + eta grad, 2 eta)."""
     latents = chains.latents
     # noise from the CPU in one number type, so that its numbers are the same on every device and in every type
     noise = torch.randn(latents.shape, generator=generator, dtype=torch.float32).to(latents)

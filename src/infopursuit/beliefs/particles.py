@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -22,6 +21,7 @@ from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_varianc
 from infopursuit.beliefs.exact import Exact, LatentBelief, StateWeights, log_normalised
 from infopursuit.beliefs.langevin_kernels import LogDensity, adapt, mala, start, target
 from infopursuit.beliefs.pruned import BLOCK, DECODED, MANY, WIDEST, PrunedBelief, States, similar_order
+from infopursuit.checks import number, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.autoencoder import VAE
 from infopursuit.models.finite import FiniteModel, segments, softmax
@@ -129,7 +129,7 @@ def systematic(log_weights: FloatArray, n: int, generator: torch.Generator) -> I
 
 @dataclass(frozen=True)
 class Own:
-    """The particles that one history has to itself, their weights (one row), and how good they are."""
+    """The particles that one history has to itself, their weights (one row), and how good they were when drawn."""
 
     particles: Particles
     weights: StateWeights
@@ -279,19 +279,6 @@ class ParticleBelief(LatentBelief):
             found[h] = Exact(mine.particles, self.queries).class_ess(mine.weights)[0]
         return np.asarray(found)
 
-    def info(self, b: ParticleState) -> list[Diagnostics]:
-        """How good the particles of each history are, in the class with the fewest among those that matter."""
-        ess, p = self.class_ess(b), np.exp(log_normalised(self.log_joint(b)))
-        found = []
-        for h, mine in enumerate(b.own):
-            if mine is None:
-                found.append(Diagnostics(float("nan"), float(ess[h, p[h] > MATTERS].min()), float("nan")))
-            else:
-                # answers that came after the draw leave some particles without weight
-                left = (ess[h] / np.diff(mine.particles.offsets))[p[h] > MATTERS].min()
-                found.append(replace(mine.info, ess=float(mine.info.ess * left)))
-        return found
-
     def latent_states(self, b: ParticleState, h: int) -> tuple[FiniteModel, FloatArray, FloatArray]:
         """The particles that history h uses, their log-weights (S,), and its evidence (L,)."""
         own = self.renewed(b, [h])[h]
@@ -350,8 +337,7 @@ class ParticleBelief(LatentBelief):
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         equal, variance = np.repeat(joint - np.log(sizes), sizes), self.class_variance(one)[0]
         new = Particles(self.model, torch.cat(latents), offsets, equal, np.concatenate(families), variance)
-        acceptance, ess, r_hat = np.array([(info.acceptance, info.ess, info.r_hat) for info in infos]).T
-        worst = Diagnostics(float(acceptance.min()), float(ess.min()), float(r_hat.max()))
+        worst = Diagnostics(min(info.acceptance for info in infos), min(info.ess for info in infos))
         self._warn(worst)
         return Own(new, Exact(new, self.queries).of(equal[None], evidence, one.shared.soft), worst)
 
@@ -400,18 +386,6 @@ class ParticleGains:
 # ---- sequential Monte Carlo ------------------------------------------------------------------------------------------
 
 
-def check_settings(settings: Any, whole: dict[str, int], positive: Sequence[str]) -> None:
-    """Refuse settings of a sampler that cannot be: whole numbers with their least values, and positive numbers."""
-    for name, least in whole.items():
-        value = getattr(settings, name)
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-            raise ValueError(f"{name}={value!r} must be a whole number, {least} or more")
-    for name in positive:
-        value = getattr(settings, name)
-        if not (np.isreal(value) and 0 < value < np.inf):
-            raise ValueError(f"{name}={value!r} must be positive")
-
-
 def check_memory(settings: Any, model: VAE, n_draws: int) -> None:
     """Refuse saved settings whose particles would take more memory, or whose chains more steps, than anyone can wait
     for."""
@@ -432,7 +406,7 @@ class SMC:
     """Settings of sequential Monte Carlo.
 
     n_draws: particles of each class that all histories share, decoded once.
-    min_ess: a history gets particles of its own when a class that matters has a smaller effective sample size.
+    min_ess: a history gets particles of its own when a class that matters has a smaller effective sample size; 0 never.
     n_own: how many particles of each class that is.
     n_moves: Metropolis-corrected Langevin steps by which resampled particles are moved apart.
     step_size: of the first of them; adapted as they go.
@@ -446,9 +420,10 @@ class SMC:
     step_size: float = 0.05
 
     def __post_init__(self) -> None:
-        check_settings(self, whole={"n_draws": 1, "n_own": 2, "n_moves": 1}, positive=("step_size",))
-        if not self.min_ess >= 0:
-            raise ValueError(f"min_ess={self.min_ess} must be 0 or more; 0 never draws anew")
+        for name, least in (("n_draws", 1), ("n_own", 2), ("n_moves", 1)):
+            whole_number(getattr(self, name), name, least)
+        number(self.step_size, "step_size", above=0)
+        number(self.min_ess, "min_ess", least=0)
 
     def check(self, model: VAE) -> None:
         """Refuse settings that no memory holds."""
@@ -488,4 +463,4 @@ class SMCBelief(ParticleBelief):
             eta = adapt(eta, acceptance, i)
             accepted.append(float(acceptance.mean()))
         ess = float(family_ess(chains.latents.cpu().numpy(), picked).min())
-        return chains.latents, picked, Diagnostics(float(np.mean(accepted)), ess, float("nan"))
+        return chains.latents, picked, Diagnostics(float(np.mean(accepted)), ess)

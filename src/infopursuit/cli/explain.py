@@ -24,11 +24,10 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``explain``."""
     add = parser.add_argument
-    add("data", metavar="DATA", help="table (.csv, .tsv, .parquet, .feather, .jsonl) or .npz file, folder of Parquet "
-        "files or of images, or the name of a data set")  # fmt: skip
+    add("data", metavar="DATA", help="table (.csv, .tsv, .parquet) or .npz file, folder of Parquet "
+        "files, or the name of a data set")  # fmt: skip
     add("--model", required=True, type=Path, metavar="DIR", help="folder of a saved model")
-    add("--out", type=Path, metavar="DIR", help="folder for the rows: traces.parquet (without pyarrow traces.jsonl); "
-        "what was stopped goes on there")  # fmt: skip
+    add("--out", type=Path, metavar="DIR", help="folder for the rows, traces.parquet; what was stopped goes on there")
     add("--html", type=Path, metavar="FILE", help="write one page that needs nothing else")
     add("--max-shown", type=whole, default=MOST, metavar="N", help=f"explanations in the page at most ({MOST})")
     add("--label", metavar="COLUMN", help="the column of a table that holds the labels, if any")

@@ -1,4 +1,4 @@
-"""``infopursuit inspect``: the first questions of a model as a tree, query frequencies, CART, the model card."""
+"""``infopursuit inspect``: the first questions of a model as a tree, query frequencies, the model card."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 
 from infopursuit import model_files, serialization, shipped
 from infopursuit.cli.main import number, positive, share, write_text
-from infopursuit.datasets.examples import has_training_part, read_examples
-from infopursuit.inspection import compare_with_cart, query_frequencies, strategy_tree
+from infopursuit.datasets.examples import read_examples
+from infopursuit.inspection import query_frequencies, strategy_tree
 from infopursuit.model_card import write_model_card
 from infopursuit.terminal import Terminal
 
 EXAMPLES = (
     "infopursuit inspect animals --depth 4 --png animals.png",
     "infopursuit inspect my-model --data test.csv --label species",
-    "infopursuit inspect my-model --data test.csv --train train.csv --compare",
     "infopursuit inspect my-model --card > CARD.md",
 )
 MAX_DEPTH = 30
@@ -36,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--data", metavar="DATA", help="inputs to send down the tree: a file, or the name of a data set")
     add("--label", metavar="COLUMN", help="the column of a table that holds the labels, if any")
     add("--inputs", type=positive, metavar="N", help="only the first N inputs")
-    add("--compare", action="store_true", help="fit CART on the same queries; needs --data with labels")
-    add("--train", metavar="DATA", help="the training data of the model, for CART")
-    add("--png", type=_picture, metavar="FILE", help="draw the tree; that of CART to FILE-cart")
+    add("--png", type=_picture, metavar="FILE", help="draw the tree")
     add("--heatmap", type=_picture, metavar="FILE", help="draw query frequencies by class; needs --data")
     add("--json", type=Path, metavar="FILE", help="write everything as JSON")
 
@@ -50,51 +47,38 @@ def run(args: argparse.Namespace) -> int:
     if args.card:
         terminal.say(write_model_card(model).rstrip("\n"))
         return 0
-    for option, needs in (("compare", args.compare), ("heatmap", args.heatmap), ("train", args.train)):
-        if needs and args.data is None:
-            raise ValueError(f"--{option} needs inputs; give them with --data DATA")
+    if args.heatmap is not None and args.data is None:
+        raise ValueError("--heatmap needs inputs; give them with --data DATA")
     if args.png is not None or args.heatmap is not None:
         from infopursuit.plots.style import need_matplotlib
 
         need_matplotlib()  # rather now than after the work
     pursuit = getattr(model, "pursuit_", model)
-    X = y = frequencies = comparison = None
-    limits = {"min_share": args.min_share, "max_branches": args.max_branches}
+    X = y = frequencies = None
     if args.data is not None:
-        data = read_examples(args.data, pursuit, label=args.label, labelled=args.compare).first(args.inputs)
+        data = read_examples(args.data, pursuit, label=args.label, labelled=False).first(args.inputs)
         X, y = data.X, data.y
         if not len(X):
             raise ValueError(f"{data.source} has no rows; give some inputs")
-    if args.compare:
-        if args.train is None and not has_training_part(args.data):
-            raise ValueError(f"--compare needs training data for CART, and {args.data} has none; give --train DATA")
-        train = read_examples(args.train or args.data, pursuit, label=args.label, part="train")
-        comparison = compare_with_cart(pursuit, train.X, train.y, X, y, depth=args.depth, **limits)
-        tree = comparison.pursuit_tree
-        terminal.head("The pursuit and CART")
-    else:
-        tree = strategy_tree(pursuit, args.depth, X=X, y=y, **limits)
-    terminal.say((comparison or tree).to_text(width=terminal.width))
+    tree = strategy_tree(pursuit, args.depth, X=X, y=y, min_share=args.min_share, max_branches=args.max_branches)
+    terminal.say(tree.to_text(width=terminal.width))
     if args.data is not None:
         frequencies = query_frequencies(pursuit.run(X), y)
         terminal.head("Query frequencies")
         terminal.say(frequencies.to_text(width=terminal.width))
-    written = _write(args, tree, frequencies, comparison)
+    written = _write(args, tree, frequencies)
     if written:
         terminal.say("", *(f"written to {file}" for file in written))
     return 0
 
 
-def _write(args: argparse.Namespace, tree: Any, frequencies: Any, comparison: Any) -> list[Path]:
+def _write(args: argparse.Namespace, tree: Any, frequencies: Any) -> list[Path]:
     """Write pictures and JSON where they are wanted; returns the files."""
     from infopursuit import plots
 
     drawings: list[tuple[Path, Any, Any]] = []
     if args.png is not None:
         drawings.append((args.png, plots.strategy_tree, tree))
-        if comparison is not None:
-            beside = args.png.with_name(f"{args.png.stem}-cart{args.png.suffix}")
-            drawings.append((beside, plots.strategy_tree, comparison.cart_tree))
     if args.heatmap is not None:
         drawings.append((args.heatmap, plots.asked_by_class, frequencies))
     written = []
@@ -102,7 +86,7 @@ def _write(args: argparse.Namespace, tree: Any, frequencies: Any, comparison: An
         file.parent.mkdir(parents=True, exist_ok=True)
         written.append(plots.save(draw(what), file))
     if args.json is not None:
-        found = {"strategy": tree, "query_frequencies": frequencies, "comparison": comparison}
+        found = {"strategy": tree, "query_frequencies": frequencies}
         data = {key: None if each is None else json.loads(each.to_json()) for key, each in found.items()}
         text = json.dumps({"model": str(args.model), **data}, ensure_ascii=False, indent=1)
         written.append(write_text(args.json, text))

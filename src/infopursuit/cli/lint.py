@@ -16,7 +16,6 @@ from infopursuit.data_checks import LintReport, excluded_findings, lint
 from infopursuit.data_checks.report import in_order
 from infopursuit.datasets.examples import is_dataset, read_examples
 from infopursuit.datasets.labelled import label_table
-from infopursuit.datasets.tables import read_frame
 from infopursuit.serialization import load_pursuit
 from infopursuit.tabular import read_facts
 from infopursuit.terminal import Terminal
@@ -37,13 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("data", metavar="TABLE", help=".csv, .tsv or .parquet file, or the name of a data set")
     add("--label", metavar="COLUMN", help="the column that holds the labels")
-    add("--model", type=Path, metavar="DIR", help="a saved model: check its queries, and how well it uses the answers")
+    add("--model", type=Path, metavar="DIR", help="a saved model, whose queries are checked")
     add("--facts", action=argparse.BooleanOptionalAction, help="a row states what is true of its label, as for fit")
     add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
-    add("--groups", metavar="COLUMN", help="rows with the same value belong together, such as visits of a patient")
     add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
     add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
-    add("--no-model", action="store_true", help="fit no model; only baselines are compared")
     add("--json", type=Path, metavar="FILE", help="write the findings as JSON")
     add("--seed", type=whole, default=0, metavar="N", help="of the rows that are sampled and held out (0)")
 
@@ -60,50 +57,39 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lint(args: argparse.Namespace) -> LintReport:
-    path, options = Path(args.data).expanduser(), {"model": False if args.no_model else None, "seed": args.seed}
+    path = Path(args.data).expanduser()
     if args.model is not None:
-        if args.groups is not None:
-            raise ValueError("--groups goes with a table; leave it out beside --model")
-        call = f"ip.lint(model.queries, X, y, model=ip.load({str(args.model)!r}, functions=...))"
+        call = f"ip.lint(ip.load({str(args.model)!r}, functions=...).queries_, X, y)"
         pursuit = load_pursuit(args.model, f"lint it from Python: {call}")
         data = read_examples(args.data, pursuit, label=args.label)
-        options["model"] = False if args.no_model else pursuit
-        return lint(pursuit.queries, data.X, data.y, source=data.source, **options)
+        return lint(pursuit.queries, data.X, data.y, source=data.source, seed=args.seed)
     if path.is_file():
-        return _lint_table(args, path, options)
+        return _lint_table(args, path)
     if is_dataset(args.data):
-        return _lint_dataset(args.data, options)
+        return _lint_dataset(args.data, args.seed)
     raise FileNotFoundError(
         f"{args.data!r} is neither a file nor a data set; give a .csv, .tsv or .parquet file, or one of "
         f"{', '.join(datasets.NAMES)}"
     )
 
 
-def _lint_table(args: argparse.Namespace, path: Path, options: dict[str, Any]) -> LintReport:
+def _lint_table(args: argparse.Namespace, path: Path) -> LintReport:
     if args.label is None:
         raise ValueError(f"say which column of {path} holds the labels with --label COLUMN")
-    keep = [*args.keep, *([args.groups] if args.groups is not None else [])]
-    table = label_table(path, args.label, facts=args.facts, drop=args.drop, keep=keep)
-    X, groups, yes_no = table.X, None, args.queries == "yes-no"
-    if args.groups is not None:
-        frame = read_frame(X)
-        if args.groups not in frame.columns or frame.shape[1] < 2:
-            raise ValueError(f"--groups {args.groups} is dropped, constant or the only column; name another column")
-        groups = np.array([str(group) for group in frame[args.groups].to_list()])
-        X = frame.drop(args.groups).to_native()
+    table = label_table(path, args.label, facts=args.facts, drop=args.drop, keep=args.keep)
+    X, yes_no = table.X, args.queries == "yes-no"
     if table.facts:
         queries: Any = read_facts(X, table.y, len(table.classes), yes_no=yes_no).queries
     else:
         queries = builders.columns(yes_no=yes_no)
-    report = lint(queries, X, table.labels, groups=groups, source=str(path), **options)
+    report = lint(queries, X, table.labels, source=str(path), seed=args.seed)
     return replace(report, findings=in_order([*report.findings, *excluded_findings(table.left_out)]))
 
 
-def _lint_dataset(name: str, options: dict[str, Any]) -> LintReport:
+def _lint_dataset(name: str, seed: int) -> LintReport:
     data = datasets.load(name)
     X = np.concatenate([data.x_train, data.x_test])
     y = np.array(data.class_names)[np.concatenate([data.y_train, data.y_test])]
-    groups = None if data.groups_train is None else np.concatenate([data.groups_train, data.groups_test])
     queries: Any = None
     if X.ndim == 3:
         binary = set(np.unique(X[:100]).tolist()) <= {0, 1}
@@ -111,4 +97,4 @@ def _lint_dataset(name: str, options: dict[str, Any]) -> LintReport:
     elif data.feature_names is not None:
         queries = builders.columns(names=data.feature_names)
     source = f"{data.name} (both parts{', answers simulated' if data.simulated else ''})"
-    return lint(queries, X, y, groups=groups, source=source, **options)
+    return lint(queries, X, y, source=source, seed=seed)

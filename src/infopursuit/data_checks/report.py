@@ -11,19 +11,26 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from infopursuit.explanation import count
+from infopursuit.explanation import count, percent
 
-FORMAT = "infopursuit.lint/2"
+FORMAT = "infopursuit.lint/3"
 
 Severity = Literal["serious", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 HEADINGS = ("Serious", "Warnings", "Notes")
 
 Kind = Literal[
-    "leak", "pair leak", "class leak", "identifier", "informative missingness", "class-level rows", "duplicate rows",
-    "conflicting labels", "insufficient queries", "insufficient model", "mostly missing", "constant", "uninformative",
-    "redundant", "nearly redundant"
-]  # fmt: skip
+    "leak",
+    "identifier",
+    "informative missingness",
+    "class-level rows",
+    "duplicate rows",
+    "conflicting labels",
+    "mostly missing",
+    "constant",
+    "redundant",
+    "imbalance",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """In the order of the report, within a severity."""
 
@@ -35,18 +42,6 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
         "A baseline on all other features is right in {others:%} of held-out rows.",
         "Find out when this is recorded. Leave out what is known only after the label, or because of it; until then no "
         "accuracy on this table means anything.",
-    ),
-    "pair leak": (
-        "Pairs of features that together leak the label: {pairs: + }. The first is right in {accuracy:%} of {rows} "
-        "rows, its better feature alone in {best_alone:%}, the most frequent label in {most_frequent:%}.",
-        "A baseline on all other features is right in {others:%} of held-out rows.",
-        "Find out when both are recorded, and leave out what is known only after the label, or because of it.",
-    ),
-    "class leak": (
-        "{n_marked} of {n_classes} classes are marked by an answer that (nearly) all of their rows have, and (nearly) "
-        "no other row: {marks}.",
-        "Without it a baseline finds {hardest} with {score:%} (the lesser of precision and recall on held-out rows).",
-        "Right where the answer defines the class. If it was recorded after the label was known, leave it out.",
     ),
     "identifier": (
         "Features that differ from row to row, as names and row numbers do: {features}.",
@@ -74,26 +69,13 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
         "class, about {expected:,.0f} would be distinct and {expected_once:,.0f} occur once. A random split into 80 % "
         "and 20 % has {in_training:%} of its test rows, label included, in training too: an accuracy measured on it is "
         "in part that of looking rows up.",
-        "Remove duplicates before splitting, or keep equal rows together (groups=).",
+        "Remove duplicates before splitting, or keep equal rows in the same part.",
     ),
     "conflicting labels": (
         "{conflicting} of {rows} rows have the same answers as a row with another label ({patterns} patterns of "
         "answers). No classifier on these queries can be right in more than {bound:%} of the rows.",
         "Of these, {same_rows} rows are equal in the data itself; finer queries could tell apart the others.",
         "Add queries that tell these rows apart, correct wrong labels, or report the bound beside the accuracy.",
-    ),
-    "insufficient queries": (
-        "The queries lose information about the label: on held-out rows a baseline on the inputs is right in "
-        "{on_inputs:%}, one on the answers to all queries in {on_answers:%} (99 % interval of the difference "
-        "{gap_low:%} to {gap_high:%}).",
-        "No model can make up for that. Add queries: more thresholds (bins=), smaller or more patches, more words.",
-    ),
-    "insufficient model": (
-        "The model does not use all information in the answers: after all answers its most probable label is right in "
-        "{model:%} of held-out rows, a baseline on the same answers in {on_answers:%} (99 % interval of the difference "
-        "{gap_low:%} to {gap_high:%}).",
-        "A better model will help, not other queries: latent classes (strategy='table'), the training rows "
-        "themselves (strategy='empirical'), or for images strategy='vae'.",
     ),
     "mostly missing": (
         "Features without an answer in {missing:%} or more of {rows} rows: {features}.",
@@ -104,20 +86,15 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
         "Columns that are empty or constant are not asked about: {columns}.",
         "Leave them out, or check whether the data was read correctly.",
     ),
-    "uninformative": (
-        "Features that tell no more about the label than chance in {rows} rows, alone or beside any other: {features}.",
-        "With all of them the accuracy of a baseline changes by {gap:%} (99 % interval {gap_low:%} to {gap_high:%}).",
-        "Seldom worth asking: leave them out where answers are costly. With more rows they may prove useful.",
-    ),
     "redundant": (
         "Of features with the same answers in all {rows} rows, or their negation, {superfluous} can be left out: "
         "{clusters: = }.",
-        "In all {rows} rows an answer follows from a more detailed one: {pairs: from }.",
-        "Keep one of each group, or the more detailed one: a model of independent answers counts copies twice.",
+        "Keep one of each group: a model of independent answers counts copies twice.",
     ),
-    "nearly redundant": (
-        "Features that predict each other in {agreement:%} or more of the rows: {clusters: ~ }.",
-        "A second one of a group tells little, and makes a model of independent answers overconfident.",
+    "imbalance": (
+        "The labels are imbalanced: {most} is that of {share:%} of the rows.",
+        "Labels of very few rows: {rare}.",
+        "Judge by the calibration and by the accuracy within each class. Collect more rows of the rare ones.",
     ),
 }
 """The clauses of a finding, each shown where all its numbers are given, and last what to do."""
@@ -239,19 +216,6 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     shown = [quoted(name) for name in names[:most]]
     last = f"{len(names) - most:,} more" if len(names) > most else shown.pop()
     return f"{', '.join(shown)} and {last}" if shown else last
-
-
-def percent(share: float) -> str:
-    """A share with one digit; never 100 % or 0 % of what is not all or none.
-
-    >>> percent(1.0), percent(0.99996), percent(0.5), percent(0.0001)
-    ('100 %', 'over 99.9 %', '50.0 %', 'under 0.1 %')
-    """
-    if share in (0.0, 1.0):
-        return f"{100 * share:.0f} %"
-    if share > 0.9995 or 0 < share < 0.0005:
-        return "over 99.9 %" if share > 0.5 else "under 0.1 %"
-    return f"{100 * share:.1f} %"
 
 
 def _wrap(text: str, width: int, first: str = "", following: str | None = None) -> list[str]:

@@ -1,12 +1,12 @@
-"""Inputs in the form that a saved model takes: from tables, npz files, folders of images and data sets by name.
+"""Inputs in the form that a saved model takes: from tables, npz files and data sets by name.
 
-`read_examples` reads all of them. `Source` opens them for reading any range in bounded memory, in any process.
+`read_examples` reads all of them. `Source` opens them for reading any range, in any process; Parquet files
+are read as they are needed, other files as a whole.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,9 +27,6 @@ Part = Literal["test", "train"]
 
 LABELS, TEXTS = ("label", "y", "target", "class"), ("text", "texts", "headline", "x")
 """What the column of labels, and that of texts, is called where nobody says."""
-IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".tif", ".tiff", ".webp")
-SMALL = 2**26
-"""Files up to this many bytes are read whole by every process; larger ones a range at a time."""
 
 
 @dataclass(frozen=True)
@@ -260,64 +257,36 @@ class Inputs:
 class Source:
     """Where inputs are, as texts, so that any process can open them.
 
-    data: a file, a folder of Parquet files or of images, or the name of a data set. label, name: columns of a table
-    that hold the labels, and what the inputs are called. folder: for staged files; all workers must see it.
+    data: a file, a folder of Parquet files, or the name of a data set. label, name: columns of a table
+    that hold the labels, and what the inputs are called. base: where relative paths begin; workers may run elsewhere.
     """
 
     data: str
     label: str | None
     name: str | None
-    folder: str
     base: str = field(default_factory=os.getcwd)
-    """Where relative paths begin: workers may run elsewhere."""
 
     @property
     def path(self) -> Path:
         """As a file, whether it is one or not."""
         return Path(self.base) / Path(self.data).expanduser()
 
-    @property
-    def staged(self) -> Path | None:
-        """The file that is read instead of a large one that can only be read from its beginning."""
-        path, lower = self.path, self.path.name.lower()
-        if not path.is_file():
-            return None
-        if lower.endswith(tables.NPZ):
-            return Path(self.folder) / "x.npy" if sum(tables.array_sizes(path).values()) > SMALL else None
-        large = path.stat().st_size > SMALL // (10 if lower.endswith(".gz") else 1)
-        possible = lower.endswith(tables.CSV) and importlib.util.find_spec("pyarrow") is not None
-        return Path(self.folder) / "inputs.parquet" if large and possible else None
-
-    def prepare(self, *, progress: bool | None = None) -> None:
-        """Stage a large file, unless that has been done: CSV as Parquet, arrays of npz files as npy files."""
-        path, staged = self.path, self.staged
-        if staged is None or staged.exists():
-            return
-        staged.parent.mkdir(parents=True, exist_ok=True)
-        if not path.name.lower().endswith(tables.NPZ):
-            tables.stage_csv(path, staged, progress=progress)
-            return
-        x, *labels = _npz_names(path, "test", labelled=False)
-        for name in labels:
-            tables.stage_array(path, name, staged.with_name("y.npy"))
-        tables.stage_array(path, x, staged)  # last: when it is there, all is
-
     def open(self, pursuit: Pursuit[Any]) -> Inputs:
         """The inputs, in the form that a model takes."""
-        path, staged = self.path, self.staged
+        path = self.path
         if path.is_dir():
-            files = tables.parquet_files(path)
-            return self._open_rows(files, pursuit) if files else self._open_images(path, pursuit)
+            files = [file for file in tables.visible_files(path) if tables.is_parquet(file)]
+            if not files:
+                raise ValueError(f"{path} has no Parquet files; give a folder that has, or a file")
+            return self._open_rows(files, pursuit)
         if path.is_file() and tables.is_table_file(path):
-            if staged is not None or tables.has_ranges(path):
-                return self._open_rows([staged or path], pursuit)
+            if tables.is_parquet(path):
+                return self._open_rows([path], pursuit)
             frame = tables.read_frame(path)
             columns = self._columns(pursuit)
             return _held(columns.examples(frame, columns.label_of(frame.columns)))
         if self.name is not None:
             raise ValueError(f"name={self.name!r} is a column of a table, and {self.data} is none")
-        if staged is not None:
-            return self._open_arrays(staged, pursuit)
         where = str(path) if path.is_file() else self.data
         return _held(read_examples(where, pursuit, label=self.label, labelled=False))
 
@@ -328,7 +297,7 @@ class Source:
         if not files and not is_dataset(self.data):
             raise FileNotFoundError(
                 f"{self.data!r} is neither a file nor a data set, nor a folder with files; {tables.GIVE} or .npz file, "
-                f"a folder of Parquet files or of images, or the name of a data set"
+                f"a folder of Parquet files, or the name of a data set"
             )
         digest = hashlib.sha256()
         for file in files:
@@ -353,62 +322,6 @@ class Source:
 
         return Inputs(rows.n_rows, self.data, read)
 
-    def _open_arrays(self, file: Path, pursuit: Pursuit[Any]) -> Inputs:
-        x = np.load(file, mmap_mode="r", allow_pickle=False)
-        labels = file.with_name("y.npy")
-        y = np.load(labels, mmap_mode="r", allow_pickle=False) if labels.exists() else None
-        if y is not None and len(y) != len(x):
-            raise ValueError(f"{self.data} has {len(x)} inputs and {len(y)} labels; give one for each")
-
-        def read(start: int, stop: int) -> Examples:
-            known = None if y is None else as_classes(y[start:stop], pursuit.classes, self.data, start)
-            return Examples(np.array(x[start:stop]), known, self.data)
-
-        return Inputs(len(x), self.data, read)
-
-    def _open_images(self, folder: Path, pursuit: Pursuit[Any]) -> Inputs:
-        """Images in the order of their names; those in folders of their own are labelled by the folder's name."""
-        queries = pursuit.queries
-        if not isinstance(queries, Patches):
-            raise ValueError(f"{folder} is a folder, and the model asks about no images; give a table")
-        found = [path for pattern in ("*", "*/*") for path in folder.glob(pattern) if path.suffix.lower() in IMAGES]
-        names = sorted(p.relative_to(folder).as_posix() for p in found if p.is_file() and not p.name.startswith("."))
-        if not names:
-            raise ValueError(f"{folder} has no images and no Parquet files")
-        labelled = {"/" in name for name in names}
-        if len(labelled) > 1:
-            raise ValueError(f"{folder} has images with a folder of their class and others without; give either")
-
-        def read(start: int, stop: int) -> Examples:
-            some, y = names[start:stop], None
-            if labelled == {True}:
-                folders = [name.split("/", 1)[0] for name in some]
-                y = as_classes(folders, pursuit.classes, f"the folders of {folder}", start)
-            images = [_read_image(folder / name, queries) for name in some]
-            return Examples(np.stack(images) if images else np.zeros((0, *queries.shape)), y, self.data, some)
-
-        return Inputs(len(names), self.data, read)
-
 
 def _held(examples: Examples) -> Inputs:
     return Inputs(len(examples.X), examples.source, examples.between)
-
-
-def _read_image(file: Path, queries: Patches) -> Any:
-    """(rows, columns) of grey pixels as the model's queries take them, 0 to 255, or 0 and 1."""
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise ImportError(f"images need pillow; pip install 'infopursuit[plots]' ({error})") from None
-    rows, columns = queries.shape
-    try:
-        with Image.open(file) as image:
-            if image.size != (columns, rows):
-                raise ValueError(
-                    f"{file} is {image.height} pixels high and {image.width} wide; the model asks about images of "
-                    f"{rows} x {columns}"
-                )
-            pixels = np.asarray(image.convert("L"))
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{file} cannot be read as an image: {error}") from None
-    return pixels // 255 if queries.threshold is None and np.isin(pixels, (0, 255)).all() else pixels

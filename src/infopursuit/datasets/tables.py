@@ -1,4 +1,4 @@
-"""Reading data files: tables (CSV, TSV, Parquet, Arrow, Feather, JSON lines), npz archives and texts.
+"""Reading data files: tables (CSV, TSV, Parquet), npz archives and texts.
 
 Files are data and may come from strangers: nothing in them is executed, and size limits are checked before and while
 they are read. Tables become Arrow tables; `read_frame` wraps these, and data frames of any library, with narwhals.
@@ -6,27 +6,21 @@ they are read. Tables become Arrow tables; `read_frame` wraps these, and data fr
 
 from __future__ import annotations
 
-import bisect
 import csv
 import gzip
 import io
 import lzma
-import math
-import shutil
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-
-from infopursuit.files import replacing
-from infopursuit.progress import Progress
 
 MAX_BYTES = 8 * 2**30
 """Of a data file, unpacked."""
@@ -38,13 +32,11 @@ MAX_CELLS = 2**28
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
-ARROW = (".arrow", ".feather", ".ipc")
-JSON_LINES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 NPZ = (".npz",)
-GIVE = "give a .csv, .tsv, .parquet, .feather, .jsonl"
+GIVE = "give a .csv, .tsv, .parquet"
 
-BLOCK, BATCH = 2**22, 2_048
-"""Bytes of text that are parsed together, and rows that are decoded together."""
+BLOCK = 2**22
+"""Bytes of text that are parsed together."""
 NULLS = [
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
     *("NULL", "NaN", "None", "n/a", "nan", "null"),
@@ -95,7 +87,6 @@ def import_arrow() -> Any:
         import pyarrow as pa
         import pyarrow.compute
         import pyarrow.csv
-        import pyarrow.json
         import pyarrow.parquet
     except ImportError as error:
         raise ImportError(f"tables are read with pyarrow; pip install 'infopursuit[tables]' ({error})") from None
@@ -169,7 +160,7 @@ class _Checked(io.RawIOBase):
 
 def is_table_file(path: Path) -> bool:
     """True for a file name that ends as that of a table does."""
-    return path.name.lower().endswith((*CSV, *PARQUET, *ARROW, *JSON_LINES))
+    return path.name.lower().endswith((*CSV, *PARQUET))
 
 
 def read_frame(source: Any) -> Any:
@@ -203,7 +194,7 @@ def take_rows(X: Any, rows: Any) -> Any:
 def _read_folder(path: Path) -> Any:
     if not path.is_dir():
         return _read_file(path)
-    files = parquet_files(path)
+    files = [file for file in visible_files(path) if is_parquet(file)]
     if not files:
         raise ValueError(f"{path} is a folder without Parquet files; give a file")
     for file in files:
@@ -216,48 +207,22 @@ def _read_file(path: Path) -> Any:
     if not is_table_file(path):
         raise ValueError(f"{path} ends in {path.suffix!r}; {GIVE} file")
     check_size(check_file(path), path.stat().st_size)
-    pa, lower = import_arrow(), path.name.lower()
     with _naming(path):
-        if lower.endswith(CSV):
+        if path.name.lower().endswith(CSV):
             return _read_csv(path)
-        if lower.endswith(JSON_LINES):
-            with open_text(path) as stream:
-                return _plain(pa.json.read_json(stream, read_options=pa.json.ReadOptions(use_threads=False)), path)
-        if lower.endswith(ARROW):
-            return _read_arrow(path)
         _check_parquet(path)
         # pre_buffer=False: a damaged footer may claim chunks of any size
-        return _plain(pa.parquet.ParquetFile(path, pre_buffer=False).read(use_threads=False), path)
+        return _plain(import_arrow().parquet.ParquetFile(path, pre_buffer=False).read(use_threads=False), path)
 
 
 def _plain(table: Any, path: Path) -> Any:
     """The table without the index that pandas stores beside the columns, and with trimmed names."""
-    pa, about = import_arrow(), table.schema.pandas_metadata or {}
+    about = table.schema.pandas_metadata or {}
     index = [name for name in about.get("index_columns", ()) if isinstance(name, str) and name in table.column_names]
     table = table.drop_columns(index)
-    nested = [field.name for field in table.schema if pa.types.is_nested(field.type)]
-    if nested and path.name.lower().endswith(JSON_LINES):
-        raise ValueError(f"{path} has the column {nested[0]!r} of lists or objects; give plain values")
     names = [str(name).strip() for name in table.column_names]
     _check_names(names, path)
     return table.rename_columns(names).replace_schema_metadata(None)
-
-
-def _read_arrow(path: Path) -> Any:
-    pa, size = import_arrow(), 0
-    with pa.OSFile(str(path)) as stream:
-        try:
-            reader = pa.ipc.open_file(stream)
-            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
-        except pa.ArrowInvalid:  # not a file but a stream
-            stream.seek(0)
-            batches = reader = pa.ipc.open_stream(stream)
-        kept = []
-        for batch in batches:
-            size += batch.nbytes
-            check_size(path, size)
-            kept.append(batch)
-        return _plain(pa.Table.from_batches(kept, reader.schema), path)
 
 
 def _check_parquet(path: Path) -> None:
@@ -278,145 +243,87 @@ def _check_parquet(path: Path) -> None:
 
 def _read_csv(path: Path) -> Any:
     """A CSV file with the type of a column inferred from all of its cells."""
-    pa, head = import_arrow(), _CsvHead(path)
-    batches = list(head.batches())
-    schema = head.schema(batches)
-    return pa.Table.from_batches([_convert(batch, schema) for batch in batches], schema)
+    pa, separator = import_arrow(), _separator(path)
+    skipped, names = 0, list[str]()
+    for names in _records(path, separator):
+        skipped += 1
+        if names:
+            break
+    if not names:
+        raise ValueError(f"{path} cannot be read as a table: no columns in its first line")
+    names = [name.strip() or f"Unnamed: {i}" for i, name in enumerate(names)]
+    _check_names(names, path)
+    read = pa.csv.ReadOptions(column_names=names, skip_rows_after_names=skipped, block_size=BLOCK, use_threads=False)
+    parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    types = dict.fromkeys(names, pa.string())
+    convert = pa.csv.ConvertOptions(column_types=types, null_values=NULLS, strings_can_be_null=True)
+    try:
+        with open_text(path) as stream:
+            table = pa.csv.read_csv(stream, read, parse, convert)
+    except pa.ArrowInvalid:  # such as rows with too few cells
+        rows = (row for row in islice(_records(path, separator), skipped, None) if row)
+        table = _filled(rows, names, path)
+    return pa.table([_typed(column) for column in table.columns], names)
 
 
-def stage_csv(path: Path, file: Path, *, progress: bool | None = None) -> None:
-    """Write a CSV file as Parquet, of which any part can be read, in bounded memory; types as in `read_frame`.
+def _separator(path: Path) -> str:
+    if ".tsv" in path.name.lower():
+        return "\t"
+    with open_text(path) as stream:
+        outside = b"".join(stream.readline(2**20).split(b'"')[::2])
+    return ";" if outside.count(b";") > outside.count(b",") else ","  # spreadsheets of many countries write semicolons
 
-    The text is read twice: whether a column holds numbers is only known at its end.
-    """
+
+def _records(path: Path, separator: str) -> Iterator[list[str]]:
+    with open_text(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+        yield from csv.reader(text, delimiter=separator, strict=True)
+
+
+def _filled(rows: Iterator[list[str]], names: list[str], path: Path) -> Any:
+    """The rows as a table of texts; cells that are missing at the end of a row are null."""
+    pa, width, nulls, batches = import_arrow(), len(names), set(NULLS), []
+    while some := list(islice(rows, max(1, min(20_000, 4_000_000 // width)))):
+        longest = max(map(len, some))
+        if longest > width:
+            raise ValueError(f"{path} has a row of {longest} cells, more cells than its first line has names ({width})")
+        columns = zip_longest(*some, [""] * width, fillvalue="")
+        cells = ([None if cell in nulls else cell for cell in column[:-1]] for column in columns)
+        batches.append(pa.record_batch([pa.array(column, pa.string()) for column in cells], names=names))
+    return pa.Table.from_batches(batches, pa.schema([(name, pa.string()) for name in names]))
+
+
+def _typed(column: Any) -> Any:
+    """A column of texts as booleans, whole numbers or numbers, where all its cells are."""
     pa = import_arrow()
-    with _naming(path):
-        head = _CsvHead(path)
-        with Progress(f"looking through {path.name}, rows", 0, show=progress) as shown:
-            schema = head.schema(head.batches(shown))
-        with (
-            Progress(f"preparing {path.name}, rows", 0, show=progress) as shown,
-            replacing(file) as beside,
-            beside.open("wb") as stream,
-            pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
-        ):
-            for batch in head.batches(shown):
-                writer.write_batch(_convert(batch, schema))
-
-
-class _CsvHead:
-    """The separator and the column names of a CSV file; its rows as batches of texts."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.separator = path, "\t"
-        if ".tsv" not in path.name.lower():  # spreadsheets of many countries write semicolons
-            with open_text(path) as stream:
-                outside = b"".join(stream.readline(2**20).split(b'"')[::2])
-            self.separator = ";" if outside.count(b";") > outside.count(b",") else ","
-        self.skipped, names = 0, list[str]()
-        for names in self._records():
-            self.skipped += 1
-            if names:
-                break
-        if not names:
-            raise ValueError(f"{path} cannot be read as a table: no columns in its first line")
-        self.names = [name.strip() or f"Unnamed: {i}" for i, name in enumerate(names)]
-        _check_names(self.names, path)
-
-    def batches(self, progress: Progress | None = None) -> Iterator[Any]:
-        """Rows as texts, by pyarrow; what it refuses, such as short rows, by Python's csv module."""
-        pa, n_rows = import_arrow(), 0
-        read = pa.csv.ReadOptions(
-            column_names=self.names, skip_rows_after_names=self.skipped, block_size=BLOCK, use_threads=False
-        )
-        parse = pa.csv.ParseOptions(delimiter=self.separator, newlines_in_values=True)
-        convert = pa.csv.ConvertOptions(
-            column_types=dict.fromkeys(self.names, pa.string()), null_values=NULLS, strings_can_be_null=True
-        )
-        try:
-            with open_text(self.path) as stream:
-                for batch in pa.csv.open_csv(stream, read, parse, convert):
-                    n_rows += batch.num_rows
-                    yield batch
-                    if progress is not None:
-                        progress.advance(batch.num_rows)
-        except pa.ArrowInvalid:
-            yield from self._slow_batches(n_rows)
-
-    def _slow_batches(self, n_before: int) -> Iterator[Any]:
-        pa, width, nulls = import_arrow(), len(self.names), set(NULLS)
-        records = self._records()
-        rows = islice((row for row in islice(records, self.skipped, None) if row), n_before, None)
-        while some := list(islice(rows, max(1, min(20_000, 4_000_000 // width)))):
-            for row in some:
-                if len(row) > width:
-                    raise ValueError(
-                        f"{self.path} has a row of {len(row)} cells, more cells than its first line has names ({width})"
-                    )
-                row.extend([""] * (width - len(row)))
-            columns = ([None if cell in nulls else cell for cell in column] for column in zip(*some, strict=True))
-            yield pa.record_batch([pa.array(column, pa.string()) for column in columns], names=self.names)
-
-    def _records(self) -> Iterator[list[str]]:
-        with open_text(self.path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
-            yield from csv.reader(text, delimiter=self.separator, strict=True)
-
-    def schema(self, batches: Any) -> Any:
-        """The types of the columns: the narrowest that holds every cell of all batches."""
-        pa = import_arrow()
-        kinds: list[set[str]] = [set() for _ in self.names]
-        for batch in batches:
-            for found, column in zip(kinds, batch.columns, strict=True):
-                if "text" not in found and column.null_count < len(column):
-                    found.add(_kind(column))
-        types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
-        chosen = [
-            ("int" if found == {"int"} else "float") if found <= {"int", "float"} else found.pop() if len(found) == 1
-            else "text"
-            for found in kinds
-        ]  # fmt: skip
-        return pa.schema([(name, types[kind]) for name, kind in zip(self.names, chosen, strict=True)])
+    kind = _kind(column)
+    if kind == "bool":
+        return pa.compute.equal(pa.compute.utf8_lower(column), "true")
+    if kind == "text":
+        return column
+    trimmed = pa.compute.utf8_ltrim(pa.compute.utf8_trim_whitespace(column), "+")
+    return trimmed.cast(pa.int64() if kind == "int" else pa.float64())
 
 
 def _kind(column: Any) -> str:
     """What a column of texts holds: "bool", "int", "float" or "text"."""
     compute = import_arrow().compute
+    if column.null_count == len(column):
+        return "float"
     for kind, pattern in PATTERNS.items():
-        first = compute.match_substring_regex(column.slice(0, 100), pattern)
-        if (
-            compute.all(first).as_py() is not False
-            and compute.all(compute.match_substring_regex(column, pattern)).as_py()
-        ):
+        first = compute.match_substring_regex(column.slice(0, 100), pattern)  # most columns are decided by these
+        if compute.all(first).as_py() is False:
+            continue
+        if compute.all(compute.match_substring_regex(column, pattern)).as_py():
             return kind
     return "text"
-
-
-def _convert(batch: Any, schema: Any) -> Any:
-    pa = import_arrow()
-    columns = []
-    for column, field in zip(batch.columns, schema, strict=True):
-        if pa.types.is_boolean(field.type):
-            column = pa.compute.equal(pa.compute.utf8_lower(column), "true")
-        elif not pa.types.is_string(field.type):
-            column = pa.compute.utf8_ltrim(pa.compute.utf8_trim_whitespace(column), "+").cast(field.type)
-        columns.append(column)
-    return pa.record_batch(columns, schema=schema)
 
 
 # ---- ranges of rows -------------------------------------------------------------------------------------------------
 
 
-def has_ranges(path: Path) -> bool:
-    """Whether `TableRows` reads a file: Parquet and Arrow files, but no Arrow streams."""
-    if not path.name.lower().endswith(ARROW):
-        return path.name.lower().endswith(PARQUET)
-    with path.open("rb") as stream:
-        return stream.read(6) == b"ARROW1"
-
-
-def parquet_files(folder: Path) -> list[Path]:
-    """The Parquet files in a folder and below, without hidden ones."""
-    return [file for file in visible_files(folder) if file.name.lower().endswith(PARQUET)]
+def is_parquet(path: Path) -> bool:
+    """True for a file name that ends as that of a Parquet file does."""
+    return path.name.lower().endswith(PARQUET)
 
 
 def visible_files(folder: Path) -> list[Path]:
@@ -429,75 +336,47 @@ def visible_files(folder: Path) -> list[Path]:
 
 
 class TableRows:
-    """The rows of Parquet or Arrow files, one after the other as one table; any range is read in bounded memory."""
+    """The rows of Parquet files, one after the other as one table; a row group at a time is in memory."""
 
     def __init__(self, files: Sequence[Path]) -> None:
-        self._files, self._starts, self._groups = tuple(files), list[int](), list[tuple[Path, int]]()
-        self.n_rows, self.schema = 0, None
-        for file in files:
-            with _naming(check_file(file)):
-                found, sizes = self._open(file)[:2]
-                self.schema = found if self.schema is None else self.schema
-                if not found.equals(self.schema, check_metadata=False):
-                    raise ValueError(f"{file} has other columns than {files[0]}; give files of one form")
-                for group, size in enumerate(sizes):
-                    self._starts.append(self.n_rows)
+        self._files, self._groups = tuple(files), list[tuple[Any, int]]()
+        starts, parquet = [0], import_arrow().parquet
+        schema: Any = None
+        for path in files:
+            with _naming(check_file(path)):
+                file = parquet.ParquetFile(path, pre_buffer=False)
+                schema = file.schema_arrow if schema is None else schema
+                if not file.schema_arrow.equals(schema, check_metadata=False):
+                    raise ValueError(f"{path} has other columns than {files[0]}; give files of one form")
+                for group in range(file.num_row_groups):
                     self._groups.append((file, group))
-                    self.n_rows += size
-        self._stream: Iterator[tuple[int, Any]] = iter(())
-        self._at, self._batch = self.n_rows, None  # the batch that was read last, and its first row
-
-    @staticmethod
-    def _open(file: Path) -> tuple[Any, list[int], Callable[[int], Iterable[Any]]]:
-        """The schema, the rows of each group, and a function that reads a group in batches."""
-        pa = import_arrow()
-        if file.name.lower().endswith(PARQUET):
-            # a scanner of pyarrow.dataset would hold whole row groups
-            parquet = pa.parquet.ParquetFile(file, pre_buffer=False, buffer_size=2**16)
-            sizes = [parquet.metadata.row_group(i).num_rows for i in range(parquet.num_row_groups)]
-            options = {"batch_size": BATCH, "use_threads": False}
-            return parquet.schema_arrow, sizes, lambda i: parquet.iter_batches(row_groups=[i], **options)
-        arrow = pa.ipc.open_file(pa.memory_map(str(file)))
-        sizes = [arrow.get_batch(i).num_rows for i in range(arrow.num_record_batches)]
-        return arrow.schema, sizes, lambda i: [arrow.get_batch(i)]
+                    starts.append(starts[-1] + file.metadata.row_group(group).num_rows)
+        self.n_rows, self._starts, self._empty = starts[-1], np.array(starts), schema.empty_table()
+        self._last: tuple[int, Any] = (-1, None)
 
     @property
     def names(self) -> list[str]:
         """The columns."""
-        return list(self._table([]).column_names)
+        return list(_plain(self._empty, self._files[0]).column_names)
 
     def read(self, start: int, stop: int) -> Any:
-        """Rows start to stop, without stop, as an Arrow table. Consecutive ranges decode every row once."""
+        """Rows start to stop, without stop, as an Arrow table."""
         if not 0 <= start <= stop <= self.n_rows:
             raise ValueError(f"rows {start} to {stop} are not among the {self.n_rows} of {self._files[0]}")
-        if self._batch is None or not self._at <= start <= self._at + self._batch.num_rows:
-            self._stream, self._batch = self._batches(start), None
-        found: list[Any] = []
+        found = [self._empty]
         with _naming(self._files[0]):
-            while start < stop:
-                if self._batch is None or self._at + self._batch.num_rows <= start:
-                    try:
-                        self._at, self._batch = next(self._stream)
-                    except StopIteration:
-                        raise ValueError(f"{self._files[0]} has fewer rows than it says; it is damaged") from None
-                    continue
-                found.append(self._batch.slice(start - self._at, stop - start))
-                start += found[-1].num_rows
-        return self._table(found)
+            for i in np.flatnonzero((self._starts[:-1] < stop) & (self._starts[1:] > start)).tolist():
+                first = max(start - int(self._starts[i]), 0)
+                found.append(self._group(i).slice(first, stop - max(start, int(self._starts[i]))))
+            table = import_arrow().concat_tables([part.cast(self._empty.schema) for part in found])
+        return _plain(table, self._files[0])
 
-    def _batches(self, start: int) -> Iterator[tuple[int, Any]]:
-        """Batches with their first rows, from the row group of a row on."""
-        opened = None
-        for i in range(max(bisect.bisect_right(self._starts, start) - 1, 0), len(self._groups)):
-            (file, group), at = self._groups[i], self._starts[i]
-            if file != opened:
-                opened, read = file, self._open(file)[2]
-            for batch in read(group):
-                yield at, batch
-                at += batch.num_rows
-
-    def _table(self, batches: list[Any]) -> Any:
-        return _plain(import_arrow().Table.from_batches(batches, self.schema), self._files[0])
+    def _group(self, i: int) -> Any:
+        """A row group; the last one is kept, since ranges mostly follow each other."""
+        if self._last[0] != i:
+            file, group = self._groups[i]
+            self._last = (i, file.read_row_group(group, use_threads=False))
+        return self._last[1]
 
 
 # ---- npz ------------------------------------------------------------------------------------------------------------
@@ -518,50 +397,19 @@ def read_arrays(path: Path, needed: Sequence[str], optional: Sequence[str] = ())
     """Some arrays of an npz file; object arrays, damaged files and missing arrays are refused by name."""
     if not zipfile.is_zipfile(check_file(path)):
         raise ValueError(f"{path} is not an npz file with {', '.join(needed)}; fetch it again")
-    try:
-        sizes = array_sizes(path)
-        absent = [key for key in needed if key not in sizes]
-        if absent:
-            raise ValueError(
-                f"{path} has no array {' and no '.join(map(repr, absent))}; expected {', '.join(needed)}, found "
-                f"{', '.join(sizes) or 'nothing'}"
-            )
-        wanted = [*needed, *(key for key in optional if key in sizes)]
-        with zipfile.ZipFile(path) as archive:
-            for key in wanted:
-                _check_array(path, archive, key)
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
-            return {key: content[key] for key in wanted}
-    except (*BAD_ZIP, OSError, KeyError) as error:
-        raise ValueError(f"{path} is not a readable npz file ({error}); fetch it again") from None
-    except ValueError as error:
-        if str(path) in str(error):
-            raise
-        raise ValueError(f"{path} is damaged ({error}); fetch it again") from None
-
-
-def _check_array(path: Path, archive: zipfile.ZipFile, name: str) -> None:
-    """Refuse an array that claims more bytes than the file has, or holds Python objects."""
-    entry = archive.getinfo(f"{name}.npy")
-    with archive.open(entry) as stream:
+    sizes, arrays = array_sizes(path), dict[str, Any]()
+    absent = [key for key in needed if key not in sizes]
+    if absent:
+        raise ValueError(
+            f"{path} has no array {' and no '.join(map(repr, absent))}; expected {', '.join(needed)}, found "
+            f"{', '.join(sizes) or 'nothing'}"
+        )
+    for key in (*needed, *(key for key in optional if key in sizes)):
         try:
-            version = np.lib.format.read_magic(stream)
-            read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-            shape, _, dtype = read(stream)
-        except BAD_HEADER as error:
-            raise ValueError(f"{path} holds {name!r} in a form that is not read ({str(error)[:200]})") from None
-        if dtype.hasobject:
-            what = "objects of Python's may be code; save numbers or texts"
-            raise ValueError(f"{path} holds {name!r} in a form that is not read: {what}")
-        claimed, size = math.prod(int(n) for n in shape) * dtype.itemsize, entry.file_size
-        if min((int(n) for n in shape), default=0) < 0 or claimed > size - stream.tell():
-            shown = str(shape)[:80]
-            raise ValueError(f"{path} is damaged: {name!r} claims {claimed} bytes in the shape {shown}, but has {size}")
-
-
-def stage_array(path: Path, name: str, file: Path) -> None:
-    """Write an array of an npz file as a file of its own, of which any part can be read."""
-    with zipfile.ZipFile(path) as archive:
-        _check_array(path, archive, name)
-        with archive.open(f"{name}.npy") as packed, replacing(file) as beside, beside.open("wb") as stream:
-            shutil.copyfileobj(packed, stream, 2**20)
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+                arrays[key] = content[key]
+        except (*BAD_ZIP, *BAD_HEADER, OSError) as error:
+            raise ValueError(f"{path} holds {key!r} in a form that is not read ({error}); fetch it again") from None
+        if not isinstance(arrays[key], np.ndarray):
+            raise ValueError(f"{path} holds {key!r}, which is no array; fetch it again")
+    return arrays

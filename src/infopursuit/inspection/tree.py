@@ -1,4 +1,4 @@
-"""The first questions of a strategy as a tree; made by `strategy_tree` for a pursuit, by `cart_tree` for CART."""
+"""The first questions of a strategy as a tree, made by `strategy_tree`."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ BRIEF = ("columns", "patches")
 class TreeNode:
     """The strategy after one history.
 
-    path: the queries asked, each with the answer in words. history: the same in cells; None in CART's tree, where a
-    branch may stand for many answers. probability: of coming here, under the model (CART: share of its training rows).
-    posterior: (C,). query: asked next, -1 where it has stopped. gain: its expected information gain in nats.
-    stop_reason: "" where it goes on. branches: none where it stops or the tree is cut off. n_inputs: how many of
-    the inputs given come here; n_right: for how many the most probable class here is right.
+    path: the queries asked, each with the answer in words. history: the same in cells. probability: of coming
+    here, under the model. posterior: (C,). query: asked next, -1 where it has stopped. gain: its expected information
+    gain in nats. stop_reason: "" where it goes on. branches: none where it stops or the tree is cut off. n_inputs: how
+    many of the inputs given come here; n_right: for how many the most probable class here is right.
     """
 
     path: tuple[tuple[int, str], ...]
-    history: History | None
+    history: History
     probability: float
     posterior: tuple[float, ...]
     query: int
@@ -71,7 +70,7 @@ class StrategyTree:
     """The first ``depth`` questions of a strategy; ``print`` shows it, `infopursuit.plots.strategy_tree` draws it.
 
     min_share: branches with a smaller share are merged. exact_gains: whether gains are exact or estimated. n_inputs:
-    inputs sent down the tree, None where none were given. share_of: what probabilities are shares of, in words.
+    inputs sent down the tree, None where none were given.
     """
 
     name: str
@@ -82,7 +81,6 @@ class StrategyTree:
     exact_gains: bool
     n_inputs: int | None
     query_set: QuerySet = field(repr=False)
-    share_of: str = "under its model"
 
     def __str__(self) -> str:
         return self.to_text()
@@ -139,12 +137,12 @@ class StrategyTree:
         asks, queries = not node.stopped, self.query_set
         history = [
             {"query": queries.names[query], "answer": None if answer is None else queries.say_answer(query, answer)}
-            for query, answer in node.history or ()
+            for query, answer in node.history
         ]
         told = {name: getattr(node, name) for name in ("probability", "posterior", "n_inputs", "n_right")}
         return {
             **told,
-            "history": None if node.history is None else history,
+            "history": history,
             "prediction": self.classes[int(np.argmax(node.posterior))],
             "query": queries.names[node.query] if asks else None,
             "sentence": queries.sentences[node.query] if asks else None,
@@ -189,7 +187,7 @@ class StrategyTree:
     ) -> list[tuple[str, str, str, list[str]]]:
         """For a node and all below it: the indent of its first line and of the others, its words, its numbers."""
         if node.stopped:
-            why = "" if node.stop_reason in ("confidence", "leaf") else f" ({node.stop_reason.replace('_', ' ')})"
+            why = "" if node.stop_reason == "confidence" else f" ({node.stop_reason.replace('_', ' ')})"
             words = f"stop: {self.classes[int(np.argmax(node.posterior))]}{why}"
             belief = percent(max(node.posterior))
         else:

@@ -26,7 +26,7 @@ from infopursuit.datasets.examples import Inputs, Source
 from infopursuit.engine import Pursuit
 from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit, as_engine
-from infopursuit.jobs.trace_files import trace_file, trace_name
+from infopursuit.jobs.trace_files import TRACES, trace_file
 from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
@@ -82,7 +82,7 @@ def explain(
 
     Parameters
     ----------
-    data: a table or .npz file, a folder of Parquet files or of images, or the name of a data set.
+    data: a table or .npz file, a folder of Parquet files, or the name of a data set.
     model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
     out: a folder for ``traces.parquet``, one table in many files.
     engine: "local" or "ray", or an `Engine`. workers, threads, address: see `Engine`.
@@ -96,18 +96,17 @@ def explain(
         if value is not None and (type(value) is not int or value < 1):
             raise ValueError(f"{what}={value!r} must be a whole number, 1 or more")
     folder = Path(out)
-    job = JobFolder(folder, trace_name())
-    place = Source(str(data), label, name, str(folder.absolute() / HIDDEN))
+    job = JobFolder(folder, TRACES)
+    place = Source(str(data), label, name)
     with _on_disk(model) as saved:
         asked = {"label": label, "name": name, "inputs": inputs, "part": part}
         about = {"model": _checksum(saved), "data": place.identity(), **asked}
         pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
-        source = None if place.staged else _opened(place, pursuit)  # what cannot be read leaves nothing behind
+        source = place.open(pursuit)  # what cannot be read leaves nothing behind
+        if not source.n_inputs:
+            raise ValueError(f"{source.about} has no rows; there is nothing to explain")
         job.begin(about, again=again)
         where = saved if _is_path(model) else shutil.copytree(saved, folder / HIDDEN / "model", dirs_exist_ok=True)
-    if source is None:
-        place.prepare(progress=progress)
-        source = _opened(place, pursuit)
     n = source.n_inputs if inputs is None else min(source.n_inputs, inputs)
     size = part or max(MIN_PART, -(-n // MAX_PARTS))
     units = [{"number": i, "start": s, "stop": min(s + size, n)} for i, s in enumerate(range(0, n, size))]
@@ -161,13 +160,6 @@ def _make(model: str, place: Source, folder: str, traces: str) -> Explainer:
     """An explainer in another process, which has only names."""
     pursuit = load_pursuit(model, BEFORE.format(model))
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
-
-
-def _opened(place: Source, pursuit: Pursuit[Any]) -> Inputs:
-    source = place.open(pursuit)
-    if not source.n_inputs:
-        raise ValueError(f"{source.about} has no rows; there is nothing to explain")
-    return source
 
 
 @contextmanager

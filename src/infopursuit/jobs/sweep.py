@@ -109,7 +109,7 @@ def sweep(
     begin = time.perf_counter()
     chosen = as_engine(engine, workers=workers, threads=threads, address=address)
     _check(models, epsilons, seeds, folds)
-    place = Source(str(data), label, None, "")
+    place = Source(str(data), label, None)
     settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "max_queries": max_queries}
     job = JobFolder(Path(out).absolute(), "runs", ".json")
     about = {"label": label, "models": list(models), "seeds": list(seeds), **settings}

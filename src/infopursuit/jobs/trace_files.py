@@ -1,4 +1,4 @@
-"""Explanations as rows of a file: Parquet, or JSON lines where pyarrow is missing; whole, or not there at all."""
+"""Explanations as rows of a Parquet file: whole, or not there at all."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from infopursuit.datasets.tables import import_arrow
 from infopursuit.explanation import Explanation
 from infopursuit.files import replacing
 from infopursuit.trace import Trace
 
-PARQUET, LINES = "traces.parquet", "traces.jsonl"
-"""What traces are called, in the form that can be written here."""
+TRACES = "traces.parquet"
+"""What the folder of traces is called."""
 COLUMNS = ("input", "name", "prediction", "probability", "label", "p_value", "length", "stop_reason", "steps")
 
 
@@ -53,33 +54,16 @@ class TraceFile:
         self.n_rows += len(rows)
 
 
-def trace_name() -> str:
-    """`PARQUET`, or `LINES` where pyarrow is missing."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        return LINES
-    return PARQUET
-
-
 @contextmanager
 def trace_file(file: Path, first: int = 0) -> Iterator[TraceFile]:
-    """A file of rows, of the form that its name says."""
-    if file.suffix == Path(LINES).suffix:
-        with replacing(file) as beside, beside.open("w", encoding="utf-8") as lines:
-            yield TraceFile(
-                lambda rows: lines.writelines(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), first
-            )
-        return
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    """A Parquet file of rows."""
+    pa = import_arrow()
     kinds = {"input": pa.int64(), "length": pa.int64(), "probability": pa.float64(), "p_value": pa.float64()}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
     # through a stream of our own: what the system says about a full disk is then heard as it is
     with (
         replacing(file) as beside,
         beside.open("wb") as stream,
-        pq.ParquetWriter(stream, schema, compression="zstd") as writer,
+        pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
     ):
         yield TraceFile(lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema)), first)

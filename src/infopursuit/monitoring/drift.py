@@ -1,8 +1,8 @@
 """`drift`: do the answers of new inputs, and the predictions from them, still look like those of training?
 
 Values and missingness of each variable are tested against training, predicted classes against the prior or, where a
-reference is given, the pursuits of both against each other. All p-values are corrected together (Benjamini-Hochberg):
-where nothing has changed, the verdict is "no drift" with probability 1 - level or more.
+reference is given, predictions and lengths for both against each other. All p-values are corrected together
+(Benjamini-Hochberg): where nothing has changed, the verdict is "no drift" with probability 1 - level or more.
 """
 
 from __future__ import annotations
@@ -19,30 +19,26 @@ from scipy.stats import false_discovery_control
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.explanation import count, reason_text
+from infopursuit.explanation import count
 from infopursuit.monitoring.statistics import (
     BOUND,
     chernoff,
     same_distribution,
     same_splits,
-    stability_index,
     total_variation,
 )
-from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import VariableWords
 from infopursuit.terminal import table
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 Rows = TypeVar("Rows", IntArray, Observed)
-FORMAT = "infopursuit.drift/2"
-ANSWERS, MISSING, CLASS, FIRST, STOP, LENGTH = "answers", "missing", "class", "first answer", "stop", "length"
+FORMAT = "infopursuit.drift/3"
+ANSWERS, MISSING, CLASS, LENGTH = "answers", "missing", "class", "length"
 HEADINGS = {
     ANSWERS: "Distribution of answers",
     MISSING: "Share of missing answers",
     CLASS: "Predicted classes",
-    FIRST: "Answers to the first question",
-    STOP: "Stop reasons",
     LENGTH: "Numbers of questions",
 }
 MAX_PURSUED = 1_000
@@ -59,9 +55,9 @@ FEW, SHOWN, MAX_LINES = 30, 3, 10
 class Change:
     """One comparison.
 
-    kind: "answers" and "missing" of a variable, "class" predicted, "first answer", "stop" and "length" of the pursuit.
-    example: what changed most; before, now: its shares. distance: total variation. stability_index: PSI. p,
-    corrected_p: before and after correction. test: "exact", "chi-square" or "bound". drifted: whether it counts.
+    kind: "answers" and "missing" of a variable, "class" predicted, "length" of the pursuit.
+    example: what changed most; before, now: its shares. distance: total variation. p, corrected_p: before and after
+    correction. test: "exact", "chi-square" or "bound". drifted: whether it counts.
     """
 
     kind: str
@@ -70,7 +66,6 @@ class Change:
     before: float
     now: float
     distance: float
-    stability_index: float
     p: float
     corrected_p: float
     test: str
@@ -85,15 +80,7 @@ class Change:
         """Compare two rows of counts (V,), or their yes/no ``splits`` (n, V); not corrected yet."""
         p, test = same_distribution(old, new) if splits is None else same_splits(old, new, splits)
         before, now, n_before, n_now = float(shares[0]), float(shares[1]), float(np.sum(old)), float(np.sum(new))
-        distance, index = total_variation(old, new), stability_index(old, new)
-        return cls(kind, name, example, before, now, distance, index, p, p, test, n_before, n_now)
-
-    @classmethod
-    def of_kinds(cls, kind: str, name: str, words: Sequence[str], old: IntArray, new: IntArray) -> Change:
-        """Counts of several kinds; the example is the kind whose share changed most."""
-        p, q = old / max(old.sum(), 1), new / max(new.sum(), 1)
-        most = len(p) - 1 - int(np.abs(q - p)[::-1].round(12).argmax())  # of no and yes, take yes
-        return cls.of(kind, name, words[most], (p[most], q[most]), old, new)
+        return cls(kind, name, example, before, now, total_variation(old, new), p, p, test, n_before, n_now)
 
 
 @dataclass(frozen=True)
@@ -190,8 +177,6 @@ class DriftReport:
         if classes := self.drifted(CLASS):
             shares = [f"{c.name} {100 * c.before:.1f} % to {100 * c.now:.1f} %" for c in classes]
             found.append(f"predicted shares have changed {_names(shares)}")
-        words = {FIRST: "answers to the first question have changed", STOP: "stop reasons have changed"}
-        found += [text for kind, text in words.items() if self.drifted(kind)]
         return found + [f"it asks {'more' if c.now > c.before else 'less'}" for c in self.drifted(LENGTH)]
 
 
@@ -209,10 +194,9 @@ def drift(
     Parameters
     ----------
     model: a fitted classifier; a `Pursuit`, with a reference; or an `AnswerProfile`, with variable values as X.
-    X: new inputs, or the trace of a pursuit of them; a trace is compared with a reference trace.
-    reference: held-out inputs like those of training, or their trace. With it, predictions are compared with those for
-        the reference instead of the prior, and so are first answers, stop reasons and lengths. For a model without a
-        profile its answers stand for those of training.
+    X: new inputs.
+    reference: held-out inputs like those of training. With it, predictions are compared with those for the reference
+        instead of the prior, and so are lengths. For a model without a profile its answers stand for those of training.
     level: the corrected p-value up to which a change counts; also the probability of a false alarm, at most.
     min_distance: changes with a smaller total variation distance do not count.
     max_pursued: inputs that are pursued at most, evenly spread; 0 compares no predictions.
@@ -232,10 +216,6 @@ def drift(
     if int(max_pursued) != max_pursued or max_pursued < 0:
         raise ValueError(f"max_pursued={max_pursued!r}; expected a whole number, 0 or more")
     limits = (level, min_distance)
-    if isinstance(X, Trace):
-        if not isinstance(reference, Trace):
-            raise ValueError("reference must be a trace, since X is one; give that of inputs like those of training")
-        return _report(compare_traces(X, reference), (len(X), len(reference), len(X)), limits, against="the reference")
     if isinstance(model, AnswerProfile):
         if reference is not None:
             raise ValueError("reference needs a model that can be run, not an AnswerProfile")
@@ -250,10 +230,7 @@ def drift(
     observed = _not_empty(pursuit.queries.read(X), "X")
     values = observed.values
     against, other = "training", None
-    if isinstance(reference, Trace):
-        _check_reference(pursuit.queries, pursuit.classes, reference)
-        other = reference
-    elif reference is not None:
+    if reference is not None:
         known = _not_empty(pursuit.queries.read(reference), "reference")
         other = pursuit.run_values(_spread(known, max_pursued)) if max_pursued else None
         if profile is None:
@@ -319,40 +296,14 @@ def compare_classes(trace: Trace, profile: AnswerProfile, pursuit: Pursuit[Any])
 
 
 def compare_traces(trace: Trace, reference: Trace) -> list[Change]:
-    """Predicted classes, answers to the first question, stop reasons and lengths, against a reference.
-
-    Later answers cannot be compared: which question comes next depends on the answers before.
-    """
-    _check_reference(trace.query_set, trace.classes, reference)
-    if not len(trace):
-        raise ValueError("X is a trace of 0 inputs; give at least one")
+    """Predicted classes and lengths, against a reference of the same pursuit."""
     both, changes = (reference, trace), []
     predicted = [t.posterior.argmax(axis=1) for t in both]
     for c, label in enumerate(trace.classes):
         counts = [np.array([(p == c).sum(), (p != c).sum()]) for p in predicted]
         shares = [n[0] / n.sum() for n in counts]
         changes.append(Change.of(CLASS, str(label), f"predicted {label}", shares, *counts))
-    queries = {int(t.queries[0, 0]) for t in both if t.queries.shape[1]}
-    if len(queries) > 1:
-        raise ValueError("reference begins with another question than X; give a trace of the same model")
-    for query in queries:
-        answers = [first_answers(t) for t in both]
-        kinds = sorted({*answers[0], *answers[1]})
-        counts = [np.array([found.count(kind) for kind in kinds]) for found in answers]
-        words = [trace.query_set.say(query, kind) for kind in kinds]
-        changes.append(Change.of_kinds(FIRST, trace.query_set.names[query], words, *counts))
-    reasons = sorted({str(reason) for t in both for reason in t.stop_reason})
-    counts = [np.array([(t.stop_reason == reason).sum() for reason in reasons]) for t in both]
-    changes.append(Change.of_kinds(STOP, "stop reason", [reason_text(r) for r in reasons], *counts))
     return [*changes, _compare_lengths(reference.length, trace.length)]
-
-
-def first_answers(trace: Trace) -> list[tuple[int, ...]]:
-    """The cells of the first answer of every input that was asked something; -1 where it is missing."""
-    if not trace.queries.shape[1]:
-        return []
-    wide = int((trace.query_set.query_variables[trace.queries[0, 0]] >= 0).sum())
-    return [tuple(answer) for answer in trace.answers[trace.length > 0][:, 0, :wide].tolist()]
 
 
 def _compare_lengths(before: IntArray, now: IntArray) -> Change:
@@ -364,13 +315,6 @@ def _compare_lengths(before: IntArray, now: IntArray) -> Change:
     splits = (np.arange(len(edges) + 1) > np.arange(len(edges))[:, None]).astype(np.float64)
     example = f"more than {count(int(edges[most]), 'question')}"
     return Change.of(LENGTH, "number of questions", example, above[:, most], old, new, splits)
-
-
-def _check_reference(queries: QuerySet, classes: Any, reference: Trace) -> None:
-    if reference.query_set.names != queries.names or list(reference.classes) != list(classes):
-        raise ValueError("reference is a trace of other queries or classes; give one that the same model made")
-    if not len(reference):
-        raise ValueError("reference is a trace of 0 inputs; give at least one")
 
 
 def _given_prior(profile: AnswerProfile, pursuit: Pursuit[Any]) -> FloatArray | None:

@@ -77,15 +77,3 @@ def total_variation(before: Any, now: Any) -> float:
     if not before.sum() or not now.sum():
         return 0.0
     return float(np.abs(before / before.sum() - now / now.sum()).sum() / 2)
-
-
-def stability_index(before: Any, now: Any) -> float:
-    """Population stability index, sum of (q - p) log(q / p), with half a count added to each value; 0 without counts.
-
-    Above 0.25 is commonly called a large shift.
-    """
-    p, q = np.asarray(before, dtype=np.float64) + 0.5, np.asarray(now, dtype=np.float64) + 0.5
-    if not np.any(before) or not np.any(now):
-        return 0.0
-    p, q = p / p.sum(), q / q.sum()
-    return float(((q - p) * np.log(q / p)).sum())

@@ -13,8 +13,8 @@
 | accuracy against confidence: a reliability diagram | `calibration` |
 | one image's pursuit in a terminal | `text_trace` |
 
-Those of matplotlib take ``axes=`` to draw on, and make a new figure of the right size without. Those that need one axes
-return it; those that need several (`image_trace`, `compare`) return the figure. `save` writes either to a file. None
+Those that need one axes take ``axes=`` to draw on, make a new figure of the right size without, and return the axes;
+those that need several (`image_trace`, `compare`) return a new figure. `save` writes either to a file. None
 opens a window or touches pyplot. Colours are told apart with every kind of colour vision, and nothing rests on colour
 alone.
 """

@@ -9,8 +9,8 @@ import numpy as np
 
 from infopursuit.explanation import Explanation, count, percent
 from infopursuit.plots import style
-from infopursuit.plots.style import Word, short
-from infopursuit.types import FloatArray
+from infopursuit.plots.style import short
+from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 PART, TOGETHER = style.NO, "#E3EDF7"
 """Of the line at which they part, and behind the rows that are the same in both."""
-BARS, BETWEEN, LONGEST = 1.5, 0.3, 32
-"""Inches: width of the bars, and space between the two. Letters of a question."""
+BARS, LONGEST, MAX_COLOURS = 2.4, 32, len(style.COLOURS) - 1
+"""Inches of the bars; letters of a question; classes with a colour of their own."""
 
 
 def compare(
-    one: Explanation, other: Explanation, *, axes: Any = None, names: Sequence[str] = ("one", "the other"),
-    truth: Any = None, max_steps: int = 16, max_classes: int = 5,
-) -> Figure:  # fmt: skip
+    one: Explanation,
+    other: Explanation,
+    *,
+    names: Sequence[str] = ("one", "the other"),
+    truth: Any = None,
+    max_steps: int = 16,
+) -> Figure:
     """Draw two explanations of one input side by side: two models, two stopping rules, or one answer changed.
 
     A row is a question, its answer, and the posterior after it as a stacked bar. Rows that are the same in both have a
@@ -34,12 +38,9 @@ def compare(
     Parameters
     ----------
     one, other: explanations over the same classes.
-    axes: (2,) axes to draw on, left and right; words go to the left of each and above. A new figure if None.
     names: what the two are called.
     truth: the true class, as in ``explanation.classes``.
     max_steps: of more steps than this, the shared ones, the last and the most influential of each are shown.
-    max_classes: of more than this, up to 6, only those that were most probable at some step get a colour; others are
-        grey.
     """
     style.need_matplotlib()
     if set(one.classes) != set(other.classes):
@@ -50,42 +51,37 @@ def compare(
     if len(names) != 2:
         raise ValueError(f"names={names!r} must be two names, one for each explanation")
     both, true_class, same = (one, other), style.find_class(one.classes, truth), together(one, other)
-    # all steps that both share, so that rows stay level, and of the rest the most influential
-    shown = [each.shown_steps(max_steps) for each in both]
-    shown = [rows if len(each) <= max_steps else sorted({*range(same), *rows})
-             for each, rows in zip(both, shown, strict=True)]  # fmt: skip
+    shown = []  # all steps that both share, so that rows stay level, and of the rest the most influential
+    for each in both:
+        steps = each.shown_steps(max_steps)
+        shown.append(steps if len(each) <= max_steps else sorted({*range(same), *steps}))
     beliefs = [each.posteriors[[0, *(k + 1 for k in rows)]] for each, rows in zip(both, shown, strict=True)]
     beliefs[1] = beliefs[1][:, [other.classes.index(name) for name in one.classes]]
-    coloured = _coloured(beliefs, true_class, max_classes)
-    steps = [style.step_words(each, rows, LONGEST) for each, rows in zip(both, shown, strict=True)]
-    n_rows = max(len(side) for side in steps)
-    legend = _legend(one.classes, coloured, beliefs, true_class)
-    pair = _new_axes(steps, n_rows, _parting(one, other, same, names), legend) if axes is None else _checked(axes)
-    for axis, each, belief, words, name in zip(pair, both, beliefs, steps, names, strict=True):
-        left = -sum(style.step_widths(words)) + 0.5
-        start = left / (72 * axis.bbox.width / axis.figure.dpi)  # the same as a share of the width of the axes
-        axis.axhspan(0, same + 1, xmin=start, color=TOGETHER, linewidth=0, clip_on=False, zorder=0)
-        _draw(axis, belief, coloured, n_rows)
-        style.write_steps(axis, words)
-        wrong = true_class is not None and each.prediction != one.classes[true_class]
-        said = Word(
-            style.outcome(each, None),
-            style.WRONG if wrong else style.RIGHT if true_class is not None else style.INK,
-            True,
-        )
-        style.write(
-            axis, Word(short(name, 40), style.FAINT), (0, 1), (left, 21), "axes fraction", ha="left", va="baseline"
-        )
-        style.write(axis, said, (0, 1), (left, 7), "axes fraction", ha="left", va="baseline")
-        if same < max(len(one), len(other)):
-            axis.plot([start, 1], [same + 1] * 2, color=PART, linewidth=1.4, clip_on=False, zorder=5)
-    if axes is not None:
-        from matplotlib.patches import Patch
+    after = [belief[min(1, len(belief) - 1) :] for belief in beliefs]  # the prior alone gives no colour
+    coloured = style.shown_classes(np.concatenate(after), true_class, MAX_COLOURS, ends=(len(after[0]) - 1, -1))
+    words = [style.step_words(each, rows, LONGEST) for each, rows in zip(both, shown, strict=True)]
+    n_rows = max(map(len, words))
+    from matplotlib.figure import Figure
 
-        handles = [Patch(color=colour, label=word.text) for colour, word in legend]
-        pair[0].legend(handles=handles, frameon=False, fontsize=style.NOTE, loc="upper left", bbox_to_anchor=(0, -0.02),
-                       ncols=len(handles))  # fmt: skip
-    return pair[0].figure  # type: ignore[return-value]
+    beside = style.LETTER * sum(max(map(len, said)) for said in words)
+    size = (beside + 2 * BARS + 0.5, style.ROW * n_rows + 1.4)
+    figure = Figure(figsize=size, dpi=150, facecolor="white", layout="constrained")
+    pair = figure.subplots(1, 2)
+    for axis, each, belief, rows, said, name in zip(pair, both, beliefs, shown, words, names, strict=True):
+        axis.axhspan(-0.5, same + 0.5, color=TOGETHER, linewidth=0, zorder=0)
+        _draw(axis, belief, coloured.tolist())
+        axis.set_yticks(range(len(said)), said)
+        axis.set(xlim=(0, 1), ylim=(n_rows - 0.5, -0.5), xticks=[])
+        style.bare(axis)
+        style.colour_steps(axis.get_yticklabels(), each, rows)
+        said_of = f"{short(name, 40)}:\n{style.outcome(each, None)}"
+        axis.set_title(said_of, loc="left", fontsize=style.SIZE, color=style.INK, parse_math=False)
+        if same < max(len(one), len(other)):
+            axis.axhline(same + 0.5, color=PART, linewidth=1.4, zorder=5)
+    _legend(figure, one, coloured, true_class)
+    look: dict[str, Any] = {"fontsize": style.HEAD, "fontweight": "bold", "color": style.INK, "parse_math": False}
+    figure.suptitle(parting(one, other, same, names), **look)
+    return figure
 
 
 def together(one: Explanation, other: Explanation) -> int:
@@ -95,100 +91,36 @@ def together(one: Explanation, other: Explanation) -> int:
     return differ[0] if differ else min(len(one), len(other))
 
 
-def _coloured(beliefs: list[FloatArray], true_class: int | None, n: int) -> list[int]:
-    """The classes that get a colour: the most probable of both, and always those that win and the true one."""
-    after = [belief[min(1, len(belief) - 1) :] for belief in beliefs]  # the prior alone gives no colour
-    limit = min(n, len(style.COLOURS) - 1)
-    needed = {int(belief[-1].argmax()) for belief in after} | ({true_class} - {None})
-    likely = style.shown_classes(np.concatenate(after), true_class, limit)
-    rest = [c for c in np.argsort(-np.concatenate(after).max(axis=0), kind="stable").tolist() if c in likely]
-    picked = [*(c for c in needed if c is not None), *(c for c in rest if c not in needed)]
-    return sorted(picked[: max(limit, len(needed))])
-
-
-def _parting(one: Explanation, other: Explanation, same: int, names: Sequence[str]) -> tuple[Word, Word]:
-    first, second = (short(name, 24) for name in names)
-    both = f"The same for {count(same, 'question')}" if same else "They part at the first question"
+def parting(one: Explanation, other: Explanation, same: int, names: Sequence[str]) -> str:
+    """Where the two part, in words."""
     if same == len(one) == len(other):
-        head, note = "The same questions and answers", "the beliefs may still differ"
-    elif same in (len(one), len(other)):
-        ends, goes = (first, second) if same == len(one) else (second, first)
-        head, note = f"{both}; then {ends} stops" if same else f"{ends} asks nothing", f"{goes} goes on"
-    else:
-        a, b = one.steps[same], other.steps[same]
-        if a.name == b.name:
-            head = f"{both}, then the answer differs" if same else "They part at the first answer"
-            heard = [f"{who} hears {short(step.said, 20)}" for who, step in ((first, a), (second, b))]
-            note = f"{short(a.name, 40)}: {', '.join(heard)}"
-        else:
-            head = f"{both}, then they part" if same else both
-            note = f"{first} asks {short(a.name, 36)}; {second} asks {short(b.name, 36)}"
-    return Word(head, style.INK, True, style.HEAD), Word(note, style.FAINT, False, style.NOTE)
+        return "The same questions and answers"
+    begin = f"The same for {count(same, 'question')}, then" if same else "At the first question"
+    if same in (len(one), len(other)):
+        return f"{begin} {short(names[0 if same == len(one) else 1], 24)} stops"
+    return f"{begin} {'the answer differs' if one.steps[same].name == other.steps[same].name else 'they part'}"
 
 
-def _legend(
-    classes: tuple[Any, ...], coloured: list[int], beliefs: list[FloatArray], true_class: int | None
-) -> list[tuple[str, Word]]:
-    bold = {int(belief[-1].argmax()) for belief in beliefs} | {true_class}
-    found = [
-        (
-            style.COLOURS[i],
-            Word(f"{'true: ' if c == true_class else ''}{short(classes[c], 22)}", style.INK, c in bold, style.NOTE),
-        )
-        for i, c in enumerate(coloured)
-    ]
-    others = len(classes) - len(coloured)
-    return found + ([(style.OTHERS, Word(count(others, "other"), style.FAINT, False, style.NOTE))] if others else [])
-
-
-def _checked(axes: Any) -> list[Axes]:
-    pair = np.asarray(axes, dtype=object).ravel().tolist()
-    if len(pair) != 2 or not all(hasattr(axis, "barh") for axis in pair):
-        raise ValueError(f"axes has shape {np.shape(axes)}; give two axes, left and right, or None for a new figure")
-    return pair
-
-
-def _new_axes(steps: list[Any], n_rows: int, said: tuple[Word, Word], legend: list[tuple[str, Word]]) -> list[Axes]:
-    """Two axes in a new figure that is as large as what goes into it, with a headline and a legend above."""
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
-
-    lefts = [sum(style.step_widths(words)) / 72 for words in steps]
-    wide = style.MARGIN + lefts[0] + BARS + BETWEEN + lefts[1] + BARS + style.MARGIN
-    words = tuple(word.folded(72 * (wide - 2 * style.MARGIN) + 1) for word in said)
-    keys, x, line = [], style.MARGIN, 0  # colour, name, inches from the left, line
-    for colour, word in legend:
-        room = (word.width + 28) / 72
-        if x > style.MARGIN and x + room > wide - style.MARGIN:
-            x, line = style.MARGIN, line + 1
-        keys.append((colour, word, x, line))
-        x += room
-    head = 0.12 + sum(word.height for word in words)
-    rows = n_rows * style.ROW
-    high = head + 0.06 + 0.2 * (line + 1) + 0.55 + rows + style.MARGIN
-    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
-    style.write_above(figure, words, style.MARGIN, 0.12)
-    for colour, word, x, line in keys:
-        y = (high - head - 0.16 - 0.2 * line) / high
-        corner, square = (x / wide, y - 0.055 / high), (0.11 / wide, 0.11 / high)
-        figure.add_artist(Rectangle(corner, *square, color=colour, linewidth=0, transform=figure.transFigure))
-        figure.text((x + 0.17) / wide, y, word.text, ha="left", va="center_baseline", **word.style)
-    starts = (style.MARGIN + lefts[0], style.MARGIN + lefts[0] + BARS + BETWEEN + lefts[1])
-    return [figure.add_axes((x / wide, style.MARGIN / high, BARS / wide, rows / high)) for x in starts]
-
-
-def _draw(axes: Axes, belief: FloatArray, coloured: list[int], n_rows: int) -> None:
-    heights, start = np.arange(len(belief)) + 0.5, np.zeros(len(belief))
+def _draw(axes: Axes, belief: FloatArray, coloured: list[int]) -> None:
     pieces = [*((belief[:, c], style.COLOURS[i]) for i, c in enumerate(coloured))]
     pieces.append((np.delete(belief, coloured, axis=1).sum(axis=1), style.OTHERS))
+    start = np.zeros(len(belief))
     for share, colour in pieces:
-        axes.barh(heights, share, left=start, height=0.66, color=colour, edgecolor="white", linewidth=0.5, zorder=2)
-        for height, left, part in zip(heights.tolist(), start.tolist(), share.tolist(), strict=True):
-            if part >= 0.3:
-                ink = style.INK if colour in (style.OTHERS, *style.COLOURS[3:6]) else "white"
-                look: dict[str, Any] = {"va": "center_baseline", "fontsize": style.SIZE - 1.5, "color": ink}
-                axes.text(left + part / 2, height, percent(part).removesuffix(" %"), ha="center", zorder=3, **look)
+        bars = axes.barh(np.arange(len(belief)), share, left=start, height=0.66, color=colour, zorder=2)
+        numbers = [percent(part).removesuffix(" %") if part >= 0.3 else "" for part in share.tolist()]
+        ink = style.INK if colour in (style.OTHERS, *style.COLOURS[3:6]) else "white"
+        axes.bar_label(bars, numbers, label_type="center", fontsize=style.NOTE, color=ink)
         start = start + share
-    axes.set_xlim(0, 1)
-    axes.set_ylim(n_rows, 0)
-    axes.set_axis_off()
+
+
+def _legend(figure: Figure, one: Explanation, coloured: IntArray, true_class: int | None) -> None:
+    from matplotlib.patches import Patch
+
+    names = style.class_names(one, coloured, true_class, 22)
+    handles = [Patch(color=style.COLOURS[i], label=name) for i, name in enumerate(names)]
+    if len(coloured) < len(one.classes):
+        handles.append(Patch(color=style.OTHERS, label=count(len(one.classes) - len(coloured), "other")))
+    look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": style.NOTE, "ncols": 4}
+    legend = figure.legend(handles=handles, **look)
+    for text, c in zip(legend.get_texts(), coloured.tolist(), strict=False):
+        text.set(parse_math=False, fontweight="bold" if c == true_class else "normal")

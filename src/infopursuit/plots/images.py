@@ -17,19 +17,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BEFORE, GOOD, BAD = "#3390D6", style.COLOURS[2], style.COLOURS[3]
+BEFORE = "#3390D6"
+"""Asked about earlier."""
 PANEL = 1.15
 """Inches that a panel of a new figure is wide and high."""
 READ = "thick box: asked about now, thin: before; grey: not looked at"
 MAX_CLASSES = 10
 """Of more classes than this only the most probable get a bar."""
-NARROWEST = 16
-"""Columns that the bars below a panel of characters need."""
+NARROWEST, TOP = 16, 3
+"""Columns that the bars below a panel of characters need; how many classes get one."""
 
 
-def image_trace(
-    image: Any, explanation: Explanation, *, axes: Any = None, truth: Any = None, max_steps: int = 8
-) -> Figure:
+def image_trace(image: Any, explanation: Explanation, *, truth: Any = None, max_steps: int = 8) -> Figure:
     """Draw one image's pursuit, a column for each step, as in the paper's figure "IP in action".
 
     Top row: the image, the patch asked about now in a thick red box, earlier ones in thin blue boxes. Second row: what
@@ -40,7 +39,6 @@ def image_trace(
     ----------
     image: (rows, columns) as it was asked about; flat and with one channel will do.
     explanation: what `Trace` gives for that image.
-    axes: (3, columns) axes to draw on, one column more than steps are shown, or more; a new figure if None.
     truth: the true class, as in ``explanation.classes``.
     max_steps: of more steps than this only the last and the most influential are shown, by KL(after || before).
     """
@@ -50,19 +48,31 @@ def image_trace(
     shown = explanation.shown_steps(max_steps)
     columns = [0, *(k + 1 for k in shown)]  # questions asked before the column's posterior
     bars = style.shown_classes(explanation.posteriors[columns], true_class, MAX_CLASSES)
-    names = [f"{'true: ' if c == true_class else ''}{short(explanation.classes[c], 24)}" for c in bars]
-    grid, figure = _new_grid(len(columns), names) if axes is None else _given_grid(axes, len(columns))
+    names = style.class_names(explanation, bars, true_class, 24)
+    from matplotlib.figure import Figure
+
+    low = max(0.16 * len(bars), 0.5)
+    wide = len(columns) * (PANEL + 0.1) + max(0.9, style.LETTER * max(map(len, names)))
+    size = (max(wide, 6.0), 2 * PANEL + low + 1.1)
+    figure = Figure(figsize=size, dpi=150, facecolor="white", layout="constrained")
+    grid = figure.subplots(3, len(columns), squeeze=False, height_ratios=(PANEL, PANEL, low))
     for place, asked in enumerate(columns):
         steps = explanation.steps[:asked]
         _draw_image(grid[0, place], pixels, steps)
         _draw_revealed(grid[1, place], explanation.revealed(asked), steps[-1:])
         _draw_posterior(grid[2, place], explanation, asked, bars, true_class, names if place == 0 else [""] * len(bars))
         grid[0, place].set_title("before" if asked == 0 else f"k = {asked}", fontsize=10, color=style.INK, pad=5)
-    if axes is None:
-        for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
-            axis.set_ylabel(words, fontsize=9, color=style.FAINT, rotation=0, ha="right", va="center", labelpad=6)
-        left = min(axis.get_position().x0 for axis in figure.axes) * float(figure.get_size_inches()[0])
-        style.write_above(figure, style.headline(explanation, true_class, len(shown), READ), left, 0.12)
+    for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
+        axis.set_ylabel(words, fontsize=9, color=style.FAINT, rotation=0, ha="right", va="center", labelpad=6)
+    look: dict[str, Any] = {
+        "x": 0.01,
+        "ha": "left",
+        "fontsize": style.HEAD,
+        "color": style.INK,
+        "parse_math": False,
+    }
+    figure.suptitle(style.outcome(explanation, true_class), fontweight="bold", **look)
+    figure.supxlabel(style.few_steps(explanation, len(shown), READ), **look | {"fontsize": style.NOTE})
     return figure
 
 
@@ -73,32 +83,6 @@ def _reshaped(image: Any, explanation: Explanation, function: str) -> Any:
     if array.size != explanation.shape[0] * explanation.shape[1]:
         raise ValueError(f"image has shape {array.shape}, but the explanation is about shape {explanation.shape}")
     return array.reshape(explanation.shape)
-
-
-def _given_grid(axes: Any, n_columns: int) -> tuple[Any, Figure]:
-    grid = np.asarray(axes, dtype=object)
-    if grid.ndim != 2 or grid.shape[0] != 3 or grid.shape[1] < n_columns:
-        raise ValueError(f"axes has shape {grid.shape}; expected (3, {n_columns}), or more columns")
-    for axis in grid[:, n_columns:].ravel():
-        axis.set_axis_off()
-    return grid, grid[0, 0].figure
-
-
-def _new_grid(n_columns: int, names: list[str]) -> tuple[Any, Figure]:
-    from matplotlib.figure import Figure
-
-    gap, right, top, foot = 0.16, 0.15, 0.85, 0.45  # inches
-    left = max(0.85, 0.2 + 0.08 * max(len(name) for name in names))
-    low = max(0.16 * len(names), 0.5)
-    wide = left + max(n_columns, 4) * (PANEL + gap) - gap + right
-    high = top + 2 * (PANEL + gap) + low + foot
-    figure = Figure(figsize=(wide, high), dpi=150, facecolor="white")
-    grid = np.empty((3, n_columns), dtype=object)
-    bottoms = ((foot + low + 2 * gap + PANEL, PANEL), (foot + low + gap, PANEL), (foot, low))
-    for place, row in np.ndindex(n_columns, 3):
-        x, (y, tall) = left + place * (PANEL + gap), bottoms[row]
-        grid[row, place] = figure.add_axes((x / wide, y / high, PANEL / wide, tall / high))
-    return grid, figure
 
 
 def _draw_image(axis: Axes, pixels: FloatArray, steps: tuple[ExplanationStep, ...]) -> None:
@@ -149,18 +133,13 @@ def _draw_posterior(
     """Bars of the posterior after ``asked`` questions, and the class that leads with its probability below."""
     posterior = explanation.posteriors[asked]
     winner = int(explanation.posteriors[-1].argmax())
-    right = winner if true_class is None else true_class
-    colours = [GOOD if c == right else BAD if c == winner else style.OTHERS for c in bars]
+    colours = [style.class_colour(explanation, c, true_class, style.OTHERS) for c in bars.tolist()]
     heights = np.arange(len(bars))
     axis.barh(heights, np.ones(len(bars)), height=0.74, color=style.EMPTY)
     axis.barh(heights, posterior[bars], height=0.74, color=colours)
-    axis.set_xlim(0, 1)
-    axis.set_ylim(len(bars) - 0.5, -0.5)
-    axis.set_xticks([])
-    for side in axis.spines.values():
-        side.set_visible(False)
-    axis.tick_params(axis="y", length=0, pad=3, labelsize=8.5, labelcolor=style.INK)
-    axis.set_yticks(heights, names)
+    axis.set(xlim=(0, 1), ylim=(len(bars) - 0.5, -0.5), xticks=[])
+    style.bare(axis)
+    axis.set_yticks(heights, names, parse_math=False)
     for label, c in zip(axis.get_yticklabels(), bars, strict=True):
         label.set_fontweight("bold" if c in (winner, true_class) else "normal")
     leader = int(posterior.argmax())
@@ -172,9 +151,8 @@ def _draw_posterior(
 
 
 def text_trace(
-    explanation: Explanation, *, image: Any = None, width: int = 80, max_steps: int = 7, top: int = 3,
-    colour: bool = False,
-) -> str:  # fmt: skip
+    explanation: Explanation, *, image: Any = None, width: int = 80, max_steps: int = 7, colour: bool = False
+) -> str:
     """One image's pursuit as text, a panel for each step: what has been revealed, and the posterior below it.
 
     Lit pixels are full blocks and what was not looked at is fog. The patch asked about last is in colour; its dark
@@ -185,7 +163,6 @@ def text_trace(
     image: (rows, columns) of 0 and 1, shown first where it is given.
     width: columns of the terminal. Where there is no room for two panels side by side, only the last one is drawn.
     max_steps: of more steps than this the last and the most influential ones are shown.
-    top: how many classes get a bar.
     """
     if explanation.shape is None:
         raise ValueError("this explanation is not about an image; text_trace draws explanations over patch queries")
@@ -204,7 +181,7 @@ def text_trace(
         newest = {variable for step in explanation.steps[asked - 1 : asked] for variable in step.variables}
         title = f"question {asked}" if asked else "nothing asked"
         pixels = _pixels(explanation.revealed(asked), newest, colour)
-        panels.append([title, *pixels, *_bars(explanation, asked, top, each, colour)])
+        panels.append([title, *pixels, *_bars(explanation, asked, each, colour)])
     lines: list[str] = []
     for start in range(0, len(panels), max(fit, 1)):
         some = [[f"{panel[0]:<{each}}", *panel[1:]] for panel in panels[start : start + max(fit, 1)]]
@@ -221,12 +198,12 @@ def _pixels(seen: Any, newest: set[int], colour: bool) -> list[str]:
     return lines
 
 
-def _bars(explanation: Explanation, asked: int, top: int, wide: int, colour: bool) -> list[str]:
+def _bars(explanation: Explanation, asked: int, wide: int, colour: bool) -> list[str]:
     """The most probable classes after some questions with a bar each; the predicted class stands out."""
     posterior: FloatArray = explanation.posteriors[asked]
     winner = int(explanation.posteriors[-1].argmax())
     lines = []
-    for c in np.argsort(-posterior, kind="stable")[:top].tolist():
+    for c in np.argsort(-posterior, kind="stable")[:TOP].tolist():
         if posterior[c] < 0.005:
             break
         name = str(explanation.classes[c])[: wide - 10]

@@ -119,13 +119,15 @@ def _summary(summary: Summary) -> View:
         figures.append(("out of distribution", f"{100 * summary.n_novel / n:.1f} %"))
     figures += [("questions on average", f"{summary.mean_length:.1f}"), ("questions at most", f"{summary.longest}")]
     reasons = Counter({reason_text(reason): count for reason, count in summary.reasons.items()})
+    lengths = [_bar(name, count / n, f"{count:,} ({percent(count / n)})") for name, count in summary.length_groups()]
     cards = [
+        {"title": "Number of questions", "rows": lengths, "n_more": ""},
         _counted("Predictions", summary.predictions, n),
         _counted("First question", summary.first, n),
         _counted("Questions asked", summary.asked, n, others=False),
         _counted("Reason for stopping", reasons, n),
     ]
-    return {"figures": figures, "lengths": _histogram(summary.length_columns()), "cards": cards}
+    return {"figures": figures, "cards": cards}
 
 
 def _counted(title: str, counts: Counter[str], n: int, *, others: bool = True) -> View:
@@ -140,26 +142,6 @@ def _counted(title: str, counts: Counter[str], n: int, *, others: bool = True) -
 def _bar(name: Any, share: float, number: str, kind: str = "rest", best: bool = False) -> View:
     width = f"{100 * max(0.0, min(share, 1.0)):.4g}"
     return {"name": name, "width": width, "number": number, "kind": kind, "best": best}
-
-
-def _histogram(counts: Sequence[tuple[str, int]]) -> View:
-    """Columns with their counts above and names below, on 480 x 170 units."""
-    bottom, high = 150, 132
-    most = max(count for _, count in counts)
-    step = 480 / max(len(counts), 8)
-    every = 1 if step >= 26 else 2  # names need room, also in the larger letters of a phone
-    narrow = any(step < 10 * len(str(count)) for _, count in counts)  # then only the highest has its number
-    columns = [
-        {
-            "x": f"{(i + 0.1) * step:.1f}", "y": f"{bottom - high * count / most:.1f}", "width": f"{0.8 * step:.1f}",
-            "height": f"{high * count / most:.1f}", "middle": f"{(i + 0.5) * step:.1f}",
-            "above": f"{bottom - 4 - high * count / most:.1f}", "name": "" if i % every else name,
-            "count": count if count == most or not narrow else 0,
-        }
-        for i, (name, count) in enumerate(counts)
-    ]  # fmt: skip
-    label = "inputs by number of questions: " + ", ".join(f"{name}: {count}" for name, count in counts)
-    return {"columns": columns, "label": label}
 
 
 def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:

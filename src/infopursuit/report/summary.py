@@ -11,7 +11,7 @@ import numpy as np
 from infopursuit.explanation import NOVELTY_LEVEL
 from infopursuit.trace import Trace
 
-MAX_COLUMNS = 24  # of the histogram of lengths; more lengths share columns
+MAX_GROUPS = 10  # of lengths; more lengths share a group
 COUNTERS = ("lengths", "predictions", "asked", "first", "reasons")
 
 
@@ -81,19 +81,17 @@ class Summary:
         """The most questions that an input took."""
         return max(self.lengths, default=0)
 
-    def length_columns(self) -> list[tuple[str, int]]:
+    def length_groups(self) -> list[tuple[str, int]]:
         """The histogram of lengths: (length or range of lengths, inputs).
 
-        >>> Summary(lengths=Counter({3: 2, 5: 1})).length_columns()
+        >>> Summary(lengths=Counter({3: 2, 5: 1})).length_groups()
         [('3', 2), ('4', 0), ('5', 1)]
         """
-        if not self.lengths:
-            return []
-        low, high = min(self.lengths), max(self.lengths)
-        step = -(-(high - low + 1) // MAX_COLUMNS)
+        low, high = min(self.lengths, default=0), max(self.lengths, default=-1)
+        step = -(-(high - low + 1) // MAX_GROUPS)
         return [
             (f"{start}" if step == 1 else f"{start}+", sum(self.lengths[n] for n in range(start, start + step)))
-            for start in range(low, high + 1, step)
+            for start in range(low, high + 1, max(step, 1))
         ]
 
 

@@ -144,34 +144,25 @@ class AnimalTable:
         return np.asarray(np.where(self.cells == 0.5, 0.5, np.where(self.cells == 1, 1 - error, error)))
 
 
-def read_animals(folder: Path = FOLDER) -> AnimalTable:
-    """The table and its wording, checked; an error names the file and the line."""
-    head, *rows = _rows(folder / TABLE)
-    names = tuple(head[1:])
-    for n, row in enumerate(rows, start=2):
-        if len(row) != len(head):
-            raise ValueError(f"{folder / TABLE}, line {n}: {len(row)} cells, but the first line has {len(head)}")
-        wrong = [cell for cell in row[1:] if cell not in CELLS]
-        if wrong:
-            raise ValueError(f"{folder / TABLE}, line {n}: {wrong[0]!r} is none of {', '.join(CELLS)}")
-    wording = dict(row for row in _rows(folder / WORDING)[1:] if len(row) == 2)
-    missing = [name for name in names if name not in wording]
-    if missing:
-        raise ValueError(f"{folder / WORDING} has no wording for {missing[0]!r}; add a line")
+def read_animals() -> AnimalTable:
+    """The table and its wording."""
+    head, *rows = _rows(TABLE)
+    wording = dict(_rows(WORDING)[1:])
     cells = np.array([[CELLS[cell] for cell in row[1:]] for row in rows])
+    names = tuple(head[1:])
     return AnimalTable(tuple(row[0] for row in rows), names, tuple(wording[name] for name in names), cells)
 
 
-def load_animals(folder: Path = FOLDER) -> Pursuit[Any]:
+def load_animals() -> Pursuit[Any]:
     """The pursuit of animals."""
-    table = read_animals(folder)
+    table = read_animals()
     model = TableModel(np.full(len(table.animals), 1 / len(table.animals)), None, table.probabilities())
     asked = queries.concepts(table.names, sentences=table.sentences)
     return Pursuit.of(model, asked, stopping=Confidence(0.05) | MaxQueries(25), classes=table.animals)
 
 
-def _rows(file: Path) -> list[list[str]]:
-    with file.open(encoding="utf-8", newline="") as stream:
+def _rows(name: str) -> list[list[str]]:
+    with (FOLDER / name).open(encoding="utf-8", newline="") as stream:
         return list(csv.reader(stream))
 
 
