@@ -26,6 +26,7 @@ from infopursuit.history import Acquisition, Belief
 from infopursuit.hybrid import Hybrid
 from infopursuit.models import Sample
 from infopursuit.models.finite import check_prior
+from infopursuit.models.learning import Empirical
 from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
@@ -54,6 +55,8 @@ LEARNERS = {
 N_FOLDS = 4
 MIN_ROWS_HYBRID, MAX_QUERIES_HYBRID = 80, 1_000
 """For which tables "auto" tries the hybrid strategy."""
+MAX_EMPIRICAL = 2_000
+"""Distinct rows up to which the training rows themselves compete with the hybrid strategy; beyond they cost too much."""
 MAX_CLASSES = 5_000
 MAX_QUERIES = 50
 """Queries at the most after calibration, where neither it nor the stopping rule says how many."""
@@ -168,11 +171,14 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
         parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
         candidates = []
+        both = len(learners) > 1 and self._suits_hybrid(sample)
         for name, learner in learners.items():
+            if both and isinstance(learner, tuple) and len(sample) > MAX_EMPIRICAL:
+                learner = tuple(each for each in learner if not isinstance(each, Empirical))
             if hasattr(learner, "build"):
                 if class_prior is not None:
                     raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
-                if len(learners) > 1 and not self._suits_hybrid(sample):
+                if len(learners) > 1 and not both:
                     continue
                 candidates.append(self._strategy(name, learner, observed, labels, weights, seed, parts))
             else:
@@ -184,8 +190,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             runs = {each.name: HeldOutRuns.of(each, n, self.verbose) for each in candidates}
             self.tuning_ = tune(runs, n, rule)
             chosen = next(each for each in candidates if each.name == self.tuning_.strategy)
-            settled = {"stopping": self.tuning_.rule, "calibrator": self.tuning_.calibrator}
-            self.pursuit_: Pursuit[Any] = replace(chosen.pursuit, **settled)
+            self.pursuit_: Pursuit[Any] = replace(
+                chosen.pursuit, stopping=self.tuning_.rule, calibrator=self.tuning_.calibrator
+            )
         else:
             self.pursuit_ = replace(candidates[0].pursuit, stopping=rule or self._untuned())
         self.model_ = self.pursuit_.model

@@ -18,7 +18,7 @@ from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.tuning import CONFIDENT, MAX_QUESTIONS, held_out_rows
 from infopursuit.types import UNKNOWN, IntArray
 
-MAX_PATHS = 4_000
+MAX_PATHS = 2_500
 """Training rows that are pursued to learn from the histories of the strategy itself."""
 
 

@@ -24,7 +24,7 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 MAX_QUESTIONS = 12
 """Questions at the most, where nothing else is said."""
-N_ROWS = 3_000
+N_ROWS = 2_500
 """Held-out rows that are pursued, at the most."""
 CONFIDENT = 1e-3
 """Of the posterior that nobody need ask beyond."""

@@ -15,7 +15,7 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 MAX_ANSWERS = 64
 """A query with more joint answers is refused: each of them is looked at before the query is asked."""
-NEGLIGIBLE = 1e-3
+NEGLIGIBLE = 4e-3
 """Answers below this probability are not looked at."""
 FLOOR = 1e-9
 """Of a predicted probability: no answer makes a class impossible."""

@@ -206,8 +206,8 @@ class Training:
     patience: int = 6
 
 
-AVERAGE = 0.98
-"""Of the moving average of the weights: what stays of it at each step."""
+AVERAGE, EVERY = 0.98, 4
+"""Of the moving average of the weights: what stays of it at each step, and the steps between two updates."""
 
 Batch = Callable[[np.random.Generator], tuple[Float32, Any]]
 """Draws (M, b, n_inputs) encoded answer vectors with most answers hidden, and what is to be predicted from each."""
@@ -232,16 +232,26 @@ def train(
     for step in range(1, how.max_steps + 1):
         inputs, target = draw(rng)
         gradient = _gradient(layers, inputs, target, loss, how.dropout, rng)
-        share = step / how.max_steps
-        rate = how.rate * min(step / 100, 1) * 0.5 * (1 + np.cos(np.pi * share))
-        c1, c2, keep = 1 - 0.9**step, 1 - 0.99**step, min(AVERAGE, step / (step + 10))
-        for i, (w, g, m, v, a) in enumerate(zip(weights, gradient, first, second, average.arrays, strict=True)):
-            m += np.float32(0.1) * (g - m)
-            v += np.float32(0.01) * (g * g - v)
+        rate = how.rate * min(step / 100, 1) * 0.5 * (1 + np.cos(np.pi * step / how.max_steps))
+        decay, rate = rate * how.weight_decay, rate * np.sqrt(1 - 0.99**step) / (1 - 0.9**step)
+        for i, (w, g, m, v) in enumerate(zip(weights, gradient, first, second, strict=True)):
+            m *= np.float32(0.9)
+            m += np.float32(0.1) * g
+            v *= np.float32(0.99)
+            g *= g
+            g *= np.float32(0.01)
+            v += g
+            np.sqrt(v, out=g)
+            g += np.float32(1e-8)
+            np.divide(m, g, out=g)
+            g *= np.float32(rate)
             if i % 2 == 0:  # weights decay, biases do not
-                w *= np.float32(1 - rate * how.weight_decay)
-            w -= np.float32(rate / c1) * m / (np.sqrt(v / np.float32(c2)) + np.float32(1e-8))
-            a += np.float32(1 - keep) * (w - a)
+                w *= np.float32(1 - decay)
+            w -= g
+        if step % EVERY == 0:
+            keep = min(AVERAGE, step / (step + 10)) ** EVERY
+            for w, a in zip(weights, average.arrays, strict=True):
+                a += np.float32(1 - keep) * (w - a)
         shown.advance()
         if step % how.check == 0 or step == how.max_steps:
             now = held_out(average)
@@ -358,7 +368,7 @@ class MaskedClassifier:
         """(H, Q) answer vectors -> (H, C) probabilities and their standard errors, from the spread of the networks."""
         each = softmax(self._exact(self.encoding(answers)))  # (M, H, C)
         error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1:])
-        return each.mean(axis=0), error
+        return np.asarray(each.mean(axis=0)), error
 
     def predict_after(self, answers: FloatArray, rows: IntArray, places: IntArray, table: FloatArray, n: int) -> Any:
         """(N, C) probabilities by the first n networks after one more answer: row ``rows[i]`` of (H, Q) answer vectors
