@@ -167,8 +167,10 @@ def boosting(frame: Any, labels: Any, test: Any, seed: int) -> dict[str, Outcome
 
 def additive(frame: Any, labels: Any, test: Any, seed: int) -> dict[str, Outcome]:
     """The explainable boosting machine of the package interpret, with its defaults."""
-    from interpret.glassbox import ExplainableBoostingClassifier
-
+    try:
+        from interpret.glassbox import ExplainableBoostingClassifier
+    except ImportError as error:
+        raise ImportError(f"{error}; install infopursuit[benchmarks], or leave ebm out of --methods") from None
     frame, test = _with_values(frame, test)
     return {"EBM": _fitted(ExplainableBoostingClassifier(random_state=seed), frame, labels, test, {})}
 
