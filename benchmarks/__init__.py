@@ -1,7 +1,8 @@
 """The paper's experiments, speed and load benches, crash harnesses and trained weights; run from the repository root.
 
 ``python -m benchmarks.reproduce``, ``python -m benchmarks.bench``, ``python -m benchmarks.startup``,
-``python -m benchmarks.compare_commits``, ``python -m benchmarks.train``, ``python -m benchmarks.make_shipped``.
+``python -m benchmarks.compare_commits``, ``python -m benchmarks.tables``, ``python -m benchmarks.train``,
+``python -m benchmarks.make_shipped``.
 """
 
 from __future__ import annotations

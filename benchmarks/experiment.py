@@ -67,6 +67,11 @@ class Experiment:
         """Where a part may keep something of its own, such as a trained network or a checkpoint."""
         return self.folder / PARTS / self.name / name
 
+    @property
+    def seconds(self) -> float:
+        """What it took so far, parts that were kept included."""
+        return time.perf_counter() - self._begin + sum(self._earlier.values())
+
     def figure(self, drawn: Any, file: str, about: str, **options: Any) -> dict[str, str]:
         """Save a figure beside the results; returns its entry among the result's ``figures``."""
         from infopursuit.plots import save
@@ -77,11 +82,10 @@ class Experiment:
 
     def finish(self, result: dict[str, Any]) -> dict[str, Any]:
         """Write the result, with what is needed to take it again, and what it took, parts that were kept included."""
-        took = time.perf_counter() - self._begin + sum(self._earlier.values())
         whole = {
             "experiment": self.name,
             "seed": self.seed,
-            "seconds": round(took, 1),
+            "seconds": round(self.seconds, 1),
             **result,
         }
         sweep_leftovers(self.folder)

@@ -45,7 +45,9 @@ def section(result: Mapping[str, Any], pictures: str) -> str:
     """
     machine = result["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores"
-    data = "INFOPURSUIT_DATA=... " if "reproduce " in result["command"] else ""  # what else is measured needs none
+    data = (
+        "INFOPURSUIT_DATA=... " if re.search(r"reproduce |\.tables", result["command"]) else ""
+    )  # what else is measured needs none
     head = (
         f"`{data}{result['command']}` ({machine['when']}, commit {machine['commit']}, {where}, "
         f"seed {result['seed']}, {_duration(result['seconds'])})"
