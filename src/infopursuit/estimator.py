@@ -56,7 +56,7 @@ N_FOLDS = 4
 MIN_ROWS_HYBRID, MAX_QUERIES_HYBRID = 80, 1_000
 """For which tables "auto" tries the hybrid strategy."""
 MAX_EMPIRICAL = 2_000
-"""Distinct rows up to which the training rows themselves compete with the hybrid strategy; beyond they cost too much."""
+"""Distinct rows up to which the training rows themselves compete with the hybrid strategy; more cost too much."""
 MAX_CLASSES = 5_000
 MAX_QUERIES = 50
 """Queries at the most after calibration, where neither it nor the stopping rule says how many."""

@@ -419,7 +419,7 @@ class AnswerNetwork:
 
     def predict(self, answers: FloatArray) -> FloatArray:
         """(H, Q) answer vectors -> (H, outputs); the probabilities of each query's outputs sum to 1."""
-        return AnswerLoss(self.offsets).probabilities(self.layers(self.encoding(answers))[0])
+        return np.asarray(AnswerLoss(self.offsets).probabilities(self.layers(self.encoding(answers))[0]))
 
 
 # ---- fitting --------------------------------------------------------------------------------------------------------
@@ -491,7 +491,7 @@ class Rows:
 def _pick(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
     """(M, b) indices drawn in proportion to the weights whose sums are given, (M, N)."""
     picked = [np.searchsorted(row, u * row[-1], side="right") for row, u in zip(cumulative, uniform, strict=True)]
-    return np.minimum(np.stack(picked), cumulative.shape[1] - 1)
+    return np.asarray(np.minimum(np.stack(picked), cumulative.shape[1] - 1))
 
 
 def fit_classifier(
