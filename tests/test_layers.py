@@ -17,7 +17,7 @@ LAYERS = (
     "beliefs acquisition",
     """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
     conformal novelty report""",  # what `Trace.to_html` writes
-    """estimator selection serialization model_files versions testing tabular conversation answer_profile model_card
+    """estimator hybrid tuning selection serialization model_files versions testing tabular conversation answer_profile model_card
     evaluation inspection data_checks monitoring plots datasets shipped""",
     "cli server jobs __main__",
 )

@@ -170,10 +170,10 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         candidates = []
         for name, learner in learners.items():
             if hasattr(learner, "build"):
+                if len(learners) > 1 and (class_prior is not None or not self._suits_hybrid(sample)):
+                    continue
                 if class_prior is not None:
                     raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
-                if len(learners) > 1 and not self._suits_hybrid(sample):
-                    continue
                 candidates.append(self._strategy(name, learner, observed, labels, weights, seed, parts))
             else:
                 candidates.append(self._generative(name, learner, sample, seed, class_prior, parts))
@@ -568,7 +568,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if class_prior is None:
             return self.pursuit_
         if self.model_ is None:
-            raise ValueError("class_prior needs a generative model; leave it out for a strategy of your own")
+            raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
         before: Any = self.pursuit_
         model = self.model_.with_class_prior(self._prior(class_prior))
         settings = getattr(before.belief, "settings", "auto")
