@@ -206,8 +206,8 @@ class PredictorBelief:
         """What `to_parts` took apart; refused where shapes do not fit."""
         n, n_answers = len(queries), queries.n_answers
         pieces, categories, offsets = (np.asarray(arrays[name]) for name in ("pieces", "categories", "offsets"))
-        extra = np.diff(offsets) - n_answers if offsets.shape == (n + 1,) else np.full(1, UNKNOWN)
-        if offsets[0] != 0 or not np.isin(extra, (0, 1)).all():
+        fits = offsets.shape == (n + 1,)
+        if not fits or offsets[0] != 0 or not np.isin(np.diff(offsets) - n_answers, (0, 1)).all():
             raise ValueError(f"offsets has shape {offsets.shape} or steps that do not fit the {n} queries")
         for name, array, width in (("pieces", pieces, 4), ("categories", categories, 2)):
             inside = array.ndim == 2 and array.shape[1] == width and np.isfinite(array).all()
