@@ -192,6 +192,14 @@ def test_what_a_finite_model_is_needed_for_is_refused(clf):
         clf.fit_novelty(X)
 
 
+@pytest.mark.usefixtures("quick_hybrid")
+def test_with_a_prior_the_default_is_a_finite_model():
+    X, y = table(100)
+    clf = ip.InformationPursuitClassifier().fit(X, y, class_prior=[0.2, 0.3, 0.5])
+    np.testing.assert_allclose(clf.session().posterior, [0.2, 0.3, 0.5], rtol=0, atol=1e-9)
+    assert clf.model_ is not None
+
+
 def test_a_query_with_too_many_answers_is_refused():
     X = pd.DataFrame({"name": [f"n{i % 80}" for i in range(160)], "x": np.arange(160.0)})
     with pytest.raises(ValueError, match=r"'name' has 8\d answers.*max_categories=64"):

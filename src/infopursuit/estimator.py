@@ -147,6 +147,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         from the data where not given.
         """
         seed, learners = self._seed(), self._learners()
+        if class_prior is not None and len(learners) > 1:
+            learners.pop("hybrid")  # its prior cannot be exchanged
         X = self._check_input(X, reset=True)
         y = self._check_labels(X, y)
         weights = None
@@ -170,10 +172,10 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         candidates = []
         for name, learner in learners.items():
             if hasattr(learner, "build"):
-                if len(learners) > 1 and (class_prior is not None or not self._suits_hybrid(sample)):
-                    continue
                 if class_prior is not None:
                     raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
+                if len(learners) > 1 and not self._suits_hybrid(sample):
+                    continue
                 candidates.append(self._strategy(name, learner, observed, labels, weights, seed, parts))
             else:
                 candidates.append(self._generative(name, learner, sample, seed, class_prior, parts))
