@@ -9,6 +9,9 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is imported
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from functools import partial
+
+import pytest
 import torch
 from hypothesis import settings
 
@@ -16,3 +19,12 @@ torch.set_num_threads(1)
 settings.register_profile("ci", derandomize=True, deadline=None, database=None, max_examples=40)
 settings.register_profile("nightly", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture
+def quick_hybrid(monkeypatch):
+    """The default strategy with networks that are trained for few steps."""
+    from infopursuit.hybrid import Hybrid
+    from infopursuit.models.masked import Training
+
+    monkeypatch.setattr("infopursuit.estimator.Hybrid", partial(Hybrid, training=Training(max_steps=150)))

@@ -275,7 +275,7 @@ def test_settings_come_back(saved):
     again = ip.load(saved["words"][0])
     assert (again.random_state, again.pursuit_.seed, again.dtype) == (3, 3, None)
     assert ip.load(saved["patches, float32"][0]).dtype == "float32"
-    assert ip.load(saved["concepts, other prior"][0]).stopping is None
+    assert ip.load(saved["concepts, other prior"][0]).stopping == "auto"
     np.testing.assert_allclose(
         ip.load(saved["concepts, other prior"][0]).model_.class_prior, [0.7, 0.3, 0.0], atol=1e-12
     )

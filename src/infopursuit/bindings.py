@@ -31,7 +31,7 @@ class Bindings:
             if pursuit.channel is not None and not getattr(belief, "accepts_noise", False):
                 raise ValueError(
                     f"noise={pursuit.noise!r:.60} does not suit belief {type(belief).__name__}, which takes every "
-                    f"answer as certain; use a belief with accepts_noise, or noise=None"
+                    f"answer as certain; use strategy='table', another belief with accepts_noise, or noise=None"
                 )
             function: Any = pursuit.acquisition
             if hasattr(function, "bind"):

@@ -136,7 +136,7 @@ class Pursuit(Generic[B]):
         if self.n_novelty_queries and not hasattr(self.belief, "latent_states"):
             raise ValueError(
                 f"n_novelty_queries={self.n_novelty_queries} needs a belief about a generative model, and belief is "
-                f"{type(self.belief).__name__}; use n_novelty_queries=0"
+                f"{type(self.belief).__name__}; use strategy='table', or n_novelty_queries=0"
             )
         labels = np.arange(self.belief.n_classes) if self.classes is None else np.asarray(self.classes)
         if len(labels) != self.belief.n_classes:

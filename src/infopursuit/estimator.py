@@ -150,6 +150,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         from the data where not given.
         """
         seed, learners = self._seed(), self._learners()
+        if class_prior is not None and len(learners) > 1:
+            learners.pop("hybrid")  # its prior cannot be exchanged
         X = self._check_input(X, reset=True)
         y = self._check_labels(X, y)
         weights = None
@@ -575,7 +577,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if class_prior is None:
             return self.pursuit_
         if self.model_ is None:
-            raise ValueError("class_prior needs a generative model; leave it out for a strategy of your own")
+            raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
         before: Any = self.pursuit_
         model = self.model_.with_class_prior(self._prior(class_prior))
         settings = getattr(before.belief, "settings", "auto")

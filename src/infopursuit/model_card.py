@@ -38,15 +38,19 @@ FIGURES = {
 def write_model_card(thing: Any) -> str:
     """The card of a fitted classifier or of a pursuit, in Markdown."""
     if isinstance(thing, Pursuit):
-        pursuit, profile, calibration, provenance = thing, None, None, None
+        pursuit, profile, calibration, provenance, tuning = thing, None, None, None, None
     elif isinstance(thing, InformationPursuitClassifier) and hasattr(thing, "pursuit_"):
         pursuit, provenance = thing.pursuit_, getattr(thing, "provenance_", None)
+        tuning = getattr(thing, "tuning_", None)
         profile, calibration = getattr(thing, "profile_", None), _mapping(getattr(thing, "calibration_", None))
     else:
         raise TypeError(f"thing is {type(thing).__name__}; expected a fitted classifier or a Pursuit")
     names = ", ".join(plain(c) for c in pursuit.classes[:MAX_CLASSES])
     more = f" and {len(pursuit.classes) - MAX_CLASSES:,} more" if len(pursuit.classes) > MAX_CLASSES else ""
-    uncalibrated = [] if calibration else ["It is **not calibrated**: its confidence was not compared with outcomes."]
+    uncalibrated = ["It is **not calibrated**: its confidence was not compared with outcomes."]
+    if calibration or tuning is not None:
+        uncalibrated = []
+    generative = pursuit.model is not None
     sections = {
         "Model Details": _details(pursuit, provenance),
         "Intended Use": [
@@ -64,6 +68,7 @@ def write_model_card(thing: Any) -> str:
         "Evaluation Data": [f"*{OWNER}*: what it was evaluated on, and how that was chosen."],
         "Training Data": _training(pursuit, profile),
         "Quantitative Analyses": [
+            *([] if tuning is None else ["### Chosen on held-out training rows", "", *_tuning(tuning), ""]),
             *(calibration_section(calibration) if calibration else []),
             f"*{OWNER}*: figures of the evaluation, also for each of the factors above.",
         ],
@@ -77,9 +82,10 @@ def write_model_card(thing: Any) -> str:
         "Caveats and Recommendations": [
             "- An input of another class gets one of these classes, possibly with a high posterior.",
             "- An answer that training never had, such as a new category, counts as missing.",
-            "- The model takes variables to be independent given the class and its latent state.",
+            *(["- The model takes variables to be independent given the class and its latent state."] * generative),
             *(f"- {sentence}" for sentence in uncalibrated),
-            "- Where it is used, classes may have other shares than the prior above; `class_prior=` sets them.",
+            "- Where it is used, classes may have other shares than the prior above"
+            + ("; `class_prior=` sets them." if generative else ", and its posterior is then off."),
             "- A profile of the training answers is saved with it: `infopursuit monitor` detects drift."
             if profile is not None
             else "- No profile of the training answers is saved with it: `infopursuit monitor` needs a reference.",
@@ -126,7 +132,10 @@ def _posterior(pursuit: Pursuit[Any]) -> str:
     kind, settings = getattr(pursuit.belief, "kind", None), getattr(pursuit.belief, "settings", None)
     how = {"exact": "exact", "pruned": "pruned enumeration"}.get(str(kind), "sampled, with standard errors")
     if kind is None:
-        return f"that of {type(pursuit.belief).__name__}"
+        predictor = getattr(pursuit.belief, "predictor", None)
+        n = getattr(predictor, "n_members", 1)
+        by = "" if predictor is None else f", the mean of {n} members of a `{type(predictor).__name__}`"
+        return f"that of a `{type(pursuit.belief).__name__}`{by}"
     return how if settings is None else f"{how} (`{settings}`)"
 
 
@@ -218,6 +227,11 @@ def calibration_section(found: Mapping[str, Any]) -> list[str]:
     for rule in found.get("sets") or ():
         lines.append(f"- **Prediction sets** hold the right class in {100 * rule.coverage:g} % of all cases")
     return ["### Calibration", "", *(lines or ["- present, but without figures"]), ""]
+
+
+def _tuning(tuning: Any) -> list[str]:
+    """What was chosen on held-out rows, as a list of Markdown lines."""
+    return [f"- {plain(line[:1].upper() + line[1:], 1000)}" for line in str(tuning).splitlines()]
 
 
 def contains_training_data(pursuit: Pursuit[Any]) -> bool:

@@ -70,12 +70,14 @@ class NoveltyReference:
 
         Real inputs that the model describes badly are novel to it.
         """
+        _check_evidence(pursuit)
         values = sample_values(pursuit.model, whole_number(n, "n", MIN_INPUTS, MAX_INPUTS), seed)
         return replace(cls.from_values(pursuit, values, progress=progress), source=MODEL)
 
     @classmethod
     def from_values(cls, pursuit: Pursuit[Any], values: Any, *, progress: bool | None = None) -> NoveltyReference:
         """A reference of real inputs, as values of variables (n, A), on which the model was not fitted."""
+        _check_evidence(pursuit)
         if not MIN_INPUTS <= len(values) <= MAX_INPUTS:
             raise ValueError(
                 f"values has {len(values)} reference inputs; give {MIN_INPUTS} or more, for with n of them no p-value "
@@ -118,6 +120,15 @@ class NoveltyReference:
         if not MIN_INPUTS <= len(found) <= MAX_INPUTS or np.isnan(found).any() or (np.diff(found) < 0).any():
             raise ValueError(f"reference: surprises must be {MIN_INPUTS} to {MAX_INPUTS} sorted numbers")
         return cls(found, source)
+
+
+def _check_evidence(pursuit: Pursuit[Any]) -> None:
+    """Refuse a belief that does not know how probable the answers are."""
+    if not hasattr(pursuit.belief, "log_evidence"):
+        raise ValueError(
+            f"novelty detection needs p(answers) of a generative model, and belief is {type(pursuit.belief).__name__}; "
+            f"use strategy='table' or 'empirical'"
+        )
 
 
 def predict_or_abstain(trace: Trace, stopping: Rule, abstain: Any, alpha: float) -> Any:

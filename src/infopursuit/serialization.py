@@ -33,6 +33,7 @@ from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically
+from infopursuit.hybrid import Hybrid
 from infopursuit.model_card import contains_training_data, training_data, write_model_card
 from infopursuit.model_files import FORMAT, MANIFEST, VERSION, damaged, own_checksum, read_manifest, read_tensors
 from infopursuit.models.storing import model_from_parts, model_to_parts
@@ -260,13 +261,14 @@ def _tuning_from_spec(spec: dict[str, Any] | None) -> Tuning | None:
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
     seed, given, names = classifier.random_state, classifier.stopping, getattr(classifier, "feature_names_in_", None)
+    strategy = Hybrid.kind if isinstance(classifier.strategy, Hybrid) else classifier.strategy
     learnt = {name: getattr(classifier, f"{name}_", None) for name in ("calibration", "profile")}
     return {
         **{name: None if part is None else part.to_spec() for name, part in learnt.items()},
         "stopping": None if isinstance(given, str) else encode(given, "stopping")[0],
         "max_questions": classifier.max_questions,
         "tuning": _tuning_to_spec(getattr(classifier, "tuning_", None)),
-        "strategy": classifier.strategy if isinstance(classifier.strategy, str) else None,
+        "strategy": strategy if isinstance(strategy, str) else None,
         "belief": classifier.belief if isinstance(classifier.belief, str) else None,
         "patience": int(classifier.patience),
         "random_state": int(seed) if isinstance(seed, (int, np.integer)) else None,
@@ -372,13 +374,13 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursu
     for name in ("belief", "strategy"):
         if spec[name] is not None and not isinstance(spec[name], str):
             raise ModelFormatError(f"{name} is {spec[name]!r}; expected the name of one, or null for the pursuit's")
-    settings = getattr(pursuit.belief, "settings", "auto")
+    settings, limit = getattr(pursuit.belief, "settings", "auto"), spec.get("max_questions")
     classifier = InformationPursuitClassifier(
         queries=pursuit.queries,
         strategy=spec["strategy"] if spec["strategy"] is not None else pursuit.model,
         belief=settings if spec["belief"] is None else spec["belief"],
         stopping="auto" if spec["stopping"] is None else decode(spec["stopping"], {}, pursuit.queries),
-        max_questions=spec.get("max_questions"),
+        max_questions=None if limit is None else whole_number(limit, "max_questions", 1),
         noise=pursuit.noise,
         costs=pursuit.costs,
         constraints=pursuit.constraints,

@@ -82,8 +82,9 @@ def test_the_name_of_a_class_means_nothing(model):
     """Renaming the classes renames the predictions and permutes the posteriors."""
     table, y = people()
     X = pd.DataFrame(table)
-    one = Classifier(strategy=model).fit(X, np.where(y == "ill", "a", "b"))
-    two = Classifier(strategy=model).fit(X, np.where(y == "ill", "b", "a"))
+    one, two = (Classifier(strategy=model, stopping=ip.Confidence(0.01)) for _ in range(2))
+    one.fit(X, np.where(y == "ill", "a", "b"))
+    two.fit(X, np.where(y == "ill", "b", "a"))
     np.testing.assert_allclose(one.predict_proba(X), two.predict_proba(X)[:, ::-1], atol=1e-9)
 
 
@@ -221,7 +222,8 @@ def test_functions_ask_anything():
 # ---- weights, numbers, and the ways to the same prediction ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["auto", "table", "empirical", ip.models.latent_classes(3)])
+@pytest.mark.usefixtures("quick_hybrid")
+@pytest.mark.parametrize("model", ["auto", "hybrid", "table", "empirical", ip.models.latent_classes(3)])
 def test_a_weight_is_a_repetition(model):
     table, y = people(60)
     X = pd.DataFrame(gaps(table))
@@ -229,7 +231,7 @@ def test_a_weight_is_a_repetition(model):
     weighted = Classifier(strategy=model).fit(X, y, sample_weight=times)
     repeated = Classifier(strategy=model).fit(X.iloc[np.repeat(np.arange(60), times)], np.repeat(y, times))
     assert weighted.queries_.names == repeated.queries_.names
-    np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=0, atol=1e-9)
 
 
 def test_a_class_whose_rows_all_have_no_weight_is_kept_and_improbable():
@@ -312,4 +314,19 @@ def test_the_rules_and_patience_reach_the_pursuit():
     assert patient.explain(X).length.mean() > plain.explain(X).length.mean()
     estimated = Classifier(strategy=MIXTURE, exact_gains=False).fit(X, y).explain(X)
     assert not estimated.exact_gains
-    assert Classifier().fit(X, y).pursuit_.stopping == ip.Confidence(0.01)
+    limited = Classifier(strategy=MIXTURE, stopping=ip.Confidence(0.01), max_questions=2).fit(X, y)
+    assert limited.pursuit_.stopping == ip.Confidence(0.01) | ip.MaxQueries(2)
+    assert limited.tuning_ is None
+
+
+def test_the_rule_is_chosen_on_held_out_rows_where_there_are_some():
+    table, y = people()
+    X = pd.DataFrame(table)
+    clf = Classifier(strategy=MIXTURE, max_questions=2).fit(X, y)
+    assert clf.pursuit_.stopping == clf.tuning_.rule
+    assert clf.pursuit_.calibrator == clf.tuning_.calibrator
+    assert clf.explain(X).length.max() <= 2
+    few = [0, 1, 2, 3]  # too few of each class to hold any out
+    rare = Classifier(strategy=MIXTURE).fit(X.iloc[few], ["a", "b", "a", "b"])
+    assert rare.tuning_ is None
+    assert rare.pursuit_.stopping == ip.Confidence(0.01)

@@ -18,6 +18,7 @@ Classifier = ip.InformationPursuitClassifier
 
 # These tables are constant in places, about which `columns` rightly warns.
 @pytest.mark.filterwarnings("ignore:left out, for having fewer than two different known values")
+@pytest.mark.usefixtures("quick_hybrid")
 @parametrize_with_checks([Classifier()])
 def test_every_check_of_scikit_learn(estimator, check):
     check(estimator)
@@ -34,7 +35,7 @@ def test_every_check_of_scikit_learn(estimator, check):
 )
 def test_in_a_pipeline(steps):
     X, y = load_iris(return_X_y=True)
-    pipeline = make_pipeline(*steps, Classifier(strategy="table"))
+    pipeline = make_pipeline(*steps, Classifier(strategy="table", stopping=ip.Confidence(0.01)))
     assert cross_val_score(pipeline, X, y, cv=3).min() > 0.85
 
 

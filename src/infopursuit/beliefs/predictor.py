@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from infopursuit.acquisition.ranking import ROUGH_TIE
 from infopursuit.checks import whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
@@ -140,9 +141,9 @@ class PredictorBelief:
             rank = np.argsort(np.argsort(-np.nan_to_num(gains, nan=-1.0), axis=1, kind="stable"), axis=1)
             best = allowed & (rank < self.n_screened)
             full = self._gains(b, best, mass, members)
-            # what was screened out must not overtake the best
-            limit = np.nanmax(np.where(best, full, np.nan), axis=1, initial=0.0)[:, None]
-            gains = np.where(best, full, np.minimum(gains, limit * (1 - 1e-6)))
+            # what was screened out must not overtake the best, nor tie with it
+            limit = np.nanmax(np.where(best, full, np.nan), axis=1, initial=0.0)[:, None] - 2 * ROUGH_TIE
+            gains = np.where(best, full, np.clip(gains, 0.0, np.maximum(limit, 0.0)))
         return Estimate.exact(np.where(allowed, gains, np.nan))
 
     def _gains(self, b: FloatArray, allowed: BoolArray, mass: FloatArray, n_members: int) -> FloatArray:
@@ -205,8 +206,8 @@ class PredictorBelief:
         """What `to_parts` took apart; refused where shapes do not fit."""
         n, n_answers = len(queries), queries.n_answers
         pieces, categories, offsets = (np.asarray(arrays[name]) for name in ("pieces", "categories", "offsets"))
-        extra = np.diff(offsets) - n_answers if offsets.shape == (n + 1,) else np.full(1, UNKNOWN)
-        if offsets[0] != 0 or not np.isin(extra, (0, 1)).all():
+        fits = offsets.shape == (n + 1,)
+        if not fits or offsets[0] != 0 or not np.isin(np.diff(offsets) - n_answers, (0, 1)).all():
             raise ValueError(f"offsets has shape {offsets.shape} or steps that do not fit the {n} queries")
         for name, array, width in (("pieces", pieces, 4), ("categories", categories, 2)):
             inside = array.ndim == 2 and array.shape[1] == width and np.isfinite(array).all()

@@ -43,6 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--curve", type=Path, metavar="PNG", help="draw accuracy against number of queries")
 
 
+def _kind(pursuit: Pursuit[Any]) -> str:
+    return f"belief {type(pursuit.belief).__name__}" if pursuit.model is None else f"{pursuit.model.kind} model"
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, evaluate, tell."""
     terminal = Terminal()
@@ -56,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     patience = f" (patience {pursuit.patience})" if pursuit.patience else ""
     terminal.tell(
         f"{args.model}: {len(pursuit.classes)} classes, {len(queries):,} queries ({queries.kind}), "
-        f"{pursuit.model.kind} model. It stops when {describe(pursuit.stopping)}{patience}."
+        f"{_kind(pursuit)}. It stops when {describe(pursuit.stopping)}{patience}."
     )
     terminal.tell(f"Evaluated on {len(data.y):,} inputs: {data.source}.")
     if train is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit import tabular
+from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.cli.main import amount, number, share, whole
 from infopursuit.costs import bind as bind_costs
 from infopursuit.datasets.labelled import LabelledTable, label_table
@@ -96,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 def describe_model(clf: InformationPursuitClassifier) -> str:
     """Which model was chosen, in words."""
+    if isinstance(clf.pursuit_.belief, PredictorBelief):
+        return f"hybrid: {clf.pursuit_.belief.predictor.n_members} masked networks, which see numbers as numbers"
     chosen = clf.selection_[0].learner if clf.selection_ else None
     if isinstance(chosen, Empirical) or clf.model_.kind == "empirical":
         return "empirical: the rows themselves, smoothed; the folder will contain them"
