@@ -196,14 +196,14 @@ class Training:
     """
 
     n_units: int = 128
-    max_steps: int = 3000
+    max_steps: int = 4000
     batch: int = 128
     rate: float = 3e-3
     weight_decay: float = 0.02
     dropout: float = 0.2
     n_answers: float = 5.0
     check: int = 100
-    patience: int = 6
+    patience: int = 8
 
 
 AVERAGE, EVERY = 0.98, 4
