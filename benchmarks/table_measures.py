@@ -205,14 +205,15 @@ def acquisition(curves: Mapping[str, Mapping[str, Any]], ours: str = "ours") -> 
 
 def curves_of(measured: Mapping[str, Mapping[str, Any]], folder: Path) -> dict[str, dict[str, Any]]:
     """{method: {table: (folds, K)}} of ours, and of the peers whose files are in the folder; per cent."""
-    told = {table: measured[table]["ours"]["after"] for table in ACQUIRED if "ours" in measured.get(table, {})}
+    told: dict[Any, Any] = {
+        ("ours", t): measured[t]["ours"]["after"] for t in ACQUIRED if "ours" in measured.get(t, {})
+    }
     for name, file in PEERS.items():
         if (folder / f"{file}.json").is_file():
             theirs = json.loads((folder / f"{file}.json").read_text())["after"]
             told |= {(name, table): after for table, after in theirs.items()}
     found: dict[str, dict[str, Any]] = {}
-    for key, after in told.items():
-        method, table = key if isinstance(key, tuple) else ("ours", key)
+    for (method, table), after in told.items():
         score = "auc" if table in AREA else "accuracy"
         found.setdefault(method, {})[table] = 100 * np.array([[each[score] for each in fold] for fold in after])
     return found

@@ -26,18 +26,16 @@ from infopursuit.history import Acquisition, Belief
 from infopursuit.hybrid import Hybrid
 from infopursuit.models import Sample
 from infopursuit.models.finite import check_prior
-from infopursuit.models.learning import Empirical
 from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.queries import QuerySet
 from infopursuit.queries.tables import is_frame, is_missing, read_table
-from infopursuit.selection import select_learner
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
 from infopursuit.threads import n_threads
 from infopursuit.trace import Trace
-from infopursuit.tuning import MAX_QUESTIONS, Candidate, HeldOutRuns, Tuning, tune
+from infopursuit.tuning import MAX_QUESTIONS, N_FOLDS, CandidateBuilder, HeldOutRuns, Tuning, tune
 from infopursuit.types import FloatArray
 from infopursuit.versions import provenance
 
@@ -52,7 +50,6 @@ LEARNERS = {
     "hybrid": (),
 }
 """The learners of each strategy that has a name."""
-N_FOLDS = 4
 MIN_ROWS_HYBRID, MAX_QUERIES_HYBRID = 80, 1_000
 """For which tables "auto" tries the hybrid strategy."""
 MAX_EMPIRICAL = 2_000
@@ -168,23 +165,32 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         observed = self.queries_.read(X)
         sample = Sample.of(self.queries_.variables, observed.values, labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
-        self.selection_: list[Any] = []
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
         parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
-        candidates = []
+        prior = None if class_prior is None else self._prior(class_prior)
+        options = {"belief": self.belief, "exact_gains": self.exact_gains, "time_limit": self.time_limit}
+        builder = CandidateBuilder(
+            self.queries_,
+            labels,
+            weights,
+            self.classes_,
+            seed,
+            parts,
+            options,
+            lambda model: self._prepared(model, prior),
+        )
         both = len(learners) > 1 and self._suits_hybrid(sample)
+        candidates = []
         for name, learner in learners.items():
-            if both and isinstance(learner, tuple) and len(sample) > MAX_EMPIRICAL:
-                learner = tuple(each for each in learner if not isinstance(each, Empirical))
-            if hasattr(learner, "build"):
-                if class_prior is not None:
+            if not hasattr(learner, "build"):
+                small = len(sample) <= MAX_EMPIRICAL or not both
+                candidates.append(builder.generative(name, learner, sample, small, prior is None, self.verbose))
+            elif len(learners) == 1 or both:
+                if prior is not None:
                     raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
-                if len(learners) > 1 and not both:
-                    continue
-                candidates.append(self._strategy(name, learner, observed, labels, weights, seed, parts))
-            else:
-                candidates.append(self._generative(name, learner, sample, seed, class_prior, parts))
+                candidates.append(builder.strategy(name, learner, observed))
+        self.selection_ = builder.compared
         tuned = [each for each in candidates if each.folds is not None]
         rule, n = self._rule(), min(self.max_questions or MAX_QUESTIONS, len(self.queries_))
         self.tuning_: Tuning | None = None
@@ -202,48 +208,13 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.provenance_ = provenance(seed, len(labels), used)
         return self
 
-    def _strategy(
-        self, name: str, strategy: Any, observed: Any, labels: Any, weights: Any, seed: int, parts: dict[str, Any]
-    ) -> Candidate:
-        """The pursuit of a strategy that builds its own belief."""
-        queries, n_classes = self.queries_, len(self.classes_)
-        sample = Sample.of(queries.variables, observed.values, labels, weights, n_classes, observed.numbers)
-        belief, acquisition = strategy.build(sample, queries, seed)
-        pursuit: Pursuit[Any] = Pursuit(queries, belief, acquisition, seed=seed, **parts)
-        folds = (lambda: strategy.folds(belief)) if hasattr(strategy, "folds") else None
-        return Candidate(name, pursuit, sample, folds)
-
-    def _generative(
-        self, name: str, learner: Any, sample: Sample, seed: int, class_prior: Any, parts: dict[str, Any]
-    ) -> Candidate:
-        """The pursuit of a generative model: one that is ready, or the best of a tuple of learners."""
-        shape = getattr(self.queries_, "shape", None)
-        prior = None if class_prior is None else self._prior(class_prior)
-        options = {"exact_gains": self.exact_gains, "time_limit": self.time_limit, "seed": seed, **parts}
-
-        def pursuit_of(model: Any) -> Pursuit[Any]:
-            if self.dtype is not None:
-                model = model.to(dtype=self._dtype())
-            if self.device is not None and "smc" in model.beliefs:
-                model = model.to(self.device)
-            if prior is not None:
-                model = model.with_class_prior(prior)
-            return Pursuit.of(model, self.queries_, self.belief, **options)
-
-        if not isinstance(learner, tuple):
-            if learner.n_classes != len(self.classes_):
-                raise ValueError(f"strategy is a model of {learner.n_classes} classes, but y has {len(self.classes_)}")
-            return Candidate(name, pursuit_of(learner), sample, None)
-        best, self.selection_ = select_learner(learner, sample, self.queries_, seed=seed, progress=self.verbose)
-        held_out = sample.folds(N_FOLDS)
-
-        def folds() -> list[tuple[Any, Any]]:
-            parts = (replace(sample, weights=sample.weights - each) for each in held_out)
-            fitted = (pursuit_of(best.fit(part.take(part.weights > 1e-9), shape, seed)) for part in parts)
-            return [(each.belief, each.acquisition) for each in fitted]
-
-        whole = self.queries_.tabular and held_out.any() and prior is None
-        return Candidate(name, pursuit_of(best.fit(sample, shape, seed)), sample, folds if whole else None)
+    def _prepared(self, model: Any, prior: Any) -> Any:
+        """A model with the number format, the device and the class prior that were asked for."""
+        if self.dtype is not None:
+            model = model.to(dtype=self._dtype())
+        if self.device is not None and "smc" in model.beliefs:
+            model = model.to(self.device)
+        return model if prior is None else model.with_class_prior(prior)
 
     def _suits_hybrid(self, sample: Sample) -> bool:
         """Whether "auto" tries the hybrid strategy: on tables with enough rows, and where nothing was asked for that

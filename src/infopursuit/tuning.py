@@ -17,13 +17,18 @@ import numpy as np
 from infopursuit.calibration import TemperatureScaling, expected_calibration_error
 from infopursuit.checks import instance, number, whole_number
 from infopursuit.engine import Pursuit
+from infopursuit.models.learning import Empirical
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
+from infopursuit.queries.queryset import QuerySet
+from infopursuit.selection import select_learner
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule, describe
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 MAX_QUESTIONS = 12
 """Questions at the most, where nothing else is said."""
+N_FOLDS = 4
+"""Of the rows on which finite models are tested."""
 N_ROWS = 2_500
 """Held-out rows that are pursued, at the most."""
 CONFIDENT = 1e-3
@@ -45,6 +50,58 @@ class Candidate:
     pursuit: Pursuit[Any]
     sample: Sample
     folds: Callable[[], list[tuple[Any, Any]]] | None
+
+
+@dataclass
+class CandidateBuilder:
+    """Fits the strategies that are compared.
+
+    queries, labels, weights, classes, seed: what they are fitted on. parts: of every pursuit. options: of `Pursuit.of`.
+    prepare: model -> the model that is used. compared: the finite models that were compared, best first.
+    """
+
+    queries: QuerySet
+    labels: IntArray
+    weights: Any
+    classes: Any
+    seed: int
+    parts: dict[str, Any]
+    options: dict[str, Any]
+    prepare: Callable[[Any], Any]
+    compared: list[Any] = field(default_factory=list)
+
+    def strategy(self, name: str, strategy: Any, observed: Observed) -> Candidate:
+        """A strategy that builds its own belief; it sees the numbers."""
+        queries, n = self.queries, len(self.classes)
+        sample = Sample.of(queries.variables, observed.values, self.labels, self.weights, n, observed.numbers)
+        belief, acquisition = strategy.build(sample, queries, self.seed)
+        pursuit: Pursuit[Any] = Pursuit(queries, belief, acquisition, seed=self.seed, **self.parts)
+        folds = (lambda: strategy.folds(belief)) if hasattr(strategy, "folds") else None
+        return Candidate(name, pursuit, sample, folds)
+
+    def generative(
+        self, name: str, learner: Any, sample: Sample, empirical: bool, tuned: bool, progress: bool | None
+    ) -> Candidate:
+        """A generative model that is ready, or the best of a tuple of learners; ``empirical``: whether the training
+        rows themselves may be one, ``tuned``: whether it is to be pursued on held-out rows."""
+        if not isinstance(learner, tuple):
+            if learner.n_classes != len(self.classes):
+                raise ValueError(f"strategy is a model of {learner.n_classes} classes, but y has {len(self.classes)}")
+            return Candidate(name, self._pursuit(learner), sample, None)
+        learners = [each for each in learner if empirical or not isinstance(each, Empirical)]
+        best, self.compared = select_learner(learners, sample, self.queries, seed=self.seed, progress=progress)
+        shape, held_out = getattr(self.queries, "shape", None), sample.folds(N_FOLDS)
+
+        def folds() -> list[tuple[Any, Any]]:
+            parts = (replace(sample, weights=sample.weights - each) for each in held_out)
+            fitted = (self._pursuit(best.fit(part.take(part.weights > 1e-9), shape, self.seed)) for part in parts)
+            return [(each.belief, each.acquisition) for each in fitted]
+
+        whole = tuned and self.queries.tabular and bool(held_out.any())
+        return Candidate(name, self._pursuit(best.fit(sample, shape, self.seed)), sample, folds if whole else None)
+
+    def _pursuit(self, model: Any) -> Pursuit[Any]:
+        return Pursuit.of(self.prepare(model), self.queries, seed=self.seed, **self.options, **self.parts)
 
 
 def held_out_rows(held_out: FloatArray, n: int) -> list[IntArray]:
