@@ -186,41 +186,57 @@ def _told(each: Mapping[str, Any]) -> str:
 def acquisition(curves: Mapping[str, Mapping[str, Any]], ours: str = "ours") -> list[dict[str, Any]]:
     """Rows of means over tables after 1, ..., 10 columns, and of our difference to each peer with its standard error.
 
-    curves: {method: {table: (folds, K) scores in per cent}}. The standard error is that of the means of the folds.
+    curves: {method: {table: (folds, K) scores in per cent}}; of each table the folds that all methods have. The
+    standard error is that of the mean over folds, of each table and from there of the mean over tables.
     """
-    tables = [table for table in ACQUIRED if all(table in told for told in curves.values())]
-    means = {
-        method: np.mean([told[table] for table in tables], axis=0) for method, told in curves.items()
-    }  # (folds, K)
-    rows = [_row(method, [f"{value:.1f}" for value in each.mean(axis=0)]) for method, each in means.items()]
-    for method in means:
-        if method != ours and ours in means:
-            n = min(len(means[ours]), len(means[method]))
-            each = means[ours][:n] - means[method][:n]
-            error = each.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(each.shape[1], np.nan)
-            told = [f"{d:+.1f} ± {e:.1f}" for d, e in zip(each.mean(axis=0), error, strict=True)]
-            rows.append(_row(f"{ours} less {method}", told))
+    tables = [table for table in ACQUIRED if curves and all(table in told for told in curves.values())]
+    n = {table: min(len(told[table]) for told in curves.values()) for table in tables}
+    common = {method: [told[table][: n[table]] for table in tables] for method, told in curves.items()}
+    rows = []
+    for method, each in common.items() if tables else ():
+        rows.append(
+            _row(method, n, [f"{value:.1f}" for value in np.mean([part.mean(axis=0) for part in each], axis=0)])
+        )
+    for method, each in common.items() if tables and ours in common else ():
+        if method != ours:
+            less = [mine - part for mine, part in zip(common[ours], each, strict=True)]  # (folds, K) of each table
+            mean = np.mean([part.mean(axis=0) for part in less], axis=0)
+            squares = [
+                part.var(axis=0, ddof=1) / len(part) if len(part) > 1 else np.full(part.shape[1], np.inf)
+                for part in less
+            ]
+            error = np.sqrt(np.sum(squares, axis=0)) / len(tables)
+            told = [f"{d:+.1f} ± {e:.1f}" for d, e in zip(mean, error, strict=True)]
+            rows.append(_row(f"{ours} less {method}", n, told))
     return rows
 
 
 def curves_of(measured: Mapping[str, Mapping[str, Any]], folder: Path) -> dict[str, dict[str, Any]]:
     """{method: {table: (folds, K)}} of ours, and of the peers whose files are in the folder; per cent."""
-    told: dict[Any, Any] = {
-        ("ours", t): measured[t]["ours"]["after"] for t in ACQUIRED if "ours" in measured.get(t, {})
-    }
+    told = {"ours": {table: measured[table]["ours"]["after"] for table in measured if "ours" in measured[table]}}
     for name, file in PEERS.items():
         if (folder / f"{file}.json").is_file():
-            theirs = json.loads((folder / f"{file}.json").read_text())["after"]
-            told |= {(name, table): after for table, after in theirs.items()}
-    found: dict[str, dict[str, Any]] = {}
-    for (method, table), after in told.items():
-        score = "auc" if table in AREA else "accuracy"
-        found.setdefault(method, {})[table] = 100 * np.array([[each[score] for each in fold] for fold in after])
-    return found
+            told[name] = json.loads((folder / f"{file}.json").read_text())["after"]
+    return {
+        method: {table: _percent(after, "auc" if table in AREA else "accuracy") for table, after in each.items()}
+        for method, each in told.items()
+        if each
+    }
 
 
-def _row(name: str, values: Sequence[str]) -> dict[str, Any]:
-    return {"columns": name, **{f"{k}": value for k, value in enumerate(values, start=1)}}
+def _percent(after: Sequence[Sequence[Mapping[str, float]]], score: str) -> FloatArray:
+    """(folds, K)"""
+    return 100 * np.array([[each[score] for each in fold] for fold in after])
+
+
+def _row(name: str, n: Mapping[str, int], values: Sequence[str]) -> dict[str, Any]:
+    numbered = {f"{k}": value for k, value in enumerate(values, start=1)}
+    return {
+        "columns": name,
+        **numbered,
+        "tables": len(n),
+        "folds": " ".join(str(each) for each in sorted({*n.values()})),
+    }
 
 
 def _variants(measured: Mapping[str, Mapping[str, Any]]) -> list[str]:

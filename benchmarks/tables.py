@@ -212,8 +212,8 @@ def run(args: argparse.Namespace) -> int:
     tables = {"Means": overview(measured)}
     if less := differences(measured):
         tables["Differences"] = less
-    if curves := curves_of(measured, args.out):
-        tables[AFTER] = acquisition(curves)
+    if after := acquisition(curves_of(measured, args.out)):
+        tables[AFTER] = after
     tables[EACH] = each_table(measured)
     chosen = [f" --{name} {','.join(getattr(args, name))}" for name, all_ in (("tables", TABLES), ("methods", METHODS))
               if getattr(args, name) != list(all_)]  # fmt: skip

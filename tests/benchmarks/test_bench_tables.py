@@ -166,8 +166,10 @@ def test_features_know_their_columns():
 
 
 def test_differences_after_k_columns_carry_the_error_of_the_folds():
-    ours = {"ckd": np.array([[90.0, 95.0], [92.0, 97.0]])}
+    ours = {"ckd": np.array([[90.0, 95.0], [92.0, 97.0], [0.0, 0.0]]), "adult": np.array([[80.0, 81.0]])}
     theirs = {"ckd": np.array([[89.0, 95.0], [89.0, 98.0]])}
-    rows = acquisition({"ours": ours, "GDFS": theirs})
-    assert rows[0] == {"columns": "ours", "1": "91.0", "2": "96.0"}
-    assert rows[-1] == {"columns": "ours less GDFS", "1": "+2.0 ± 1.0", "2": "-0.5 ± 0.5"}
+    rows = acquisition({"ours": ours, "GDFS": theirs})  # the table and the fold that both have
+    told = {"tables": 1, "folds": "2"}
+    assert rows[0] == {"columns": "ours", "1": "91.0", "2": "96.0", **told}
+    assert rows[-1] == {"columns": "ours less GDFS", "1": "+2.0 ± 1.0", "2": "-0.5 ± 0.5", **told}
+    assert acquisition({"ours": {"adult": ours["adult"]}, "GDFS": theirs}) == []
