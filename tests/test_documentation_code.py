@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pages import BLOCK, ROOT, agrees, run
+from pages import BLOCK, ROOT, agrees, resembles, run
 
 PAGES = [
     "docs/index.md",
@@ -24,12 +24,7 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(page, tmp_path, m
     done = run(ROOT / page, tmp_path)
     assert any(ran.said for ran in done)
     for ran in done:
-        if ran.said is not None:
-            assert agrees(ran.said, ran.printed), (
-                f"{page}\n{ran.code}\n--- prints ---\n{ran.printed}\n--- is said to print ---\n{ran.said}"
-            )
-        else:
-            assert not ran.printed.strip(), f"{page} does not show what this prints:\n{ran.code}\n{ran.printed}"
+        assert ran.true, f"{page}\n{ran.code}\n--- prints ---\n{ran.printed}\n--- is said to print ---\n{ran.said}"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -53,13 +48,21 @@ def test_what_is_said_is_compared():
     assert not agrees("a\n", "a\nb\n")
 
 
+def test_what_depends_on_the_processor_is_compared_but_for_numbers():
+    said = "Barolo, with a probability of 98 %, after 3 questions.\n  1. hue: 1.04\nconfidence\n"
+    assert resembles(said, said.replace("98 %", "97.5 %").replace("hue: 1.04", "proline: 680"))
+    assert not resembles(said, said.replace("Barolo", "Barbera"))
+    assert not resembles(said, said.replace("confidence", "exhausted"))
+
+
 def test_a_page_that_is_wrong_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n\n```sh\necho hello\n```\n", encoding="utf-8")
     sums, shell = run(page, tmp_path)
-    assert (sums.printed, sums.said) == ("2\n", "3\n")
-    assert not agrees(sums.said, sums.printed)
-    assert (shell.printed, shell.said) == ("hello\n", None)
+    assert (sums.printed, sums.said, sums.true) == ("2\n", "3\n", False)
+    assert (shell.printed, shell.said, shell.true) == ("hello\n", None, False)
+    page.write_text("```python\nprint('a', 1 + 1)\n```\n\n<!-- about -->\n\n```text\na 3\n```\n", encoding="utf-8")
+    assert run(page, tmp_path)[0].true
     page.write_text("```sh\nfalse\n```\n", encoding="utf-8")
     with pytest.raises(AssertionError, match="false"):
         run(page, Path(tmp_path))

@@ -248,10 +248,14 @@ class VariableWords:
         return f"variable {variable}"
 
     def splits(self, variable: int) -> FloatArray | None:
-        """(n, V) the values with "yes" of every question about the variable where all are yes/no; else None."""
+        """(n, V) the values with "yes" of every question about the variable where all are yes/no, and those above each
+        threshold of a number; else None."""
         alone = self._alone[variable]
         if not alone or self.queries is None or self.variables.sizes[variable] == 2:
             return None
+        if self.queries.scale(alone[0]) is not None:
+            values = np.arange(self.variables.sizes[variable])
+            return (values > values[:-1, None]).astype(np.float64)
         cells = self.queries.query_cells[alone, 0, : self.variables.sizes[variable]]
         return cells.astype(np.float64) if cells.max() == 1 else None
 
@@ -264,6 +268,11 @@ class VariableWords:
         best, phrase, shares = -1.0, "", (0.0, 0.0)
         for query in self._alone[variable]:
             assert self.queries is not None
+            if (scale := self.queries.scale(query)) is not None:
+                old, new = (1 - each.cumsum()[:-1] for each in (p, q))  # above each threshold
+                i = int(np.abs(new - old).round(12).argmax())
+                above = f"{self.name(variable)} > {scale.write(scale.thresholds[i])}: yes"
+                return above, float(old[i]), float(new[i])
             cells = self.queries.query_cells[query, 0, : len(p)]
             old, new = np.bincount(cells, weights=p), np.bincount(cells, weights=q)
             cell = len(old) - 1 - int(np.abs(new - old)[::-1].round(12).argmax())
