@@ -1,0 +1,169 @@
+"""Defaults chosen on held-out rows: the strategy with the lower loss, an honest posterior, the shortest rule as good as
+the best."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import infopursuit as ip
+from infopursuit.models import Sample
+from infopursuit.stopping import describe
+from infopursuit.tuning import HeldOutRuns, held_out_rows, tune
+
+LEVELS = np.array([0.5, 0.7, 0.9, 0.9, 0.9])
+"""What the answers tell about the class after 0, 1, ... questions: nothing new after the second."""
+
+
+def runs(n=2000, sharpness=1.0, levels=LEVELS, gains=None, seed=0):
+    """Pursuits whose log-odds are ``sharpness`` times what they should be; 1 is calibrated."""
+    rng = np.random.default_rng(seed)
+    labels, n_steps = rng.integers(0, 2, n), len(levels)
+    leading = np.where(rng.random(n) < levels[-1], labels, 1 - labels)
+    odds = sharpness * np.log(levels / (1 - levels))
+    log_p = np.stack([-np.logaddexp(0, -odds), -np.logaddexp(0, odds)], axis=1)  # of the leading class, of the other
+    # before all answers are in, the leading class is right less often
+    log_posterior = np.empty((n, n_steps, 2))
+    for k, level in enumerate(levels):
+        keep = rng.random(n) < (level - 0.5) / (levels[-1] - 0.5)
+        now = np.where(keep, leading, rng.integers(0, 2, n))
+        log_posterior[np.arange(n), k, now], log_posterior[np.arange(n), k, 1 - now] = log_p[k]
+    told = np.maximum(np.diff(levels, append=levels[-1]), 0.0) if gains is None else np.asarray(gains)
+    n_answers = np.broadcast_to(np.arange(n_steps), (n, n_steps))
+    return HeldOutRuns(log_posterior, np.tile(told, (n, 1)), n_answers, np.full(n, n_steps - 1), labels)
+
+
+def test_the_shortest_rule_that_is_as_accurate_as_the_best():
+    found = tune({"only": runs()}, 4)
+    assert found.n_questions == pytest.approx(2, abs=0.05)
+    assert found.best_accuracy - found.accuracy < 2 * found.accuracy_error
+    assert found.accuracy == pytest.approx(0.9, abs=0.03)
+    assert found.n_rows == 2000
+    assert "2,000 held-out rows" in str(found)
+    assert describe(found.rule) in str(found)
+
+
+@pytest.mark.parametrize("sharpness", [0.5, 1.0, 3.0])
+def test_the_temperature_makes_the_posterior_honest(sharpness):
+    found = tune({"only": runs(sharpness=sharpness)}, 4)
+    assert found.temperature == pytest.approx(sharpness, rel=0.15)
+    assert found.ece < 0.04
+    if sharpness == 3.0:
+        assert found.ece_before > 0.07
+
+
+def test_the_strategy_with_the_lower_loss_after_partial_histories_is_taken():
+    """They end with the same accuracy, and one gets there sooner."""
+    slow = runs(levels=np.array([0.5, 0.5, 0.5, 0.7, 0.9]))
+    found = tune({"slow": slow, "fast": runs()}, 4)
+    assert found.strategy == "fast"
+    assert list(found.candidates) == ["fast", "slow"]
+    assert found.candidates["fast"] < found.candidates["slow"]
+    sharp = tune({"sharp": runs(sharpness=5.0), "slow": slow}, 4)
+    assert sharp.strategy == "sharp"  # that it is overconfident is corrected before
+
+
+def test_a_rule_that_is_given_is_kept():
+    rule = ip.Confidence(0.2)
+    found = tune({"only": runs(sharpness=3.0)}, 4, rule)
+    assert found.rule is rule
+    assert found.temperature == pytest.approx(3.0, rel=0.15)
+
+
+def test_no_more_questions_than_allowed():
+    found = tune({"only": runs()}, 1)
+    assert found.n_questions <= 1
+    assert any(isinstance(rule, ip.MaxQueries) and rule.n == 1 for rule in found.rule.rules)
+
+
+def test_where_a_rule_stops():
+    some = runs(4, gains=[0.2, 0.2, 0.01, 0.0, 0.0])
+    assert some.stops(0.99, 0.0, 9).tolist() == [3] * 4  # nothing left to gain
+    assert some.stops(0.99, 0.05, 9).tolist() == [2] * 4
+    assert some.stops(0.6, 0.0, 9).tolist() == [1] * 4
+    assert some.stops(0.5, 0.0, 9).tolist() == [0] * 4
+    assert some.stops(0.99, 0.0, 2).tolist() == [2] * 4
+    ended = replace(some, length=np.array([1, 2, 3, 4]))
+    assert ended.stops(0.99, 0.0, 9).tolist() == [1, 2, 3, 3]
+
+
+def test_held_out_rows_are_drawn_in_proportion_to_their_weight():
+    held_out = np.array([[0.0, 1.0, 3.0, 0.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    rows = held_out_rows(held_out, 100)
+    assert [each.tolist() for each in rows] == [[1, 2, 2, 2], [0, 0], []]
+    assert sum(len(each) for each in held_out_rows(np.full((4, 1000), 1.0), 100)) == 100
+
+
+# ---- in a classifier ------------------------------------------------------------------------------------------------
+
+
+def noisy_table(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = pd.DataFrame(rng.normal(size=(n, 6)), columns=list("abcdef"))
+    X["a"] += 2.5 * y
+    return X, y
+
+
+@pytest.mark.parametrize("strategy", ["table", "empirical", "hybrid"])
+@pytest.mark.usefixtures("quick_hybrid")
+def test_what_says_nothing_is_not_asked(strategy):
+    X, y = noisy_table()
+    clf = ip.InformationPursuitClassifier(strategy=strategy).fit(X, y)
+    new, labels = noisy_table(400, seed=1)
+    trace = clf.explain(new)
+    assert trace.length.mean() < 3
+    assert (trace.predictions == labels).mean() > 0.8
+    assert trace.length.mean() == pytest.approx(clf.tuning_.n_questions, abs=1)
+    assert (trace.predictions == labels).mean() == pytest.approx(clf.tuning_.accuracy, abs=0.07)
+
+
+@pytest.mark.usefixtures("quick_hybrid")
+def test_numbers_that_must_be_compared_are_for_the_hybrid():
+    """Whether the mean of two numbers is above a third: a finite model sees cells."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(400, 3))
+    y = X[:, 0] + X[:, 1] > 2 * X[:, 2]
+    clf = ip.InformationPursuitClassifier().fit(X, y)
+    assert set(clf.tuning_.candidates) == {"generative", "hybrid"}
+    assert clf.tuning_.strategy == "hybrid"
+    assert clf.model_ is None
+    new = rng.uniform(size=(300, 3))
+    assert clf.score(new, new[:, 0] + new[:, 1] > 2 * new[:, 2]) > 0.88
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        (60, {}),
+        (200, {"noise": ip.AnswerNoise(0.9)}),
+        (200, {"n_novelty_queries": 1}),
+        (200, {"time_limit": 10.0}),
+        (200, {"exact_gains": True}),
+    ],
+    ids=["few rows", "noise", "novelty", "time limit", "exact gains"],
+)
+def test_where_the_hybrid_does_not_serve_it_is_not_tried(rows, options):
+    X, y = noisy_table(rows)
+    clf = ip.InformationPursuitClassifier(**options).fit(X, y)
+    assert clf.model_ is not None
+    assert clf.tuning_ is None or set(clf.tuning_.candidates) == {"generative"}
+
+
+def test_texts_and_images_are_not_tuned():
+    texts = ["a film trailer", "the senate votes", "the actor of a film", "a law of the senate"] * 30
+    clf = ip.InformationPursuitClassifier().fit(texts, ["film", "news"] * 60)
+    assert clf.tuning_ is None
+    assert clf.pursuit_.stopping == ip.Confidence(0.01)
+
+
+def test_folds_are_not_trained_on_what_they_hold_out():
+    X, y = noisy_table(120)
+    queries = ip.queries.columns(X)
+    observed = queries.read(X)
+    sample = Sample.of(queries.variables, observed.values, y, None, 2, observed.numbers)
+    for n in (2, 4):
+        held_out = sample.folds(n)
+        np.testing.assert_allclose(held_out.sum(axis=0), sample.weights)
+        assert ((held_out == 0) | (held_out == sample.weights)).all()
