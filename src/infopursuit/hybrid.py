@@ -15,6 +15,7 @@ from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.threads import single_threaded
 from infopursuit.tuning import CONFIDENT, MAX_QUESTIONS, held_out_rows
 from infopursuit.types import UNKNOWN, IntArray
 
@@ -45,6 +46,7 @@ class Hybrid:
     training: Training = field(default_factory=Training)
     progress: bool | None = None
 
+    @single_threaded()
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[PredictorBelief, LookAhead]:
         """The belief and the acquisition function."""
         check_queries(queries)
@@ -57,15 +59,17 @@ class Hybrid:
         encoding = Encoding.fit(answers, numeric, queries.n_answers, sample.labels, sample.weights)
         none = np.zeros(0, np.int64)
         rows = Rows(encoding, answers, sample.labels, weights, none, none.reshape(0, 1), held_out)
-        with Progress("training", 3 * self.training.max_steps, show=self.progress) as shown:
+        # few rows are learnt in few steps, and overfitted soon after
+        how = replace(self.training, check=min(self.training.check, max(25, len(sample) // 20)))
+        with Progress("training", int(2.5 * how.max_steps), show=self.progress) as shown:
             one = replace(rows, weights=weights[:1], held_out=held_out[:1])
-            predicted = fit_answers(one, cells, queries.n_answers, self.training, rng, shown)
-            network = fit_classifier(rows, sample.n_classes, self.training, rng, shown)
+            predicted = fit_answers(one, cells, queries.n_answers, how, rng, shown)
+            network = fit_classifier(rows, sample.n_classes, how, rng, shown)
             belief = PredictorBelief(network, predicted, queries)
             which, paths = self._paths(belief, sample, seed)
             rows = replace(rows, path_rows=which, paths=paths)
-            how = replace(self.training, max_steps=self.training.max_steps // 2)
-            network = fit_classifier(rows, sample.n_classes, how, rng, shown, network)
+            shorter = replace(how, max_steps=how.max_steps // 2)
+            network = fit_classifier(rows, sample.n_classes, shorter, rng, shown, network)
         return PredictorBelief(network, predicted, queries), LookAhead()
 
     def folds(self, belief: PredictorBelief) -> list[tuple[PredictorBelief, LookAhead]]:
