@@ -192,6 +192,13 @@ def test_what_a_finite_model_is_needed_for_is_refused(clf):
         clf.fit_novelty(X)
 
 
+def test_settings_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="n_members"):
+        ip.Hybrid(n_members=1)
+    with pytest.raises(TypeError, match="training"):
+        ip.Hybrid(training=ip.models.Training())  # that of a VAE
+
+
 @pytest.mark.usefixtures("quick_hybrid")
 def test_with_a_prior_the_default_is_a_finite_model():
     X, y = table(100)

@@ -11,7 +11,7 @@ import pytest
 import infopursuit as ip
 
 PUBLIC = {
-    "infopursuit": """AnswerNoise Confidence Constraints Costs Explanation ImpossibleAnswer InformationGain
+    "infopursuit": """AnswerNoise Confidence Constraints Costs Explanation Hybrid ImpossibleAnswer InformationGain
         InformationPursuitClassifier MaxCost MaxQueries ModelFormatError NoisyAnnotator Pursuit QueryFrequencies Session
         SoftAnswer StrategyTree TemperatureScaling Trace acquisition annotators beliefs dawid_skene
         drift fit_table history jobs lint load models queries query_frequencies save strategy_tree testing""",

@@ -32,8 +32,13 @@ from infopursuit.testing import check_belief, check_strategy
 rng = np.random.default_rng(0)
 X = np.stack([rng.uniform(20, 80, 240).round(), rng.integers(2, size=240), rng.integers(3, size=240)], axis=1)
 y = np.where((X[:, 0] > 50) ^ (X[:, 1] == 1), "ill", "well")
-clf = ip.InformationPursuitClassifier(stopping=ip.Confidence(0.05) | ip.MaxQueries(6), random_state=0).fit(X, y)
 """
+FITTED = (
+    TABLE
+    + """
+clf = ip.InformationPursuitClassifier(strategy="table", stopping=ip.Confidence(0.05) | ip.MaxQueries(6)).fit(X, y)
+"""
+)
 
 
 def run(code, tmp_path, block=BLOCK):
@@ -58,9 +63,31 @@ def test_importing_the_package_imports_none_of_them(tmp_path):
     assert out.strip() == "[]"
 
 
-def test_a_table_is_fitted_explained_saved_and_asked(tmp_path):
+def test_the_default_strategy_needs_none_of_them(tmp_path):
     out = run(
         TABLE
+        + """
+from functools import partial
+from infopursuit import estimator
+from infopursuit.models.masked import Training
+
+estimator.Hybrid = partial(ip.Hybrid, n_members=2, training=Training(max_steps=150))
+clf = ip.InformationPursuitClassifier().fit(X, y)
+assert set(clf.tuning_.candidates) == {"generative", "hybrid"}
+assert clf.score(X, y) > 0.8
+hybrid = ip.InformationPursuitClassifier(strategy=estimator.Hybrid()).fit(X, y)
+hybrid.save("model")
+assert (ip.load("model").predict(X) == hybrid.predict(X)).all()
+print("done")
+""",
+        tmp_path,
+    )
+    assert out.splitlines()[-1] == "done"
+
+
+def test_a_table_is_fitted_explained_saved_and_asked(tmp_path):
+    out = run(
+        FITTED
         + """
 assert clf.score(X, y) > 0.8
 trace = clf.explain(X)
@@ -110,7 +137,7 @@ print("done")
 
 def test_a_model_is_served(tmp_path):
     out = run(
-        TABLE
+        FITTED
         + """
 import warnings
 with warnings.catch_warnings(action="ignore"):  # of a library about another library

@@ -9,6 +9,7 @@ import numpy as np
 
 from infopursuit.acquisition.look_ahead import LookAhead
 from infopursuit.beliefs.predictor import PredictorBelief, answer_vectors, check_queries
+from infopursuit.checks import instance, whole_number
 from infopursuit.engine import Pursuit
 from infopursuit.models.masked import Encoding, Rows, Training, fit_answers, fit_classifier
 from infopursuit.models.sample import Sample
@@ -45,6 +46,10 @@ class Hybrid:
     n_members: int = 4
     training: Training = field(default_factory=Training)
     progress: bool | None = None
+
+    def __post_init__(self) -> None:
+        whole_number(self.n_members, "n_members", 2)
+        instance(self.training, "training", Training, "infopursuit.models.masked.Training(max_steps=1000)")
 
     @single_threaded()
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[PredictorBelief, LookAhead]:

@@ -27,6 +27,7 @@ from infopursuit.models import (
     UnionModel,
     empirical,
     latent_classes,
+    masked,
 )
 from infopursuit.models.training import train
 from quadrature import mixed, yes_no
@@ -90,7 +91,7 @@ def learnt():
     found["novelty"] = of_numbers(clf.fit_novelty(n=50).novelty_pvalues(MARKS[400:430]))
     clf.calibrate(MARKS[400:], KINDS[400:], target=0.5)
     found["calibrated trace"] = of_trace(clf.explain(MARKS[:20]))
-    columns = ip.InformationPursuitClassifier(random_state=2).fit(TABLE[:100, :2], LABELS[:100])
+    columns = ip.InformationPursuitClassifier(strategy="table", random_state=2).fit(TABLE[:100, :2], LABELS[:100])
     found["chosen model"] = of_model(columns)
     found["evaluation"] = of_data(asdict(evaluate(columns, TABLE[100:, :2], LABELS[100:])))
     found["lint"] = of_data(json.loads(ip.lint(None, TABLE[:40, :2], LABELS[:40]).to_json()))
@@ -112,6 +113,10 @@ def asked():
 def asked_float32():
     """Pursuits with kernels in float32."""
     found = {}
+    hybrid = ip.Hybrid(n_members=2, training=masked.Training(max_steps=100))
+    clf = ip.InformationPursuitClassifier(strategy=hybrid, random_state=2).fit(TABLE[:120], LABELS[:120])
+    found["hybrid"] = of_trace(clf.explain(TABLE[120:]))
+    found["tuned"] = of_data(asdict(clf.tuning_))
     for known in (yes_no(2, seed=5), mixed(1, seed=4)):
         for sampler in (SMC(n_draws=600, min_ess=30, n_own=24, n_moves=2), Langevin(16, 4, 2)):
             rules = ip.Confidence(0.05) | ip.MaxQueries(3)
