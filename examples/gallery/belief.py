@@ -11,7 +11,9 @@ from infopursuit import plots
 data = load_breast_cancer(as_frame=True)
 X, y = data.data, data.target_names[data.target]
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-clf = ip.InformationPursuitClassifier().fit(X_train, y_train)
+clf = ip.InformationPursuitClassifier(strategy=ip.models.latent_classes(8)).fit(X_train, y_train)
 
-axes = plots.posterior(clf.explain(X_test[4:5])[0], truth=y_test[4])
+trace = clf.explain(X_test)
+i = int(((trace.predictions != y_test) & (trace.length >= 4)).argmax())
+axes = plots.posterior(trace[i], truth=y_test[i])
 plots.save(axes, sys.argv[1] if len(sys.argv) > 1 else "belief.png", dpi=100)

@@ -16,4 +16,4 @@ clf = ip.InformationPursuitClassifier(queries, ip.models.latent_classes(8), stop
 clf.fit(X_train, y_train)
 
 tree = ip.strategy_tree(clf, depth=3, X=X_test, y=y_test)
-plots.save(plots.strategy_tree(tree), sys.argv[1] if len(sys.argv) > 1 else "strategy.png", dpi=75)
+plots.save(plots.strategy_tree(tree), sys.argv[1] if len(sys.argv) > 1 else "strategy.png", dpi=88)
