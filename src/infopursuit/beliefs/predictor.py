@@ -145,6 +145,15 @@ class PredictorBelief:
             gains = np.where(best, full, np.minimum(gains, limit * (1 - 1e-6)))
         return Estimate.exact(np.where(allowed, gains, np.nan))
 
+    def hypotheses(self, b: FloatArray, allowed: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """(N,) the history, query, answer and probability of what may be answered next; what is missing from a sum of 1
+        is the probability that there is no answer."""
+        mass = np.asarray(self.answers.predict(b)[:, self._answer_output], dtype=np.float64)  # (H, L)
+        rows, places = np.nonzero(allowed[:, self._answer_query] & (mass > NEGLIGIBLE))
+        query = self._answer_query[places]
+        index = places - (np.cumsum(self.queries.n_answers) - self.queries.n_answers)[query]
+        return rows, query, index, mass[rows, places]
+
     def _gains(self, b: FloatArray, allowed: BoolArray, mass: FloatArray, n_members: int) -> FloatArray:
         rows, places = np.nonzero(allowed[:, self._answer_query] & (mass > NEGLIGIBLE))
         gains = np.where(allowed, 0.0, np.nan)
