@@ -201,8 +201,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         sample = Sample.of(queries.variables, observed.values, labels, weights, n_classes, observed.numbers)
         belief, acquisition = strategy.build(sample, queries, seed)
         pursuit: Pursuit[Any] = Pursuit(queries, belief, acquisition, seed=seed, **parts)
-        folds = (lambda: strategy.folds(belief)) if hasattr(strategy, "folds") else None
-        return Candidate(name, pursuit, sample, folds)
+        found = strategy.folds(belief) if hasattr(strategy, "folds") else None
+        return Candidate(name, pursuit, sample, None if found is None else lambda: found)
 
     def _generative(
         self, name: str, learner: Any, sample: Sample, seed: int, class_prior: Any, parts: dict[str, Any]

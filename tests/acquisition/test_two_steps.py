@@ -20,7 +20,7 @@ def indicator_world(d):
     """Column 0 says which of the d yes/no columns after it is the class; every row is one state of an exact model."""
     rows = [(which, *bits) for which in range(d) for bits in product((0, 1), repeat=d)]
     values, y = np.array(rows), np.array([row[1 + row[0]] for row in rows])
-    X = np.array([[f"number {row[0]}", *("no yes".split()[bit] for bit in row[1:])] for row in rows], dtype=object)
+    X = np.array([[f"number {row[0]}", *(("no", "yes")[bit] for bit in row[1:])] for row in rows], dtype=object)
     queries = ip.queries.columns(X, names=["which", *(f"column {j}" for j in range(d))])
     of_class = [values[y == c] for c in (0, 1)]
     probs = [np.stack([np.eye(max(2, size))[each[:, a]] for each in of_class]) for a, size in enumerate((d, *[2] * d))]

@@ -59,7 +59,7 @@ class LookAhead:
                 f"belief.answer_distribution(b, query)"
             )
         if self.depth > 1 and costs is not None:
-            raise ValueError("depth=2 does not weigh the cost of the second query; use LookAhead(depth=1), or costs=None")
+            raise ValueError("depth=2 does not weigh the cost of the second query; use LookAhead(), or costs=None")
         plain = _BoundLookAhead(self, belief, queries, noise)
         one = _OwnLookAhead(belief) if noise is None and hasattr(belief, "look_ahead") else plain
         return one if self.depth == 1 else _TwoSteps(plain, one)
