@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from infopursuit.acquisition.look_ahead import LookAhead
+from infopursuit.beliefs.own_predictor import OwnPredictor
 from infopursuit.beliefs.predictor import PredictorBelief, answer_vectors, check_queries
-from infopursuit.checks import instance, whole_number
+from infopursuit.checks import instance, one_of, whole_number
 from infopursuit.engine import Pursuit
+from infopursuit.models.answers import RowAnswers, held_out_losses
+from infopursuit.models.boosting import Averaged, fit_trees
 from infopursuit.models.masked import Encoding, Rows, Training, fit_answers, fit_classifier
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
@@ -22,6 +26,10 @@ from infopursuit.types import UNKNOWN, IntArray
 
 MAX_PATHS = 2_500
 """Training rows that are pursued to learn from the histories of the strategy itself."""
+
+MARGIN = 0.02
+"""Nats by which the likelihood of an answer must be larger before training rows are kept to predict answers; smaller
+differences say nothing about the accuracy of pursuits."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,12 @@ class Hybrid:
     n_members: networks of the ensemble, and folds.
     training: how they are trained.
     progress: show it even where no terminal is.
+    predictor: "network"; "trees", histogram gradient boosting on masked rows; "both", the mean of the two; or an object
+        of your own with ``predict_proba`` that accepts NaN, fitted on the training table, see `OwnPredictor`. Of your
+        own nothing can be tuned, and it cannot be saved.
+    answers: what predicts the next answer: "network"; "rows", weighted training rows, which take no training and are
+        saved with it; or "auto", rows if hidden answers of held-out rows are clearly more likely with them.
+    acquisition: ``LookAhead(depth=2)`` looks two questions ahead.
 
     >>> import infopursuit as ip
     >>> clf = ip.InformationPursuitClassifier(strategy=ip.Hybrid(n_members=2))
@@ -46,10 +60,16 @@ class Hybrid:
     n_members: int = 4
     training: Training = field(default_factory=Training)
     progress: bool | None = None
+    predictor: Any = "network"
+    answers: str = "network"
+    acquisition: LookAhead = field(default_factory=LookAhead)
 
     def __post_init__(self) -> None:
         whole_number(self.n_members, "n_members", 2)
         instance(self.training, "training", Training, "infopursuit.models.masked.Training(max_steps=1000)")
+        one_of(self.answers, "answers", ("auto", "network", "rows"))
+        if not hasattr(self.predictor, "predict_proba"):
+            one_of(self.predictor, "predictor", ("network", "trees", "both"))
 
     @single_threaded()
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[PredictorBelief, LookAhead]:
@@ -68,27 +88,54 @@ class Hybrid:
         how = replace(self.training, check=min(self.training.check, max(25, len(sample) // 20)))
         with Progress("training", int(2.5 * how.max_steps), show=self.progress) as shown:
             one = replace(rows, weights=weights[:1], held_out=held_out[:1])
-            predicted = fit_answers(one, cells, queries.n_answers, how, rng, shown)
-            network = fit_classifier(rows, sample.n_classes, how, rng, shown)
-            belief = PredictorBelief(network, predicted, queries)
+            predicted = self._answers(one, cells, queries, how, rng, shown)
+            if hasattr(self.predictor, "predict_proba"):
+                own = OwnPredictor(self.predictor, queries, sample.n_classes)
+                return PredictorBelief(own, predicted, queries), self.acquisition
+            fit = partial(self._fit, n_classes=sample.n_classes, numeric=numeric, rng=rng, shown=shown)
+            belief = PredictorBelief(fit(rows, how), predicted, queries)
             which, paths = self._paths(belief, sample, seed)
             rows = replace(rows, path_rows=which, paths=paths)
             shorter = replace(how, max_steps=how.max_steps // 2)
-            network = fit_classifier(rows, sample.n_classes, shorter, rng, shown, network)
-        return PredictorBelief(network, predicted, queries), LookAhead()
+            return PredictorBelief(fit(rows, shorter, start=belief.predictor), predicted, queries), self.acquisition
 
-    def folds(self, belief: PredictorBelief) -> list[tuple[PredictorBelief, LookAhead]]:
-        """For each fold of the sample the belief of the network that was not trained on it."""
+    def _fit(
+        self, rows: Rows, how: Training, n_classes: int, numeric: Any, rng: Any, shown: Progress, start: Any = None
+    ) -> Any:
+        """The predictor; ``start``: the networks to go on from."""
+        parts: list[Any] = []
+        if self.predictor != "trees":
+            network = start.parts[0] if isinstance(start, Averaged) else start
+            parts.append(fit_classifier(rows, n_classes, how, rng, shown, network))
+        if self.predictor != "network":
+            parts.append(fit_trees(rows, n_classes, numeric, how, rng))
+        return parts[0] if len(parts) == 1 else Averaged(tuple(parts))
+
+    def _answers(self, rows: Rows, cells: IntArray, queries: QuerySet, how: Training, rng: Any, shown: Progress) -> Any:
+        """The answer model; both candidates leave the same rows out."""
+        if self.answers == "rows":
+            return RowAnswers.fit(queries, cells, rows.weights[0])
+        network = fit_answers(rows, cells, queries.n_answers, how, rng, shown)
+        if self.answers == "network":
+            return network
+        found = RowAnswers.fit(queries, cells, rows.weights[0])
+        losses = held_out_losses((network, found), rows, cells, how, rng)
+        return found if losses[1] < losses[0] - MARGIN else network
+
+    def folds(self, belief: PredictorBelief) -> list[tuple[PredictorBelief, LookAhead]] | None:
+        """For each fold of the sample the belief of the member that was not trained on it; None where there is none."""
+        if isinstance(belief.predictor, OwnPredictor):
+            return None
         members = (belief.predictor.member(m) for m in range(belief.predictor.n_members))
-        return [(PredictorBelief(each, belief.answers, belief.queries), LookAhead()) for each in members]
+        return [(PredictorBelief(each, belief.answers, belief.queries), self.acquisition) for each in members]
 
     def _paths(self, belief: PredictorBelief, sample: Sample, seed: int) -> tuple[IntArray, IntArray]:
         """(R,) some rows, and (R, K) the queries that a pursuit asks about each, by a network that did not see it."""
         n = min(MAX_QUESTIONS, len(belief.queries))
         rows = held_out_rows(sample.folds(self.n_members), MAX_PATHS)
         paths = []
-        for (member, acquisition), index in zip(self.folds(belief), rows, strict=True):
-            pursuit = Pursuit(belief.queries, member, acquisition, Confidence(CONFIDENT) | MaxQueries(n), seed=seed)
+        for (member, _), index in zip(self.folds(belief) or (), rows, strict=True):
+            pursuit = Pursuit(belief.queries, member, LookAhead(), Confidence(CONFIDENT) | MaxQueries(n), seed=seed)
             asked = pursuit.run_values(sample.observed(index), progress=False).queries
             paths.append(np.pad(asked, ((0, 0), (0, n - asked.shape[1])), constant_values=UNKNOWN))
         return np.concatenate(rows), np.concatenate(paths)

@@ -76,8 +76,8 @@ class CandidateBuilder:
         sample = Sample.of(queries.variables, observed.values, self.labels, self.weights, n, observed.numbers)
         belief, acquisition = strategy.build(sample, queries, self.seed)
         pursuit: Pursuit[Any] = Pursuit(queries, belief, acquisition, seed=self.seed, **self.parts)
-        folds = (lambda: strategy.folds(belief)) if hasattr(strategy, "folds") else None
-        return Candidate(name, pursuit, sample, folds)
+        found = strategy.folds(belief) if hasattr(strategy, "folds") else None
+        return Candidate(name, pursuit, sample, None if found is None else lambda: found)
 
     def generative(
         self, name: str, learner: Any, sample: Sample, empirical: bool, tuned: bool, progress: bool | None

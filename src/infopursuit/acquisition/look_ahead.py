@@ -1,4 +1,4 @@
-"""Acquisition functions that need nothing but the protocols: one-step look-ahead, a fixed order, a random order."""
+"""Acquisition functions that need nothing but the protocols: look-ahead, a fixed order, a random order."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from infopursuit.acquisition.ranking import ROUGH_TIE
 from infopursuit.checks import whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from infopursuit.noise import NoiseChannel
 
 NEGLIGIBLE = 1e-12
 """Answers below this probability are not looked at."""
+WORK_BYTES = 2**25
+"""Memory of the hypothetical histories that are looked ahead from at a time."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,23 @@ class LookAhead:
     Parameters
     ----------
     at_a_time: hypothetical histories that are updated in one call of the belief.
+    depth: 2 adds the expected gain of the best query after the answer: what two questions tell together. It pays where
+        a query tells nothing by itself but says which one to ask next, and takes as many times longer as
+        ``n_candidates`` queries have answers. Costs do not go with it.
+    n_candidates: with depth 2, the queries with the largest one-step gains, which are looked at.
     """
 
     at_a_time: int = 20_000
+    depth: int = 1
+    n_candidates: int = 16
     unit: ClassVar[Literal["nats"]] = "nats"
     kind: ClassVar[str] = "look_ahead"
 
     def __post_init__(self) -> None:
-        whole_number(self.at_a_time, "at_a_time", 1)
+        for name in ("at_a_time", "depth", "n_candidates"):
+            whole_number(getattr(self, name), name, 1)
+        if self.depth > 2:
+            raise ValueError(f"depth={self.depth}; expected 1 or 2 questions")
 
     def bind(self, belief: Any, queries: QuerySet, costs: FloatArray | None, noise: NoiseChannel | None) -> Any:
         """The function to call for one belief."""
@@ -47,9 +58,11 @@ class LookAhead:
                 f"belief is {type(belief).__name__}, which does not predict answers; look-ahead needs "
                 f"belief.answer_distribution(b, query)"
             )
-        if noise is None and hasattr(belief, "look_ahead"):
-            return _OwnLookAhead(belief)
-        return _BoundLookAhead(self, belief, queries, noise)
+        if self.depth > 1 and costs is not None:
+            raise ValueError("depth=2 does not weigh the cost of the second query; use LookAhead(), or costs=None")
+        plain = _BoundLookAhead(self, belief, queries, noise)
+        one = _OwnLookAhead(belief) if noise is None and hasattr(belief, "look_ahead") else plain
+        return one if self.depth == 1 else _TwoSteps(plain, one)
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """Not callable by itself: `bind` says which belief looks ahead."""
@@ -81,20 +94,24 @@ class _BoundLookAhead:
         """(H, Q) expected information gains."""
         now = np.exp(self.belief.log_posterior(b).value)  # (H, C)
         gains = np.where(allowed, 0.0, np.nan)
-        row, query, answer, weight = self._hypotheses(b, allowed)
+        row, query, answer, weight = self.hypotheses(b, allowed)
         for start in range(0, len(row), self.settings.at_a_time):
             some = slice(start, start + self.settings.at_a_time)
-            cells = self._cells(query[some], answer[some])
-            likelihood = None if self.noise is None else self.noise.log_likelihood(query[some], cells)
-            new = h.extend(row[some], query[some], cells, log_likelihood=likelihood)
-            then = np.exp(self.belief.log_posterior(self.belief.update(b, row[some], new)).value)  # (N, C)
+            then = np.exp(self.belief.log_posterior(self.after(b, h, row[some], query[some], answer[some])[0]).value)
             with np.errstate(divide="ignore", invalid="ignore"):
                 terms = np.where(then > 0, then * (np.log(then) - np.log(now[row[some]])), 0.0)
             divergence = np.nan_to_num(terms.sum(axis=1), nan=0.0, posinf=0.0)  # an impossible answer tells nothing
             np.add.at(gains, (row[some], query[some]), weight[some] * divergence)
         return Estimate.exact(np.where(allowed, np.maximum(gains, 0.0), np.nan))
 
-    def _hypotheses(self, b: Any, allowed: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    def after(self, b: Any, h: Histories, row: IntArray, query: IntArray, answer: IntArray) -> tuple[Any, Histories]:
+        """The state and the histories after some answers (N,)."""
+        cells = self._cells(query, answer)
+        likelihood = None if self.noise is None else self.noise.log_likelihood(query, cells)
+        new = h.extend(row, query, cells, log_likelihood=likelihood)
+        return self.belief.update(b, row, new), new
+
+    def hypotheses(self, b: Any, allowed: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
         """(N,) the history, query, answer and probability of everything that may be answered next."""
         found: list[tuple[Any, Any, Any, Any]] = []
         for q in np.flatnonzero(allowed.any(axis=0)).tolist():
@@ -116,6 +133,52 @@ class _BoundLookAhead:
         following = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes
         cells = answers[:, None] // following % sizes
         return np.where(self.queries.query_variables[queries] >= 0, cells, UNKNOWN)
+
+
+class _TwoSteps:
+    """What two questions tell together: the gain of the first, and that of the best second on average."""
+
+    unit: ClassVar[Literal["nats"]] = "nats"
+    exact = True
+
+    def __init__(self, plain: _BoundLookAhead, one: Any) -> None:
+        self.plain, self.one, self.tie = plain, one, getattr(one, "tie", TIE)
+        belief, settings = plain.belief, plain.settings
+        self._hypotheses = getattr(belief, "hypotheses", plain.hypotheses)
+        self._at_a_time = max(1, min(settings.at_a_time, WORK_BYTES // getattr(belief, "row_bytes", 2**14)))
+
+    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+        """(H, Q) the gain of two questions for the candidates, of one for the others, which is less."""
+        first = self.one(b, h, allowed).value
+        rounded = np.where(allowed, np.round(first / (2 * self.tie)), -1.0)  # rounding errors must not decide
+        order = np.argsort(-rounded, axis=1, kind="stable")
+        chosen = np.zeros_like(allowed)
+        np.put_along_axis(chosen, order[:, : self.plain.settings.n_candidates], True, axis=1)
+        chosen &= allowed
+        row, query, answer, weight = self._hypotheses(b, chosen)
+        second, answered = np.zeros(first.shape), np.zeros(first.shape)
+        np.add.at(answered, (row, query), weight)
+        for start in range(0, len(row), self._at_a_time):
+            rows, asked = row[start : start + self._at_a_time], query[start : start + self._at_a_time]
+            b_then, h_then = self.plain.after(b, h, rows, asked, answer[start : start + self._at_a_time])
+            left = allowed[rows]
+            left[np.arange(len(rows)), asked] = False
+            best = np.nan_to_num(self.one(b_then, h_then, left).value).max(axis=1)
+            np.add.at(second, (rows, asked), weight[start : start + self._at_a_time] * best)
+        # where there is no answer, the best of the other queries is asked with what is known now
+        top = np.take_along_axis(first, order[:, :1], axis=1)
+        other = np.take_along_axis(first, order[:, 1:2], axis=1) if first.shape[1] > 1 else np.zeros_like(top)
+        instead = np.nan_to_num(np.where(np.arange(first.shape[1]) == order[:, :1], other, top))
+        value = np.where(chosen, first + second + np.maximum(1 - answered, 0.0) * instead, first)
+        return Estimate.exact(self._untied(value, first))
+
+    def _untied(self, value: FloatArray, first: FloatArray) -> FloatArray:
+        """Of pairs that tell the same in either order, the query with the larger gain comes first."""
+        best = np.nan_to_num(value).max(axis=1, keepdims=True)
+        tied = np.nan_to_num(value, nan=-1.0) >= best - self.tie
+        leads = np.where(tied, first, -1.0).max(axis=1, keepdims=True)
+        later = tied & (first < leads - self.tie)
+        return np.asarray(np.where(later, np.maximum(best - 2 * self.tie, 0.0), value))
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from infopursuit.acquisition.ranking import ROUGH_TIE
-from infopursuit.checks import whole_number
+from infopursuit.checks import one_of, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
+from infopursuit.models.answers import RowAnswers
+from infopursuit.models.boosting import Averaged, MaskedTrees
 from infopursuit.models.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -70,6 +72,11 @@ class PredictorBelief:
     def n_classes(self) -> int:
         """C."""
         return int(self.predictor.n_classes)
+
+    @property
+    def contains_training_data(self) -> bool:
+        """Whether answers are predicted by training rows."""
+        return bool(getattr(self.answers, "contains_training_data", False))
 
     @property
     def row_bytes(self) -> int:
@@ -146,6 +153,15 @@ class PredictorBelief:
             gains = np.where(best, full, np.clip(gains, 0.0, np.maximum(limit, 0.0)))
         return Estimate.exact(np.where(allowed, gains, np.nan))
 
+    def hypotheses(self, b: FloatArray, allowed: BoolArray) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """(N,) the history, query, answer and probability of what may be answered next; what is missing from a sum of 1
+        is the probability that there is no answer."""
+        mass = np.asarray(self.answers.predict(b)[:, self._answer_output], dtype=np.float64)  # (H, L)
+        rows, places = np.nonzero(allowed[:, self._answer_query] & (mass > NEGLIGIBLE))
+        query = self._answer_query[places]
+        index = places - (np.cumsum(self.queries.n_answers) - self.queries.n_answers)[query]
+        return rows, query, index, mass[rows, places]
+
     def _gains(self, b: FloatArray, allowed: BoolArray, mass: FloatArray, n_members: int) -> FloatArray:
         rows, places = np.nonzero(allowed[:, self._answer_query] & (mass > NEGLIGIBLE))
         gains = np.where(allowed, 0.0, np.nan)
@@ -188,40 +204,77 @@ class PredictorBelief:
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """JSON data and arrays; only masked networks can be saved."""
-        for name, part, kind in (
-            ("predictor", self.predictor, MaskedClassifier),
-            ("answers", self.answers, AnswerNetwork),
-        ):
-            if not isinstance(part, kind):
-                raise TypeError(f"{name} is a {type(part).__name__}, which cannot be saved; only {kind.__name__} can")
-        arrays = {f"class_{name}": array for name, array in vars(self.predictor.layers).items()}
-        arrays |= {f"answer_{name}": array for name, array in vars(self.answers.layers).items()}
-        encoding = self.predictor.encoding
-        arrays |= {"pieces": encoding.pieces, "categories": encoding.categories, "offsets": self.answers.offsets}
-        return {"n_screened": self.n_screened}, arrays
+        """JSON data and arrays; an object of somebody else's cannot be saved."""
+        spec: dict[str, Any] = {"n_screened": self.n_screened}
+        arrays: dict[str, Any] = {"offsets": self.answers.offsets}
+        if isinstance(self.answers, AnswerNetwork):
+            arrays |= {f"answer_{name}": array for name, array in vars(self.answers.layers).items()}
+        elif isinstance(self.answers, RowAnswers):
+            spec["answers"] = "rows"
+            arrays |= self.answers.to_arrays()
+        else:
+            raise TypeError(f"answers is a {type(self.answers).__name__}, which cannot be saved")
+        parts = self.predictor.parts if isinstance(self.predictor, Averaged) else (self.predictor,)
+        for part in parts:
+            if isinstance(part, MaskedClassifier):
+                arrays |= {f"class_{name}": array for name, array in vars(part.layers).items()}
+            elif isinstance(part, MaskedTrees):
+                arrays |= part.to_arrays()
+            else:
+                own = type(getattr(part, "predictor", part)).__name__
+                raise TypeError(
+                    f"predictor is a {own}, which cannot be saved without pickle; fit with predictor='network', "
+                    f"'trees' or 'both' to save"
+                )
+        if len(parts) > 1 or isinstance(parts[0], MaskedTrees):
+            spec["predictor"] = "trees" if len(parts) == 1 else "both"
+        encoding = next((part.encoding for part in (*parts, self.answers) if hasattr(part, "encoding")), None)
+        if encoding is not None:
+            arrays |= {"pieces": encoding.pieces, "categories": encoding.categories}
+        return spec, arrays
 
     @classmethod
     def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Any], queries: QuerySet) -> PredictorBelief:
         """What `to_parts` took apart; refused where shapes do not fit."""
         n, n_answers = len(queries), queries.n_answers
-        pieces, categories, offsets = (np.asarray(arrays[name]) for name in ("pieces", "categories", "offsets"))
+        offsets = np.asarray(arrays["offsets"])
+        kind = one_of(spec.get("predictor", "network"), "predictor", ("network", "trees", "both"))
+        answer_kind = one_of(spec.get("answers", "network"), "answers", ("network", "rows"))
         fits = offsets.shape == (n + 1,)
         if not fits or offsets[0] != 0 or not np.isin(np.diff(offsets) - n_answers, (0, 1)).all():
             raise ValueError(f"offsets has shape {offsets.shape} or steps that do not fit the {n} queries")
-        for name, array, width in (("pieces", pieces, 4), ("categories", categories, 2)):
-            inside = array.ndim == 2 and array.shape[1] == width and np.isfinite(array).all()
-            if not inside or ((array[:, 0] < 0) | (array[:, 0] >= n)).any():
-                raise ValueError(f"{name} has shape {array.shape} or names a query that is not there")
-        encoding = Encoding(n, pieces.astype(np.float64), categories.astype(np.int64))
-        layers = {}
-        for kind, n_outputs in (("class", None), ("answer", int(offsets[-1]))):
-            found = Layers(*(np.asarray(arrays[f"{kind}_{name}"], np.float32) for name in Layers.__dataclass_fields__))
-            found.check(encoding.n_inputs, n_outputs, kind)
-            layers[kind] = found
-        answers = AnswerNetwork(encoding, layers["answer"], offsets.astype(np.int64))
+        offsets = offsets.astype(np.int64)
+        if "network" in (kind, answer_kind) or kind == "both":
+            encoding = _encoding_from(arrays, n)
+        answers: Any
+        if answer_kind == "network":
+            answers = AnswerNetwork(encoding, _layers_from(arrays, "answer", encoding, int(offsets[-1])), offsets)
+        else:
+            answers = RowAnswers.from_arrays(arrays, queries, offsets)
+        parts: list[Any] = []
+        if kind != "trees":
+            parts.append(MaskedClassifier(encoding, _layers_from(arrays, "class", encoding, None)))
+        if kind != "network":
+            parts.append(MaskedTrees.from_arrays(arrays, n))
+        if len({(part.n_members, part.n_classes) for part in parts}) > 1:
+            raise ValueError("the networks and the trees have other numbers of members or classes")
         n_screened = whole_number(spec["n_screened"], "n_screened", 1)
-        return cls(MaskedClassifier(encoding, layers["class"]), answers, queries, n_screened)
+        return cls(parts[0] if len(parts) == 1 else Averaged(tuple(parts)), answers, queries, n_screened)
+
+
+def _encoding_from(arrays: dict[str, Any], n: int) -> Encoding:
+    pieces, categories = (np.asarray(arrays[name]) for name in ("pieces", "categories"))
+    for name, array, width in (("pieces", pieces, 4), ("categories", categories, 2)):
+        inside = array.ndim == 2 and array.shape[1] == width and np.isfinite(array).all()
+        if not inside or ((array[:, 0] < 0) | (array[:, 0] >= n)).any():
+            raise ValueError(f"{name} has shape {array.shape} or names a query that is not there")
+    return Encoding(n, pieces.astype(np.float64), categories.astype(np.int64))
+
+
+def _layers_from(arrays: dict[str, Any], kind: str, encoding: Encoding, n_outputs: int | None) -> Layers:
+    found = Layers(*(np.asarray(arrays[f"{kind}_{name}"], np.float32) for name in Layers.__dataclass_fields__))
+    found.check(encoding.n_inputs, n_outputs, kind)
+    return found
 
 
 def answer_values(queries: QuerySet, query: IntArray, cells: IntArray, numbers: FloatArray | None) -> FloatArray:

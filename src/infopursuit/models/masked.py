@@ -364,9 +364,13 @@ class MaskedClassifier:
         """One network by itself."""
         return MaskedClassifier(self.encoding, self.layers.take([m]))
 
+    def predict_each(self, answers: FloatArray) -> FloatArray:
+        """(H, Q) answer vectors -> (M, H, C) probabilities by each network."""
+        return np.asarray(softmax(self._exact(self.encoding(answers))))
+
     def predict(self, answers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(H, Q) answer vectors -> (H, C) probabilities and their standard errors, from the spread of the networks."""
-        each = softmax(self._exact(self.encoding(answers)))  # (M, H, C)
+        each = self.predict_each(answers)
         error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1:])
         return np.asarray(each.mean(axis=0)), error
 
