@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from infopursuit import models
 from infopursuit import queries as query_builders
@@ -24,13 +23,14 @@ from infopursuit.costs import bind as bind_costs
 from infopursuit.engine import Pursuit
 from infopursuit.history import Acquisition, Belief
 from infopursuit.hybrid import Hybrid
+from infopursuit.labels import check_labels
 from infopursuit.models import Sample
 from infopursuit.models.finite import check_prior
 from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.queries import QuerySet
-from infopursuit.queries.tables import is_frame, is_missing, read_table
+from infopursuit.queries.tables import is_frame, read_table
 from infopursuit.selection import select_learner
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
@@ -148,7 +148,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """
         seed, learners = self._seed(), self._learners()
         X = self._check_input(X, reset=True)
-        y = self._check_labels(X, y)
+        y = check_labels(X, y, facts=not isinstance(learners.get("model", ()), tuple))
         weights = None
         if sample_weight is not None:  # of X only the number of rows is looked at
             weights = _check_sample_weight(sample_weight, np.zeros((len(y), 1)), ensure_non_negative=True)
@@ -278,7 +278,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         most = min(limits, default=MAX_QUERIES) if max_queries is None else max_queries
         most = min(whole_number(most, "max_queries", 1), len(self.queries_))
         X = self._check_input(X, reset=False)
-        y = self._check_labels(X, y)
+        y = check_labels(X, y)
         strange = sorted({str(label) for label in y[~np.isin(y, self.classes_)]})
         if strange:
             raise ValueError(f"y has labels that fit did not see, such as {strange[:3]}; leave their rows out")
@@ -442,25 +442,6 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if not len(X):
             raise ValueError("X is empty (0 sample(s)); give at least one input")
         return X
-
-    def _check_labels(self, X: Any, y: Any) -> Any:
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        y = column_or_1d(y, warn=True)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if len(y) != n:
-            raise ValueError(
-                f"X has {n} rows and y has {len(y)} labels (inconsistent numbers of samples); give as many"
-            )
-        missing = [i for i, label in enumerate(y) if is_missing(label)]
-        if missing:
-            raise ValueError(f"y[{missing[0]}] is NaN or None: every row needs a label; leave rows without one out")
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("y holds an infinite value; labels must be finite numbers or strings")
-        # many different words are no numbers: a table of facts has one row for each class
-        if not all(isinstance(label, str) for label in y):
-            check_classification_targets(y)
-        return y
 
     def _learners(self) -> dict[str, Any]:
         """What the strategy may come from: tuples of learners, a model, or a `Strategy`; settings are checked before
