@@ -18,6 +18,7 @@ from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs.predictor import MAX_ANSWERS
 from infopursuit.calibration import CalibrationReport, calibrate, check_sample_size, run_held_out
 from infopursuit.checks import instance, whole_number
+from infopursuit.conformal import PredictionSets, find_sets
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
 from infopursuit.engine import Pursuit
@@ -148,7 +149,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """
         seed, learners = self._seed(), self._learners()
         X = self._check_input(X, reset=True)
-        y = check_labels(X, y, facts=not isinstance(learners.get("model", ()), tuple))
+        learnt = isinstance(learners.get("model", ()), tuple)  # else a model that somebody stated
+        y = check_labels(X, y, facts=not learnt)
         weights = None
         if sample_weight is not None:  # of X only the number of rows is looked at
             weights = _check_sample_weight(sample_weight, np.zeros((len(y), 1)), ensure_non_negative=True)
@@ -167,6 +169,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
         parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
+        parts["learnt"] = learnt
         candidates = []
         for name, learner in learners.items():
             if hasattr(learner, "build"):
@@ -359,9 +362,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """(B, C) whether each class is in the conformal prediction set at the stop, in the order of ``classes_``.
 
         The right class is in it with a probability of ``coverage``, one that was calibrated, the first of them where
-        nothing is given. ``anytime``: the set belongs to a sequence of sets that cover after every answer at once.
+        nothing is given. Without `calibrate` the sets are those of the held-out rows of fit (cross-conformal; 0.95,
+        0.9, 0.8, 0.99): coverage is then approximate, and not guaranteed. ``anytime``: the set
+        belongs to a sequence of sets that cover after every answer at once.
         """
-        sets, trace = self._calibrated().prediction_sets(coverage), self.explain(X)
+        sets, trace = self._sets(coverage), self.explain(X)
         return sets.contains(trace.posterior, trace.length, anytime=True) if anytime else sets.at_stop(trace.posterior)
 
     def prediction_sets(self, trace: Trace, coverage: float | None = None, *, anytime: bool = False) -> Any:
@@ -372,11 +377,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         steps = np.broadcast_to(np.arange(trace.posteriors.shape[1]), trace.posteriors.shape[:2])
         if anytime:
             steps = np.minimum(steps, trace.length[:, None])
-        return self._calibrated().prediction_sets(coverage).contains(trace.posteriors, steps, anytime=anytime)
+        return self._sets(coverage).contains(trace.posteriors, steps, anytime=anytime)
 
     def session_set(self, session: Session, coverage: float | None = None) -> list[Any]:
         """The classes in the anytime prediction set of a session of this classifier, the most probable first."""
-        sets = self._calibrated().prediction_sets(coverage)
+        sets = self._sets(coverage)
         inside = sets.contains(session.posterior, len(session.history), anytime=True)
         order = np.argsort(-session.posterior, kind="stable")
         return [self.classes_[c] for c in order if inside[c]]
@@ -556,11 +561,14 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         other = Pursuit.of(model, self.queries_, settings, seed=before.seed, noise=before.noise)
         return replace(before, belief=other.belief, novelty=None, bindings=type(before.bindings)())
 
-    def _calibrated(self) -> CalibrationReport:
+    def _sets(self, coverage: float | None) -> PredictionSets:
+        """The prediction sets of `calibrate`, else those of the held-out rows that fit was tuned on."""
         check_is_fitted(self)
-        if not hasattr(self, "calibration_"):
+        if hasattr(self, "calibration_"):
+            return self.calibration_.prediction_sets(coverage)
+        if self.tuning_ is None or not self.tuning_.sets:
             raise ValueError("prediction sets need calibrate(X, y) first, with inputs that were held out from fit")
-        return self.calibration_
+        return find_sets(self.tuning_.sets, coverage)
 
 
 def _is_table(X: Any) -> bool:

@@ -194,8 +194,8 @@ class Talk:
         self.terminal.head("Result" if self.session.question is None else "Result so far")
         best = int(np.argmax(self.session.posterior))
         label = self.terminal.paint(str(self.pursuit.classes[best]), "good")
-        self.terminal.say(f"Predicted class: {label} ({percent(float(self.session.posterior[best]))})", "")
         explanation = self.session.explanation
+        self.terminal.say(f"Predicted class: {label}, {explanation.probability}", "")
         if not explanation.steps:
             return self.terminal.tell("Nothing was answered.")
         plural, cost = "" if len(explanation) == 1 else "s", explanation.cost
