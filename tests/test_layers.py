@@ -18,7 +18,7 @@ LAYERS = (
     """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
     conformal novelty report""",  # what `Trace.to_html` writes
     """estimator selection serialization model_files versions testing tabular conversation answer_profile model_card
-    evaluation inspection data_checks monitoring plots datasets shipped""",
+    evaluation inspection data_checks monitoring plots datasets shipped pipelines""",
     "cli server jobs __main__",
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS, start=1) for part in parts.split()}

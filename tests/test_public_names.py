@@ -14,7 +14,7 @@ PUBLIC = {
     "infopursuit": """AnswerNoise Confidence Constraints Costs Explanation ImpossibleAnswer InformationGain
         InformationPursuitClassifier MaxCost MaxQueries ModelFormatError NoisyAnnotator Pursuit QueryFrequencies Session
         SoftAnswer StrategyTree TemperatureScaling Trace acquisition annotators beliefs compare_with_cart dawid_skene
-        drift fit_table history jobs lint load models queries query_frequencies save strategy_tree testing""",
+        drift fit_table history jobs lint load models original_units queries query_frequencies save strategy_tree testing""",
     "infopursuit.acquisition": "FixedOrder LookAhead MutualInformation RandomOrder entropy mutual_information",
     "infopursuit.beliefs": """SMC Exact Langevin LangevinBelief ParticleBelief Particles Pruned PrunedBelief SMCBelief
         build_belief""",

@@ -140,6 +140,19 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.noise, self.costs, self.constraints, self.n_novelty_queries = noise, costs, constraints, n_novelty_queries
         self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """As in scikit-learn; those of the stopping rule are ``stopping__epsilon`` and the like."""
+        rule = self.stopping.params() if deep and isinstance(self.stopping, Rule) else {}
+        return super().get_params(deep) | {f"stopping__{name}": value for name, value in rule.items()}
+
+    def set_params(self, **params: Any) -> InformationPursuitClassifier:
+        """As in scikit-learn."""
+        nested = {name.removeprefix("stopping__"): params.pop(name) for name in [*params] if name[:10] == "stopping__"}
+        super().set_params(**params)
+        if nested:
+            self.stopping = instance(self.stopping, "stopping", Rule, "a rule").with_params(**nested)
+        return self
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
         """Learn from inputs X with labels y.
 
