@@ -195,7 +195,8 @@ class Talk:
         best = int(np.argmax(self.session.posterior))
         label = self.terminal.paint(str(self.pursuit.classes[best]), "good")
         explanation = self.session.explanation
-        self.terminal.say(f"Predicted class: {label}, {explanation.probability}", "")
+        mark = "" if explanation.calibrated else ", not calibrated"
+        self.terminal.say(f"Predicted class: {label} ({percent(explanation.confidence)}{mark})", "")
         if not explanation.steps:
             return self.terminal.tell("Nothing was answered.")
         plural, cost = "" if len(explanation) == 1 else "s", explanation.cost
