@@ -14,13 +14,14 @@ PUBLIC = {
     "infopursuit": """AnswerNoise Confidence Constraints Costs Explanation Hybrid ImpossibleAnswer InformationGain
         InformationPursuitClassifier MaxCost MaxQueries ModelFormatError NoisyAnnotator Pursuit QueryFrequencies Session
         SoftAnswer StrategyTree TemperatureScaling Trace acquisition annotators beliefs dawid_skene
-        drift fit_table history jobs lint load models queries query_frequencies save strategy_tree testing""",
+        drift fit_table history jobs lint load models original_units queries query_frequencies save strategy_tree
+        testing""",
     "infopursuit.acquisition": "FixedOrder LookAhead MutualInformation RandomOrder entropy mutual_information",
     "infopursuit.beliefs": """SMC Exact Langevin LangevinBelief ParticleBelief Particles Pruned PrunedBelief SMCBelief
         build_belief""",
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
-    "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Words columns concepts from_spec
-        functions groups guess patches words""",
+    "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Union Words columns concepts
+        from_spec functions groups guess patches union words""",
     "infopursuit.models": """VAE AggregateVAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner
         MLPArchitecture PaperArchitecture RandomAffine Sample SoftVAE TableModel Training UnionModel aggregate empirical
         latent_classes load_vae naive_bayes save_vae soften train vae""",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from infopursuit.inspection.query_frequencies import QueryFrequencies, query_frequencies
     from infopursuit.monitoring.drift import drift
     from infopursuit.noise import AnswerNoise, NoisyAnnotator
+    from infopursuit.pipelines import original_units
     from infopursuit.serialization import load, save
     from infopursuit.session import Session
     from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
@@ -62,6 +63,7 @@ NAMES = {
     "fit_table": "tabular",
     "lint": "data_checks",
     "load": "serialization",
+    "original_units": "pipelines",
     "query_frequencies": "inspection",
     "save": "serialization",
     "strategy_tree": "inspection",
@@ -100,6 +102,7 @@ __all__ = [
     "lint",
     "load",
     "models",
+    "original_units",
     "queries",
     "query_frequencies",
     "save",

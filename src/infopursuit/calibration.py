@@ -13,7 +13,14 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from infopursuit.checks import number, whole_number
-from infopursuit.conformal import PredictionSets, check_probability, min_inputs_for_coverage, prediction_sets
+from infopursuit.conformal import (
+    PredictionSets,
+    check_probability,
+    find_sets,
+    min_inputs_for_coverage,
+    prediction_sets,
+    sets_from_spec,
+)
 from infopursuit.risk_control import candidate_thresholds, choose_threshold, min_inputs_for_target, plan_sequence
 from infopursuit.stopping import SLACK, Confidence, MaxQueries
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -289,11 +296,7 @@ class CalibrationReport:
         """The sets of a coverage that was calibrated, the first where none is given."""
         if not self.sets:
             raise ValueError("no sets were calibrated; give calibrate(..., coverage=0.95)")
-        for each in self.sets:
-            if coverage is None or math.isclose(each.coverage, coverage):
-                return each
-        known = ", ".join(f"{each.coverage:g}" for each in self.sets)
-        raise ValueError(f"coverage={coverage!r} was not calibrated, but {known}; name it in calibrate(coverage=...)")
+        return find_sets(self.sets, coverage)
 
     def __str__(self) -> str:
         return (
@@ -313,10 +316,7 @@ class CalibrationReport:
         """What `to_spec` described; refused where a number cannot be."""
         found = {each.name: spec[FILE_NAMES.get(each.name, each.name)] for each in fields(cls)}
         found["calibrator"] = TemperatureScaling(**found["calibrator"])
-        found["sets"] = tuple(
-            PredictionSets(each["coverage"], *(tuple(map(tuple, each[name])) for name in ("after", "anytime")))
-            for each in found["sets"]
-        )
+        found["sets"] = sets_from_spec(found["sets"])
         return cls(**found)
 
 

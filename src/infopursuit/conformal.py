@@ -18,6 +18,7 @@ library offers sets at a stopping time: MAPIE, crepes and others take one score 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +79,18 @@ def prediction_sets(
     ranked: runs among which ranks are taken. tested: runs that the guarantee rests on, on which neither the temperature
     nor the threshold may have been chosen.
     """
+    groups = [np.ones(len(tested), dtype=bool)]
+    if by_class:
+        groups = [tested.labels == c for c in range(tested.log_posterior.shape[2])]
+    return sets_of_scores(_scores(ranked, threshold), _scores(tested, threshold), coverage, groups)
+
+
+def sets_of_scores(ranked: FloatArray, scores: FloatArray, coverage: float, groups: Any = None) -> PredictionSets:
+    """Fit sets to (B, K + 1) scores of the true class, ranks being taken among other ones; groups: (B,) masks of the
+    inputs of each class, for all of which it covers."""
     check_probability(coverage, "coverage")
-    among, scores = np.sort(_scores(ranked, threshold), axis=0), _scores(tested, threshold)
-    n_classes, n_steps = tested.log_posterior.shape[2], scores.shape[1]
-    groups = [tested.labels == c for c in range(n_classes)] if by_class else [np.ones(len(tested), dtype=bool)]
+    among, n_steps = np.sort(ranked, axis=0), scores.shape[1]
+    groups = [np.ones(len(scores), dtype=bool)] if groups is None else groups
     ranks = np.stack([np.searchsorted(among[:, k], scores[:, k]) for k in range(n_steps)], axis=1)
     after, anytime = [], []
     for rows in groups:
@@ -93,6 +102,23 @@ def prediction_sets(
         anytime.append(1 - among[worst] if worst < len(ranked) else np.zeros(n_steps))
     both = (tuple(tuple(np.clip(row, 0, 1).tolist()) for row in rows) for rows in (after, anytime))
     return PredictionSets(float(coverage), *both)
+
+
+def find_sets(sets: Sequence[PredictionSets], coverage: float | None) -> PredictionSets:
+    """The sets of a coverage, the first where none is given."""
+    for each in sets:
+        if coverage is None or math.isclose(each.coverage, coverage):
+            return each
+    known = ", ".join(f"{each.coverage:g}" for each in sets)
+    raise ValueError(f"coverage={coverage!r} was not calibrated, but {known}; name it in calibrate(coverage=...)")
+
+
+def sets_from_spec(spec: Any) -> tuple[PredictionSets, ...]:
+    """The sets that ``dataclasses.asdict`` described."""
+    return tuple(
+        PredictionSets(each["coverage"], *(tuple(map(tuple, each[name])) for name in ("after", "anytime")))
+        for each in spec
+    )
 
 
 def min_inputs_for_coverage(coverage: float) -> int:

@@ -83,6 +83,7 @@ class Pursuit(Generic[B]):
     n_novelty_queries: queries that are asked after the stop to detect out-of-distribution inputs.
     seed: of what is drawn; a draw depends on the seed and the history alone.
     memory_limit: bytes that the histories of a batch may take.
+    learnt: whether the belief was learnt from data, so that without a calibrator its posterior is not calibrated.
 
     >>> import infopursuit as ip
     >>> queries = ip.queries.concepts(["has wings", "is red"])
@@ -106,6 +107,7 @@ class Pursuit(Generic[B]):
     n_novelty_queries: int = 0
     seed: int = 0
     memory_limit: int = 2**29
+    learnt: bool = False
     bindings: Bindings = field(default_factory=Bindings, repr=False)
 
     def __post_init__(self) -> None:
@@ -202,6 +204,11 @@ class Pursuit(Generic[B]):
     def model(self) -> Any:
         """The model that the belief is about, None where it is about none."""
         return getattr(self.belief, "model", None)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the posterior was calibrated, or is that of a model that somebody stated."""
+        return self.calibrator is not None or not (self.learnt or "smc" in getattr(self.model, "beliefs", ()))
 
     @cached_property
     def channel(self) -> NoiseChannel | None:
@@ -435,7 +442,7 @@ class Pursuit(Generic[B]):
         observed = replace(observed, values=self.queries.variables.check(observed.values))
         costs = self.query_costs if self.costs else None
         n = len(observed)
-        writer = TraceWriter(n, self.queries, self.classes, self.exact_gains, costs)
+        writer = TraceWriter(n, self.queries, self.classes, self.exact_gains, costs, self.calibrated)
         rows = self.rows_at_a_time()
         with Progress("asking", n, show=progress) as shown:
             for start in range(0, n, rows):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from infopursuit import models
 from infopursuit import queries as query_builders
@@ -19,18 +18,20 @@ from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs.predictor import MAX_ANSWERS
 from infopursuit.calibration import CalibrationReport, calibrate, check_sample_size, run_held_out
 from infopursuit.checks import instance, whole_number
+from infopursuit.conformal import PredictionSets, find_sets
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
 from infopursuit.engine import Pursuit
 from infopursuit.history import Acquisition, Belief
 from infopursuit.hybrid import Hybrid
+from infopursuit.labels import check_labels
 from infopursuit.models import Sample
 from infopursuit.models.finite import check_prior
 from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.queries import QuerySet
-from infopursuit.queries.tables import is_frame, is_missing, read_table
+from infopursuit.queries.tables import is_frame, read_table
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
 from infopursuit.threads import n_threads
@@ -139,6 +140,19 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.noise, self.costs, self.constraints, self.n_novelty_queries = noise, costs, constraints, n_novelty_queries
         self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """As in scikit-learn; those of the stopping rule are ``stopping__epsilon`` and the like."""
+        rule = self.stopping.params() if deep and isinstance(self.stopping, Rule) else {}
+        return super().get_params(deep) | {f"stopping__{name}": value for name, value in rule.items()}
+
+    def set_params(self, **params: Any) -> InformationPursuitClassifier:
+        """As in scikit-learn."""
+        nested = {name.removeprefix("stopping__"): params.pop(name) for name in [*params] if name[:10] == "stopping__"}
+        super().set_params(**params)
+        if nested:
+            self.stopping = instance(self.stopping, "stopping", Rule, "a rule").with_params(**nested)
+        return self
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
         """Learn from inputs X with labels y.
 
@@ -150,7 +164,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if class_prior is not None and len(learners) > 1:
             learners.pop("hybrid")  # its prior cannot be exchanged
         X = self._check_input(X, reset=True)
-        y = self._check_labels(X, y)
+        learnt = isinstance(learners.get("model", ()), tuple)  # else a model that somebody stated
+        y = check_labels(X, y, facts=not learnt)
         weights = None
         if sample_weight is not None:  # of X only the number of rows is looked at
             weights = _check_sample_weight(sample_weight, np.zeros((len(y), 1)), ensure_non_negative=True)
@@ -168,6 +183,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
         parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
+        parts["learnt"] = learnt
         prior = None if class_prior is None else self._prior(class_prior)
         options = {"belief": self.belief, "exact_gains": self.exact_gains, "time_limit": self.time_limit}
         builder = CandidateBuilder(
@@ -258,7 +274,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         most = min(limits, default=MAX_QUERIES) if max_queries is None else max_queries
         most = min(whole_number(most, "max_queries", 1), len(self.queries_))
         X = self._check_input(X, reset=False)
-        y = self._check_labels(X, y)
+        y = check_labels(X, y)
         strange = sorted({str(label) for label in y[~np.isin(y, self.classes_)]})
         if strange:
             raise ValueError(f"y has labels that fit did not see, such as {strange[:3]}; leave their rows out")
@@ -339,9 +355,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """(B, C) whether each class is in the conformal prediction set at the stop, in the order of ``classes_``.
 
         The right class is in it with a probability of ``coverage``, one that was calibrated, the first of them where
-        nothing is given. ``anytime``: the set belongs to a sequence of sets that cover after every answer at once.
+        nothing is given. Without `calibrate` the sets are those of the held-out rows of fit (cross-conformal; 0.95,
+        0.9, 0.8, 0.99): coverage is then approximate, and not guaranteed. ``anytime``: the set
+        belongs to a sequence of sets that cover after every answer at once.
         """
-        sets, trace = self._calibrated().prediction_sets(coverage), self.explain(X)
+        sets, trace = self._sets(coverage), self.explain(X)
         return sets.contains(trace.posterior, trace.length, anytime=True) if anytime else sets.at_stop(trace.posterior)
 
     def prediction_sets(self, trace: Trace, coverage: float | None = None, *, anytime: bool = False) -> Any:
@@ -352,11 +370,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         steps = np.broadcast_to(np.arange(trace.posteriors.shape[1]), trace.posteriors.shape[:2])
         if anytime:
             steps = np.minimum(steps, trace.length[:, None])
-        return self._calibrated().prediction_sets(coverage).contains(trace.posteriors, steps, anytime=anytime)
+        return self._sets(coverage).contains(trace.posteriors, steps, anytime=anytime)
 
     def session_set(self, session: Session, coverage: float | None = None) -> list[Any]:
         """The classes in the anytime prediction set of a session of this classifier, the most probable first."""
-        sets = self._calibrated().prediction_sets(coverage)
+        sets = self._sets(coverage)
         inside = sets.contains(session.posterior, len(session.history), anytime=True)
         order = np.argsort(-session.posterior, kind="stable")
         return [self.classes_[c] for c in order if inside[c]]
@@ -422,25 +440,6 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if not len(X):
             raise ValueError("X is empty (0 sample(s)); give at least one input")
         return X
-
-    def _check_labels(self, X: Any, y: Any) -> Any:
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        y = column_or_1d(y, warn=True)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        if len(y) != n:
-            raise ValueError(
-                f"X has {n} rows and y has {len(y)} labels (inconsistent numbers of samples); give as many"
-            )
-        missing = [i for i, label in enumerate(y) if is_missing(label)]
-        if missing:
-            raise ValueError(f"y[{missing[0]}] is NaN or None: every row needs a label; leave rows without one out")
-        if y.dtype.kind == "f" and not np.isfinite(y).all():
-            raise ValueError("y holds an infinite value; labels must be finite numbers or strings")
-        # many different words are no numbers: a table of facts has one row for each class
-        if not all(isinstance(label, str) for label in y):
-            check_classification_targets(y)
-        return y
 
     def _learners(self) -> dict[str, Any]:
         """What the strategy may come from: tuples of learners, a model, or a `Strategy`; settings are checked before
@@ -555,11 +554,14 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         other = Pursuit.of(model, self.queries_, settings, seed=before.seed, noise=before.noise)
         return replace(before, belief=other.belief, novelty=None, bindings=type(before.bindings)())
 
-    def _calibrated(self) -> CalibrationReport:
+    def _sets(self, coverage: float | None) -> PredictionSets:
+        """The prediction sets of `calibrate`, else those of the held-out rows that fit was tuned on."""
         check_is_fitted(self)
-        if not hasattr(self, "calibration_"):
+        if hasattr(self, "calibration_"):
+            return self.calibration_.prediction_sets(coverage)
+        if self.tuning_ is None or not self.tuning_.sets:
             raise ValueError("prediction sets need calibrate(X, y) first, with inputs that were held out from fit")
-        return self.calibration_
+        return find_sets(self.tuning_.sets, coverage)
 
 
 def _is_table(X: Any) -> bool:

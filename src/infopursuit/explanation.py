@@ -89,6 +89,8 @@ class Explanation:
     """The novelty p-value, where the pursuit has a reference."""
     known: tuple[ExplanationStep, ...] = ()
     """What was known beforehand, in its order; the posterior of each is that after all of them, which is `prior`."""
+    calibrated: bool = True
+    """Whether posteriors were calibrated on held-out inputs, or are those of a model that somebody stated."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -107,6 +109,11 @@ class Explanation:
     def confidence(self) -> float:
         """Its posterior."""
         return float(self.posteriors[-1].max())
+
+    @property
+    def probability(self) -> str:
+        """The confidence in words, marked where it is not calibrated."""
+        return percent(self.confidence) + ("" if self.calibrated else " (not calibrated)")
 
     @property
     def cost(self) -> float | None:
@@ -160,7 +167,7 @@ class Explanation:
         shown = range(len(self)) if len(self) <= max_steps else self.most_influential(max_steps)
         costs = "" if self.cost is None else f" that cost{'s' if len(self) == 1 else ''} {amount(self.cost)}"
         asked = count(len(self), "question") + costs
-        lines = [f"{self.prediction}, with a probability of {percent(self.confidence)}, after {asked}."]
+        lines = [f"{self.prediction}, with a probability of {self.probability}, after {asked}."]
         lines += [f"      {step.phrase}" for step in self.known]
         if len(self) > max_steps:
             lines.append(f"The {max_steps} answers with the most influence on the posterior:")
@@ -236,7 +243,7 @@ class Explanation:
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""
         data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
-        _drop(data, n_novelty_queries=0, p_value=None, known=())
+        _drop(data, n_novelty_queries=0, p_value=None, known=(), calibrated=True)
         for step in (
             *data.get("known", ()),
             *data["steps"],
@@ -286,6 +293,8 @@ class Explanation:
             raise ValueError("stop_reason must be a text, and n_novelty_queries at most the number of steps")
         if shape is not None and (len(shape) != 2 or not all(type(n) is int and n > 0 for n in shape)):
             raise ValueError("shape must be two whole numbers, or null")
+        if type(self.calibrated) is not bool:
+            raise ValueError("calibrated must be true or false")
         if self.p_value is not None and not 0 <= self.p_value <= 1:
             raise ValueError("p_value must be a number from 0 to 1, or null")
 

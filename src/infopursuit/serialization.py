@@ -29,6 +29,7 @@ from infopursuit.beliefs import build_belief
 from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.calibration import CalibrationReport, TemperatureScaling
 from infopursuit.checks import whole_number
+from infopursuit.conformal import sets_from_spec
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
@@ -240,7 +241,9 @@ def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
         "queries": to_manifest(queries),
         "belief": belief,
         "acquisition": encode(pursuit.acquisition, "acquisition")[0],
-        **{name: getattr(pursuit, name) for name in ("patience", "n_novelty_queries", "seed", "memory_limit")},
+        **{
+            name: getattr(pursuit, name) for name in ("patience", "n_novelty_queries", "seed", "memory_limit", "learnt")
+        },
     }
     for role in PARTS:
         part = getattr(pursuit, role)
@@ -252,11 +255,14 @@ def _tuning_to_spec(tuning: Tuning | None) -> dict[str, Any] | None:
     if tuning is None:
         return None
     plain = {field.name: getattr(tuning, field.name) for field in fields(tuning)}
-    return {**plain, "rule": encode(tuning.rule, "stopping")[0]}
+    return {**plain, "rule": encode(tuning.rule, "stopping")[0], "sets": [asdict(each) for each in tuning.sets]}
 
 
 def _tuning_from_spec(spec: dict[str, Any] | None) -> Tuning | None:
-    return None if spec is None else Tuning(**{**spec, "rule": decode(spec["rule"], {}, None)})
+    if spec is None:
+        return None
+    rule, sets = decode(spec["rule"], {}, None), sets_from_spec(spec.get("sets", ()))
+    return Tuning(**{**spec, "rule": rule, "sets": sets})
 
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
@@ -328,6 +334,7 @@ def load(path: Any, *, functions: Any = None) -> Any:
             belief,
             decode(spec["acquisition"], {}, queries),
             classes=classes,
+            learnt=_boolean(spec.get("learnt", False), "learnt"),
             **_checked_counts(spec),
             **{role: decode(spec[role], {}, queries) for role in PARTS if spec[role] is not None},
         )
@@ -487,7 +494,7 @@ def _old_rule(spec: dict[str, Any]) -> dict[str, Any]:
     return {"kind": spec["rule"], **rest}
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: Any, name: str = "exact_gains") -> bool:
     if type(value) is not bool:
-        raise ModelFormatError(f"exact_gains is {value!r}; expected true or false")
+        raise ModelFormatError(f"{name} is {value!r}; expected true or false")
     return value

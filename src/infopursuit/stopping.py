@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +46,21 @@ class Rule:
     def rules(self) -> tuple[Rule, ...]:
         """The simple rules in written order."""
         return (self,)
+
+    def params(self) -> dict[str, Any]:
+        """The settings of the rule; those of combined rules begin with the name of each: ``confidence__epsilon``."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    def with_params(self, **changes: Any) -> Rule:
+        """The same rule with other settings, named as in `params`.
+
+        >>> (Confidence() | MaxQueries(5)).with_params(confidence__epsilon=0.1)
+        AnyOf(members=(Confidence(epsilon=0.1, patience=None), MaxQueries(n=5)))
+        """
+        strange = [name for name in changes if name not in self.params()]
+        if strange:
+            raise ValueError(f"stopping has no parameter {strange[0]!r}; it has {', '.join(self.params())}")
+        return replace(self, **changes)
 
     def holds(self, check: Check) -> Any:
         """(H,) whether the rule's condition holds now."""
@@ -156,6 +171,19 @@ class _Combined(Rule):
     @property
     def rules(self) -> tuple[Rule, ...]:
         return tuple(rule for member in self.members for rule in member.rules)
+
+    def params(self) -> dict[str, Any]:
+        return {f"{m.name}__{name}": value for m in self.members for name, value in m.params().items()}
+
+    def with_params(self, **changes: Any) -> Rule:
+        strange = [name for name in changes if name not in self.params()]
+        if strange:
+            raise ValueError(f"stopping has no parameter {strange[0]!r}; it has {', '.join(self.params())}")
+        members = []
+        for m in self.members:
+            mine = {name: f"{m.name}__{name}" for name in m.params()}
+            members.append(m.with_params(**{name: changes[full] for name, full in mine.items() if full in changes}))
+        return replace(self, members=tuple(members))
 
 
 @dataclass(frozen=True)

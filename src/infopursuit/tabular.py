@@ -20,15 +20,16 @@ import numpy as np
 
 from infopursuit import queries as query_builders
 from infopursuit.costs import Constraints, Costs
-from infopursuit.datasets.dataset import fold_numbers, group_numbers
+from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.datasets.labelled import LabelledTable, label_table
 from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.evaluation.baselines import plain_baselines
 from infopursuit.models.table import TableModel
-from infopursuit.queries.columns import Columns, Field, YesNoField, as_shares, choose_field
+from infopursuit.queries.columns import Columns, Field, YesNoField, choose_field
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.tables import Column, read_table
+from infopursuit.queries.tables import Column, as_shares, read_table
 from infopursuit.queries.wording import CSV, YAML, Wording, compose, entries, read_text, read_wording, reword, scalar
 from infopursuit.stopping import Confidence, InformationGain, Rule
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -55,7 +56,7 @@ def fit_table(
     queries: Literal["columns", "yes-no"] = "columns",
     strategy: str = "auto",
     answer_error: float = ANSWER_ERROR,
-    stopping: Rule | None = None,
+    stopping: Any = "auto",
     patience: int = 0,
     seed: int = 0,
     drop: Sequence[str] = (),
@@ -75,9 +76,11 @@ def fit_table(
         columns. False: a row is one example of many. None: facts where labels have fewer than three rows on average.
     wording: a .csv or .yaml file, or {query or column: sentence}: how questions are asked, in any language.
     queries: "columns", or "yes-no", which asks about each category and each threshold of a number by itself.
-    strategy: "auto", "table" or "empirical", as for `InformationPursuitClassifier`; facts are always a table.
+    strategy: as for `InformationPursuitClassifier`; facts are always a table.
     answer_error: facts only: the probability that an answer differs from what the table states.
-    stopping, patience, seed: as for `Pursuit`; None stops at 99 % confidence or where no gain exceeds 0.001 nats.
+    stopping: a rule; "auto" is that of `InformationPursuitClassifier` for examples, chosen on held-out rows; facts stop
+        at 99 % confidence or where no gain exceeds 0.001 nats.
+    patience, seed: as for `Pursuit`.
     drop, keep: columns to leave out, and columns not to be left out although they look like names or row numbers.
     costs, constraints: `Costs` and `Constraints`; or ``costs`` is a .csv, .yaml or .json file of both (`read_costs`),
         which may also say what is asked together.
@@ -97,7 +100,7 @@ def fit_table(
     in_file = isinstance(costs, (str, Path))
     given = read_costs(costs) if in_file else CostsFile(costs or Costs(), constraints or Constraints())
     settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose}
-    settings["stopping"] = default_stopping() if stopping is None else stopping
+    settings["stopping"] = default_stopping() if labelled.facts and isinstance(stopping, str) else stopping
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": time_limit}
     if labelled.facts:
         stated = read_facts(labelled.X, labelled.y, len(labelled.classes), yes_no=queries == "yes-no")
@@ -122,8 +125,10 @@ def fit_examples(
     groups: Mapping[str, Sequence[str]] | None = None,
 ) -> InformationPursuitClassifier:  # fmt: skip
     """A classifier from examples, its model chosen on held-out rows."""
-    asked = with_wording(query_builders.columns(table.X, **how_asked(queries)), wording, groups)
-    return InformationPursuitClassifier(asked, strategy, **settings).fit(table.X, table.labels)
+    builder = query_builders.columns(table.X, **how_asked(queries), keep=table.names)
+    return InformationPursuitClassifier(with_wording(builder, wording, groups), strategy, **settings).fit(
+        table.X, table.labels
+    )
 
 
 def how_asked(queries: str) -> dict[str, Any]:
@@ -283,45 +288,44 @@ class Trial:
         return cls(len(right), float(right.mean()), error, named, float(np.mean(length)), int(np.max(length)), paid)
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """rows: (B,) which rows are held out. groups: (B,) the same number for identical rows."""
+def hold_out(table: LabelledTable, share: float, seed: int) -> Any:
+    """(B,) which rows are held out: a random share of every label's rows, and whole groups where the table has groups.
 
-    rows: Any
-    groups: IntArray
-
-
-def hold_out(table: LabelledTable, share: float, seed: int) -> HeldOut | None:
-    """Hold out a share of every label's rows; identical rows stay on one side, and no label is left without rows.
-
-    None where there is nothing to spare.
+    No label is left without rows; None where there is nothing to spare.
     """
     n_folds = round(1 / share)
-    groups = group_numbers(map(bytes, query_builders.columns(table.X).observe(table.X).astype(np.int32)))
-    if len(set(groups.tolist())) < n_folds:
+    n_groups = len(table.y) if table.groups is None else len(np.unique(table.groups))
+    if n_groups < 4 * n_folds:
         return None
-    held = fold_numbers(table.y, groups, n=n_folds, seed=seed) == 0
+    held = fold_numbers(table.y, table.groups, n=n_folds, seed=seed) == 0
     held &= (np.bincount(table.y[~held], minlength=len(table.classes)) > 0)[table.y]
-    return HeldOut(held, groups) if held.any() else None
+    return held if held.any() else None
 
 
 def try_examples(
-    table: LabelledTable, held: HeldOut, queries: str, strategy: Any, settings: Mapping[str, Any], seed: int,
+    table: LabelledTable, held: Any, queries: str, strategy: Any, settings: Mapping[str, Any], seed: int,
     asked: QuerySet | None = None,
-) -> Trial:  # fmt: skip
-    """Fit on the other rows, thresholds included, and ask about those that are held out.
+) -> dict[str, Trial]:  # fmt: skip
+    """Fit on the other rows, thresholds included, and ask about those that are held out; a decision tree and boosted
+    trees on the same rows, for comparison.
 
     asked: queries that exist already, where costs name them; their thresholds are those of all rows.
     """
-    builder = query_builders.columns(**how_asked(queries)) if asked is None else asked
+    builder = query_builders.columns(**how_asked(queries), keep=table.names) if asked is None else asked
     clf = InformationPursuitClassifier(builder, strategy, **settings)
-    clf.fit(take_rows(table.X, np.flatnonzero(~held.rows)), table.labels[~held.rows])
-    rows = np.flatnonzero(held.rows)
+    learn, rows = np.flatnonzero(~held), np.flatnonzero(held)
     if len(rows) > MAX_INPUTS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_INPUTS, replace=False))
+    clf.fit(take_rows(table.X, learn), table.labels[learn])
     trace = clf.explain(take_rows(table.X, rows))
     cost = None if trace.query_costs is None else trace.cost
-    return Trial.of(trace.predictions == table.labels[rows], trace.length, groups=held.groups[rows], cost=cost)
+    groups = None if table.groups is None else table.groups[rows]
+    found = {
+        "information pursuit": Trial.of(trace.predictions == table.labels[rows], trace.length, groups=groups, cost=cost)
+    }
+    for name, (right, length) in plain_baselines(table.X, table.y, learn, rows, seed).items():
+        found[name] = Trial.of(right, length, groups=groups)
+    return found
 
 
 def try_facts(pursuit: Pursuit[Any], facts: Facts, seed: int, *, error: float = 0.0) -> Trial:

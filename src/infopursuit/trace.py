@@ -31,7 +31,7 @@ class Trace:
     (Q,) what each query costs, None without costs. p_values: (B,) novelty p-values, None without a reference. numbers:
     (B, K) the number that was answered, NaN where it was none; None where no query is numeric. known: B histories of
     what was known beforehand, None where nothing was; queries, length and costs do not have it, and what was believed
-    first, ``posteriors[:, 0]``, rests on it.
+    first, ``posteriors[:, 0]``, rests on it. calibrated: whether posteriors are, or a stated model's; see `Pursuit`.
     """
 
     queries: IntArray
@@ -55,6 +55,7 @@ class Trace:
     p_values: FloatArray | None = None
     numbers: FloatArray | None = None
     known: Histories | None = field(default=None, repr=False)
+    calibrated: bool = True
 
     def __len__(self) -> int:
         return len(self.length)
@@ -134,6 +135,7 @@ class Trace:
             stop_reason=str(self.stop_reason[i]),
             settled_at=int(self.settled_at[i]),
             exact_gains=self.exact_gains,
+            calibrated=self.calibrated,
             shape=getattr(qs, "shape", None),
             n_novelty_queries=int(self.n_novelty_queries[i]),
             p_value=None if self.p_values is None else float(self.p_values[i]),
@@ -182,9 +184,21 @@ class TraceWriter:
     """Collects a trace while a batch is being pursued; inputs may come in any order and in several parts."""
 
     def __init__(
-        self, n_inputs: int, queries: QuerySet, classes: Any, exact: bool, costs: FloatArray | None = None
+        self,
+        n_inputs: int,
+        queries: QuerySet,
+        classes: Any,
+        exact: bool,
+        costs: FloatArray | None = None,
+        calibrated: bool = True,
     ) -> None:
-        self.query_set, self.classes, self.exact_gains, self.query_costs = queries, np.asarray(classes), exact, costs
+        self.calibrated, self.query_set, self.classes, self.exact_gains, self.query_costs = (
+            calibrated,
+            queries,
+            np.asarray(classes),
+            exact,
+            costs,
+        )
         self.length = np.zeros(n_inputs, dtype=np.int64)
         self.settled_at = np.zeros(n_inputs, dtype=np.int64)
         self.novelty_from = np.full(n_inputs, UNKNOWN, dtype=np.int64)

@@ -16,13 +16,14 @@ import numpy as np
 
 from infopursuit.calibration import TemperatureScaling, expected_calibration_error
 from infopursuit.checks import instance, number, whole_number
+from infopursuit.conformal import PredictionSets, min_inputs_for_coverage, sets_of_scores
 from infopursuit.engine import Pursuit
 from infopursuit.models.learning import Empirical
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.selection import select_learner
-from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule, describe
+from infopursuit.stopping import Check, Confidence, InformationGain, MaxQueries, Rule, Watch, check_rules, describe
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 MAX_QUESTIONS = 12
@@ -37,6 +38,8 @@ THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96,
 """Confidences at which a rule may stop."""
 MIN_GAINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
 """Information gains, in nats, below which a rule may stop."""
+COVERAGES = (0.95, 0.9, 0.8, 0.99)
+"""Of the prediction sets, the first where nothing is asked for."""
 N_ROUNDS = 2
 """Of fitting the temperature where inputs stop, and finding where they stop with it."""
 
@@ -196,6 +199,27 @@ class HeldOutRuns:
         )
         return np.asarray(holds.argmax(axis=1))
 
+    def stops_of(self, rule: Rule) -> IntArray:
+        """(N,) after how many queries a given rule stops each run, or where the run ends."""
+        watch, ended = Watch.start(rule).take(np.zeros(len(self), np.int64)), np.zeros(self.gains.shape, dtype=bool)
+        for k in range(ended.shape[1]):
+            check = Check(self.posterior[:, k], self.gains[:, k], np.full(len(self), k))
+            skipped = (self.n_answers[:, k] == self.n_answers[:, max(k - 1, 0)]) & (k > 0)
+            watch, reason, _ = check_rules(rule, watch, check, 0, skipped)
+            ended[:, k] = (reason != "") | (k >= self.length)
+        return np.where(ended.any(axis=1), ended.argmax(axis=1), ended.shape[1] - 1)
+
+    def prediction_sets(self, stops: IntArray) -> tuple[PredictionSets, ...]:
+        """Cross-conformal prediction sets of runs that stop after (N,) queries.
+
+        Every run is of a row that its model was not trained on, but models differ between folds, and the temperature
+        and the rule were chosen on the same rows: coverage holds approximately, not exactly as after `calibrate`.
+        """
+        steps = np.minimum(np.arange(self.gains.shape[1]), stops[:, None])
+        scores = 1 - self.posterior[np.arange(len(self))[:, None], steps, self.labels[:, None]]
+        enough = (each for each in COVERAGES if len(self) >= min_inputs_for_coverage(each))
+        return tuple(sets_of_scores(scores, scores, each) for each in enough)
+
 
 def _padded(array: Any, n: int, fill: float | None = None) -> Any:
     """(N, k, ...) -> (N, n, ...): the last entry repeated, or filled."""
@@ -216,7 +240,7 @@ class Tuning:
     strategy: the strategy that was taken. candidates: {strategy: log loss after partial histories}, in nats. rule: the
     stopping rule. temperature: of the posterior. n_rows: held-out rows. accuracy, accuracy_error: of the rule, with
     its standard error; best_accuracy: of the most accurate rule. n_questions: asked on average. log_loss: at the stop.
-    ece: expected calibration error at the stop; ece_before: without temperature scaling.
+    ece: expected calibration error at the stop; ece_before: without temperature scaling. sets: prediction sets.
     """
 
     strategy: str
@@ -231,6 +255,7 @@ class Tuning:
     log_loss: float
     ece: float
     ece_before: float
+    sets: tuple[PredictionSets, ...] = ()
 
     def __post_init__(self) -> None:
         instance(self.strategy, "strategy", str, "a name")
@@ -277,9 +302,11 @@ def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuni
         top = max(outcomes, key=lambda each: (each.accuracy, -each.length))
         chosen = min((each for each in outcomes if each.as_good_as(top)), key=lambda each: each.length)
         best = best.scaled_at(chosen.stops)
-    if rule is not None:
+    if rule is None:
+        final = _outcome(best, chosen.threshold, chosen.min_gain, n)
+    else:
         best = scaled[name]
-    final = _outcome(best, chosen.threshold, chosen.min_gain, n)
+        final = _outcome_at(best, best.stops_of(rule))
     return Tuning(
         strategy=name,
         candidates=dict(sorted(losses.items(), key=lambda item: item[1])),
@@ -292,7 +319,8 @@ def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuni
         n_questions=final.length,
         log_loss=final.log_loss,
         ece=final.ece,
-        ece_before=_outcome(replace(best, calibrator=TemperatureScaling()), chosen.threshold, chosen.min_gain, n).ece,
+        ece_before=_outcome_at(replace(best, calibrator=TemperatureScaling()), final.stops).ece,
+        sets=best.prediction_sets(final.stops),
     )
 
 
@@ -336,7 +364,11 @@ class _Outcome:
 
 
 def _outcome(runs: HeldOutRuns, threshold: float, min_gain: float, n: int) -> _Outcome:
-    stops, each = runs.stops(threshold, min_gain, n), np.arange(len(runs))
+    return _outcome_at(runs, runs.stops(threshold, min_gain, n), threshold, min_gain)
+
+
+def _outcome_at(runs: HeldOutRuns, stops: IntArray, threshold: float = 1.0, min_gain: float = 0.0) -> _Outcome:
+    each = np.arange(len(runs))
     p = runs.posterior[each, stops]
     loss = -np.log(np.maximum(p[each, runs.labels], 1e-12))
     return _Outcome(threshold, min_gain, stops, p.argmax(axis=1) == runs.labels, p.max(axis=1), loss)

@@ -38,9 +38,9 @@ def test_from_a_table_to_a_questionnaire_in_one_command(tmp_path, capsys):
     assert fit(tmp_path / "animals.csv", "--label", "kind", "--out", out, "--wording", tmp_path / "de.csv",
                "--epsilon", 0.05, "--max-queries", 5, "--patience", 1, "--strategy", "table") == 0  # fmt: skip
     said = capsys.readouterr().out
-    for words in ("120 rows, 3 labels (kind), 3 columns", "Taken as examples", "on rows held out", "Model: table",
-                  "Wie viele Beine", "keine:", f"infopursuit ask {out}", f"infopursuit serve {out}", "95 % confident",
-                  "5 questions", "patience 1"):  # fmt: skip
+    for words in ("120 rows, 3 labels (kind), 3 columns", "Taken as examples", "decision tree", "boosted trees",
+                  "rows: table", "Wie viele Beine", "keine:", f"infopursuit ask {out}", f"infopursuit serve {out}",
+                  "95 % confident", "5 questions", "patience 1"):  # fmt: skip
         assert words in " ".join(said.split()), words
     assert max(map(len, said.replace(str(tmp_path), "").splitlines())) <= 80
     clf = ip.load(out)
@@ -90,15 +90,46 @@ def test_zoo_and_what_it_finds(tmp_path, capsys):
     assert (trace.predictions == pd.read_csv(tmp_path / "kinds.csv")["kind"]).mean() > 0.95
 
 
-def test_rows_that_are_alike_are_held_out_together():
-    frame = pd.concat([animals()[["legs", "skin", "kind"]]] * 3, ignore_index=True)
-    table = label_table(frame, "kind")
+def test_the_split_is_stratified_and_grouped_only_where_somebody_says_so():
+    frame = animals(300).assign(farm=np.arange(300) // 5)
+    held = hold_out(label_table(frame.drop(columns="farm"), "kind"), 0.2, 0)
+    shares = frame[held]["kind"].value_counts() / frame["kind"].value_counts()
+    assert shares.to_numpy() == pytest.approx(np.full(3, 0.2), abs=0.02)
+    assert set(frame[held]["farm"]) & set(frame[~held]["farm"])
+    table = label_table(frame, "kind", group="farm")
+    assert (table.left_out["farm"], "farm" in table.names) == ("the groups", False)
     held = hold_out(table, 0.2, 0)
-    kept = set(map(tuple, frame[~held.rows][["legs", "skin"]].to_numpy().tolist()))
-    gone = set(map(tuple, frame[held.rows][["legs", "skin"]].to_numpy().tolist()))
-    assert gone
-    assert not kept & gone
-    assert set(frame[~held.rows]["kind"]) == set(frame["kind"])
+    assert held.any()
+    assert not set(frame[held]["farm"]) & set(frame[~held]["farm"])
+
+
+def test_examples_have_the_defaults_of_the_classifier(tmp_path, capsys):
+    frame = animals(60).assign(visit=range(60))
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    given = ("--label", "kind", "--strategy", "table")
+    assert fit(tmp_path / "a.csv", *given, "--out", tmp_path / "m") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for words in ("Not asked about: visit (row numbers)", "information pursuit", "within one standard error",
+                  "Probabilities are calibrated", "tested on 12 others"):  # fmt: skip
+        assert words in said, words
+    with pytest.warns(UserWarning, match="identifiers.*'visit'"):
+        clf = ip.InformationPursuitClassifier(strategy="table").fit(frame.drop(columns="kind"), frame["kind"])
+    loaded = ip.load(tmp_path / "m")
+    assert loaded.pursuit_.stopping == clf.pursuit_.stopping
+    assert loaded.queries_.names == clf.queries_.names
+    assert loaded.tuning_.rule == ip.fit_table(frame, "kind", strategy="table").tuning_.rule
+
+
+def test_labels_that_are_quantities_are_refused(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.integers(0, 9, 90), "price": rng.integers(0, 900, 90)})
+    for label in (frame["price"], frame["price"] / 7):
+        frame.assign(price=label).to_csv(tmp_path / "a.csv", index=False)
+        assert fit(tmp_path / "a.csv", "--label", "price", "--out", tmp_path / "m") == 2
+        assert "label='price'" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"y has .* different numbers"):
+        ip.InformationPursuitClassifier(strategy="table").fit(frame[["a"]], frame["price"])
+    assert label_table(frame, "price", facts=True).facts
 
 
 def test_the_standard_error_counts_what_is_alike_once():
@@ -118,7 +149,7 @@ def test_nothing_is_held_out_where_nobody_wants_it_or_nothing_can_be_spared(tmp_
     assert "held out" not in capsys.readouterr().out
     pd.DataFrame({"y": ["a", "b"] * 5, "x": [0, 1] * 5}).to_csv(tmp_path / "b.csv", index=False)
     assert fit(tmp_path / "b.csv", "--label", "y", "--out", tmp_path / "m") == 0
-    assert "too few different rows to hold any out" in " ".join(capsys.readouterr().out.split())
+    assert "too few rows to hold any out" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

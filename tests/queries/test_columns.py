@@ -199,7 +199,7 @@ def test_a_weight_is_the_same_as_a_repetition(counts, bins):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=30, unique=True))
 def test_a_spec_goes_through_json_and_back_exactly(numbers):
     frame = pd.DataFrame({"n": numbers, "c": ["a", "b"] * (len(numbers) // 2) + ["a"] * (len(numbers) % 2)})
-    qs = columns(frame, bins=4)
+    qs = columns(frame, bins=4, keep=["n"])
     again = Columns.from_spec(json.loads(json.dumps(qs.to_spec())))
     assert again.fields == qs.fields
     assert again.sentences == qs.sentences
@@ -384,3 +384,26 @@ def test_numbers_of_any_size_get_the_same_kind_of_thresholds():
     small, large = choose(values * 1e-9), choose(values * 1e12)
     np.testing.assert_allclose(np.array(small) * 1e21, large, rtol=0.2)
     assert max(len(format_number(t)) for t in (*small, *large)) <= 7
+
+
+def test_identifiers_are_left_out_unless_kept():
+    n = 60
+    rng = np.random.default_rng(0)
+    part = rng.permutation(2 * n)[:n]  # the row numbers of a random half of a table
+    years = 1900 + rng.permutation(10 * n)[:n]
+    frame = pd.DataFrame(
+        {
+            "id": part,
+            "name": [f"p{i}" for i in range(n)],
+            "year": years,
+            "mass": rng.random(n),
+            "x": rng.integers(0, 3, n),
+        }
+    )
+    with pytest.warns(UserWarning, match=r"identifiers.*'id', 'name'$"):
+        assert [field.name for field in columns(frame).fields] == ["year", "mass", "x"]
+    assert len(columns(frame, keep=["id", "name"]).fields) == 5
+    with pytest.raises(ValueError, match=r"identifiers.*keep="):
+        columns(frame[["id"]])
+    with pytest.raises(ValueError, match="keep names 'nme'"):
+        columns(frame, keep=["nme"])

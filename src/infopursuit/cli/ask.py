@@ -194,8 +194,9 @@ class Talk:
         self.terminal.head("Result" if self.session.question is None else "Result so far")
         best = int(np.argmax(self.session.posterior))
         label = self.terminal.paint(str(self.pursuit.classes[best]), "good")
-        self.terminal.say(f"Predicted class: {label} ({percent(float(self.session.posterior[best]))})", "")
         explanation = self.session.explanation
+        mark = "" if explanation.calibrated else ", not calibrated"
+        self.terminal.say(f"Predicted class: {label} ({percent(explanation.confidence)}{mark})", "")
         if not explanation.steps:
             return self.terminal.tell("Nothing was answered.")
         plural, cost = "" if len(explanation) == 1 else "s", explanation.cost

@@ -19,7 +19,7 @@ from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import read_wording
-from infopursuit.stopping import MaxCost, MaxQueries, Rule, describe
+from infopursuit.stopping import MaxCost, MaxQueries, describe
 from infopursuit.terminal import Terminal, table
 
 EXAMPLES = (
@@ -44,13 +44,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--costs", type=Path, metavar="FILE", help=".csv, .yaml or .json: costs and prerequisites of queries, groups "
         "that are asked together, queries that are never asked")  # fmt: skip
     add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
-    add("--strategy", choices=("auto", "table", "empirical"), default="auto", help="what is learnt from examples")
+    add("--strategy", choices=("auto", "hybrid", "table", "empirical"), default="auto",
+        help="what is learnt from examples; auto compares them on held-out rows")  # fmt: skip
     add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
     add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
-    add("--epsilon", type=share, default=0.01, metavar="E", help="stop at a confidence of 1 - E (0.01)")
-    add("--min-gain", type=share, default=tabular.MIN_GAIN, metavar="NATS", help="stop when no query has a higher "
-        f"expected information gain ({tabular.MIN_GAIN})")  # fmt: skip
-    add("--max-queries", type=whole, metavar="N", help="stop after N questions")
+    add("--group", metavar="COLUMN", help="rows with the same cell belong together, such as those of one patient, and "
+        "are held out together; the column is not asked about")  # fmt: skip
+    add("--epsilon", type=share, metavar="E", help="stop at a confidence of 1 - E (examples: chosen on held-out rows, "
+        "as is --min-gain; facts: 0.01)")  # fmt: skip
+    add("--min-gain", type=share, metavar="NATS", help="stop when no query has a higher expected information gain "
+        f"(facts: {tabular.MIN_GAIN})")  # fmt: skip
+    add("--max-queries", type=whole, metavar="N", help="stop after N questions (examples: 12)")
     add("--max-cost", type=amount, metavar="COST", help="never spend more on the questions about one input")
     add("--time-limit", type=amount, metavar="S", help="seconds for choosing a question (work is reduced to fit)")
     add("--patience", type=whole, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
@@ -69,9 +73,9 @@ def run(args: argparse.Namespace) -> int:
         raise FileNotFoundError(f"{args.table} is not there; give a .csv, .tsv or .parquet file")
     wording = None if args.wording is None else read_wording(args.wording)
     given = tabular.CostsFile() if args.costs is None else tabular.read_costs(args.costs)
-    rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep)
+    rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep, group=args.group)
     _introduce(args, rows, terminal)
-    settings = {"stopping": _stopping(args), "patience": args.patience, "random_state": args.seed}
+    settings = {**_stopping(args, rows.facts), "patience": args.patience, "random_state": args.seed}
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": args.time_limit}
     if rows.facts:
         if args.strategy == "empirical":
@@ -82,11 +86,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         asked = None
         if given.costs or given.constraints or given.groups:  # they name queries, made before rows are held out
-            asked = tabular.with_wording(columns(rows.X, yes_no=args.queries == "yes-no"), wording, given.groups)
+            asked = columns(rows.X, **tabular.how_asked(args.queries), keep=rows.names)
+            asked = tabular.with_wording(asked, wording, given.groups)
             bind_costs(given.costs, given.constraints, asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
         clf = tabular.fit_examples(rows, args.queries, args.strategy, wording, settings, given.groups)
-        terminal.tell(f"Fitted on all {len(rows.y):,} rows. Model: {describe_model(clf)}.")
+        terminal.head("Model")
+        terminal.tell(f"Fitted on all {len(rows.y):,} rows: {describe_model(clf)}.")
+        _tell_choice(clf, terminal)
     for sentence in [line for bound in clf.pursuit_.bound_costs for line in bound.describe()]:
         terminal.tell(sentence)
     _first_questions(clf, terminal)
@@ -100,6 +107,8 @@ def describe_model(clf: InformationPursuitClassifier) -> str:
     if isinstance(clf.pursuit_.belief, PredictorBelief):
         return f"hybrid: {clf.pursuit_.belief.predictor.n_members} masked networks, which see numbers as numbers"
     chosen = clf.selection_[0].learner if clf.selection_ else None
+    if clf.model_ is None:
+        return "hybrid: masked networks"
     if isinstance(chosen, Empirical) or clf.model_.kind == "empirical":
         return "empirical: the rows themselves, smoothed; the folder will contain them"
     if isinstance(chosen, LatentClasses):
@@ -107,10 +116,32 @@ def describe_model(clf: InformationPursuitClassifier) -> str:
     return "table of answer frequencies for each label (naive Bayes)"
 
 
-def _stopping(args: argparse.Namespace) -> Rule:
-    rule = tabular.default_stopping(args.epsilon, args.min_gain)
+def _tell_choice(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
+    """What was chosen on held-out rows, and why."""
+    tuning = clf.tuning_
+    if tuning is None:
+        return terminal.tell("There are too few rows to calibrate its probabilities or to choose when it stops.")
+    if len(tuning.candidates) > 1:
+        losses = ", ".join(f"{name} {loss:.3f}" for name, loss in tuning.candidates.items())
+        terminal.tell(f"Chosen by the log loss after partial histories, in nats, on held-out rows: {losses}.")
+    terminal.tell(
+        f"Probabilities are calibrated (temperature {tuning.temperature:.2f}): expected calibration error "
+        f"{100 * tuning.ece:.1f} %, {100 * tuning.ece_before:.1f} % without. When it stops was chosen so that it asks "
+        f"least and its accuracy is within one standard error of the best: {100 * tuning.accuracy:.1f} % after "
+        f"{tuning.n_questions:.1f} questions (best {100 * tuning.best_accuracy:.1f} %), cross-validated on "
+        f"{tuning.n_rows:,} rows."
+    )
+    return None
+
+
+def _stopping(args: argparse.Namespace, facts: bool) -> dict[str, Any]:
+    """The rule, or that it is chosen on held-out rows."""
+    if not facts and args.epsilon is None and args.min_gain is None and args.max_cost is None:
+        return {"stopping": "auto", "max_questions": args.max_queries}
+    epsilon, min_gain = 0.01 if args.epsilon is None else args.epsilon, args.min_gain
+    rule = tabular.default_stopping(epsilon, tabular.MIN_GAIN if min_gain is None else min_gain)
     rule = rule if args.max_queries is None else rule | MaxQueries(args.max_queries)
-    return rule if args.max_cost is None else rule | MaxCost(args.max_cost)
+    return {"stopping": rule if args.max_cost is None else rule | MaxCost(args.max_cost)}
 
 
 def _introduce(args: argparse.Namespace, rows: LabelledTable, terminal: Terminal) -> None:
@@ -162,15 +193,14 @@ def _tell_held_out(
         warnings.simplefilter("ignore", UserWarning)  # a column that is constant in this part is not left out for good
         held = tabular.hold_out(rows, args.held_out, args.seed)
         if held is None:
-            return terminal.tell("There are too few different rows to hold any out, so that it was not tested.")
+            return terminal.tell("There are too few rows to hold any out, so that it was not tested.")
         terminal.head("Accuracy")
-        found = tabular.try_examples(rows, held, args.queries, args.strategy, settings, args.seed, asked)
-    different = min(len(set(held.groups[held.rows].tolist())), found.n_inputs)
-    terminal.tell(
-        f"Fitted on {int((~held.rows).sum()):,} rows, tested on {found.n_inputs:,} others, {different:,} of them "
-        f"different. Identical rows are never on both sides."
-    )
-    return terminal.say(*_trial_table({"on rows held out": found}))
+        trials = tabular.try_examples(rows, held, args.queries, args.strategy, settings, args.seed, asked)
+    together = "a random share of each label" if args.group is None else f"whole groups by {args.group}"
+    n_inputs = trials["information pursuit"].n_inputs
+    terminal.tell(f"Fitted on {int((~held).sum()):,} rows, tested on {n_inputs:,} others, {together}.")
+    terminal.say(*_trial_table(trials))
+    return terminal.tell("Of a decision tree, questions are the splits on its path.", style="faint")
 
 
 def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
@@ -179,7 +209,7 @@ def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
     for name, trial in trials.items():
         error = f" ± {100 * trial.standard_error:.1f}" if trial.standard_error else ""
         line = [name, f"{100 * trial.accuracy:.1f}{error} %", f"{trial.length:.1f}", f"{trial.max_length}"]
-        lines.append([*line, f"{trial.cost:.2f}"] if trial.cost is not None else line)
+        lines.append([*line, "" if trial.cost is None else f"{trial.cost:.2f}"] if paid else line)
     return table(lines)
 
 

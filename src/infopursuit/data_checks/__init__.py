@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from typing import Any
 
 from infopursuit.data_checks.report import Finding, LintReport, in_order, quoted
+from infopursuit.queries.columns import columns
+from infopursuit.queries.queryset import Recipe
+from infopursuit.queries.tables import read_table
 
 __all__ = ["Finding", "LintReport", "lint"]
 
@@ -63,7 +67,10 @@ def lint(queries: Any, X: Any, y: Any, *, source: str = "", seed: int = 0) -> Li
 
 
 def _fit(builder: Any, X: Any, y: Any) -> tuple[Any, list[Finding]]:
-    """The query set, and a finding for the columns that it left out because they are constant."""
+    """The query set, with identifiers, which are looked for later; and a finding for the columns that are constant."""
+    if isinstance(builder, Recipe) and builder.build is columns:
+        names = read_table(X, builder.options["names"]).names
+        builder = replace(builder, options={**builder.options, "keep": names})
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*fewer than two different", UserWarning)
         query_set = builder.fit(X, y)

@@ -14,8 +14,8 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from infopursuit.data_checks.answers import AnswerTable, column_places, leave_one_out_accuracy, row_ids
 from infopursuit.data_checks.report import Finding, quoted
 from infopursuit.datasets.dataset import fold_numbers
-from infopursuit.queries.columns import Columns, as_shares
-from infopursuit.queries.tables import Column, read_table
+from infopursuit.queries.columns import Columns
+from infopursuit.queries.tables import MIN_NAMES, identifier, read_table
 from infopursuit.types import UNKNOWN, IntArray
 
 TEST_SHARE = 0.2
@@ -28,8 +28,6 @@ MIN_KNOWN, MIN_ROWS, MIN_OF_CLASS = 0.1, 30, 8
 ALPHA = 1e-3
 """The level of all tests, corrected for the number of features."""
 MAX_TRAIN, N_FOLDS = 4_000, 5
-MIN_NAMES = 30
-"""A column of fewer cells is not taken for names although all its cells differ."""
 MOSTLY = 0.9
 """The share of missing answers from which a feature is mostly missing."""
 MIN_DIFFERENCE, LARGE_DIFFERENCE, MIN_MISSING_OF_CLASS = 0.2, 0.5, 10
@@ -121,7 +119,7 @@ def find_identifiers(table: AnswerTable, X: Any) -> list[Finding]:
     if isinstance(queries, Columns):
         cells = read_table(X)
         for name, place in column_places(queries, cells.names).items():
-            if is_identifier(cells.column(place)):
+            if identifier(cells.column(place)):
                 found[name] = tuple(queries.names[q] for q, (topic, _) in enumerate(queries.topics) if topic == name)
     else:
         for f, feature in enumerate(table.features):
@@ -131,24 +129,6 @@ def find_identifiers(table: AnswerTable, X: Any) -> list[Finding]:
     about = [query for queries in found.values() for query in queries]
     numbers = {"features": list(found), "rows": table.n_rows}
     return [Finding.of("identifier", "serious", about, numbers)] if found else []
-
-
-def is_identifier(column: Column) -> bool:
-    """Whether a column holds texts that hardly repeat, or distinct whole numbers (nearly) without gaps.
-
-    Measurements differ from row to row too, so other numbers are not taken for identifiers.
-    """
-    codes, _ = column.text()
-    known = codes[codes != UNKNOWN]
-    distinct = len(np.unique(known))
-    if len(known) < MIN_NAMES:
-        return False
-    if column.kind == "text":
-        return distinct >= 0.9 * len(known) and as_shares(column) is None
-    if column.kind != "number" or column.values is None or distinct < len(known):
-        return False
-    numbers = column.values[~np.isnan(column.values)]
-    return bool((numbers == np.round(numbers)).all() and np.ptp(numbers) < 1.05 * len(numbers))
 
 
 def is_constant(table: AnswerTable, feature: int) -> bool:

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.datasets.dataset import group_numbers
 from infopursuit.datasets.tables import read_frame
-from infopursuit.queries.columns import as_shares
-from infopursuit.queries.tables import Column, is_missing, read_table
+from infopursuit.labels import refuse_quantities
+from infopursuit.queries.tables import identifier, is_missing, read_table
 from infopursuit.types import IntArray
 
 FEW = 3
 """With fewer rows than this for a label, on average, a table is one of facts: there is nothing to hold out."""
 LEAST_NAMES = 8
-"""A column of fewer cells than this is never taken for names, although all its cells differ."""
+"""A column of fewer cells than this is never taken for names or row numbers: tables of facts are short."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class LabelledTable:
     classes, y: the labels, and (B,) which of them each row has.
     left_out: the columns that are not asked about, each with the reason. unlabelled: rows that had no label.
     facts: each row states what is true of its label, rather than being one example of many. why: how that was decided.
+    groups: (B,) the same number for rows that belong together, None where nobody said.
     """
 
     X: Any
@@ -37,6 +39,12 @@ class LabelledTable:
     unlabelled: int
     facts: bool
     why: str
+    groups: IntArray | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are asked about."""
+        return read_table(self.X).names
 
     @property
     def labels(self) -> Any:
@@ -45,16 +53,28 @@ class LabelledTable:
 
 
 def label_table(
-    table: Any, label: str, *, facts: bool | None = None, drop: Sequence[str] = (), keep: Sequence[str] = ()
+    table: Any,
+    label: str,
+    *,
+    facts: bool | None = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    group: str | None = None,
 ) -> LabelledTable:
     """Split a table, a file or a data frame of any library, into columns to ask about and labels.
 
     Columns that cannot be asked about are left out: those in ``drop``, those with fewer than two different values, and,
-    unless in ``keep``, names (texts that differ from row to row) and row numbers.
+    unless in ``keep``, names (texts that differ from row to row) and row numbers. group: a column, not asked about,
+    whose equal cells say which rows belong together, such as those of one patient.
     """
     frame = read_frame(table)
     names = frame.columns
-    for argument, wanted in (("label", (label,)), ("drop", drop), ("keep", keep)):
+    for argument, wanted in (
+        ("label", (label,)),
+        ("drop", drop),
+        ("keep", keep),
+        ("group", () if group is None else (group,)),
+    ):
         for name in wanted:
             if name not in names:
                 raise ValueError(f"{argument}={name!r} is no column of the table; {_near(name, names)}")
@@ -64,20 +84,26 @@ def label_table(
     known = np.array([cell is not None for cell in cells], dtype=bool)
     if not known.any():
         raise ValueError(f"label={label!r} is an empty column; every row needs a label")
+    numbered = all(type(cell) is int for cell in cells) and len(set(cells)) == len(cells)  # a row for each: names
+    if facts is False or (facts is None and not numbered):
+        given = [cell for cell in frame[label].to_list() if not is_missing(cell)]
+        refuse_quantities(given, f"label={label!r}", ", or say facts=True (--facts) if a row states facts")
     frame = frame[np.flatnonzero(known)].drop(label)
+    groups = None if group is None else group_numbers(frame[group].to_list())
     labels = [cell for cell in cells if cell is not None]
     if len({type(cell) for cell in labels}) > 1:
         labels = [str(cell) for cell in labels]
     classes, y = np.unique(np.array(labels), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"label={label!r} has one label only, {labels[0]!r}; there is nothing to find out")
-    left_out = dict.fromkeys(drop, "as you said") | _left_out(frame.drop(list(drop)).to_native(), keep)
+    left_out = dict.fromkeys(drop, "as you said") | ({} if group is None else {group: "the groups"})
+    left_out |= _left_out(frame.drop(list(left_out)).to_native(), keep)
     if len(left_out) == frame.shape[1]:
         shown = ", ".join(f"{name} ({why})" for name, why in list(left_out.items())[:6])
         raise ValueError(f"no column is left to ask about: {shown or 'there is only that of the labels'}")
     is_facts, why = _is_facts(len(y), len(classes), facts)
     X = frame.drop(list(left_out)).to_native()
-    return LabelledTable(X, classes, y, left_out, int((~known).sum()), is_facts, why)
+    return LabelledTable(X, classes, y, left_out, int((~known).sum()), is_facts, why, groups)
 
 
 def _is_facts(n_rows: int, n_labels: int, said: bool | None) -> tuple[bool, str]:
@@ -93,26 +119,12 @@ def _left_out(frame: Any, keep: Sequence[str]) -> dict[str, str]:
     for position, name in enumerate(table.names):
         column = table.column(position)
         codes, _ = column.text()
-        known = codes[codes >= 0]
-        different = len(np.unique(known))
+        different = len(np.unique(codes[codes >= 0]))
         if different < 2:
             found[name] = "the same in every row" if different else "empty"
-        elif name not in keep and _is_name(column, len(known), different):
-            found[name] = "a name: it differs from row to row"
-        elif name not in keep and _is_row_number(column):
-            found[name] = "row numbers"
+        elif name not in keep and (why := identifier(column, LEAST_NAMES)):
+            found[name] = why
     return found
-
-
-def _is_name(column: Column, known: int, different: int) -> bool:
-    return column.kind == "text" and known >= LEAST_NAMES and different >= 0.9 * known and as_shares(column) is None
-
-
-def _is_row_number(column: Column) -> bool:
-    values = column.values
-    if column.kind != "number" or values is None or len(values) < LEAST_NAMES:
-        return False
-    return any(np.array_equal(values, np.arange(start, start + len(values))) for start in (0, 1))
 
 
 def _label(cell: Any) -> Any:

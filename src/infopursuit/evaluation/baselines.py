@@ -23,12 +23,14 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.tables import read_table
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
@@ -417,3 +419,50 @@ def _fit(option: Any, matrix: Any, targets: Any) -> Any:
         # iterations are bounded so that time is; what was reached is judged on held-out rows like everything else
         warnings.simplefilter("ignore", ConvergenceWarning)
         return clone(option).fit(matrix, targets)
+
+
+# ---- on the columns themselves --------------------------------------------------------------------------------------
+
+MAX_ONE_HOT = 20
+"""Categories of a column that a tree may ask about one by one; the codes of more are numbers to it."""
+CCP_ALPHAS = (0.0, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.032)
+
+
+def plain_baselines(X: Any, y: Any, learn: Any, test: Any, seed: int = 0) -> dict[str, tuple[Any, Any]]:
+    """A decision tree and boosted trees on the columns of a table, with labels y (B,) as numbers, fitted on the rows
+    ``learn``: for each whether it is right on each of the rows ``test``, and what it looks at there, the splits on the
+    path of a tree, or all columns.
+
+    The tree is pruned by cost-complexity, chosen in cross-validation; categories are one-hot for it.
+    """
+    matrix, one_hot = column_matrix(X)
+    smallest = int(np.bincount(y[learn])[np.unique(y[learn])].min())
+    tree: Any = DecisionTreeClassifier(random_state=seed)
+    if smallest > 1:
+        folds = StratifiedKFold(min(5, smallest), shuffle=True, random_state=seed)
+        tree = GridSearchCV(tree, {"ccp_alpha": CCP_ALPHAS}, cv=folds)
+    tree.fit(one_hot[learn], y[learn])
+    path = getattr(tree, "best_estimator_", tree).decision_path(one_hot[test])
+    found = {"decision tree": (tree.predict(one_hot[test]) == y[test], np.diff(path.indptr) - 1)}
+    if len(np.unique(y)) <= MAX_BOOSTED_CLASSES:
+        boosted = HistGradientBoostingClassifier(random_state=seed).fit(matrix[learn], y[learn])
+        found["boosted trees, all columns"] = (
+            boosted.predict(matrix[test]) == y[test],
+            np.full(len(test), matrix.shape[1]),
+        )
+    return found
+
+
+def column_matrix(X: Any) -> tuple[FloatArray, FloatArray]:
+    """(B, columns) the columns of a table as numbers, categories as codes, NaN where missing; and (B, F) the same with
+    categories one-hot."""
+    table = read_table(X)
+    plain, wide = [], []
+    for position in range(len(table.names)):
+        column = table.column(position)
+        codes, labels = column.text() if column.values is None else (None, ())
+        values = column.values if codes is None else np.where(codes == UNKNOWN, np.nan, codes)
+        plain.append(values)
+        few = codes is not None and 2 < len(labels) <= MAX_ONE_HOT
+        wide += [codes == c for c in range(len(labels))] if few else [values]
+    return np.stack(plain, axis=1).astype(np.float64), np.stack(wide, axis=1).astype(np.float64)

@@ -15,6 +15,7 @@ from infopursuit.queries.patches import Patches, patches
 from infopursuit.queries.queryset import KINDS as KINDS
 from infopursuit.queries.queryset import QuerySet, Recipe, from_spec
 from infopursuit.queries.tables import is_frame, is_missing
+from infopursuit.queries.union import Union, union
 from infopursuit.queries.words import Words, words
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Patches",
     "QuerySet",
     "Recipe",
+    "Union",
     "Words",
     "columns",
     "concepts",
@@ -33,10 +35,11 @@ __all__ = [
     "groups",
     "guess",
     "patches",
+    "union",
     "words",
 ]
 
-KINDS |= {cls.kind: cls for cls in (Columns, Concepts, Functions, Groups, Patches, Words)}
+KINDS |= {cls.kind: cls for cls in (Columns, Concepts, Functions, Groups, Patches, Union, Words)}
 KINDS["panels"] = Groups  # the kind in models that were saved before groups were called so
 
 

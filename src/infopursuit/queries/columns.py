@@ -25,7 +25,7 @@ from infopursuit.queries.queryset import (
     text_in,
     texts_in,
 )
-from infopursuit.queries.tables import Column, Table, is_missing, read_table
+from infopursuit.queries.tables import Column, Table, as_shares, identifier, is_missing, read_table
 from infopursuit.queries.thresholds import choose_thresholds, format_date, format_number
 from infopursuit.queries.wording import reword
 from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray, Number, Observed
@@ -33,8 +33,6 @@ from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray, Number, Obs
 DAY = 86_400_000_000  # microseconds
 YES_NO_WORDS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"})
 """Pairs of categories that answer the column's own name: "smoker?", "yes"."""
-SHARES = {"no": 0.0, "false": 0.0, "n": 0.0, "f": 0.0, "yes": 1.0, "true": 1.0, "y": 1.0, "t": 1.0, "sometimes": 0.5}
-"""How often a yes/no question is answered with yes, in words."""
 MAX_WHOLE = 8
 """A column of numbers with up to so many different ones, all of them whole, has them as its categories."""
 
@@ -170,12 +168,13 @@ def columns(
     max_categories: int = 50,
     sentences: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
+    keep: Sequence[str] = (),
     sample_weight: Any = None,
 ) -> Any:
     """Queries about the columns of a table: numbers and dates, categories, yes or no for 0 and 1.
 
     Missing values (NaN, None, empty text) are not known. A column with fewer than two different known values carries no
-    question and is left out with a warning.
+    question and is left out with a warning; so are identifiers: texts that hardly repeat, and row numbers.
 
     Parameters
     ----------
@@ -189,6 +188,7 @@ def columns(
     max_categories: with more categories than this the rarest share the answer "other".
     sentences: another wording by name of a query or of a column; ``{}`` stands for the threshold or category.
     units: {column: unit} of the columns of numbers, such as {"glucose": "mg/dl"}; shown with the numbers.
+    keep: columns to ask about although they look like identifiers.
     sample_weight: (B,) how often each row counts for the thresholds and the frequent categories.
 
     Returns
@@ -208,7 +208,7 @@ def columns(
     """
     options: dict[str, Any] = {
         "bins": bins, "yes_no": yes_no, "names": names, "max_categories": max_categories, "sentences": sentences,
-        "numbers": numbers, "units": units,
+        "numbers": numbers, "units": units, "keep": keep,
     }  # fmt: skip
     one_of(numbers, "numbers", ("values", "thresholds"))
     for name in ("bins", "max_categories"):
@@ -222,25 +222,40 @@ def columns(
         raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
     weights = check_weights(sample_weight, table.n_rows)
     how: dict[str, Any] = {"bins": int(bins), "yes_no": yes_no, "max_categories": int(max_categories)}
-    strange = [name for name in units or () if name not in table.names]
-    if strange:
-        raise ValueError(f"units names {strange[0]!r}, which is no column; {near(str(strange[0]), table.names)}")
-    chosen = [
-        choose_field(table.column(j), weights, **how, numbers=numbers, unit=str((units or {}).get(name, "")))
-        for j, name in enumerate(table.names)
-    ]
-    fields = [field for field in chosen if field is not None]
-    constant = [name for name, field in zip(table.names, chosen, strict=True) if field is None]
+    for argument, given in (("units", units or ()), ("keep", keep)):
+        strange = [name for name in given if name not in table.names]
+        if strange:
+            raise ValueError(f"{argument} names {strange[0]!r}, which is no column; {near(strange[0], table.names)}")
+    fields: list[Field] = []
+    constant, identifiers = [], []
+    for j, name in enumerate(table.names):
+        column = table.column(j)
+        found = choose_field(column, weights, **how, numbers=numbers, unit=str((units or {}).get(name, "")))
+        if found is None:
+            constant.append(name)
+        elif name not in keep and identifier(column):
+            identifiers.append(name)
+        else:
+            fields.append(found)
     if not fields:
         wrong = f"none of its columns ({shown(table.names, 10)}) has two different known values"
+        if identifiers:
+            wrong = f"its columns {shown(identifiers, 10)} look like identifiers (name them in keep= if they are none)"
         raise ValueError(f"X has n_samples = {table.n_rows}, but {wrong}, so there is nothing to ask")
-    if constant:
-        reason = "left out, for having fewer than two different known values"
-        warnings.warn(f"{reason}: {shown(constant, 10)}", UserWarning, stacklevel=2)
+    for left_out, reason in (
+        (constant, "for having fewer than two different known values"),
+        (identifiers, "for looking like identifiers, which say nothing about other rows (keep=[...] asks about them)"),
+    ):
+        if left_out:
+            warnings.warn(f"left out, {reason}: {shown(left_out, 10)}", UserWarning, stacklevel=2)
     built = Columns(table.names, fields, named=table.named)
     # A column that was left out, or a threshold that another fold of the data would have, is no mistake.
     known, other = {*built.names, *table.names}, tuple(f"{n} {verb} " for n in table.names for verb in (">", "is"))
-    absent = {key for key in sentences or () if key in constant or (key not in known and key.startswith(other))}
+    absent = {
+        key
+        for key in sentences or ()
+        if key in (*constant, *identifiers) or (key not in known and key.startswith(other))
+    }
     worded = {key: words for key, words in (sentences or {}).items() if key not in absent}
     built.sentences = reword(built, worded, argument="sentences").sentences
     return built
@@ -468,28 +483,6 @@ def _sorted(labels: Iterable[str]) -> list[str]:
         return sorted(labels, key=lambda label: (float(label), label))
     except ValueError:
         return sorted(labels)
-
-
-def as_shares(column: Column) -> FloatArray | None:
-    """(B,) how often the answer is yes, by words such as "no", "yes" and "sometimes" or by numbers from 0 to 1; NaN
-    where it is not known, None when the column has anything else.
-
-    >>> as_shares(Column("fur", "text", None, np.array([0, 1, 2, -1]), ("0.7", "No", "sometimes"))).tolist()
-    [0.7, 0.0, 0.5, nan]
-    """
-    if column.kind == "date":
-        return None
-    if column.values is not None:
-        shares = column.values
-    else:
-        codes, labels = column.text()
-        try:
-            known = [SHARES[w] if (w := label.strip().lower()) in SHARES else float(w) for label in labels]
-        except ValueError:
-            return None
-        shares = np.array([*known, np.nan])[codes]
-    inside = np.isnan(shares) | ((shares >= 0) & (shares <= 1))
-    return np.asarray(shares, dtype=np.float64) if inside.all() else None
 
 
 def field_to_spec(field: Field) -> dict[str, Any]:

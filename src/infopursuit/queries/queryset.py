@@ -54,7 +54,7 @@ class QuerySet(ABC):
     """The name of the class in saved models."""
     worded: frozenset[int] = frozenset()
     """Queries whose wording a user has changed; explanations then use these words."""
-    tabular: ClassVar[bool] = False
+    tabular: bool = False
     """Whether the queries are about the columns of a table."""
     number_labels: Mapping[int, tuple[str, ...]] = {}
     """{query: choices before any rewording} of queries whose choices are numbers: the answer 2 is "2", no index."""

@@ -18,6 +18,11 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray
 Kind = Literal["number", "yes_no", "date", "text"]
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 """The types of None, pandas.NA and NaT; by name, since pandas need not be installed."""
+SHARES = {"no": 0.0, "false": 0.0, "n": 0.0, "f": 0.0, "yes": 1.0, "true": 1.0, "y": 1.0, "t": 1.0, "sometimes": 0.5}
+"""How often a yes/no question is answered with yes, in words."""
+MIN_NAMES, MIN_SCATTERED = 30, 50
+"""Cells of a column that may be taken for names or row numbers, at the least; and for row numbers of a part of a table.
+"""
 
 
 def is_missing(value: Any) -> bool:
@@ -103,6 +108,54 @@ class Table:
         if raw.dtype.kind in "US" and _all_parse(column.labels):
             return Column(name, "number", column.numbers())
         return column
+
+
+def as_shares(column: Column) -> FloatArray | None:
+    """(B,) how often the answer is yes, by words such as "no", "yes" and "sometimes" or by numbers from 0 to 1; NaN
+    where it is not known, None when the column has anything else.
+
+    >>> as_shares(Column("fur", "text", None, np.array([0, 1, 2, -1]), ("0.7", "No", "sometimes"))).tolist()
+    [0.7, 0.0, 0.5, nan]
+    """
+    if column.kind == "date":
+        return None
+    if column.values is not None:
+        shares = column.values
+    else:
+        codes, labels = column.text()
+        try:
+            known = [SHARES[w] if (w := label.strip().lower()) in SHARES else float(w) for label in labels]
+        except ValueError:
+            return None
+        shares = np.array([*known, np.nan])[codes]
+    inside = np.isnan(shares) | ((shares >= 0) & (shares <= 1))
+    return np.asarray(shares, dtype=np.float64) if inside.all() else None
+
+
+def identifier(column: Column, min_names: int = MIN_NAMES) -> str:
+    """What kind of identifier a column holds, in words; empty where it holds none.
+
+    A *name* is a text that hardly ever repeats; *row numbers* are whole numbers that never repeat and leave few gaps:
+    in a random part of a table, such as the training part, as many as from 0 to four times its rows. Measurements
+    differ from row to row too, so that other numbers are not taken for identifiers.
+
+    >>> identifier(Column("id", "number", np.arange(1.0, 41.0))), identifier(Column("age", "number", np.ones(40)))
+    ('row numbers', '')
+    """
+    codes, _ = column.text()
+    known = codes[codes != UNKNOWN]
+    n, n_different = len(known), len(np.unique(known))
+    if n < min_names:
+        return ""
+    if column.kind == "text":
+        names = n_different >= 0.9 * n and as_shares(column) is None
+        return "a name: it differs from row to row" if names else ""
+    if column.kind != "number" or column.values is None or n_different < n:
+        return ""
+    numbers = column.values[~np.isnan(column.values)]
+    part = n >= MIN_SCATTERED and numbers.min() >= 0 and numbers.max() <= 4 * n
+    dense = (part or np.ptp(numbers) < 1.05 * n) and bool((numbers == np.round(numbers)).all())
+    return "row numbers" if dense else ""
 
 
 def is_frame(X: Any) -> bool:

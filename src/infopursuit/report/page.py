@@ -147,7 +147,7 @@ def _bar(name: Any, share: float, number: str, kind: str = "rest", best: bool = 
 def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
     e, truth = shown.explanation, shown.truth
     steps, n = e.shown_steps(max_steps), len(e)
-    text = [f"With a probability of {percent(e.confidence)}, after {_count(n, 'question', 'questions')}."]
+    text = [f"With a probability of {e.probability}, after {_count(n, 'question', 'questions')}."]
     why = reason_text(e.stop_reason)
     text.append("It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {why}.")
     if e.known:

@@ -137,6 +137,7 @@ def next_step(model: ServedModel, history: History, known: History, top: int, ex
         "prediction": model.classes[leader], "confidence": float(posterior[leader]),
         "posterior": dict(zip(model.classes, posterior.tolist(), strict=True)),
         "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.exact_gains,
+        "calibrated": pursuit.calibrated,
         "question": query_info(pursuit, best) if asks else None,
         "stop_reason": reason, "stopped_in_words": None if reason is None else reason_text(reason),
         "ranked": _ranked(pursuit, gains, best, top) if asks else [],

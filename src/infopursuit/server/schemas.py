@@ -153,6 +153,7 @@ class NextResponse(BaseModel):
     ranked: list[Ranked] = Field(description="the best questions, best first")
     why: Why | None
     so_far: list[str] = Field(description="the answers so far, as sentences")
+    calibrated: bool = Field(description="whether the posterior was calibrated, or is that of a stated model")
     exact_gains: bool = Field(description="whether gains are computed on all states and for all queries")
     explanation: dict[str, Any] | None = Field(description="as Explanation.from_json reads it, where it was asked for")
 

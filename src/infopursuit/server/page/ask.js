@@ -107,7 +107,7 @@ export class AskView {
       this.number.textContent = `After ${count(asked, "question")}`;
       this.question.replaceChildren("It is ", make("strong", { id: "ask-verdict" }, first.name), ` (${percent(first.p)})`);
       this.answers.replaceChildren(make("button", { type: "button", class: "main", onclick: () => this.begin(true) }, "Play again"));
-      this.hint.replaceChildren(`It stopped because ${turn.stopped_in_words}. ${turn.warning ? `${turn.warning} ` : ""}Take back or change any answer to see what would have come.`);
+      this.hint.replaceChildren(`It stopped because ${turn.stopped_in_words}. ${turn.warning ? `${turn.warning} ` : ""}${turn.calibrated ? "" : "Probabilities are not calibrated. "}Take back or change any answer to see what would have come.`);
     }
     this.why.replaceChildren(...(turn.question ? this.reasons(turn) : []));
     const believed = asked ? `${capital(first.name)} ${percent(first.p)}, ${second.name} ${percent(second.p)}. ` : "";

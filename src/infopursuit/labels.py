@@ -1,0 +1,55 @@
+"""Labels: one class for each row, neither missing nor a quantity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from infopursuit.queries.tables import is_missing
+
+MIN_NUMBERS, ROWS_A_CLASS = 20, 3
+"""More different numbers than this, with fewer rows of each than that on average, are a quantity and no classes."""
+
+
+def check_labels(X: Any, y: Any, *, facts: bool = False) -> Any:
+    """(B,) the labels of B inputs; refused where one is missing, or, but for facts, where they look like a quantity."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    y = column_or_1d(y, warn=True)
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if len(y) != n:
+        raise ValueError(f"X has {n} rows and y has {len(y)} labels (inconsistent numbers of samples); give as many")
+    missing = [i for i, label in enumerate(y) if is_missing(label)]
+    if missing:
+        raise ValueError(f"y[{missing[0]}] is NaN or None: every row needs a label; leave rows without one out")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y holds an infinite value; labels must be finite numbers or strings")
+    if not facts and (y.dtype.kind in "iu" or (y.dtype.kind == "f" and (y == np.floor(y)).all())):
+        refuse_quantities(y, "y")
+    # many different words are no numbers: a table of facts has one row for each class
+    if not all(isinstance(label, str) for label in y):
+        check_classification_targets(y)
+    return y
+
+
+def refuse_quantities(labels: Any, name: str, instead: str = "") -> None:
+    """Refuse labels that look like a quantity, the target of a regression: many different numbers, each in few rows.
+
+    name: of the argument. instead: what else may be done about it.
+
+    >>> refuse_quantities([1, 2, 3] * 10, "y")
+    """
+    labels = np.asarray(labels)
+    if labels.dtype.kind not in "iuf":
+        return
+    distinct = len(np.unique(labels))
+    broken = labels.dtype.kind == "f" and bool((labels != np.floor(labels)).any())
+    if distinct > MIN_NUMBERS and (broken or len(labels) < ROWS_A_CLASS * distinct):
+        raise ValueError(
+            f"{name} has {distinct:,} different numbers in {len(labels):,} rows, which looks like a quantity (a "
+            f"regression), not like classes; group the numbers into classes, as pandas.qcut does, or give them as "
+            f"texts if they are names{instead}"
+        )

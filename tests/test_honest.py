@@ -1,0 +1,71 @@
+"""What is said about probabilities: whether they are calibrated, and which classes are likely without a target."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import infopursuit as ip
+from infopursuit.conversation import Session
+from infopursuit.explanation import Explanation
+
+MARK = "(not calibrated)"
+
+
+def patients(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    ill = rng.integers(0, 3, n)
+    frame = pd.DataFrame({f"x{j}": rng.normal(ill * (j < 2), 1.0).round(2) for j in range(4)})
+    return frame.assign(sex=rng.choice(["f", "m"], n)), np.array(["a", "b", "c"])[ill]
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    return ip.InformationPursuitClassifier(strategy="table").fit(*patients())
+
+
+def test_probabilities_that_are_not_calibrated_are_marked(tmp_path, tuned):
+    X, y = patients(16)
+    learnt = ip.InformationPursuitClassifier(ip.queries.columns(bins=2), strategy="table", stopping=ip.Confidence(0.2))
+    learnt.fit(X, y)
+    assert learnt.tuning_ is None
+    learnt.save(tmp_path)
+    for clf in (learnt, ip.load(tmp_path)):
+        shown = clf.explain(X[:1])[0]
+        assert MARK in str(shown)
+        assert MARK in shown.to_html()
+        assert str(Explanation.from_json(shown.to_json())) == str(shown)
+        assert MARK in str(clf.session().explanation)
+    for text in (str(tuned.explain(X[:1])[0]), tuned.explain(X[:1])[0].to_json()):
+        assert MARK not in text
+        assert "calibrated" not in text
+    stated = ip.fit_table(pd.DataFrame({"animal": ["cat", "owl"], "fur": [1, 0]}), "animal")
+    assert MARK not in str(stated.session().answer("yes").explanation)
+    assert isinstance(stated.session(), Session)
+
+
+def test_sets_without_a_target_cover_about_as_often_as_they_say(tmp_path, tuned):
+    X, y = patients(1000, 1)
+    true = np.searchsorted(tuned.classes_, y)
+    for coverage in (None, 0.8):
+        inside = tuned.predict_set(X, coverage)
+        # 400 held-out rows: four standard errors of both samples
+        assert inside[np.arange(1000), true].mean() == pytest.approx(coverage or 0.95, abs=0.1)
+        assert 1 <= inside.sum(axis=1).mean() < 3
+    assert tuned.predict_set(X, 0.8).sum() < tuned.predict_set(X, 0.95).sum()
+    assert tuned.predict_set(X[:5], anytime=True).sum() >= tuned.predict_set(X[:5]).sum()
+    assert tuned.session_set(tuned.session())
+    tuned.save(tmp_path)
+    assert (ip.load(tmp_path).predict_set(X[:50]) == tuned.predict_set(X[:50])).all()
+    with pytest.raises(ValueError, match=r"coverage=0\.5"):
+        tuned.predict_set(X, 0.5)
+
+
+def test_a_rule_that_was_given_is_what_the_held_out_figures_are_about():
+    X, y = patients()
+    clf = ip.InformationPursuitClassifier(strategy="table", stopping="auto", max_questions=1).fit(X, y)
+    assert clf.tuning_.n_questions <= 1
+    hybrid = ip.Hybrid(n_members=2, training=ip.hybrid.Training(max_steps=100, n_units=8))
+    clf = ip.InformationPursuitClassifier(strategy=hybrid, stopping=ip.MaxQueries(2)).fit(X, y)
+    assert clf.tuning_.rule == ip.MaxQueries(2)
+    assert clf.tuning_.n_questions == 2
+    assert clf.predict_set(X[:5]).any(axis=1).all()
