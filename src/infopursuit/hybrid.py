@@ -15,6 +15,7 @@ from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.threads import single_threaded
 from infopursuit.tuning import CONFIDENT, MAX_QUESTIONS, held_out_rows
 from infopursuit.types import UNKNOWN, IntArray
 
@@ -45,6 +46,7 @@ class Hybrid:
     training: Training = field(default_factory=Training)
     progress: bool | None = None
 
+    @single_threaded()
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[PredictorBelief, LookAhead]:
         """The belief and the acquisition function."""
         check_queries(queries)

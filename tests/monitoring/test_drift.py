@@ -92,7 +92,7 @@ def test_a_column_that_shifted_is_named(clf):
     report = clf.drift(X.assign(shoe=X["shoe"] + 3))
     assert [change.name for change in report.drifted()] == ["shoe"]
     change = report.drifted(ANSWERS)[0]
-    threshold = float(change.example.removeprefix("shoe: above "))
+    threshold = float(change.example.removeprefix("shoe > ").removesuffix(": yes"))
     assert change.now == pytest.approx((X["shoe"] + 3 > threshold).mean())
     assert change.before == pytest.approx((people(300, 0)[0]["shoe"] > threshold).mean())
     assert report.verdict == "Drift: answers to 1 of 5 columns have changed (shoe)."
