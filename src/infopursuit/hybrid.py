@@ -27,6 +27,8 @@ from infopursuit.types import UNKNOWN, IntArray
 MAX_PATHS = 2_500
 """Training rows that are pursued to learn from the histories of the strategy itself."""
 
+FEW_ROWS = 1_000
+"""Distinct rows below which more networks are trained: that is cheap, and each leaves fewer rows out."""
 MARGIN = 0.02
 """Nats by which the likelihood of an answer must be larger before training rows are kept to predict answers. Set by
 hand: on the five tables that were tried, smaller differences did not agree with the accuracy of pursuits."""
@@ -42,7 +44,7 @@ class Hybrid:
 
     Parameters
     ----------
-    n_members: networks of the ensemble, and folds.
+    n_members: networks of the ensemble, and folds; None is 8 for fewer than 1,000 distinct rows, else 4.
     training: how they are trained.
     progress: show it even where no terminal is.
     predictor: "network"; "trees", histogram gradient boosting on masked rows; "both", the mean of the two; or an object
@@ -57,7 +59,7 @@ class Hybrid:
     """
 
     kind: ClassVar[str] = "hybrid"
-    n_members: int = 4
+    n_members: int | None = None
     training: Training = field(default_factory=Training)
     progress: bool | None = None
     predictor: Any = "network"
@@ -65,7 +67,8 @@ class Hybrid:
     acquisition: LookAhead = field(default_factory=LookAhead)
 
     def __post_init__(self) -> None:
-        whole_number(self.n_members, "n_members", 2)
+        if self.n_members is not None:
+            whole_number(self.n_members, "n_members", 2)
         instance(self.training, "training", Training, "infopursuit.models.masked.Training(max_steps=1000)")
         one_of(self.answers, "answers", ("auto", "network", "rows"))
         if not hasattr(self.predictor, "predict_proba"):
@@ -77,7 +80,7 @@ class Hybrid:
         check_queries(queries)
         rng = np.random.default_rng(seed)
         answers, cells = answer_vectors(queries, sample.values, sample.numbers)
-        held_out = sample.folds(self.n_members)
+        held_out = sample.folds(self.n_members or (8 if len(sample) < FEW_ROWS else 4))
         weights = sample.weights - held_out
         table = queries.representatives
         numeric = np.zeros(len(queries), bool) if table is None else ~np.isnan(table[:, 0])
@@ -132,7 +135,7 @@ class Hybrid:
     def _paths(self, belief: PredictorBelief, sample: Sample, seed: int) -> tuple[IntArray, IntArray]:
         """(R,) some rows, and (R, K) the queries that a pursuit asks about each, by a network that did not see it."""
         n = min(MAX_QUESTIONS, len(belief.queries))
-        rows = held_out_rows(sample.folds(self.n_members), MAX_PATHS)
+        rows = held_out_rows(sample.folds(belief.predictor.n_members), MAX_PATHS)
         paths = []
         for (member, _), index in zip(self.folds(belief) or (), rows, strict=True):
             pursuit = Pursuit(belief.queries, member, LookAhead(), Confidence(CONFIDENT) | MaxQueries(n), seed=seed)
