@@ -81,7 +81,7 @@ class PredictorBelief:
     @property
     def row_bytes(self) -> int:
         """The memory of one history."""
-        return 64 * len(self.queries) + 16 * len(self._table)
+        return 64 * len(self.queries) + (24 + 24 * self.n_classes) * len(self._table)
 
     def init(self) -> FloatArray:
         """Nothing is known."""
