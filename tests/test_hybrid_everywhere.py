@@ -84,6 +84,17 @@ def test_what_is_known_beforehand_is_not_asked(fitted):
     assert (trace.predictions == y).mean() > 0.85
 
 
+@pytest.mark.usefixtures("quick_hybrid")
+def test_fitted_at_the_command_line(tmp_path, capsys):
+    X = np.random.default_rng(0).uniform(size=(400, 3))
+    frame = pd.DataFrame(X, columns=["one", "two", "three"])
+    frame["above"] = np.where(X[:, 0] + X[:, 1] > 2 * X[:, 2], "yes", "no")
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    said = run(capsys, "fit", tmp_path / "table.csv", "--label", "above", "--out", tmp_path / "model", "--held-out", 0)
+    assert "hybrid: 4 masked networks" in said
+    assert ip.load(tmp_path / "model").tuning_.strategy == "hybrid"
+
+
 def test_ask(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO("1.4\n0.2\n5.0\n3.4\nwood\n"))
     said = run(capsys, "ask", folder / "model")

@@ -127,7 +127,7 @@ def test_another_process_loads_it_without_torch(saved):
         (_change("pieces", _put((0, 0), 99.0)), "pieces has shape"),
         (_change("pieces", _put((0, 1), np.nan)), "pieces has shape"),
         (_change("pieces", lambda t: t[:, :3].copy()), "pieces has shape"),
-        (_change("pieces", lambda t: t[:-1].copy()), "class networks have weights of shapes"),
+        (_change("pieces", lambda t: t[:-1].copy()), "networks have weights of shapes"),
         (_change("categories", _put((0, 0), -1)), "categories has shape"),
         (_change("categories", lambda t: t[0].copy()), "categories has shape"),
     ],
