@@ -123,7 +123,7 @@ def _original_field(field: Field, scaled: _Scaled) -> Field:
     span = scaled.slope * max(field.high - field.low, 1e-9) if field.representatives else 1.0
     low, high, *others = scaled.original([field.low, field.high, *field.thresholds, *field.representatives], span)
     n, found = len(field.thresholds), tuple(map(float, others))
-    about = {"low": float(low), "high": float(high), "unit": field.unit, "missing": field.missing}
+    about: dict[str, Any] = {"low": float(low), "high": float(high), "unit": field.unit, "missing": field.missing}
     return NumberField(scaled.name, found[:n], representatives=found[n:], **about)
 
 

@@ -171,8 +171,8 @@ class Session:
         writer.stop(one, self._step, one)
         trace, novelty = writer.finish(self._known_histories()), pursuit.novelty
         found = (trace if novelty is None or not self._step.reason[0] else novelty.add_pvalues(trace))[0]
-        said = NonAnswer.NOT_APPLICABLE.value
-        steps = (replace(s, said=said) if k in self._not_applicable else s for k, s in enumerate(found.steps))
+        words = NonAnswer.NOT_APPLICABLE.value
+        steps = (replace(s, said=words) if k in self._not_applicable else s for k, s in enumerate(found.steps))
         return replace(found, steps=tuple(steps))
 
     def _known_histories(self) -> Histories | None:
