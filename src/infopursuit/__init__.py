@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
     from infopursuit.tabular import fit_table
     from infopursuit.trace import Trace
-    from infopursuit.types import ImpossibleAnswer, ModelFormatError, SoftAnswer
+    from infopursuit.types import LATER, NOT_APPLICABLE, ImpossibleAnswer, ModelFormatError, SoftAnswer
 
 __version__ = "0.1.0"
 
@@ -47,10 +47,12 @@ NAMES = {
     "Hybrid": "hybrid",
     "ImpossibleAnswer": "types",
     "InformationGain": "stopping",
+    "LATER": "types",
     "InformationPursuitClassifier": "estimator",
     "SoftAnswer": "types",
     "MaxCost": "stopping",
     "MaxQueries": "stopping",
+    "NOT_APPLICABLE": "types",
     "NoisyAnnotator": "noise",
     "Pursuit": "engine",
     "QueryFrequencies": "inspection",
@@ -71,6 +73,8 @@ NAMES = {
 """Where each public name lives; a module is imported when one of its names is first used."""
 
 __all__ = [
+    "LATER",
+    "NOT_APPLICABLE",
     "AnswerNoise",
     "Confidence",
     "Constraints",

@@ -37,6 +37,8 @@ class Word(Enum):
     """What may be said besides an answer."""
 
     UNKNOWN = "don't know"
+    NOT_APPLICABLE = "not applicable"
+    LATER = "later"
     BACK = "back"
     WHY = "why"
     STOP = "stop"
@@ -45,6 +47,8 @@ class Word(Enum):
 
 WORDS = {
     Word.UNKNOWN: ("don't know", "dont know", "d", "?", "unknown", "skip", "not sure"),
+    Word.NOT_APPLICABLE: ("not applicable", "n/a", "does not apply"),
+    Word.LATER: ("later", "l", "ask later"),
     Word.BACK: ("back", "b", "undo"),
     Word.WHY: ("why", "w", "why?"),
     Word.STOP: ("stop", "s", "quit", "q", "exit"),

@@ -143,7 +143,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """As in scikit-learn; those of the stopping rule are ``stopping__epsilon`` and the like."""
         rule = self.stopping.params() if deep and isinstance(self.stopping, Rule) else {}
-        return super().get_params(deep) | {f"stopping__{name}": value for name, value in rule.items()}
+        return {**super().get_params(deep), **{f"stopping__{name}": value for name, value in rule.items()}}
 
     def set_params(self, **params: Any) -> InformationPursuitClassifier:
         """As in scikit-learn."""

@@ -114,7 +114,7 @@ def _original_field(field: Field, scaled: _Scaled) -> Field:
     if (scaled.slope, scaled.offset) == (1.0, 0.0):
         return replace(field, name=scaled.name)
     if isinstance(field, YesNoField):
-        field = CategoryField(field.name, ("0", "1"), numbers=True)
+        field = CategoryField(field.name, ("0", "1"), numbers=True, missing=field.missing)
     if isinstance(field, CategoryField):
         numbers = scaled.original([float(label) for label in field.categories], 1.0)
         return replace(field, name=scaled.name, categories=tuple(map(format_number, numbers.tolist())))
@@ -123,9 +123,8 @@ def _original_field(field: Field, scaled: _Scaled) -> Field:
     span = scaled.slope * max(field.high - field.low, 1e-9) if field.representatives else 1.0
     low, high, *others = scaled.original([field.low, field.high, *field.thresholds, *field.representatives], span)
     n, found = len(field.thresholds), tuple(map(float, others))
-    return NumberField(
-        scaled.name, found[:n], representatives=found[n:], low=float(low), high=float(high), unit=field.unit
-    )
+    about: dict[str, Any] = {"low": float(low), "high": float(high), "unit": field.unit, "missing": field.missing}
+    return NumberField(scaled.name, found[:n], representatives=found[n:], **about)
 
 
 def _original_belief(belief: PredictorBelief, queries: Columns, scaled: Sequence[_Scaled]) -> PredictorBelief:

@@ -16,7 +16,7 @@ from infopursuit.noise import AnswerNoise, read_answer
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.state import Choice, State, Step
 from infopursuit.trace import TraceWriter
-from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, Number, Query, Said, SoftAnswer
+from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, NonAnswer, Number, Query, Said, SoftAnswer
 
 
 class Session:
@@ -31,6 +31,8 @@ class Session:
         self.known: History = read_known(pursuit.queries, known)
         self._taken: list[Step[Any]] = []
         self._said: list[Said] = []  # with their numbers, which the histories of most beliefs leave out
+        self._not_applicable: frozenset[int] = frozenset()
+        self._aside: tuple[int, ...] = ()
         self._step = pursuit.propose(pursuit.at((), known=self.known))
         for query, value in history:
             self._take(self._index(query), value)
@@ -94,13 +96,43 @@ class Session:
 
         A soft answer: ``answer("yes", confidence=0.8)``, the other choices sharing the rest, or the probabilities of
         all choices, ``answer({"yes": 0.8, "no": 0.2})``. ``noise``: that of the annotator who answers.
+        ``ip.NOT_APPLICABLE``: as not known, and the explanation says so. ``ip.LATER``: see `later`.
         """
+        if value is NonAnswer.LATER:
+            return self.later()
+        query = self._open_question()
+        self._take(query, None if isinstance(value, NonAnswer) else value, confidence, noise)
+        if value is NonAnswer.NOT_APPLICABLE:
+            self._not_applicable |= {len(self._said) - 1}
+        return self
+
+    def later(self) -> Session:
+        """Put the question aside: it is asked again only when nothing else would be asked. It does not count."""
+        query = self._open_question()
+        self._aside = (*(q for q in self._aside if q != query), query)
+        self._step = self._without_aside(self._step)
+        return self
+
+    def _open_question(self) -> int:
         if self.question is None:
             raise RuntimeError(
                 f"the session has stopped ({self.stop_reason}); undo() goes back, pursuit.session() begins anew"
             )
-        self._take(self.question.index, value, confidence, noise)
-        return self
+        return self.question.index
+
+    def _without_aside(self, step: Step[Any]) -> Step[Any]:
+        """The step with the best question that was not put aside, where one of those would be asked otherwise."""
+        if int(step.choice.query[0]) not in self._aside:
+            return step
+        aside = list(self._aside)
+        while aside:  # where nothing else would be asked, what was put aside first comes first
+            closed = step.state.closed.copy()
+            closed[0, aside] = True
+            other = self.pursuit.propose(replace(step.state, closed=closed))
+            if int(other.choice.query[0]) != UNKNOWN:
+                return replace(step, choice=other.choice)
+            aside.pop(0)
+        return step
 
     def skip(self) -> Session:
         """Answer "not known": the question counts, and nothing is learnt."""
@@ -112,6 +144,7 @@ class Session:
             raise RuntimeError("nothing was answered yet, so there is nothing to undo")
         self._step = self._taken.pop()
         self._said.pop()
+        self._not_applicable -= {len(self._said)}
         return self
 
     @property
@@ -137,7 +170,10 @@ class Session:
         writer.believe(one, self._step.state, one)
         writer.stop(one, self._step, one)
         trace, novelty = writer.finish(self._known_histories()), pursuit.novelty
-        return (trace if novelty is None or not self._step.reason[0] else novelty.add_pvalues(trace))[0]
+        found = (trace if novelty is None or not self._step.reason[0] else novelty.add_pvalues(trace))[0]
+        words = NonAnswer.NOT_APPLICABLE.value
+        steps = (replace(s, said=words) if k in self._not_applicable else s for k, s in enumerate(found.steps))
+        return replace(found, steps=tuple(steps))
 
     def _known_histories(self) -> Histories | None:
         """What was known beforehand, as the trace wants it."""
@@ -157,7 +193,8 @@ class Session:
             )
         self._taken.append(self._step)
         self._said.append(answer)
-        self._step = step
+        self._aside = tuple(q for q in self._aside if q != query)
+        self._step = self._without_aside(step)
 
     def _index(self, query: Any) -> int:
         names = self.pursuit.queries.names

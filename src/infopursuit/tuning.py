@@ -201,13 +201,14 @@ class HeldOutRuns:
 
     def stops_of(self, rule: Rule) -> IntArray:
         """(N,) after how many queries a given rule stops each run, or where the run ends."""
-        watch, ended = Watch.start(rule).take(np.zeros(len(self), np.int64)), np.zeros(self.gains.shape, dtype=bool)
+        watch = Watch.start(rule).take(np.zeros(len(self), np.int64))
+        ended: Any = np.zeros(self.gains.shape, dtype=bool)
         for k in range(ended.shape[1]):
             check = Check(self.posterior[:, k], self.gains[:, k], np.full(len(self), k))
             skipped = (self.n_answers[:, k] == self.n_answers[:, max(k - 1, 0)]) & (k > 0)
             watch, reason, _ = check_rules(rule, watch, check, 0, skipped)
             ended[:, k] = (reason != "") | (k >= self.length)
-        return np.where(ended.any(axis=1), ended.argmax(axis=1), ended.shape[1] - 1)
+        return np.asarray(np.where(ended.any(axis=1), ended.argmax(axis=1), ended.shape[1] - 1))
 
     def prediction_sets(self, stops: IntArray) -> tuple[PredictionSets, ...]:
         """Cross-conformal prediction sets of runs that stop after (N,) queries.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -163,6 +164,17 @@ class Number:
         if not np.isfinite(self.value):
             raise ValueError(f"value is {self.value}; give a finite number, or None for not known")
 
+
+class NonAnswer(Enum):
+    """What may be said instead of an answer: that it is not known, that the question does not apply, or that it should
+    be asked later."""
+
+    NOT_KNOWN = "not known"
+    NOT_APPLICABLE = "not applicable"
+    LATER = "later"
+
+
+NOT_APPLICABLE, LATER = NonAnswer.NOT_APPLICABLE, NonAnswer.LATER
 
 Said = Answer | SoftAnswer | Number
 """An answer: cells, a soft answer, or a number with its cell."""

@@ -26,7 +26,7 @@ from infopursuit.queries.patches import Patches
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal
 from infopursuit.threads import single_threaded
-from infopursuit.types import UNKNOWN, ImpossibleAnswer, Said
+from infopursuit.types import NOT_APPLICABLE, UNKNOWN, ImpossibleAnswer, Said
 
 EXAMPLES = (
     "infopursuit ask animals",
@@ -148,8 +148,14 @@ class Talk:
                         show_why(found, self.terminal)
                 elif said is Word.STOP or (said is Word.BACK and self._back()):
                     return said
+                elif said is Word.LATER:
+                    before = self.session.question
+                    if self.session.later().question == before:
+                        self.terminal.tell("There is nothing else to ask.")
+                    return said
                 elif said is not Word.BACK:
-                    self.session.answer(None if isinstance(said, Word) else said)
+                    given = NOT_APPLICABLE if said is Word.NOT_APPLICABLE else None
+                    self.session.answer(given if isinstance(said, Word) else said)
                     self._keep()
                     return Word.UNKNOWN if said is None else said
             except ImpossibleAnswer:
@@ -294,6 +300,8 @@ def show_help(session: Session, terminal: Terminal) -> None:
         answer,
         ("probably yes", "a soft answer: probably, maybe, or its probability (yes 70 %)"),
         ("d, don't know", "it counts as asked, and nothing is learnt"),
+        ("n/a, not applicable", "the same, and the explanation says so"),
+        ("l, later", "asked again when nothing else is left to ask"),
         ("b, back", "take the last answer back"),
         ("w, why", "why this is asked: what each answer would mean"),
         ("s, stop", "end here, with the prediction so far"),

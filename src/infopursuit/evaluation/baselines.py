@@ -457,7 +457,8 @@ def column_matrix(X: Any) -> tuple[FloatArray, FloatArray]:
     """(B, columns) the columns of a table as numbers, categories as codes, NaN where missing; and (B, F) the same with
     categories one-hot."""
     table = read_table(X)
-    plain, wide = [], []
+    plain: list[Any] = []
+    wide: list[Any] = []
     for position in range(len(table.names)):
         column = table.column(position)
         codes, labels = column.text() if column.values is None else (None, ())

@@ -33,6 +33,8 @@ from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray, Number, Obs
 DAY = 86_400_000_000  # microseconds
 YES_NO_WORDS = ({"no", "yes"}, {"false", "true"}, {"n", "y"}, {"f", "t"})
 """Pairs of categories that answer the column's own name: "smoker?", "yes"."""
+MISSING, BELOW = "missing", -1e29
+"""The answer of a missing cell; and a threshold below all numbers, which single precision has."""
 MAX_WHOLE = 8
 """A column of numbers with up to so many different ones, all of them whole, has them as its categories."""
 
@@ -169,6 +171,7 @@ def columns(
     sentences: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
     keep: Sequence[str] = (),
+    missing: Literal["unknown", "answer"] = "unknown",
     sample_weight: Any = None,
 ) -> Any:
     """Queries about the columns of a table: numbers and dates, categories, yes or no for 0 and 1.
@@ -189,6 +192,8 @@ def columns(
     sentences: another wording by name of a query or of a column; ``{}`` stands for the threshold or category.
     units: {column: unit} of the columns of numbers, such as {"glucose": "mg/dl"}; shown with the numbers.
     keep: columns to ask about although they look like identifiers.
+    missing: "answer" gives each column with missing cells one more answer, "missing": that nobody measured something
+        may say much. A missing cell then is that answer, and not unknown; who is asked may still not know.
     sample_weight: (B,) how often each row counts for the thresholds and the frequent categories.
 
     Returns
@@ -209,8 +214,12 @@ def columns(
     options: dict[str, Any] = {
         "bins": bins, "yes_no": yes_no, "names": names, "max_categories": max_categories, "sentences": sentences,
         "numbers": numbers, "units": units, "keep": keep,
+        "missing": missing,
     }  # fmt: skip
     one_of(numbers, "numbers", ("values", "thresholds"))
+    one_of(missing, "missing", ("unknown", "answer"))
+    if missing == "answer" and numbers == "thresholds":
+        raise ValueError("missing='answer' needs numbers='values': a missing number is above no threshold, nor below")
     for name in ("bins", "max_categories"):
         whole_number(options[name], name, 2)
     if X is None:
@@ -222,6 +231,7 @@ def columns(
         raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
     weights = check_weights(sample_weight, table.n_rows)
     how: dict[str, Any] = {"bins": int(bins), "yes_no": yes_no, "max_categories": int(max_categories)}
+    how |= {"numbers": numbers, "missing": missing == "answer"}
     for argument, given in (("units", units or ()), ("keep", keep)):
         strange = [name for name in given if name not in table.names]
         if strange:
@@ -230,7 +240,7 @@ def columns(
     constant, identifiers = [], []
     for j, name in enumerate(table.names):
         column = table.column(j)
-        found = choose_field(column, weights, **how, numbers=numbers, unit=str((units or {}).get(name, "")))
+        found = choose_field(column, weights, **how, unit=str((units or {}).get(name, "")))
         if found is None:
             constant.append(name)
         elif name not in keep and identifier(column):
@@ -276,19 +286,25 @@ class FieldQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class YesNoField:
-    """A column of 0 and 1, asked by its name."""
+    """A column of 0 and 1, asked by its name. missing: whether a missing cell is an answer of its own."""
 
     name: str
-    size = 2
+    missing: bool = False
+
+    @property
+    def size(self) -> int:
+        return 3 if self.missing else 2
 
     def encode(self, column: Column) -> IntArray:
         """(B,) 0 and 1, or -1 where the column has something else, which training never saw; "yes" and "no" will do."""
         numbers = as_shares(column)
         numbers = column.numbers() if numbers is None else numbers
-        return np.where(numbers == 1, 1, np.where(numbers == 0, 0, UNKNOWN))
+        other = np.where(np.isnan(numbers), 2, UNKNOWN) if self.missing else UNKNOWN
+        return np.where(numbers == 1, 1, np.where(numbers == 0, 0, other))
 
     def queries(self) -> list[FieldQuery]:
-        return [FieldQuery(self.name, f"{self.name}?", "", YES_NO, (0, 1))]
+        choices = (*YES_NO, MISSING) if self.missing else YES_NO
+        return [FieldQuery(self.name, f"{self.name}?", "", choices, range(self.size))]
 
 
 @dataclass(frozen=True)
@@ -296,7 +312,8 @@ class NumberField:
     """A column of numbers, cut at thresholds; value v of its variable says that v of them lie below the number.
 
     representatives: the typical number of each value, where the column is asked whole; () where each threshold is asked
-    by itself. low, high: the range in training. whole: whether all numbers in training were whole.
+    by itself. low, high: the range in training. whole: whether all numbers in training were whole. missing: value 0
+    stands for a missing cell; its representative, and the threshold above it, are below any number.
     """
 
     name: str
@@ -307,6 +324,7 @@ class NumberField:
     high: float = 0.0
     unit: str = ""
     whole: bool = False
+    missing: bool = False
 
     @property
     def scale(self) -> NumberScale | None:
@@ -314,7 +332,7 @@ class NumberField:
         if not self.representatives:
             return None
         about = (self.thresholds, self.representatives, self.low, self.high, self.unit, self.whole)
-        return NumberScale(*about, **self._how_shown())
+        return NumberScale(*about, **self._how_shown(), missing=self.missing)
 
     @property
     def size(self) -> int:
@@ -323,7 +341,8 @@ class NumberField:
     def encode(self, column: Column) -> IntArray:
         """(B,) how many thresholds lie below each number."""
         numbers = self.read(column)
-        return np.where(np.isnan(numbers), UNKNOWN, np.searchsorted(np.array(self.thresholds), numbers, side="left"))
+        cells = np.searchsorted(np.array(self.thresholds), numbers, side="left")
+        return np.where(np.isnan(numbers), 0 if self.missing else UNKNOWN, cells)
 
     def queries(self) -> list[FieldQuery]:
         """One query about the number; or one for each threshold, all of them about the same variable."""
@@ -376,6 +395,7 @@ class CategoryField:
     rest: tuple[str, ...] = ()  # rare categories, which share the last value of the variable
     yes_no: bool = False
     numbers: bool = False  # the categories are whole numbers
+    missing: bool = False  # a missing cell is the last value of the variable
 
     @property
     def size(self) -> int:
@@ -384,10 +404,9 @@ class CategoryField:
     @property
     def values(self) -> tuple[str, ...]:
         """The names of the values of the variable."""
-        if not self.rest:
-            return self.categories
-        other = next(word for word in ("other", "all others", "none of these") if word not in self.categories)
-        return (*self.categories, other)
+        free = (word for word in ("other", "all others", "none of these") if word not in self.categories)
+        gone = (word for word in (MISSING, "not there", "no entry") if word not in self.categories)
+        return (*self.categories, *([next(free)] if self.rest else []), *([next(gone)] if self.missing else []))
 
     def encode(self, column: Column) -> IntArray:
         """(B,) the category of each row, -1 for one that training did not have."""
@@ -395,12 +414,14 @@ class CategoryField:
             numbers = column.numbers()
             column = Column(self.name, "number", numbers)
         codes, labels = column.text()
-        place = {label: value for value, label in enumerate(self.categories)} | dict.fromkeys(self.rest, self.size - 1)
-        return np.array([*(place.get(label, UNKNOWN) for label in labels), UNKNOWN], dtype=np.int64)[codes]
+        place = dict.fromkeys(self.rest, len(self.categories))
+        place |= {label: value for value, label in enumerate(self.categories)}
+        missing = self.size - 1 if self.missing else UNKNOWN
+        return np.array([*(place.get(label, UNKNOWN) for label in labels), missing], dtype=np.int64)[codes]
 
     def queries(self) -> list[FieldQuery]:
         words = self.values
-        plain = {word.lower() for word in words} in YES_NO_WORDS
+        plain = {word.lower() for word in words[: self.size - self.missing]} in YES_NO_WORDS
         if plain or not self.yes_no:
             sentence = f"{self.name}?" if plain else f"{'What is' if self.numbers else 'Which'} {self.name}?"
             return [FieldQuery(self.name, sentence, "", words, range(self.size))]
@@ -419,9 +440,10 @@ FIELDS: dict[str, Any] = {"yes_no": YesNoField, "number": NumberField, "date": D
 
 def choose_field(
     column: Column, weights: FloatArray, *, bins: int, yes_no: bool, max_categories: int, numbers: str = "values",
-    unit: str = "",
+    unit: str = "", missing: bool = False,
 ) -> Field | None:  # fmt: skip
-    """What to ask about a column; None when it has fewer than two different known values.
+    """What to ask about a column; None when it has fewer than two different known values, or with ``missing`` fewer
+    than two different answers.
 
     >>> column = Column("legs", "number", np.array([0.0, 2.0, 4.0, 2.0]))
     >>> choose_field(column, np.ones(4), bins=10, yes_no=False, max_categories=50).categories
@@ -429,19 +451,23 @@ def choose_field(
     """
     whole_column = numbers == "values"
     if column.kind == "text":
-        return _choose_categories(column, weights, yes_no, max_categories)
+        return _choose_categories(column, weights, yes_no, max_categories, missing)
     dates = column.kind == "date"
     found = column.dates() if dates else column.numbers()
     known = (weights > 0) & ~np.isnan(found)
+    missing = missing and bool((~known & (weights > 0)).any())
     found, weights = found[known] + 0.0, weights[known]  # + 0.0 turns -0.0 into 0.0
-    if not len(found) or found.min() == found.max():
+    if not len(found) or (found.min() == found.max() and (dates or not missing)):
         return None
+    if found.min() == found.max():
+        return CategoryField(column.name, (format_number(float(found[0])),), numbers=True, missing=True)
     if not dates and np.isin(found, (0, 1)).all():
-        return YesNoField(column.name)
+        return YesNoField(column.name, missing)
     whole = not dates and bool((found == np.floor(found)).all())
     distinct = np.unique(found)
     if whole_column and whole and len(distinct) <= MAX_WHOLE:
-        return CategoryField(column.name, tuple(map(format_number, distinct.tolist())), (), yes_no, numbers=True)
+        labels = tuple(map(format_number, distinct.tolist()))
+        return CategoryField(column.name, labels, (), yes_no, numbers=True, missing=missing)
     thresholds = choose_thresholds(found, weights, bins, dates=dates)
     about: dict[str, Any] = {}
     if whole_column:
@@ -449,6 +475,9 @@ def choose_field(
         middle = tuple(_median(found[cells == c], weights[cells == c]) for c in cell)
         about = {"representatives": middle, "low": float(found.min()), "high": float(found.max())}
         about |= {"unit": unit, "whole": whole}
+    if missing:
+        thresholds = (BELOW, *thresholds)
+        about |= {"representatives": (10 * BELOW, *about["representatives"]), "missing": True}
     if dates:
         return DateField(column.name, thresholds, bool((found % DAY).any()), **about)
     return NumberField(column.name, thresholds, **about)
@@ -462,19 +491,22 @@ def _median(numbers: FloatArray, weights: FloatArray) -> float:
     return float(numbers[order][np.searchsorted(mass, mass[-1] / 2 * (1 - 1e-9))])
 
 
-def _choose_categories(column: Column, weights: FloatArray, yes_no: bool, max_categories: int) -> CategoryField | None:
+def _choose_categories(
+    column: Column, weights: FloatArray, yes_no: bool, max_categories: int, missing: bool
+) -> CategoryField | None:
     codes, labels = column.text()
     known = (weights > 0) & (codes != UNKNOWN)
     mass = np.bincount(codes[known], weights=weights[known], minlength=len(labels))
     # Rounded: the order in which weights are added up must not decide a tie.
     share = {labels[code]: round(float(mass[code] / mass.sum()), 9) for code in np.flatnonzero(mass)}
-    if len(share) < 2:
+    missing = missing and bool((~known & (weights > 0)).any())
+    if len(share) < (1 if missing else 2):
         return None
     seen = list(share) if column.ordered else _sorted(share)
     ranked = sorted(seen, key=lambda label: (-share[label], label))
     kept = set(seen if len(seen) <= max_categories else ranked[: max_categories - 1])
     rest = tuple(sorted(label for label in seen if label not in kept))
-    return CategoryField(column.name, tuple(label for label in seen if label in kept), rest, yes_no)
+    return CategoryField(column.name, tuple(label for label in seen if label in kept), rest, yes_no, missing=missing)
 
 
 def _sorted(labels: Iterable[str]) -> list[str]:
@@ -493,22 +525,24 @@ def field_to_spec(field: Field) -> dict[str, Any]:
     if isinstance(field, NumberField) and field.scale is None:
         for key in ("representatives", *RANGE):
             del spec[key]
-    if spec.get("numbers") is False:
-        del spec["numbers"]
+    for key in ("numbers", "missing"):
+        if spec.get(key) is False:
+            del spec[key]
     return spec
 
 
 def field_from_spec(spec: dict[str, Any]) -> Field:
     """The field that ``field_to_spec`` wrote, checked as if a stranger had written it."""
     name, kind = text_in(spec, "name"), text_in(spec, "kind")
+    missing = flag_in(spec, "missing") if "missing" in spec else False
     if kind == "yes_no":
-        return YesNoField(name)
+        return YesNoField(name, missing)
     if kind == "category":
         categories, rest = (tuple(texts_in(spec, key, different=True)) for key in ("categories", "rest"))
         numbers = flag_in(spec, "numbers") if "numbers" in spec else False
         if numbers and not _all_numbers(categories):
             raise ValueError(f"categories of {name!r:.80} are not all numbers")
-        return CategoryField(name, categories, rest, flag_in(spec, "yes_no"), numbers)
+        return CategoryField(name, categories, rest, flag_in(spec, "yes_no"), numbers, missing)
     if kind not in FIELDS:
         raise ValueError(f"kind is {kind!r:.80}; the kinds of fields are {', '.join(FIELDS)}")
     thresholds = _numbers_in(spec, "thresholds")
@@ -522,7 +556,7 @@ def field_from_spec(spec: dict[str, Any]) -> Field:
         )
         if len(middle) != len(thresholds) + 1 or low > high:
             raise ValueError(f"representatives of {name!r:.80} must be {len(thresholds) + 1}, and low at most high")
-        about = {"representatives": middle, "low": low, "high": high}
+        about = {"representatives": middle, "low": low, "high": high, "missing": missing}
         about |= {"unit": text_in(spec, "unit"), "whole": flag_in(spec, "whole")}
     if kind == "date":
         return DateField(name, thresholds, flag_in(spec, "time_of_day"), **about)

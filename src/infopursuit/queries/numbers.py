@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -20,6 +20,7 @@ class NumberScale:
 
     thresholds: between the cells, each part of the cell below it. representatives: a number for each cell, the median
     of the training numbers in it. low, high: the range in training. whole: whether all training numbers were whole.
+    missing: whether the first cell stands for no number at all.
 
     >>> scale = NumberScale((99.0, 117.0), (85.0, 108.0, 140.0), 44.0, 199.0, "mg/dl", whole=True)
     >>> scale.choices
@@ -36,10 +37,13 @@ class NumberScale:
     whole: bool = False
     date: bool = False
     time_of_day: bool = False
+    missing: bool = False
 
     @property
     def choices(self) -> tuple[str, ...]:
         """The cells in words."""
+        if self.missing:
+            return ("missing", *replace(self, thresholds=self.thresholds[1:], missing=False).choices)
         shown = [self.write(threshold) for threshold in self.thresholds]
         between = (f"{low} to {high}" for low, high in pairwise(shown))
         return (f"up to {shown[0]}", *between, f"{'after' if self.date else 'above'} {shown[-1]}")

@@ -30,7 +30,10 @@ class Union(QuerySet):
         self.tabular = any(part.tabular for part in self.members)
         width, values = max(p.width for p in self.members), max(max(p.variables.sizes) for p in self.members)
         names: list[str] = []
-        sentences, choices, labels, worded = [], [], {}, set()
+        sentences: list[str] = []
+        choices: list[tuple[str, ...]] = []
+        labels: dict[int, tuple[str, ...]] = {}
+        worded: set[int] = set()
         variables, cells = [], []
         self._first, self._first_variable = [0], [0]
         for part, of in zip(self.members, self.reads, strict=True):
@@ -143,12 +146,15 @@ def union(*parts: Any) -> Any:
 
 def _fitted(X: Any, *, parts: Any, sample_weight: Any = None) -> Union:
     taken = {name for of, _ in parts if of is not None for name in (of if isinstance(of, list) else [of])}
-    names = list(read_table(X).names) if is_frame(X) else list(range(np.shape(X)[1])) if np.ndim(X) == 2 else []
+    names: list[Any] = (
+        list(read_table(X).names) if is_frame(X) else list(range(np.shape(X)[1])) if np.ndim(X) == 2 else []
+    )
     strange = [name for name in taken if name not in names]
     if strange:
         raise ValueError(f"X has no column {strange[0]!r}, which a part of the union reads")
     rest = [name for name in names if name not in taken]
-    members, reads = [], []
+    members: list[QuerySet] = []
+    reads: list[Any] = []
     for of, builder in parts:
         alone = of is None and isinstance(builder, Recipe) and builder.build is columns and bool(taken)
         reads.append(rest if alone else of)
@@ -174,7 +180,8 @@ def select(X: Any, of: Reads) -> Any:
             raise ValueError(f"X has no column {missing[0]!r}, which a part of the union reads")
         found: Any = frame.select(of).to_native() if isinstance(of, list) else frame[of].to_list()
     else:
-        found = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)[:, of]
+        array: Any = np.asarray(X, dtype=None if hasattr(X, "dtype") else object)
+        found = array[:, of]
         found = found if isinstance(of, list) else found.tolist()
     if isinstance(found, list):
         cell = next((cell for cell in found if not is_missing(cell)), None)
