@@ -106,13 +106,18 @@ class MaskedTrees:
     def member(self, m: int) -> MaskedTrees:
         """One ensemble by itself."""
         t, (a, b) = self.trees, self.trees.ends[m : m + 2]
-        mine = {"roots": t.roots[a:b], "root_class": t.root_class[a:b], "baseline": t.baseline[m : m + 1]}
+        mine: dict[str, Any] = {
+            "roots": t.roots[a:b],
+            "root_class": t.root_class[a:b],
+            "baseline": t.baseline[m : m + 1],
+        }
         return MaskedTrees(replace(t, ends=np.array([0, b - a]), **mine))
 
     def predict_each(self, answers: FloatArray) -> FloatArray:
         """(H, Q) answer vectors -> (M, H, C) probabilities by each member."""
-        from infopursuit.models.boosting_kernels import scores
+        from infopursuit.models import boosting_kernels
 
+        scores: Any = boosting_kernels.scores
         t, answers = self.trees, np.ascontiguousarray(answers, np.float64)
         out = np.repeat(t.baseline[:, None], len(answers), axis=1)
         for m in range(self.n_members):
@@ -126,8 +131,9 @@ class MaskedTrees:
 
     def predict_after(self, answers: FloatArray, rows: IntArray, places: IntArray, table: FloatArray, n: int) -> Any:
         """(N, C) probabilities by the first n members after one more answer; see `MaskedClassifier.predict_after`."""
-        from infopursuit.models.boosting_kernels import changes
+        from infopursuit.models import boosting_kernels
 
+        changes: Any = boosting_kernels.changes
         t, (starts, answer) = self.trees, self._answers(table)
         found = np.zeros((len(rows), self.n_classes))
         first = np.flatnonzero(np.diff(rows, prepend=-1))
