@@ -334,7 +334,7 @@ def load(path: Any, *, functions: Any = None) -> Any:
             belief,
             decode(spec["acquisition"], {}, queries),
             classes=classes,
-            learnt=_boolean(spec.get("learnt", False), "learnt"),
+            learnt=_boolean(spec.get("learnt", bool((manifest["classifier"] or {}).get("strategy"))), "learnt"),
             **_checked_counts(spec),
             **{role: decode(spec[role], {}, queries) for role in PARTS if spec[role] is not None},
         )
