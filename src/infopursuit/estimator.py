@@ -236,9 +236,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             return [(each.belief, each.acquisition) for each in fitted]
 
         whole = self.queries_.tabular and held_out.any() and prior is None
-        found = pursuit_of(best.fit(sample, shape, seed))
-        finite = "exact" in found.model.beliefs  # a network is not trained once more for each fold
-        return Candidate(name, found, sample, folds if whole and finite else None)
+        return Candidate(name, pursuit_of(best.fit(sample, shape, seed)), sample, folds if whole else None)
 
     def _suits_hybrid(self, sample: Sample) -> bool:
         """Whether "auto" tries the hybrid strategy: on tables with enough rows, and where nothing was asked for that
