@@ -225,8 +225,8 @@ def test_calibrated(fitted):
 def test_swept(tmp_path, capsys):
     X, y = iris()
     X.assign(kind=y).to_csv(tmp_path / "all.csv", index=False)
-    said = run(capsys, "sweep", tmp_path / "all.csv", "--label", "kind", "--out", tmp_path / "runs", "--models", "hybrid",
-               "--epsilons", "0.1", "--folds", "2")  # fmt: skip
+    said = run(capsys, "sweep", tmp_path / "all.csv", "--label", "kind", "--out", tmp_path / "runs",
+               "--models", "hybrid", "--epsilons", "0.1", "--folds", "2")  # fmt: skip
     assert "hybrid" in said
 
 
