@@ -100,8 +100,10 @@ class CandidateBuilder:
             fitted = (self._pursuit(best.fit(part.take(part.weights > 1e-9), shape, self.seed)) for part in parts)
             return [(each.belief, each.acquisition) for each in fitted]
 
-        whole = tuned and self.queries.tabular and bool(held_out.any())
-        return Candidate(name, self._pursuit(best.fit(sample, shape, self.seed)), sample, folds if whole else None)
+        found = self._pursuit(best.fit(sample, shape, self.seed))
+        finite = "exact" in found.model.beliefs  # a network is not trained once more for each fold
+        whole = tuned and finite and self.queries.tabular and bool(held_out.any())
+        return Candidate(name, found, sample, folds if whole else None)
 
     def _pursuit(self, model: Any) -> Pursuit[Any]:
         return Pursuit.of(self.prepare(model), self.queries, seed=self.seed, **self.options, **self.parts)
