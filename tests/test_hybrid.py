@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 
 import infopursuit as ip
 from infopursuit.acquisition import LookAhead
@@ -382,3 +383,12 @@ def test_what_was_screened_out_is_not_chosen():
     best = int(alone.argmax())
     assert best > 0  # else the lowest index would win anyway
     assert pursuit.session().question.index == best
+
+
+@pytest.mark.filterwarnings("error")
+def test_few_rows_are_held_out_by_fewer_networks_or_refused():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = ip.InformationPursuitClassifier(strategy=ip.Hybrid(training=Training(max_steps=100)))
+    assert clf.fit(X[::8], y[::8]).pursuit_.belief.predictor.n_members < 8
+    with pytest.raises(ValueError, match="n_members"):
+        clf.fit(X[::50], y[::50])

@@ -22,7 +22,7 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.threads import single_threaded
 from infopursuit.tuning import CONFIDENT, MAX_QUESTIONS, held_out_rows
-from infopursuit.types import UNKNOWN, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 MAX_PATHS = 2_500
 """Training rows that are pursued to learn from the histories of the strategy itself."""
@@ -80,7 +80,7 @@ class Hybrid:
         check_queries(queries)
         rng = np.random.default_rng(seed)
         answers, cells = answer_vectors(queries, sample.values, sample.numbers)
-        held_out = sample.folds(self.n_members or (8 if len(sample) < FEW_ROWS else 4))
+        held_out = self._held_out(sample)
         weights = sample.weights - held_out
         table = queries.representatives
         numeric = np.zeros(len(queries), bool) if table is None else ~np.isnan(table[:, 0])
@@ -101,6 +101,18 @@ class Hybrid:
             rows = replace(rows, path_rows=which, paths=paths)
             shorter = replace(how, max_steps=how.max_steps // 2)
             return PredictorBelief(fit(rows, shorter, start=belief.predictor), predicted, queries), self.acquisition
+
+    def _held_out(self, sample: Sample) -> FloatArray:
+        """(M, N) the weight of each row that each network leaves out; fewer networks where classes have few rows."""
+        sizes = (8, 4, 2) if len(sample) < FEW_ROWS else (4, 2)
+        for n in sizes if self.n_members is None else (self.n_members,):
+            held_out = sample.folds(n)
+            if held_out.any(axis=1).all():
+                return held_out
+        raise ValueError(
+            f"X has {sample.weights.sum():g} rows of {sample.n_classes} classes, too few to hold any out for "
+            f"strategy='hybrid'; give more rows of each class, fewer n_members, or use strategy='table'"
+        )
 
     def _fit(
         self, rows: Rows, how: Training, n_classes: int, numeric: Any, rng: Any, shown: Progress, start: Any = None

@@ -102,7 +102,7 @@ class CandidateBuilder:
 
         found = self._pursuit(best.fit(sample, shape, self.seed))
         finite = "exact" in found.model.beliefs  # a network is not trained once more for each fold
-        whole = tuned and finite and self.queries.tabular and bool(held_out.any())
+        whole = tuned and finite and self.queries.tabular and bool(held_out.any(axis=1).all())
         return Candidate(name, found, sample, folds if whole else None)
 
     def _pursuit(self, model: Any) -> Pursuit[Any]:

@@ -93,7 +93,7 @@ def test_few_columns_repeat_by_themselves():
 def test_the_report_reads_and_is_data():
     report = look(*plant("all"), source="a table")
     text = str(report)
-    assert text.startswith("a table: 1,830 rows, 3 labels, 50 queries. 4 serious")
+    assert text.startswith("a table: 1,830 rows, 3 labels, 15 queries. 4 serious")
     assert max(map(len, text.splitlines())) <= 79
     assert text.index("── Serious") < text.index("── Warnings") < text.index("── Notes")
     data = json.loads(report.to_json())
