@@ -317,7 +317,7 @@ def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuni
         temperature=best.calibrator.temperature,
         n_rows=len(best),
         accuracy=final.accuracy,
-        accuracy_error=float(np.sqrt(final.accuracy * (1 - final.accuracy) / len(best))),
+        accuracy_error=_standard_error(final.correct),
         best_accuracy=max(_outcome(best, t, g, n).accuracy for t in THRESHOLDS for g in MIN_GAINS),
         n_questions=final.length,
         log_loss=final.log_loss,
@@ -325,6 +325,13 @@ def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuni
         ece_before=_outcome_at(replace(best, calibrator=TemperatureScaling()), final.stops).ece,
         sets=best.prediction_sets(final.stops),
     )
+
+
+def _standard_error(correct: Any) -> float:
+    """Of a share, with two successes and two failures added (Agresti and Coull, 1998): not 0 where all are right."""
+    n = len(correct) + 4
+    share = (float(correct.sum()) + 2) / n
+    return float(np.sqrt(share * (1 - share) / n))
 
 
 @dataclass(frozen=True)
