@@ -21,11 +21,8 @@ from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.threads import single_threaded
-from infopursuit.tuning import CONFIDENT, MAX_QUESTIONS, held_out_rows
+from infopursuit.tuning import CONFIDENT, MAX_QUESTIONS, held_out_rows, n_pursued
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
-
-MAX_PATHS = 2_500
-"""Training rows that are pursued to learn from the histories of the strategy itself."""
 
 FEW_ROWS = 1_000
 """Distinct rows below which more networks are trained: that is cheap, and each leaves fewer rows out."""
@@ -147,7 +144,7 @@ class Hybrid:
     def _paths(self, belief: PredictorBelief, sample: Sample, seed: int) -> tuple[IntArray, IntArray]:
         """(R,) some rows, and (R, K) the queries that a pursuit asks about each, by a network that did not see it."""
         n = min(MAX_QUESTIONS, len(belief.queries))
-        rows = held_out_rows(sample.folds(belief.predictor.n_members), MAX_PATHS)
+        rows = held_out_rows(sample.folds(belief.predictor.n_members), n_pursued(belief.queries))
         paths = []
         for (member, _), index in zip(self.folds(belief) or (), rows, strict=True):
             pursuit = Pursuit(belief.queries, member, LookAhead(), Confidence(CONFIDENT) | MaxQueries(n), seed=seed)

@@ -30,8 +30,8 @@ MAX_QUESTIONS = 12
 """Questions at the most, where nothing else is said."""
 N_FOLDS = 4
 """Of the rows on which finite models are tested."""
-N_ROWS = 2_500
-"""Held-out rows that are pursued, at the most."""
+N_ROWS, N_LOOKED_AT = (400, 2_500), 1_500_000
+"""Held-out rows that are pursued, at the least and at the most; and answers that a step looks at for all of them."""
 CONFIDENT = 1e-3
 """Of the posterior that nobody need ask beyond."""
 THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995)
@@ -109,6 +109,11 @@ class CandidateBuilder:
         return Pursuit.of(self.prepare(model), self.queries, seed=self.seed, **self.options, **self.parts)
 
 
+def n_pursued(queries: QuerySet) -> int:
+    """How many held-out rows are pursued at the most: fewer where each step looks at many answers."""
+    return int(np.clip(N_LOOKED_AT // queries.n_answers.sum(), N_ROWS[0], N_ROWS[1]))
+
+
 def held_out_rows(held_out: FloatArray, n: int) -> list[IntArray]:
     """For each fold, (folds, N) held-out weights, some rows in proportion to them; n in all at the most."""
     found = []
@@ -141,7 +146,7 @@ class HeldOutRuns:
         """Pursue held-out rows, n queries at the most."""
         assert candidate.folds is not None
         folds = candidate.folds()
-        indices = held_out_rows(candidate.sample.folds(len(folds)), N_ROWS)
+        indices = held_out_rows(candidate.sample.folds(len(folds)), n_pursued(candidate.pursuit.queries))
         traces = []
         with Progress("held-out rows", sum(map(len, indices)), show=progress) as shown:
             for (belief, acquisition), index in zip(folds, indices, strict=True):
