@@ -28,10 +28,12 @@ class StaticOrder:
 
 def main():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    adaptive = ip.InformationPursuitClassifier(stopping=ip.Confidence(0.05)).fit(X, y).pursuit_
+    queries = ip.queries.columns(numbers="thresholds")
+    rule = ip.Confidence(0.05)
+    adaptive = ip.InformationPursuitClassifier(queries, "table", stopping=rule).fit(X, y).pursuit_
     answers = adaptive.queries.answers(X)[:, :, 0]
     order = StaticOrder(mutual_info_classif(answers, y, discrete_features=True))
-    static = ip.Pursuit(adaptive.queries, adaptive.belief, order, stopping=ip.Confidence(0.05))
+    static = ip.Pursuit(adaptive.queries, adaptive.belief, order, stopping=rule)
     check_acquisition(order, static.belief, static.queries)
     check_strategy(static, X[:10])
     for name, pursuit in (("information gain", adaptive), ("static order", static)):

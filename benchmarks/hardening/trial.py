@@ -26,7 +26,7 @@ from infopursuit.explanation import Explanation
 from infopursuit.serialization import load, save
 from infopursuit.session import Session
 from infopursuit.trace import Trace
-from infopursuit.types import ImpossibleAnswer, ModelFormatError
+from infopursuit.types import ImpossibleAnswer, ModelFormatError, Query
 
 REFUSED, SAME, ANOTHER, WRONG = "clear error", "as the original", "another valid model", "wrong"
 """What came of an altered folder. Another valid model is possible only where the checksums were computed again."""
@@ -108,7 +108,7 @@ def check(thing: Model) -> None:
             break
         if not all(isinstance(text, str) for text in (question.name, question.sentence, question.choices[0])):
             raise Broken(f"question {question.index} is not made of texts")
-        _answer(session, chance.permutation(len(question.choices)).tolist())
+        _answer(session, question, chance.permutation(len(question.choices)).tolist())
         _check_posterior(session.posterior)
     explanation = session.explanation
     str(explanation).encode()  # what cannot be written cannot be read by anybody
@@ -123,11 +123,13 @@ def check(thing: Model) -> None:
         shutil.rmtree(folder)
 
 
-def _answer(session: Session, choices: Sequence[int]) -> None:
+def _answer(session: Session, question: Query, choices: Sequence[int]) -> None:
     """Give the first answer that is possible; what is asked has one, else the model contradicts itself."""
     for choice in choices:
         try:
-            session.answer(choice)
+            # a question about numbers takes an index for a number
+            numeric = session.pursuit.queries.scale(question.index) is not None
+            session.answer(question.choices[choice] if numeric else choice)
         except ImpossibleAnswer:
             continue
         return

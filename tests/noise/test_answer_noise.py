@@ -38,7 +38,7 @@ def test_refuses_what_does_not_fit_the_queries():
 
 def test_a_topic_stands_for_its_queries():
     """Three thresholds on one column, answered equally badly."""
-    X = np.column_stack([np.arange(40.0), np.arange(40.0) % 2])
+    X = np.column_stack([1.5 * np.arange(40.0), np.arange(40.0) % 2])
     qs = ip.queries.columns(X, numbers="thresholds")
     about = [topic for topic, _ in qs.topics]
     channel = ip.AnswerNoise(0.95, {about[0]: 0.6}).bind(qs)

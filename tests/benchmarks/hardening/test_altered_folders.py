@@ -272,7 +272,7 @@ def _set(*path_and_value):
         (
             "columns",
             _set("pursuit", "queries", "spec", "fields", 0, "thresholds", [float("nan")]),
-            "expected a list of numbers",
+            "expected a list of finite numbers",
         ),
         ("columns", _set("pursuit", "queries", "spec", "fields", 1, "categories", ["a", "a", "b"]), "has a text twice"),
         ("columns", _set("pursuit", "queries", "spec", "sentences", 1, []), "sentences is ["),
