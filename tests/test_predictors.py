@@ -232,8 +232,8 @@ def test_contracts_and_files(options, tmp_path, caplog):
     if options.get("predictor"):
         assert clf.score(X, Y) > 0.75
     check_belief(pursuit.belief, QUERIES, n_histories=3, n_steps=2)
-    check_acquisition(pursuit.acquisition, pursuit.belief, QUERIES, n_histories=2, tolerance=1e-5)
-    check_strategy(pursuit, X[:3])
+    check_acquisition(pursuit.acquisition, pursuit.belief, QUERIES, n_histories=2, tolerance=2e-5)
+    check_strategy(pursuit, X[:3], tolerance=2e-5)  # networks look ahead in float32
     with caplog.at_level(logging.WARNING):
         clf.save(tmp_path / "model")
     again = ip.load(tmp_path / "model")

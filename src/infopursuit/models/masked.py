@@ -421,9 +421,13 @@ class AnswerNetwork:
     offsets: IntArray
     """(Q + 1,) as in `AnswerLoss`."""
 
+    @cached_property
+    def _exact(self) -> Layers:
+        return self.layers.astype(np.float64)
+
     def predict(self, answers: FloatArray) -> FloatArray:
         """(H, Q) answer vectors -> (H, outputs); the probabilities of each query's outputs sum to 1."""
-        return np.asarray(AnswerLoss(self.offsets).probabilities(self.layers(self.encoding(answers))[0]))
+        return np.asarray(AnswerLoss(self.offsets).probabilities(self._exact(self.encoding(answers))[0]))
 
 
 # ---- fitting --------------------------------------------------------------------------------------------------------
