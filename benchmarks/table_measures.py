@@ -37,7 +37,8 @@ EACH = "Each table: per cent right (95 % interval) at so many questions; debiase
 
 
 def calibration_errors(confidence: Any, right: Any, seed: int = 0) -> dict[str, float]:
-    """Of the largest probability, in 15 bins of equal mass (fewer where a bin would have less than two rows).
+    """Of the largest probability, in 15 bins of equal mass (fewer where a bin would have less than two rows, or where
+    many rows have the same confidence).
 
     plain: mean over rows of |confidence - accuracy| of their bin, which is too large by chance alone.
     squared: mean of (confidence - accuracy)^2 - accuracy (1 - accuracy) / (n - 1), without bias (Bröcker 2012, Kumar
@@ -46,7 +47,11 @@ def calibration_errors(confidence: Any, right: Any, seed: int = 0) -> dict[str, 
     """
     confidence, right = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
     n_bins = max(1, min(BINS, len(confidence) // 2))
-    bins = np.array_split(np.argsort(confidence, kind="stable"), n_bins)
+    order = np.argsort(confidence, kind="stable")
+    ranked = confidence[order]
+    # rows of one confidence share a bin: their order in the file, such as by date, must not tell them apart
+    firsts = np.searchsorted(ranked, ranked[np.arange(n_bins) * len(ranked) // n_bins] - 1e-9)
+    bins = np.split(order, np.unique(firsts)[1:])
     n = np.array([len(rows) for rows in bins])
 
     def means(values: Any) -> FloatArray:

@@ -173,3 +173,10 @@ def test_differences_after_k_columns_carry_the_error_of_the_folds():
     assert rows[0] == {"columns": "ours", "1": "91.0", "2": "96.0", **told}
     assert rows[-1] == {"columns": "ours less GDFS", "1": "+2.0 ± 1.0", "2": "-0.5 ± 0.5", **told}
     assert acquisition({"ours": {"adult": ours["adult"]}, "GDFS": theirs}) == []
+
+
+def test_rows_of_one_confidence_share_a_bin():
+    right = np.arange(1000) < 900  # in the order of the file, the wrong ones last
+    errors = calibration_errors(np.full(1000, 0.9), right)
+    assert errors["plain"] == pytest.approx(0, abs=1e-9)
+    assert errors["debiased"] == 0
