@@ -115,9 +115,7 @@ class PredictorBelief:
     def _table(self) -> FloatArray:
         """(L, Q) for every answer of every query an answer vector that has it alone."""
         query = self._answer_query
-        index = np.arange(len(query)) - np.repeat(
-            np.cumsum(self.queries.n_answers) - self.queries.n_answers, self.queries.n_answers
-        )
+        index = np.arange(len(query)) - self._starts[query]
         cells = np.stack(
             [np.array(np.unravel_index(i, self.queries.n_cells[q])) for q, i in zip(query, index, strict=True)]
         )
@@ -127,6 +125,11 @@ class PredictorBelief:
         return table
 
     @cached_property
+    def _starts(self) -> IntArray:
+        """(Q,) where the answers of each query begin among all answers."""
+        return np.asarray(np.cumsum(self.queries.n_answers) - self.queries.n_answers)
+
+    @cached_property
     def _answer_query(self) -> IntArray:
         """(L,) the query of each answer."""
         return np.repeat(np.arange(len(self.queries)), self.queries.n_answers)
@@ -134,8 +137,8 @@ class PredictorBelief:
     @cached_property
     def _answer_output(self) -> IntArray:
         """(L,) the output of the answer model for each answer."""
-        starts = np.cumsum(self.queries.n_answers) - self.queries.n_answers
-        return np.asarray(np.arange(len(self._answer_query)) + (self.answers.offsets[:-1] - starts)[self._answer_query])
+        shift = self.answers.offsets[:-1] - self._starts
+        return np.asarray(np.arange(len(self._answer_query)) + shift[self._answer_query])
 
     def look_ahead(self, b: FloatArray, allowed: BoolArray) -> Estimate:
         """(H, Q) the expected information gain of each allowed query, in nats: the entropy of the mean posterior after
@@ -159,7 +162,7 @@ class PredictorBelief:
         mass = np.asarray(self.answers.predict(b)[:, self._answer_output], dtype=np.float64)  # (H, L)
         rows, places = np.nonzero(allowed[:, self._answer_query] & (mass > NEGLIGIBLE))
         query = self._answer_query[places]
-        index = places - (np.cumsum(self.queries.n_answers) - self.queries.n_answers)[query]
+        index = places - self._starts[query]
         return rows, query, index, mass[rows, places]
 
     def _gains(self, b: FloatArray, allowed: BoolArray, mass: FloatArray, n_members: int) -> FloatArray:
@@ -196,9 +199,8 @@ class PredictorBelief:
         rows, places = np.nonzero(mass > -1)
         n = getattr(self.predictor, "n_members", 1)
         then = np.asarray(self._predict_after(b, rows, places, n)).reshape(len(b), -1, self.n_classes)
-        starts = np.cumsum(self.queries.n_answers) - self.queries.n_answers
-        total = np.add.reduceat(mass, starts, axis=1)
-        mean = np.add.reduceat(mass[..., None] * then, starts, axis=1) / total[..., None]
+        total = np.add.reduceat(mass, self._starts, axis=1)
+        mean = np.add.reduceat(mass[..., None] * then, self._starts, axis=1) / total[..., None]
         return np.asarray(0.5 * np.abs(mean - self.predictor.predict(b)[0][:, None]).sum(axis=2))
 
     # ---- files -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from infopursuit.models.finite import softmax
-from infopursuit.models.masked import AnswerLoss, Rows, Training
+from infopursuit.models.masked import AnswerLoss, Rows, Training, offsets_of
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -34,11 +34,6 @@ def cells_of(queries: QuerySet, answers: FloatArray) -> IntArray:
         cell = np.searchsorted(scale.thresholds, answers[:, q], side="left")
         found[:, q] = np.where(np.isnan(answers[:, q]), UNKNOWN, cell)
     return found
-
-
-def offsets_of(cells: IntArray, n_answers: IntArray) -> IntArray:
-    """(Q + 1,) where the outputs of each query begin: its answers, and "no answer" where training rows have it."""
-    return np.concatenate([[0], np.cumsum(n_answers + (cells < 0).any(axis=0))])
 
 
 @dataclass(frozen=True)

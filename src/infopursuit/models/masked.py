@@ -524,12 +524,17 @@ def fit_classifier(
     return MaskedClassifier(rows.encoding, train(layers, draw, class_loss, held_out, how, rng, shown))
 
 
+def offsets_of(cells: IntArray, n_answers: IntArray) -> IntArray:
+    """(Q + 1,) where the outputs of each query begin: its answers, and "no answer" where training rows have it."""
+    return np.concatenate([[0], np.cumsum(n_answers + (cells < 0).any(axis=0))])
+
+
 def fit_answers(
     rows: Rows, cells: IntArray, n_answers: IntArray, how: Training, rng: Any, shown: Progress
 ) -> AnswerNetwork:
     """Train a network that predicts the hidden answers. cells: (N, Q) the index of each answer, -1 where there is
     none."""
-    offsets = np.concatenate([[0], np.cumsum(n_answers + (cells < 0).any(axis=0))])
+    offsets = offsets_of(cells, n_answers)
     place = np.where(cells < 0, offsets[1:] - 1, offsets[:-1] + cells)
     loss = AnswerLoss(offsets)
 
