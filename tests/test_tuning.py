@@ -119,6 +119,23 @@ def test_what_says_nothing_is_not_asked(strategy):
     assert (trace.predictions == labels).mean() == pytest.approx(clf.tuning_.accuracy, abs=0.07)
 
 
+@pytest.mark.parametrize("informative", [True, False])
+@pytest.mark.usefixtures("quick_hybrid")
+def test_a_rare_class_is_asked_about_where_answers_change_its_probability(informative):
+    """The frequent class is the likelier one whatever the answers, so that accuracy alone would ask nothing."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, size=(1500, 4)).astype(str), columns=list("abcd"))
+    y = rng.random(1500) < np.where((X["a"] == "1") & informative, 0.4, 0.02 if informative else 0.2)
+    clf = ip.InformationPursuitClassifier().fit(X, y)
+    trace = clf.explain(X[:200])
+    if informative:
+        assert (trace.length >= 1).all()
+        assert (trace.queries[:, 0] == 0).all()
+        assert clf.predict_proba(X[:200])[X["a"][:200] == "1", 1].mean() == pytest.approx(0.4, abs=0.1)
+    else:
+        assert trace.length.mean() < 2
+
+
 @pytest.mark.usefixtures("quick_hybrid")
 def test_numbers_that_must_be_compared_are_for_the_hybrid():
     """Whether the mean of two numbers is above a third: a finite model sees cells."""

@@ -2,7 +2,8 @@
 
 Every candidate is pursued on rows that it was not trained on, past any stop. Its posterior is calibrated by temperature
 scaling there; the candidate with the lowest log loss after partial histories is taken; and of all stopping rules the
-shortest whose accuracy is within one standard error of the best one's.
+shortest whose accuracy is within one standard error of the best one's, and that saves half of the log loss that answers
+can save.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96,
 """Confidences at which a rule may stop."""
 MIN_GAINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
 """Information gains, in nats, below which a rule may stop."""
+INFORMED = 0.5
+"""Of the log loss that answers can save, the share that a rule must save. Where one class is frequent, accuracy alone
+would ask nothing, and every input would get the same probability."""
 COVERAGES = (0.95, 0.9, 0.8, 0.99)
 """Of the prediction sets, the first where nothing is asked for."""
 N_ROUNDS = 2
@@ -183,6 +187,11 @@ class HeldOutRuns:
         p = self.posterior[np.arange(len(self)), 1:, self.labels]
         return np.asarray(-np.log(np.maximum(p, 1e-12)).mean(axis=1))
 
+    @property
+    def loss_before(self) -> FloatArray:
+        """(N,) -log p(true class) before any query."""
+        return np.asarray(-np.log(np.maximum(self.posterior[np.arange(len(self)), 0, self.labels], 1e-12)))
+
     def scaled_at(self, stops: IntArray | None = None) -> HeldOutRuns:
         """The same runs with the temperature that fits best where they stop, or after every query."""
         each = np.arange(len(self))
@@ -308,7 +317,10 @@ def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuni
     for _ in range(N_ROUNDS):
         outcomes = [_outcome(best, t, g, n) for t in THRESHOLDS for g in MIN_GAINS]
         top = max(outcomes, key=lambda each: (each.accuracy, -each.length))
-        chosen = min((each for each in outcomes if each.as_good_as(top)), key=lambda each: each.length)
+        good = [each for each in outcomes if each.as_good_as(top)]
+        least = INFORMED * _saved(best.loss_before, min(outcomes, key=lambda each: each.log_loss).loss)
+        informed = [each for each in good if least == 0 or (best.loss_before - each.loss).mean() >= least]
+        chosen = min(informed or good, key=lambda each: each.length)
         best = best.scaled_at(chosen.stops)
     if rule is None:
         final = _outcome(best, chosen.threshold, chosen.min_gain, n)
@@ -330,6 +342,12 @@ def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuni
         ece_before=_outcome_at(replace(best, calibrator=TemperatureScaling()), final.stops).ece,
         sets=best.prediction_sets(final.stops),
     )
+
+
+def _saved(before: FloatArray, after: FloatArray) -> float:
+    """The mean of the log loss that answers save, 0 where it is within two standard errors of 0."""
+    saved = before - after
+    return float(saved.mean()) if saved.mean() > 2 * saved.std() / np.sqrt(len(saved)) else 0.0
 
 
 def _standard_error(correct: Any) -> float:
