@@ -121,6 +121,7 @@ def test_what_says_nothing_is_not_asked(strategy):
 
 @pytest.mark.parametrize("informative", [True, False])
 @pytest.mark.usefixtures("quick_hybrid")
+@pytest.mark.filterwarnings("ignore:no column tells")
 def test_a_rare_class_is_asked_about_where_answers_change_its_probability(informative):
     """The frequent class is the likelier one whatever the answers, so that accuracy alone would ask nothing."""
     rng = np.random.default_rng(0)
@@ -184,3 +185,38 @@ def test_folds_are_not_trained_on_what_they_hold_out():
         held_out = sample.folds(n)
         np.testing.assert_allclose(held_out.sum(axis=0), sample.weights)
         assert ((held_out == 0) | (held_out == sample.weights)).all()
+
+
+def test_where_nothing_is_asked_it_is_said():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, size=(1500, 3)), rng.random(1500) < 0.2
+    with pytest.warns(UserWarning, match="nothing is asked"):
+        clf = ip.InformationPursuitClassifier(strategy="table").fit(X, y)
+    assert clf.explain(X).length.max() == 0
+
+
+@pytest.mark.usefixtures("quick_hybrid")
+@pytest.mark.parametrize("strategy", ["auto", "hybrid"])
+def test_a_class_prior_holds_before_and_after_answers(strategy):
+    X, y = noisy_table(600)
+    clf = ip.InformationPursuitClassifier(strategy=strategy).fit(X, y, class_prior={0: 0.9, 1: 0.1})
+    assert "hybrid" in clf.tuning_.candidates
+    assert clf.pursuit_.start().posterior[0, 1] == pytest.approx(0.1, abs=0.04)
+    plain = ip.InformationPursuitClassifier(strategy=strategy).fit(X, y)
+    row = pd.DataFrame([[1.25, 0, 0, 0, 0, 0]], columns=X.columns)  # as likely in one class as in the other
+    assert plain.predict_proba(row)[0, 1] == pytest.approx(0.5, abs=0.2)
+    assert clf.predict_proba(row)[0, 1] < plain.predict_proba(row)[0, 1] - 0.15
+
+
+@pytest.mark.usefixtures("quick_hybrid")
+def test_more_rows_than_allowed_are_drawn():
+    X, y = noisy_table(1000)
+    clf = ip.InformationPursuitClassifier(max_rows=200, n_jobs=1).fit(X, y)
+    assert clf.tuning_.n_rows == 200
+    assert clf.score(*noisy_table(400, seed=1)) > 0.8
+    whole = ip.InformationPursuitClassifier(max_rows=None).fit(X, y)
+    assert whole.tuning_.n_rows > 200
+    with pytest.raises(ValueError, match="max_rows"):
+        ip.InformationPursuitClassifier(max_rows=5).fit(X, y)
+    with pytest.raises(ValueError, match="n_jobs"):
+        ip.InformationPursuitClassifier(n_jobs=0).fit(X, y)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -21,6 +23,7 @@ from infopursuit.checks import instance, whole_number
 from infopursuit.conformal import PredictionSets, find_sets
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
+from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
 from infopursuit.history import Acquisition, Belief
 from infopursuit.hybrid import Hybrid
@@ -34,7 +37,7 @@ from infopursuit.queries import QuerySet
 from infopursuit.queries.tables import is_frame, read_table
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
-from infopursuit.threads import n_threads
+from infopursuit.threads import n_threads, thread_limit
 from infopursuit.trace import Trace
 from infopursuit.tuning import MAX_QUESTIONS, N_FOLDS, CandidateBuilder, HeldOutRuns, Tuning, tune
 from infopursuit.types import FloatArray
@@ -55,6 +58,8 @@ MIN_ROWS_HYBRID, MAX_QUERIES_HYBRID = 80, 1_000
 """For which tables "auto" tries the hybrid strategy."""
 MAX_EMPIRICAL = 2_000
 """Distinct rows up to which the training rows themselves compete with the hybrid strategy; more cost too much."""
+MAX_ROWS = 200_000
+"""Training rows of a table at the most: networks are trained on fewer before they stop."""
 MAX_CLASSES = 5_000
 MAX_QUERIES = 50
 """Queries at the most after calibration, where neither it nor the stopping rule says how many."""
@@ -86,6 +91,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         rows: the shortest rule whose accuracy is within one standard error of the best one's; elsewhere it is
         ``ip.Confidence(0.01)``.
     max_questions: questions at the most; "auto" asks 12 at the most where nothing is given.
+    max_rows: training rows of a table at the most, drawn at random where there are more; None takes all.
+    n_jobs: threads at the most; None is as many as there are cores, or OMP_NUM_THREADS.
     patience: a stopping rule must hold this many more times in a row.
     random_state: seed of the few things that are drawn; None is 0, so that fitting twice gives the same classifier.
     device: where networks are computed, such as "cuda"; the processor where nothing is given.
@@ -122,6 +129,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         belief: Any = "auto",
         stopping: Any = "auto",
         max_questions: int | None = None,
+        max_rows: int | None = MAX_ROWS,
+        n_jobs: int | None = None,
         patience: int = 0,
         random_state: Any = None,
         device: Any = None,
@@ -136,6 +145,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.queries, self.strategy, self.belief = queries, strategy, belief
         self.stopping, self.max_questions, self.patience = stopping, max_questions, patience
+        self.max_rows, self.n_jobs = max_rows, n_jobs
         self.exact_gains, self.time_limit = exact_gains, time_limit
         self.noise, self.costs, self.constraints, self.n_novelty_queries = noise, costs, constraints, n_novelty_queries
         self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
@@ -160,9 +170,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         where the classifier will be used, as an array in the order of the sorted labels or as {label: probability};
         from the data where not given.
         """
+        with self._threads():
+            return self._fit(X, y, sample_weight, class_prior)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, class_prior: Any) -> InformationPursuitClassifier:
         seed, learners = self._seed(), self._learners()
-        if class_prior is not None and len(learners) > 1:
-            learners.pop("hybrid")  # its prior cannot be exchanged
         X = self._check_input(X, reset=True)
         learnt = isinstance(learners.get("model", ()), tuple)  # else a model that somebody stated
         y = check_labels(X, y, facts=not learnt)
@@ -170,6 +182,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if sample_weight is not None:  # of X only the number of rows is looked at
             weights = _check_sample_weight(sample_weight, np.zeros((len(y), 1)), ensure_non_negative=True)
         self.classes_, labels = np.unique(y, return_inverse=True)
+        n_rows = len(labels)
+        if n_rows > (self.max_rows or n_rows) and (is_frame(X) or getattr(X, "ndim", 1) == 2):
+            drawn = np.sort(np.random.default_rng(seed).choice(n_rows, self.max_rows, replace=False))
+            X, y, labels = take_rows(X, drawn), y[drawn], labels[drawn]
+            weights = None if weights is None else weights[drawn]
         if len(self.classes_) < 2:
             raise ValueError(f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two classes")
         if len(self.classes_) > MAX_CLASSES:
@@ -180,31 +197,27 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         observed = self.queries_.read(X)
         sample = Sample.of(self.queries_.variables, observed.values, labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
+        prior = None if class_prior is None else self._prior(class_prior)
+        if prior is not None and "hybrid" in learners:  # importance weights: as if classes were as frequent as this
+            shares = sample.class_weights / sample.class_weights.sum()
+            weights = (np.ones(len(labels)) if weights is None else weights) * (prior / shares)[labels]
+            sample = Sample.of(self.queries_.variables, observed.values, labels, weights, len(self.classes_))
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
         parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
         parts["learnt"] = learnt
-        prior = None if class_prior is None else self._prior(class_prior)
         options = {"belief": self.belief, "exact_gains": self.exact_gains, "time_limit": self.time_limit}
-        builder = CandidateBuilder(
-            self.queries_,
-            labels,
-            weights,
-            self.classes_,
-            seed,
-            parts,
-            options,
-            lambda model: self._prepared(model, prior),
-        )
+        prepare = partial(self._prepared, prior=prior)
+        builder = CandidateBuilder(self.queries_, labels, weights, self.classes_, seed, parts, options, prepare)
         both = len(learners) > 1 and self._suits_hybrid(sample)
         candidates = []
         for name, learner in learners.items():
             if not hasattr(learner, "build"):
                 small = len(sample) <= MAX_EMPIRICAL or not both
-                candidates.append(builder.generative(name, learner, sample, small, prior is None, self.verbose))
+                candidates.append(builder.generative(name, learner, sample, small, both or prior is None, self.verbose))
             elif len(learners) == 1 or both:
-                if prior is not None:
-                    raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
+                if prior is not None and name != "hybrid":
+                    raise ValueError("class_prior needs a generative model or the hybrid; use strategy='auto'")
                 candidates.append(builder.strategy(name, learner, observed))
         self.selection_ = builder.compared
         tuned = [each for each in candidates if each.folds is not None]
@@ -220,9 +233,18 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         else:
             self.pursuit_ = replace(candidates[0].pursuit, stopping=rule or self._untuned())
         self.model_ = self.pursuit_.model
+        if self.tuning_ is not None and not self.tuning_.n_questions:
+            warnings.warn(
+                "no column tells anything about the label on held-out rows, so that nothing is asked, and every row "
+                "gets the frequencies of the classes; for questions anyway say stopping=ip.MaxQueries(5)",
+                stacklevel=3,
+            )
         used = n_threads() if "smc" in getattr(self.model_, "beliefs", ()) else None
-        self.provenance_ = provenance(seed, len(labels), used)
+        self.provenance_ = provenance(seed, n_rows, used)
         return self
+
+    def _threads(self) -> Any:
+        return thread_limit(None if self.n_jobs in (None, -1) else whole_number(self.n_jobs, "n_jobs", 1))
 
     def _prepared(self, model: Any, prior: Any) -> Any:
         """A model with the number format, the device and the class prior that were asked for."""
@@ -300,7 +322,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         observed = self.queries_.read(self._check_input(X, reset=False))
-        return self._pursuit_with(class_prior).run_values(observed, known=known, progress=self.verbose)
+        with self._threads():
+            return self._pursuit_with(class_prior).run_values(observed, known=known, progress=self.verbose)
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> FloatArray:
         """(B, C) the posterior after the last answer."""
@@ -459,8 +482,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         whole_number(self.patience, "patience")
         whole_number(self.n_novelty_queries, "n_novelty_queries")
         self._dtype()
-        if self.max_questions is not None:
-            whole_number(self.max_questions, "max_questions", 1)
+        for name, least in (("max_questions", 1), ("max_rows", 100)):
+            if getattr(self, name) is not None:
+                whole_number(getattr(self, name), name, least)
         strategy: Any = self.strategy
         given = {"device": self.device, "progress": self.verbose}
         found: dict[str, Any] = {}

@@ -20,7 +20,7 @@ from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries
-from infopursuit.threads import single_threaded
+from infopursuit.threads import side_by_side, single_threaded
 from infopursuit.tuning import CONFIDENT, MAX_QUESTIONS, held_out_rows, n_pursued
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -75,7 +75,7 @@ class Hybrid:
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[PredictorBelief, LookAhead]:
         """The belief and the acquisition function."""
         check_queries(queries)
-        rng = np.random.default_rng(seed)
+        rng, other = (np.random.default_rng((seed, part)) for part in range(2))  # trained side by side
         answers, cells = answer_vectors(queries, sample.values, sample.numbers)
         held_out = self._held_out(sample)
         weights = sample.weights - held_out
@@ -86,14 +86,18 @@ class Hybrid:
         rows = Rows(encoding, answers, sample.labels, weights, none, none.reshape(0, 1), held_out)
         # few rows are learnt in few steps, and overfitted soon after
         how = replace(self.training, check=min(self.training.check, max(25, len(sample) // 20)))
+        one = replace(rows, weights=weights[:1], held_out=held_out[:1])
+        own = hasattr(self.predictor, "predict_proba")
         with Progress("training", int(2.5 * how.max_steps), show=self.progress) as shown:
-            one = replace(rows, weights=weights[:1], held_out=held_out[:1])
-            predicted = self._answers(one, cells, queries, how, rng, shown)
-            if hasattr(self.predictor, "predict_proba"):
-                own = OwnPredictor(self.predictor, queries, sample.n_classes)
-                return PredictorBelief(own, predicted, queries), self.acquisition
             fit = partial(self._fit, n_classes=sample.n_classes, numeric=numeric, rng=rng, shown=shown)
-            belief = PredictorBelief(fit(rows, how), predicted, queries)
+            tasks: list[Any] = [
+                lambda: self._answers(one, cells, queries, how, other, shown),
+                lambda: OwnPredictor(self.predictor, queries, sample.n_classes) if own else fit(rows, how),
+            ]
+            predicted, predictor = side_by_side(lambda i: tasks[i](), 2)
+            belief = PredictorBelief(predictor, predicted, queries)
+            if own:
+                return belief, self.acquisition
             which, paths = self._paths(belief, sample, seed)
             rows = replace(rows, path_rows=which, paths=paths)
             shorter = replace(how, max_steps=how.max_steps // 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -110,7 +110,7 @@ class Session:
         """Put the question aside: it is asked again only when nothing else would be asked. It does not count."""
         query = self._open_question()
         self._aside = (*(q for q in self._aside if q != query), query)
-        self._step = self._without_aside(self._step)
+        self._step = put_aside(self.pursuit, self._step, self._aside)
         return self
 
     def _open_question(self) -> int:
@@ -119,20 +119,6 @@ class Session:
                 f"the session has stopped ({self.stop_reason}); undo() goes back, pursuit.session() begins anew"
             )
         return self.question.index
-
-    def _without_aside(self, step: Step[Any]) -> Step[Any]:
-        """The step with the best question that was not put aside, where one of those would be asked otherwise."""
-        if int(step.choice.query[0]) not in self._aside:
-            return step
-        aside = list(self._aside)
-        while aside:  # where nothing else would be asked, what was put aside first comes first
-            closed = step.state.closed.copy()
-            closed[0, aside] = True
-            other = self.pursuit.propose(replace(step.state, closed=closed))
-            if int(other.choice.query[0]) != UNKNOWN:
-                return replace(step, choice=other.choice)
-            aside.pop(0)
-        return step
 
     def skip(self) -> Session:
         """Answer "not known": the question counts, and nothing is learnt."""
@@ -194,7 +180,7 @@ class Session:
         self._taken.append(self._step)
         self._said.append(answer)
         self._aside = tuple(q for q in self._aside if q != query)
-        self._step = self._without_aside(step)
+        self._step = put_aside(self.pursuit, step, self._aside)
 
     def _index(self, query: Any) -> int:
         names = self.pursuit.queries.names
@@ -203,6 +189,18 @@ class Session:
                 raise ValueError(f"history names the query {query!r}, which this query set does not have")
             return names.index(query)
         return whole_number(query, "history: query", 0, len(names) - 1)
+
+
+def put_aside(pursuit: Pursuit[Any], step: Step[Any], later: Sequence[int]) -> Step[Any]:
+    """The step with the best question that is not to be asked later, where one of those would be asked otherwise; where
+    nothing else would be asked, what was put aside first comes first."""
+    for first in range(len(later) if int(step.choice.query[0]) in later else 0):
+        closed = step.state.closed.copy()
+        closed[0, list(later[first:])] = True
+        other = pursuit.propose(replace(step.state, closed=closed))
+        if int(other.choice.query[0]) != UNKNOWN:
+            return replace(step, choice=other.choice)
+    return step
 
 
 def read_known(queries: QuerySet, known: Any) -> History:

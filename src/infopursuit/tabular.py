@@ -24,7 +24,7 @@ from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.datasets.labelled import LabelledTable, label_table
 from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.estimator import MAX_ROWS, InformationPursuitClassifier
 from infopursuit.evaluation.baselines import plain_baselines
 from infopursuit.models.table import TableModel
 from infopursuit.queries.columns import Columns, Field, YesNoField, choose_field
@@ -65,6 +65,7 @@ def fit_table(
     costs: Any = None,
     constraints: Constraints | None = None,
     time_limit: float | None = None,
+    max_rows: int | None = MAX_ROWS,
 ) -> InformationPursuitClassifier:
     """A classifier that asks about the columns of a table; ``clf.feature_names_in_`` are those that it asks about.
 
@@ -85,6 +86,8 @@ def fit_table(
     costs, constraints: `Costs` and `Constraints`; or ``costs`` is a .csv, .yaml or .json file of both (`read_costs`),
         which may also say what is asked together.
     time_limit: how long choosing a query may take, as for `Pursuit.of`.
+    max_rows: rows to learn from at the most, drawn at random where the table has more. A larger file is never in
+        memory as a whole.
 
     >>> import pandas as pd
     >>> import infopursuit as ip
@@ -93,13 +96,13 @@ def fit_table(
     >>> print(clf.session().question)
     Does it have fur?
     """
-    labelled = label_table(table, label, facts=facts, drop=drop, keep=keep)
+    labelled = label_table(table, label, facts=facts, drop=drop, keep=keep, max_rows=max_rows, seed=seed)
     logger.info("taken as a table of %s: %s", "facts" if labelled.facts else "examples", labelled.why)
     for name, why in labelled.left_out.items():
         logger.info("%s is not asked about: %s", name, why)
     in_file = isinstance(costs, (str, Path))
     given = read_costs(costs) if in_file else CostsFile(costs or Costs(), constraints or Constraints())
-    settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose}
+    settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose, "max_rows": max_rows}
     settings["stopping"] = default_stopping() if labelled.facts and isinstance(stopping, str) else stopping
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": time_limit}
     if labelled.facts:

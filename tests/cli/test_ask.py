@@ -298,3 +298,19 @@ def test_numbers_are_typed(ask, measured, tmp_path):
     assert json.loads(file.read_text())["history"][0] == {"query": "glucose", "answer": 148.0}
     again = ask(measured, "--json", "--resume", file)
     assert ip.Explanation.from_json(again.stdout) == explanation
+
+
+def test_what_is_known_is_not_asked(ask):
+    first = shipped.load("animals").session().question
+    done = ask("animals", "--known", f"{first.name}=yes", "--json", said="stop\n")
+    assert done.returncode == 0, done.stderr
+    assert [step["query"] for step in json.loads(done.stdout)["known"]] == [first.index]
+    assert "Known:" in done.stderr
+    assert first.sentence not in done.stderr.split("Question 1")[1]
+
+
+@pytest.mark.parametrize("known", ["has feathers", "number of wheels=4"])
+def test_what_is_no_known_answer_is_refused_by_name(ask, known):
+    done = ask("animals", "--known", known)
+    assert done.returncode == 2
+    assert known.split("=")[0] in done.stderr

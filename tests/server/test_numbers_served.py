@@ -72,3 +72,16 @@ def test_what_cannot_be_known_together_is_a_conflict(client):
     answer = client.post("/v1/models/certain/next", json={"known": {"has fur": "yes", "has feathers": True}})
     assert answer.status_code == 409
     assert answer.json()["field"] == "known"
+
+
+def test_what_is_put_aside_is_asked_when_nothing_else_is(client, models):
+    first = ask(client)["question"]["name"]
+    told = ask(client, later=[first])
+    session = models["table"].pursuit.session().later()
+    assert told["question"]["name"] == session.question.name != first
+    assert told["n_asked"] == 0
+    names = [each["name"] for each in client.get("/v1/models/table").json()["queries"]]
+    assert ask(client, later=[first, *(name for name in names if name != first)])["question"]["name"] == first
+    refused = client.post(NEXT, json={"later": ["weight"]})
+    assert refused.status_code == 422
+    assert refused.json()["field"] == "later"

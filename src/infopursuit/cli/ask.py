@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help=f"a shipped model ({names}), or the folder of a saved one")
     add("--save", type=Path, metavar="FILE", help="keep the answers in a new file, written after each of them")
     add("--resume", type=Path, metavar="FILE", help="continue with the answers in a file, and keep further ones there")
+    add("--known", nargs="+", default=[], metavar="COLUMN=VALUE", help="what is known beforehand; it is not asked")
     add("--accuracy", type=share, metavar="P", help="probability that an answer of yours is correct, such as 0.9")
     add("--max-repeats", type=positive, default=1, metavar="N", help="with --accuracy: how often the same query may be "
         "asked (1)")  # fmt: skip
@@ -70,7 +71,13 @@ def run(args: argparse.Namespace) -> int:
     if args.accuracy is not None:
         pursuit = replace(pursuit, noise=AnswerNoise(args.accuracy, max_repeats=args.max_repeats))
     file = args.save or args.resume
-    session = pursuit.session() if args.resume is None else resume_session(pursuit, args.resume)
+    if args.known and args.resume is not None:
+        raise ValueError("--known and --resume do not go together: the file has what was known")
+    session = (
+        pursuit.session(known=dict(map(_known, args.known)))
+        if args.resume is None
+        else resume_session(pursuit, args.resume)
+    )
     if file is not None:
         save_session(session, file)  # before anything is asked, so that a place that cannot be written to is known
     talk = Talk(session, Terminal(sys.stderr if args.json else sys.stdout), sys.stdin, file)
@@ -83,6 +90,14 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(session.explanation.to_json())
     return 0 if finished else UNFINISHED
+
+
+def _known(text: str) -> tuple[str, str]:
+    """``age=31`` as a column and its value."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--known {text}: give COLUMN=VALUE, such as age=31")
+    return name.strip(), value.strip()
 
 
 class Talk:
@@ -100,6 +115,8 @@ class Talk:
             f"Think of one of {len(self.pursuit.classes)} {kind}. Each question is the one with the highest expected "
             f"information gain; it stops when it is confident enough. Type help for what you may answer."
         )
+        for query, answer in self.session.known:
+            self.terminal.tell(f"Known: {self.pursuit.queries.say(query, answer)}.")
         if n:
             self.terminal.tell(f"Continuing after {n} answer{'' if n == 1 else 's'}.")
             show_posterior(self.session, self.terminal)

@@ -11,10 +11,10 @@ from typing import Any
 
 from infopursuit import tabular
 from infopursuit.beliefs.predictor import PredictorBelief
-from infopursuit.cli.main import amount, number, share, whole
+from infopursuit.cli.main import amount, number, positive, share, whole
 from infopursuit.costs import bind as bind_costs
 from infopursuit.datasets.labelled import LabelledTable, label_table
-from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.estimator import MAX_ROWS, InformationPursuitClassifier
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet
@@ -35,7 +35,7 @@ WRONG = 0.05
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``fit``."""
     add = parser.add_argument
-    add("table", type=Path, metavar="TABLE", help=".csv, .tsv or .parquet file")
+    add("table", type=Path, metavar="TABLE", help=".csv, .tsv or .parquet file, or a folder of Parquet files")
     add("--label", required=True, metavar="COLUMN", help="the column of the classes")
     add("--out", required=True, type=Path, metavar="DIR", help="folder for the model")
     add("--facts", action=argparse.BooleanOptionalAction, help="a row states what is true of its label (else: is one "
@@ -61,6 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--answer-error", type=share, default=tabular.ANSWER_ERROR, metavar="E", help="facts: probability that an "
         f"answer is not as stated ({tabular.ANSWER_ERROR})")  # fmt: skip
     add("--held-out", type=number(float, 0, 0.5), default=0.2, metavar="E", help="examples: share of test rows (0.2)")
+    add("--max-rows", type=positive, default=MAX_ROWS, metavar="N", help="rows to learn from at the most, drawn at "
+        f"random where the table has more ({MAX_ROWS:,})")  # fmt: skip
     add("--seed", type=whole, default=0, metavar="N", help="seed of the random generator (0)")
 
 
@@ -69,13 +71,14 @@ def run(args: argparse.Namespace) -> int:
     terminal, start = Terminal(), time.monotonic()
     if args.out.exists() and not args.out.is_dir():
         raise ValueError(f"--out {args.out} is a file; give a folder")
-    if not args.table.is_file():
+    if not args.table.exists():
         raise FileNotFoundError(f"{args.table} is not there; give a .csv, .tsv or .parquet file")
     wording = None if args.wording is None else read_wording(args.wording)
     given = tabular.CostsFile() if args.costs is None else tabular.read_costs(args.costs)
-    rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep, group=args.group)
+    rows = label_table(args.table, args.label, facts=args.facts, drop=args.drop, keep=args.keep, group=args.group,
+                       max_rows=args.max_rows, seed=args.seed)  # fmt: skip
     _introduce(args, rows, terminal)
-    settings = {**_stopping(args, rows.facts), "patience": args.patience, "random_state": args.seed}
+    settings = {**_stopping(args, rows.facts), "patience": args.patience, "random_state": args.seed, "max_rows": None}
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": args.time_limit}
     if rows.facts:
         if args.strategy == "empirical":
@@ -149,6 +152,8 @@ def _introduce(args: argparse.Namespace, rows: LabelledTable, terminal: Terminal
     terminal.tell(
         f"{args.table}: {n_rows:,} rows, {n_labels:,} labels ({args.label}), {rows.X.shape[1]} columns to ask about."
     )
+    if n_rows + rows.unlabelled == args.max_rows:
+        terminal.tell(f"These are {args.max_rows:,} rows drawn at random from a larger table (--max-rows).")
     if rows.unlabelled:
         terminal.tell(f"{rows.unlabelled:,} rows have no label and are left out.")
     for name, why in list(rows.left_out.items())[:8]:

@@ -60,14 +60,16 @@ def label_table(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
     group: str | None = None,
+    max_rows: int | None = None,
+    seed: int = 0,
 ) -> LabelledTable:
     """Split a table, a file or a data frame of any library, into columns to ask about and labels.
 
     Columns that cannot be asked about are left out: those in ``drop``, those with fewer than two different values, and,
     unless in ``keep``, names (texts that differ from row to row) and row numbers. group: a column, not asked about,
-    whose equal cells say which rows belong together, such as those of one patient.
+    whose equal cells say which rows belong together, such as those of one patient. max_rows: see `read_frame`.
     """
-    frame = read_frame(table)
+    frame = read_frame(table, max_rows, seed)
     names = frame.columns
     for argument, wanted in (
         ("label", (label,)),

@@ -13,7 +13,7 @@ import lzma
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -21,6 +21,8 @@ from tokenize import TokenError
 from typing import Any, BinaryIO, cast
 
 import numpy as np
+
+from infopursuit.types import IntArray
 
 MAX_BYTES = 8 * 2**30
 """Of a data file, unpacked."""
@@ -163,13 +165,14 @@ def is_table_file(path: Path) -> bool:
     return path.name.lower().endswith((*CSV, *PARQUET))
 
 
-def read_frame(source: Any) -> Any:
+def read_frame(source: Any, max_rows: int | None = None, seed: int = 0) -> Any:
     """A table as a narwhals ``DataFrame`` whose columns are named by texts.
 
-    source: a table file, a folder of Parquet files, or a pandas, polars, pyarrow or other data frame.
+    source: a table file, a folder of Parquet files, or a pandas, polars, pyarrow or other data frame. max_rows: of a
+    file with more rows as many are drawn at random, in their order; the others are never in memory together.
     """
     if isinstance(source, (str, Path)):
-        source = _read_folder(Path(source).expanduser())
+        source = _read_files(Path(source).expanduser(), max_rows, np.random.default_rng(seed))
     try:
         import narwhals as nw
     except ImportError as error:
@@ -186,33 +189,30 @@ def take_rows(X: Any, rows: Any) -> Any:
     """Some rows, by their positions, of a data frame of any library, a list or an array."""
     if isinstance(X, (list, tuple)):
         return [X[i] for i in rows]
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
     if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
         return X[rows]
     return read_frame(X)[np.asarray(rows)].to_native()
 
 
-def _read_folder(path: Path) -> Any:
-    if not path.is_dir():
-        return _read_file(path)
-    files = [file for file in visible_files(path) if is_parquet(file)]
+def _read_files(path: Path, max_rows: int | None, rng: np.random.Generator) -> Any:
+    files = [file for file in visible_files(path) if is_parquet(file)] if path.is_dir() else [path]
     if not files:
         raise ValueError(f"{path} is a folder without Parquet files; give a file")
-    for file in files:
-        _check_parquet(file)
-    rows = TableRows(files)
-    return rows.read(0, rows.n_rows)
-
-
-def _read_file(path: Path) -> Any:
-    if not is_table_file(path):
+    if not path.is_dir() and not is_table_file(path):
         raise ValueError(f"{path} ends in {path.suffix!r}; {GIVE} file")
-    check_size(check_file(path), path.stat().st_size)
+    for file in files:
+        check_size(check_file(file), file.stat().st_size)
+        if is_parquet(file):
+            _check_parquet(file)
     with _naming(path):
-        if path.name.lower().endswith(CSV):
-            return _read_csv(path)
-        _check_parquet(path)
-        # pre_buffer=False: a damaged footer may claim chunks of any size
-        return _plain(import_arrow().parquet.ParquetFile(path, pre_buffer=False).read(use_threads=False), path)
+        if not is_parquet(files[0]):
+            return _read_csv(path, max_rows, rng)
+        rows = TableRows(files)
+        if max_rows is None or rows.n_rows <= max_rows:
+            return rows.read(0, rows.n_rows)
+        return rows.take(np.sort(rng.choice(rows.n_rows, max_rows, replace=False)))
 
 
 def _plain(table: Any, path: Path) -> Any:
@@ -241,8 +241,8 @@ def _check_parquet(path: Path) -> None:
 # ---- csv ------------------------------------------------------------------------------------------------------------
 
 
-def _read_csv(path: Path) -> Any:
-    """A CSV file with the type of a column inferred from all of its cells."""
+def _read_csv(path: Path, max_rows: int | None, rng: np.random.Generator) -> Any:
+    """A CSV file with the type of a column inferred from all of its cells, or those of the rows that were drawn."""
     pa, separator = import_arrow(), _separator(path)
     skipped, names = 0, list[str]()
     for names in _records(path, separator):
@@ -259,10 +259,10 @@ def _read_csv(path: Path) -> Any:
     convert = pa.csv.ConvertOptions(column_types=types, null_values=NULLS, strings_can_be_null=True)
     try:
         with open_text(path) as stream:
-            table = pa.csv.read_csv(stream, read, parse, convert)
+            table = _drawn(pa.csv.open_csv(stream, read, parse, convert), names, max_rows, rng)
     except pa.ArrowInvalid:  # such as rows with too few cells
         rows = (row for row in islice(_records(path, separator), skipped, None) if row)
-        table = _filled(rows, names, path)
+        table = _drawn(_filled(rows, names, path), names, max_rows, rng)
     return pa.table([_typed(column) for column in table.columns], names)
 
 
@@ -279,17 +279,37 @@ def _records(path: Path, separator: str) -> Iterator[list[str]]:
         yield from csv.reader(text, delimiter=separator, strict=True)
 
 
-def _filled(rows: Iterator[list[str]], names: list[str], path: Path) -> Any:
-    """The rows as a table of texts; cells that are missing at the end of a row are null."""
-    pa, width, nulls, batches = import_arrow(), len(names), set(NULLS), []
+def _drawn(batches: Iterable[Any], names: list[str], max_rows: int | None, rng: np.random.Generator) -> Any:
+    """The rows of all batches, or ``max_rows`` of them drawn at random, as one table. Rows get random numbers as they
+    come, and those with the smallest stay."""
+    pa, most = import_arrow(), np.inf if max_rows is None else max_rows
+    kept, keys, last = [pa.schema([(name, pa.string()) for name in names]).empty_table()], np.zeros(0), np.inf
+    for batch in batches:
+        new = rng.random(batch.num_rows) if max_rows is not None else np.zeros(batch.num_rows)
+        few = np.flatnonzero(new < last)
+        kept.append(pa.Table.from_batches([batch if len(few) == len(new) else batch.take(few)]))
+        keys = np.concatenate([keys, new[few]])
+        if len(keys) > 2 * most:
+            kept, keys, last = _smallest(kept, keys, int(most))
+    return _smallest(kept, keys, int(most))[0][0] if len(keys) > most else pa.concat_tables(kept)
+
+
+def _smallest(tables: list[Any], keys: Any, n: int) -> tuple[list[Any], Any, float]:
+    """The n rows with the smallest keys, in their order; their keys, and the largest of these."""
+    rows = np.sort(np.argpartition(keys, n - 1)[:n])
+    return [import_arrow().concat_tables(tables).take(rows).combine_chunks()], keys[rows], float(keys[rows].max())
+
+
+def _filled(rows: Iterator[list[str]], names: list[str], path: Path) -> Iterator[Any]:
+    """The rows as batches of texts; cells that are missing at the end of a row are null."""
+    pa, width, nulls = import_arrow(), len(names), set(NULLS)
     while some := list(islice(rows, max(1, min(20_000, 4_000_000 // width)))):
         longest = max(map(len, some))
         if longest > width:
             raise ValueError(f"{path} has a row of {longest} cells, more cells than its first line has names ({width})")
         columns = zip_longest(*some, [""] * width, fillvalue="")
         cells = ([None if cell in nulls else cell for cell in column[:-1]] for column in columns)
-        batches.append(pa.record_batch([pa.array(column, pa.string()) for column in cells], names=names))
-    return pa.Table.from_batches(batches, pa.schema([(name, pa.string()) for name in names]))
+        yield pa.record_batch([pa.array(column, pa.string()) for column in cells], names=names)
 
 
 def _typed(column: Any) -> Any:
@@ -370,6 +390,16 @@ class TableRows:
                 found.append(self._group(i).slice(first, stop - max(start, int(self._starts[i]))))
             table = import_arrow().concat_tables([part.cast(self._empty.schema) for part in found])
         return _plain(table, self._files[0])
+
+    def take(self, rows: IntArray) -> Any:
+        """Some rows, in increasing order, as an Arrow table."""
+        parts = np.searchsorted(rows, self._starts)
+        found = [self._empty]
+        with _naming(self._files[0]):
+            for i in np.flatnonzero(np.diff(parts)).tolist():
+                mine = rows[parts[i] : parts[i + 1]] - self._starts[i]
+                found.append(self._group(i).take(mine).cast(self._empty.schema))
+        return _plain(import_arrow().concat_tables(found), self._files[0])
 
     def _group(self, i: int) -> Any:
         """A row group; the last one is kept, since ranges mostly follow each other."""

@@ -27,6 +27,8 @@ N_PIECES, MAX_PIECES = 8, 600
 together at the most, but for three of each for each number."""
 KEPT_BYTES = 2**28
 """Memory that encoded training rows may take; where it is not enough each batch is encoded anew."""
+BLOCK = 2**12
+"""Rows that are encoded together."""
 N_TESTS = 4
 """Batches on which the held-out loss is computed."""
 PATH_SHARE = 0.6
@@ -461,8 +463,12 @@ class Rows:
 
     @cached_property
     def _encoded(self) -> Float32 | None:
-        fits = 4 * len(self.answers) * self.encoding.n_inputs <= KEPT_BYTES
-        return self.encoding(self.answers) if fits else None
+        if 4 * len(self.answers) * self.encoding.n_inputs > KEPT_BYTES:
+            return None
+        found = np.empty((len(self.answers), self.encoding.n_inputs), np.float32)
+        for start in range(0, len(found), BLOCK):
+            found[start : start + BLOCK] = self.encoding(self.answers[start : start + BLOCK])
+        return found
 
     def inputs(self, rows: IntArray, visible: Any) -> Float32:
         """(M, b, n_inputs) encoded rows of which some answers (M, b, Q) are shown."""

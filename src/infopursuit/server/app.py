@@ -128,7 +128,8 @@ def create_app(
     async def post_next(name: Name, request: schemas.NextRequest) -> Response:
         model = find(name)
         history = history_of(model, request.history)
-        key = (name, model.version, history, known_of(model, request.known), request.top, request.explanation)
+        known, later = known_of(model, request.known), inference.read_later(model, request.later)
+        key = (name, model.version, history, known, later, request.top, request.explanation)
         content = cache.get(key)
         if content is None:
             content = await workers.run(name, lambda: _dump(inference.next_step(model, *key[2:])))
@@ -189,7 +190,7 @@ def create_app(
 
 def _warm_up(model: ServedModel) -> None:
     """Compile and cache what the first request would have to wait for."""
-    inference.next_step(model, (), (), 1, False)
+    inference.next_step(model, (), (), (), 1, False)
     _ = model.info, model.index_of, model.classes
 
 

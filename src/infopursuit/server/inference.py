@@ -21,6 +21,7 @@ from infopursuit.queries.patches import Patches
 from infopursuit.queries.words import Words
 from infopursuit.server.errors import Problem, invalid
 from infopursuit.server.registry import ServedModel
+from infopursuit.session import put_aside
 from infopursuit.session import read_known as known_history
 from infopursuit.state import State
 from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, Observed, Said
@@ -53,6 +54,15 @@ def read_history(model: ServedModel, items: Sequence[tuple[str, str | float | di
             remedy = f"answer with {number}one of {some}, {{choice: probability}} that sum to 1, or null for unknown"
             raise invalid(f"this is no answer to {name!r}", f"history[{k}].answer", said, remedy) from None
     return tuple(history)
+
+
+def read_later(model: ServedModel, names: Sequence[str]) -> tuple[int, ...]:
+    """The queries that are put aside; `Problem` where the model has no such query."""
+    for name in names:
+        if name not in model.index_of:
+            remedy = f"GET /v1/models/{model.name} lists the names"
+            raise invalid(f"the model {model.name} has no query of this name", "later", name, remedy)
+    return tuple(dict.fromkeys(model.index_of[name] for name in names))
 
 
 def read_known(model: ServedModel, known: Mapping[str, Any]) -> History:
@@ -123,10 +133,12 @@ def _read_yes_no(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def next_step(model: ServedModel, history: History, known: History, top: int, explain: bool) -> dict[str, Any]:
+def next_step(
+    model: ServedModel, history: History, known: History, later: tuple[int, ...], top: int, explain: bool
+) -> dict[str, Any]:
     """The posterior after a history and the next question (`schemas.NextResponse`); the state is cached."""
     pursuit = model.pursuit
-    step = pursuit.propose(_state(model, history, known))
+    step = put_aside(pursuit, pursuit.propose(_state(model, history, known)), later)
     state = model.states[known, history] = step.state
     posterior, gains = state.posterior[0], pursuit.utilities(state).value[0]
     best, leader, reason = int(step.choice.query[0]), int(posterior.argmax()), step.reason[0] or None

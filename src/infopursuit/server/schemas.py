@@ -58,6 +58,11 @@ class ReportRequest(Request):
 
 
 class NextRequest(ReportRequest):
+    later: Annotated[list[Text], Field(max_length=MAX_ITEMS)] = Field(
+        default_factory=list,
+        description="queries to ask later, in the order in which they were put aside: only when nothing else would be "
+        "asked. They do not count",
+    )
     top: int = Field(default=10, ge=0, le=100, description="how many of the best questions to rank")
     explanation: bool = Field(default=False, description="also the whole explanation so far, as Explanation.to_json")
 
