@@ -108,13 +108,18 @@ def run(args: argparse.Namespace) -> int:
             done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             found[case] = json.loads(done.stdout.splitlines()[-1])
             say(f"{case}: {found[case]}")
-    rows = [["table", "fit, CPU s", "peak MB", "accuracy", "questions", "explain, ms a row", "session step, ms"]]
-    for case, told in found.items():
-        rows.append([
-            case, f"{told['fit_seconds']:.0f}", f"{told['fit_peak_mb']:,}", f"{100 * told['accuracy']:.1f} %",
-            f"{told['questions']:.1f}", f"{told['explain_ms_a_row']:.2f}",
-            f"{told['step_ms_median']:.1f} (at most {told['step_ms_max']:.1f})",
-        ])  # fmt: skip
+    rows = [
+        {
+            "table": case,
+            "fit, CPU s": f"{told['fit_seconds']:.0f}",
+            "peak MB": f"{told['fit_peak_mb']:,}",
+            "accuracy": f"{100 * told['accuracy']:.1f} %",
+            "questions": f"{told['questions']:.1f}",
+            "explain, CPU ms a row": f"{told['explain_ms_a_row']:.2f}",
+            "session step, CPU ms": f"{told['step_ms_median']:.1f} (at most {told['step_ms_max']:.1f})",
+        }
+        for case, told in found.items()
+    ]
     say("", plain_table(rows))
     command = "python -m benchmarks.table_limits" + (
         "" if args.cases == list(CASES) else f" --cases {' '.join(args.cases)}"
