@@ -29,6 +29,7 @@ from infopursuit.history import (
     BoolArray,
     Estimate,
     Histories,
+    everything_possible,
     narrow,
     nothing_to_learn,
     number_bits,
@@ -255,7 +256,7 @@ class Pursuit(Generic[B]):
         asked = self.queries.query_variables[self.queries.query_variables >= 0]
         repeats = self.channel is not None and self.channel.max_repeats > 1
         shared = repeats or len(np.unique(asked)) < len(asked)
-        possible = np.ones((1, self.queries.variables.n_slots), dtype=bool) if shared else None
+        possible = everything_possible(self.queries) if shared else None
         known, watch = self._believed(b, np.zeros(1, dtype=np.int64)), Watch.start(self.stopping)
         return State(Histories.empty(self.queries), b, *known, closed, possible, watch, one, one, StopPoint.none(1))
 

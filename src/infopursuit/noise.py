@@ -113,7 +113,7 @@ class NoiseChannel:
     @cached_property
     def parts(self) -> Parts:
         """The parts of the queries; the same part with another confusion matrix is another part."""
-        return find_parts(self.queries.variables, self.queries.query_variables, self.queries.query_cells, self.which)
+        return find_parts(self.queries, self.which)
 
     @cached_property
     def certain(self) -> Any:

@@ -21,7 +21,7 @@ class State(Generic[B]):
     posterior_error: FloatArray  # (H, C) its standard error, 0 where exact
     log_evidence: FloatArray  # (H,) log p(answers), NaN where the belief does not say
     closed: BoolArray  # (H, Q) not to be asked (again)
-    possible: BoolArray | None  # (H, L) the values that are left; None where each variable is asked about once
+    possible: BoolArray | None  # (H, L) what is left, see `everything_possible`; None: each variable is asked once
     watch: Watch
     skipped: BoolArray  # (H,) the last query was not answered
     impossible: BoolArray  # (H,) the last answer is impossible

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from infopursuit.queries.choices import JointChoices, join_cells
 from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.queryset import (
     YES_NO,
-    JointChoices,
     QuerySet,
     Recipe,
     flag_in,
@@ -232,7 +232,7 @@ class GroupChoices(JointChoices):
         cells = self.cells(value) if isinstance(value, str) else None
         if cells is None or UNKNOWN in cells:
             raise ValueError(f"{value!r} is not among the {len(self)} choices")
-        return int(np.ravel_multi_index(cells, self.limits))
+        return join_cells(cells, self.limits)
 
     def cells(self, text: str) -> Answer:
         """The cells that a text names, component by component in their order; "not known" leaves one open."""
