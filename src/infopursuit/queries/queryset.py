@@ -30,6 +30,7 @@ from infopursuit.types import (
     Query,
     Said,
     SoftAnswer,
+    SoftAnswers,
     Variables,
 )
 
@@ -167,6 +168,36 @@ class QuerySet(ABC):
             return None
         mine = np.take_along_axis(numbers, self.query_variables[queries, :1], axis=1)[:, 0]
         return np.where(np.isnan(self.representatives[queries, 0]), np.nan, mine)
+
+    def told(self, observed: Observed, queries: IntArray) -> tuple[IntArray, FloatArray | None, SoftAnswers]:
+        """The answers (B, W) to one query (B,) for each input, the numbers (B,) behind them, and the soft answers, of
+        which the first has the most probable cells."""
+        answers, soft = self.answers_of(observed.values, queries), self.soft_answers(observed.soft, queries)
+        for row, said in enumerate(soft):
+            if said is not None:
+                answers[row, : len(said.cells)] = said.cells
+        return answers, self.numbers_of(observed.numbers, queries), soft
+
+    def soft_answers(self, soft: FloatArray | None, queries: IntArray) -> SoftAnswers:
+        """(B,) the soft answers to one query (B,) for each input, None where it is certain or not known; () where all
+        are. soft: (B, L), as `read` gives it; a cell is as probable as its values together."""
+        if soft is None:
+            return ()
+        rows, weights = np.arange(len(queries)), np.zeros((len(queries), *self.query_cells.shape[1:]))
+        for w in range(self.width):
+            slots = self.variables.slots[self.query_variables[queries, w]]  # (B, V)
+            cells = self.query_cells[queries, w, : slots.shape[1]]
+            p = np.where(cells < 0, 0.0, np.take_along_axis(soft, np.maximum(slots, 0), axis=1))
+            np.add.at(weights, (rows[:, None], w, np.maximum(cells, 0)), p)
+        weights = np.where(np.isnan(weights).any(axis=2, keepdims=True), 1.0, weights)  # not known: all cells alike
+        certain = np.isin(weights, (0.0, 1.0)).all(axis=(1, 2))
+        found = [
+            None
+            if sure
+            else SoftAnswer(tuple(tuple(each[:n]) for each, n in zip(cells, self._limits(query), strict=False)))
+            for sure, cells, query in zip(certain.tolist(), weights.tolist(), queries.tolist(), strict=True)
+        ]
+        return tuple(None if said is None or set(said.cells) == {UNKNOWN} else said for said in found)
 
     @cached_property
     def parts(self) -> Parts:
