@@ -137,6 +137,8 @@ class Trace:
             exact_gains=self.exact_gains,
             calibrated=self.calibrated,
             shape=getattr(qs, "shape", None),
+            levels=getattr(qs, "n_levels", 2),
+            channels=getattr(qs, "channels", 1),
             n_novelty_queries=int(self.n_novelty_queries[i]),
             p_value=None if self.p_values is None else float(self.p_values[i]),
         )

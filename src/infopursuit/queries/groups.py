@@ -134,6 +134,16 @@ class Groups(QuerySet):
         """The shape of images, if the base is about images."""
         return getattr(self.base, "shape", None)
 
+    @property
+    def n_levels(self) -> int:
+        """The values of a pixel, if the base is about images."""
+        return int(getattr(self.base, "n_levels", 2))
+
+    @property
+    def channels(self) -> int:
+        """3 for colour images, if the base is about images."""
+        return int(getattr(self.base, "channels", 1))
+
     def components(self, query: int) -> tuple[Component, ...]:
         """What a group tells, one for each of its variables; nothing for a query that is no group."""
         return tuple(self._components.get(query, ()))

@@ -91,10 +91,12 @@ def _read_image(queries: Patches, k: int, item: Any) -> Any:
         image = np.asarray(item, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         image = np.empty(0)
-    if image.shape not in ((rows, columns), (rows * columns,)):
-        remedy = f"give {rows} lists of {columns} numbers each; null for an unknown pixel"
+    wanted = (rows, columns) if queries.channels == 1 else (rows, columns, queries.channels)
+    if image.shape not in (wanted, (len(queries.variables),)):
+        each = "numbers" if queries.channels == 1 else "lists of 3 numbers (red, green, blue)"
+        remedy = f"give {rows} lists of {columns} {each} each; null for an unknown pixel"
         raise invalid("not an image of the size of the model", f"inputs[{k}]", item, remedy)
-    return image.reshape(rows, columns)
+    return image.reshape(wanted)
 
 
 def _read_row(names: list[str], k: int, item: Any) -> list[Any]:

@@ -163,6 +163,8 @@ class Image(BaseModel):
     patch: tuple[int, int]
     stride: tuple[int, int]
     threshold: float | None = Field(description="pixels above it are lit")
+    levels: int = Field(description="values of a pixel: 2 for black and white, else grey levels", default=2)
+    channels: int = Field(description="3 for colours, else 1", default=1)
 
 
 class ModelInfo(BaseModel):
