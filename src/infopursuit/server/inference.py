@@ -182,7 +182,8 @@ def query_info(pursuit: Pursuit[Any], index: int) -> dict[str, Any]:
         ]  # fmt: skip
     if isinstance(queries, Patches):
         (row, column), (rows, columns) = queries.corners[index], queries.size
-        found["patch"] = {"row": row, "column": column, "rows": rows, "columns": columns}
+        pixel = {"levels": queries.n_levels, "channels": queries.channels}
+        found["patch"] = {"row": row, "column": column, "rows": rows, "columns": columns, **pixel}
     return found
 
 
@@ -232,7 +233,8 @@ def _look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int) -> list[di
     outcomes = {outcome.said: outcome for outcome in look_ahead(pursuit, state, query)}
     found = []
     for choice in choices:
-        one = outcomes.get(choice)  # an impossible one is not among them
+        said = pursuit.queries.say_answer(query, pursuit.queries.to_answer(query, choice))
+        one = outcomes.get(said)  # an impossible one is not among them
         then = [] if one is None else [{"class": str(c), "probability": p} for c, p in one.leaders]
         found.append({"answer": choice, "probability": 0.0 if one is None else one.probability, "then": then})
     return found
