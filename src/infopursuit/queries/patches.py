@@ -164,7 +164,7 @@ class Patches(QuerySet):
 
     def to_spec(self) -> dict[str, Any]:
         pairs = {"shape": list(self.shape), "size": list(self.size), "stride": list(self.stride)}
-        found = {**pairs, "threshold": self.threshold}
+        found: dict[str, Any] = {**pairs, "threshold": self.threshold}
         if self.levels is not None:
             found |= {"levels": self.levels, "value_range": self.value_range and list(self.value_range)}
         return found if self.channels == 1 else {**found, "channels": self.channels}
@@ -233,7 +233,7 @@ def patches(
     """
     if isinstance(threshold, str) and threshold != "half":
         raise ValueError(f'threshold is {threshold!r}; give a number, "half", or None for black and white images')
-    given = {"levels": levels, "value_range": value_range}
+    given: dict[str, Any] = {"levels": levels, "value_range": value_range}
     if shape is None:
         options = {name: each for name, each in given.items() if each is not None}
         options |= {} if channels == 1 else {"channels": channels}

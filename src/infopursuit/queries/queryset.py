@@ -183,21 +183,21 @@ class QuerySet(ABC):
         are. soft: (B, L), as `read` gives it; a cell is as probable as its values together."""
         if soft is None:
             return ()
-        rows, weights = np.arange(len(queries)), np.zeros((len(queries), *self.query_cells.shape[1:]))
+        weights = np.zeros((len(queries), *self.query_cells.shape[1:]))
         for w in range(self.width):
             slots = self.variables.slots[self.query_variables[queries, w]]  # (B, V)
             cells = self.query_cells[queries, w, : slots.shape[1]]
             p = np.where(cells < 0, 0.0, np.take_along_axis(soft, np.maximum(slots, 0), axis=1))
-            np.add.at(weights, (rows[:, None], w, np.maximum(cells, 0)), p)
+            for v in range(slots.shape[1]):
+                weights[np.arange(len(queries)), w, np.maximum(cells[:, v], 0)] += p[:, v]
         weights = np.where(np.isnan(weights).any(axis=2, keepdims=True), 1.0, weights)  # not known: all cells alike
-        certain = np.isin(weights, (0.0, 1.0)).all(axis=(1, 2))
-        found = [
-            None
-            if sure
-            else SoftAnswer(tuple(tuple(each[:n]) for each, n in zip(cells, self._limits(query), strict=False)))
-            for sure, cells, query in zip(certain.tolist(), weights.tolist(), queries.tolist(), strict=True)
-        ]
-        return tuple(None if said is None or set(said.cells) == {UNKNOWN} else said for said in found)
+        certain: Any = np.isin(weights, (0.0, 1.0)).all(axis=(1, 2))
+        found: list[SoftAnswer | None] = []
+        for sure, table, query in zip(certain.tolist(), weights.tolist(), queries.tolist(), strict=True):
+            cells_of = zip(table, self._limits(query), strict=False)
+            said = None if sure else SoftAnswer(tuple(tuple(each[:n]) for each, n in cells_of))
+            found.append(None if said is None or set(said.cells) == {UNKNOWN} else said)
+        return tuple(found)
 
     @cached_property
     def parts(self) -> Parts:
