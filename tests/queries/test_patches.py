@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.queries import patches
+from infopursuit.queries import Patches, patches
 
 IMAGES = np.random.default_rng(0).integers(0, 2, size=(5, 4, 6))
 
@@ -149,3 +149,25 @@ def test_colour_images_are_fitted_in_both_layouts(axis):
     assert by_threshold.threshold == images.max() / 2
     assert by_levels.n_answers[0] == 64
     assert by_threshold.n_answers[0] == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("levels", "16"),
+        ("levels", 2.5),
+        ("levels", 10**9),
+        ("value_range", 5),
+        ("value_range", [0]),
+        ("value_range", [0, float("nan")]),
+        ("value_range", [1, 0]),
+        ("channels", 2),
+        ("channels", [3]),
+        ("threshold", 0.5),
+    ],
+)
+def test_a_specification_that_somebody_altered_is_refused(name, value):
+    spec = patches((4, 6), levels=4, channels=3, value_range=(0, 2)).to_spec()
+    assert Patches.from_spec(spec).to_spec() == spec
+    with pytest.raises((ValueError, TypeError), match=name):
+        Patches.from_spec({**spec, name: value})

@@ -68,11 +68,11 @@ class Patches(QuerySet):
             raise ValueError(f"value_range={value_range}; expected two numbers, the lower one first")
         self.n_levels, self.value_range = self.levels or 2, None if levels is None else value_range
         n_variables = rows * columns * self.channels
-        if n_variables > MAX_PIXELS or n_variables * self.n_levels > MAX_VALUES:
-            found = f"{n_variables} pixels with {self.n_levels} values each"
-            raise ValueError(
-                f"shape={shape} has {found}, more than {MAX_PIXELS} or {MAX_VALUES} together; use smaller images"
-            )
+        if n_variables > MAX_PIXELS:
+            raise ValueError(f"shape={shape} has {n_variables} pixels, more than {MAX_PIXELS}; use smaller images")
+        if n_variables * self.n_levels > MAX_VALUES:
+            found = f"shape={shape} has {n_variables} pixels with levels={levels} each"
+            raise ValueError(f"{found}, more than {MAX_VALUES} values together; use smaller images or fewer levels")
         self.shape, self.size, self.stride, self.threshold = (rows, columns), (high, wide), stride, threshold
         tops, lefts = range(0, rows - high + 1, stride[0]), range(0, columns - wide + 1, stride[1])
         if len(tops) * len(lefts) * high * wide * self.channels > MAX_VALUES:
@@ -172,14 +172,17 @@ class Patches(QuerySet):
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
         shape, size, stride = (_pair_in(spec, name) for name in ("shape", "size", "stride"))
-        threshold, value_range = spec["threshold"], spec.get("value_range")
-        for number in (threshold, *(value_range or ())):
-            if number is not None and (type(number) not in (int, float) or not math.isfinite(number)):
-                raise ValueError(f"threshold and value_range have {number!r:.80}; expected numbers, or null")
-        if value_range is not None and (not isinstance(value_range, list) or len(value_range) != 2):
-            raise ValueError(f"value_range is {value_range!r:.80}; expected two numbers, or null")
-        ends = None if value_range is None else (value_range[0], value_range[1])
-        return cls(shape, size, stride, threshold, spec.get("levels"), ends, spec.get("channels", 1))
+        threshold, ends = spec["threshold"], spec.get("value_range")
+        if threshold is not None and not _is_number(threshold):
+            raise ValueError(f"threshold is {threshold!r:.80}; expected a number, or null")
+        if ends is not None and not (isinstance(ends, list) and len(ends) == 2 and all(map(_is_number, ends))):
+            raise ValueError(f"value_range is {ends!r:.80}; expected two numbers, or null")
+        value_range = None if ends is None else (ends[0], ends[1])
+        return cls(shape, size, stride, threshold, spec.get("levels"), value_range, spec.get("channels", 1))
+
+
+def _is_number(found: Any) -> bool:
+    return type(found) in (int, float) and math.isfinite(found)
 
 
 def _pair_in(spec: dict[str, Any], name: str) -> tuple[int, int]:
