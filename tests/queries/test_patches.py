@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+import infopursuit as ip
+from enumerator import Truth
 from infopursuit.queries import Patches, patches
 
 IMAGES = np.random.default_rng(0).integers(0, 2, size=(5, 4, 6))
@@ -171,3 +173,23 @@ def test_a_specification_that_somebody_altered_is_refused(name, value):
     assert Patches.from_spec(spec).to_spec() == spec
     with pytest.raises((ValueError, TypeError), match=name):
         Patches.from_spec({**spec, name: value})
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "levels", "channels"), [((1, 4), (1, 2), 3, 1), ((2, 2), (1, 2), 3, 1), ((1, 2), 1, 2, 3)]
+)
+def test_pursuits_over_grey_and_colour_patches_are_exact(shape, size, levels, channels):
+    """Queries, gains and posteriors against the enumeration of all images; patches overlap."""
+    rng = np.random.default_rng(levels + channels)
+    qs = patches(shape, size=size, levels=levels, channels=channels)
+    prior, latent = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(2), size=3)
+    probs = rng.dirichlet(np.ones(levels), size=(3, 2, len(qs.variables)))  # (C, Z, A, V)
+    truth = Truth(prior, latent, [probs[:, :, a] for a in range(len(qs.variables))], qs)
+    pursuit = ip.Pursuit.of(ip.models.TableModel(prior, latent, probs), qs, stopping=ip.Confidence(0.0))
+    images = rng.random((8, *shape) if channels == 1 else (8, *shape, 3))
+    trace, values = pursuit.run(images), qs.observe(images)
+    for i in range(8):
+        expected = truth.trace(values[i].tolist(), [("confidence", 0.0, None)])
+        assert trace.queries[i, : trace.length[i]].tolist() == expected.queries
+        np.testing.assert_allclose(trace.gains[i, : trace.length[i]], expected.gains, atol=1e-9)
+        np.testing.assert_allclose(trace.posteriors[i, : trace.length[i] + 1], expected.posteriors, atol=1e-9)
