@@ -175,3 +175,20 @@ def test_answers_that_are_not_certain_are_kept(tmp_path):
     session = seen.session([(0, ip.SoftAnswer(((0.1, 0.9), (1.0, 1.0), (0.4, 0.6), (0.5, 0.2))))])
     save_session(session, tmp_path / "patch.json")
     assert resume_session(seen, tmp_path / "patch.json").history == session.history
+
+
+@pytest.mark.parametrize(
+    ("levels", "channels", "said", "cells"),
+    [
+        (4, 1, "0 3 / 2 ?", (0, 3, 2, -1)),
+        (4, 1, "03/2?", (0, 3, 2, -1)),
+        (16, 1, "0, 15, 2 / ?", (0, 15, 2, -1)),
+        (3, 3, "012 012 / 000 222", (0, 1, 2, 0, 1, 2, 0, 0, 0, 2, 2, 2)),
+    ],
+)
+def test_levels_of_a_patch(levels, channels, said, cells):
+    patches = ip.queries.patches((2, 2), size=2, levels=levels, channels=channels)
+    assert understand(said, patches, 0) == cells
+    for wrong in (f"{said} 1", said.replace("2", "99")):
+        with pytest.raises(ValueError, match="2 rows of 2 pixels"):
+            understand(wrong, patches, 0)

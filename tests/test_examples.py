@@ -50,6 +50,18 @@ def test_units_of_a_network(tmp_path):
     assert "is active: yes" in out or "is active: no" in out
 
 
+def test_units_of_a_network_with_soft_answers(tmp_path, tmp_path_factory):
+    picture = tmp_path_factory.mktemp("pictures") / "units.png"
+    out = run("network_units.py", tmp_path, picture)
+    network = share(r"hidden units: ([\d.]+) % right", out)
+    rounded, soft = share(r"yes and no: ([\d.]+) % right", out), share(r"soft answers: ([\d.]+) % right", out)
+    assert network > 94
+    assert rounded < soft > network - 4
+    assert share(r"soft answers: .* after ([\d.]+) of 16", out) < 13
+    assert len(re.findall(r"unit \d+ is on: probably (?:yes|no) \(\d", out)) == 6
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 def test_any_callable(tmp_path):
     out = run("any_callable.py", tmp_path)
     assert share(r"24 questions; ([\d.]+) % right", out) > 87

@@ -19,7 +19,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.noise import read_answer
 from infopursuit.queries.groups import NOT_KNOWN, Component, Groups
-from infopursuit.queries.patches import Patches
+from infopursuit.queries.patches import MAX_DIGITS, Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.thresholds import format_date
 from infopursuit.session import Session
@@ -140,6 +140,8 @@ def _cells(said: str, queries: QuerySet, query: int, components: Sequence[Compon
     if not isinstance(queries, Patches):
         return queries.to_answer(query, said)
     high, wide = queries.size
+    if queries.n_levels > 2 or queries.channels > 1:
+        return _levels(said, queries, query)
     marks = said.replace("/", "").replace(",", "").replace(" ", "")
     known = {**dict.fromkeys(LIT, 1), **dict.fromkeys(DARK, 0), HIDDEN: UNKNOWN}
     if len(marks) != high * wide or any(mark not in known for mark in marks):
@@ -149,6 +151,17 @@ def _cells(said: str, queries: QuerySet, query: int, components: Sequence[Compon
             f"as {example}; or help"
         )
     return queries.to_answer(query, [known[mark] for mark in marks])
+
+
+def _levels(said: str, queries: Patches, query: int) -> Answer | Number:
+    """A grey or colour patch: levels with spaces, commas or / between them; up to ten levels need none."""
+    marks = said.replace("/", " ").replace(",", " ").split()
+    marks = list("".join(marks)) if queries.n_levels <= MAX_DIGITS else marks
+    levels = [UNKNOWN if mark == HIDDEN else int(mark) for mark in marks if mark == HIDDEN or mark.isdecimal()]
+    n = int((queries.query_variables[query] >= 0).sum())
+    if len(levels) != len(marks) or len(marks) != n or max(levels, default=0) >= queries.n_levels:
+        raise ValueError(f"{said!r} is no patch; give {queries.hint}; or help")
+    return queries.to_answer(query, levels)
 
 
 def _panel(said: str, components: Sequence[Component], queries: QuerySet, query: int) -> Answer | Number:

@@ -29,9 +29,9 @@ from infopursuit.history import (
     BoolArray,
     Estimate,
     Histories,
+    everything_possible,
     narrow,
     nothing_to_learn,
-    number_bits,
 )
 from infopursuit.noise import Annotator, AnswerNoise, NoiseChannel
 from infopursuit.novelty import NoveltyReference, StopPoint, choose_novelty_query
@@ -51,6 +51,7 @@ from infopursuit.types import (
     Observed,
     Said,
     SoftAnswer,
+    SoftAnswers,
     cells_of,
 )
 
@@ -255,7 +256,7 @@ class Pursuit(Generic[B]):
         asked = self.queries.query_variables[self.queries.query_variables >= 0]
         repeats = self.channel is not None and self.channel.max_repeats > 1
         shared = repeats or len(np.unique(asked)) < len(asked)
-        possible = np.ones((1, self.queries.variables.n_slots), dtype=bool) if shared else None
+        possible = everything_possible(self.queries) if shared else None
         known, watch = self._believed(b, np.zeros(1, dtype=np.int64)), Watch.start(self.stopping)
         return State(Histories.empty(self.queries), b, *known, closed, possible, watch, one, one, StopPoint.none(1))
 
@@ -469,7 +470,7 @@ class Pursuit(Generic[B]):
         state, place = self.start(), np.zeros(len(inputs), dtype=np.int64)  # the history that each input is in
         for told in known:
             query = np.full(len(inputs), told)
-            branches, place = self.together(place, query, *self._answers(observed.take(inputs), query))
+            branches, place = self.together(place, query, *self.queries.told(observed.take(inputs), query))
             state = self.know(state, branches)
         step = self.propose(state)
         while True:
@@ -481,38 +482,29 @@ class Pursuit(Generic[B]):
             inputs, place, query = inputs[~ended], place[~ended], query[~ended]
             if not len(inputs):
                 return
-            answers, numbers = self._answers(observed.take(inputs), query)
+            answers, numbers, soft = self.queries.told(observed.take(inputs), query)
             if annotator is not None:
+                soft = ()
                 true, answers = answers, annotator.answer(inputs, query, answers, step.state.histories.n_steps)
                 if numbers is not None:  # the number behind another answer is not known
                     numbers = np.where((answers == true).all(axis=1), numbers, np.nan)
-            writer.ask(inputs, query, answers, step.choice, place, numbers=np.nan if numbers is None else numbers)
-            branches, place = self.together(place, query, answers, numbers)
+            writer.ask(inputs, query, answers, step.choice, place, soft, np.nan if numbers is None else numbers)
+            branches, place = self.together(place, query, answers, numbers, soft)
             step = self.advance(step, branches)
-
-    def _answers(self, observed: Observed, queries: IntArray) -> tuple[IntArray, FloatArray | None]:
-        """(n, W) the answer of each input to its query (n,), and (n,) the number behind it."""
-        numbers = self.queries.numbers_of(observed.numbers, queries)
-        return self.queries.answers_of(observed.values, queries), numbers
 
     def _known_of(self, observed: Observed, queries: Sequence[int]) -> Histories | None:
         """The histories of B inputs that consist of what was known beforehand; None where nothing was."""
         n, found = len(observed), Histories.empty(self.queries).select(np.zeros(len(observed), dtype=np.int64))
         for query in queries:
-            answers, numbers = self._answers(observed, np.full(n, query))
-            found = found.extend(np.arange(n), np.full(n, query), answers, numbers=numbers)
+            answers, numbers, soft = self.queries.told(observed, np.full(n, query))
+            found = found.extend(np.arange(n), np.full(n, query), answers, soft, numbers=numbers)
         return replace(found, n_known=found.n_steps) if queries else None
 
     def together(
-        self, place: IntArray, queries: IntArray, answers: IntArray, numbers: FloatArray | None = None
+        self, place: IntArray, queries: IntArray, answers: IntArray, numbers: Any = None, soft: SoftAnswers = ()
     ) -> tuple[Branches, IntArray]:
-        """The histories that inputs (n,) in histories ``place`` go on to with their answers (n, W), and numbers (n,) if
-        the belief uses them: each once; and (n,) which of them is whose."""
-        numbers = numbers if self.uses_numbers else None
-        rows = [place[:, None], answers, *([] if numbers is None else [number_bits(numbers)[:, None]])]
-        _, first, mine = np.unique(np.concatenate(rows, axis=1), axis=0, return_index=True, return_inverse=True)
-        told = None if numbers is None else numbers[first]
-        return Branches(place[first], queries[first], answers[first], numbers=told), mine.ravel()
+        """See `Branches.together`; numbers count only where the belief uses them."""
+        return Branches.together(place, queries, answers, numbers if self.uses_numbers else None, soft)
 
     def clear_cache(self) -> Pursuit[B]:
         """Forget the utilities computed so far."""

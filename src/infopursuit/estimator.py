@@ -34,6 +34,7 @@ from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
 from infopursuit.queries import QuerySet
+from infopursuit.queries.queryset import check_joint_answers
 from infopursuit.queries.tables import is_frame, read_table
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
@@ -194,6 +195,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{found}; is it an identifier or a number? Group it into classes first")
         self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
         bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
+        if not all(hasattr(learner, "build") for learner in learners.values()):
+            check_joint_answers(self.queries_, "its mutual information is a sum over all of them")
         observed = self.queries_.read(X)
         sample = Sample.of(self.queries_.variables, observed.values, labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from infopursuit.files import write_atomically
+from infopursuit.queries.patches import MAX_LEVELS, shade
 from infopursuit.types import UNKNOWN, Answer, FloatArray
 
 FORMAT = "infopursuit.explanation/2"
@@ -91,6 +92,10 @@ class Explanation:
     """What was known beforehand, in its order; the posterior of each is that after all of them, which is `prior`."""
     calibrated: bool = True
     """Whether posteriors were calibrated on held-out inputs, or are those of a model that somebody stated."""
+    levels: int = 2
+    """Of an image: how many values a pixel has; 2 are black and white."""
+    channels: int = 1
+    """Of an image: 3 for colours; a pixel then has three variables."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -199,34 +204,63 @@ class Explanation:
     def picture(self, upto: int | None = None, *, colour: bool = False) -> str:
         """What has been seen of the image after ``upto`` questions, two characters a pixel; the newest patch in colour.
 
-        Lit pixels are full blocks, dark ones light dots, and what was never looked at is blank.
+        Lit pixels are full blocks, dark ones light dots, those between them other marks (`patches.SHADES`), and what
+        was never looked at is blank.
         """
         if self.shape is None:
             raise ValueError("this explanation is not about an image; pictures need patch queries")
         upto = len(self) if upto is None else upto
-        seen = self.revealed(upto)
-        newest = set(self.steps[upto - 1].variables) if upto else set()
+        seen = self.brightness(upto).mean(axis=2)
+        newest = self.pixels(self.steps[upto - 1]) if upto else set()
         lines = []
         rows, columns = self.shape
         for r in range(rows):
             marks = []
             for c in range(columns):
-                mark = {0: "··", 1: "██"}.get(int(seen[r, c]), "  ")
-                marks.append(f"\x1b[31m{mark}\x1b[0m" if colour and r * columns + c in newest else mark)
+                mark = "  " if np.isnan(seen[r, c]) else 2 * shade(seen[r, c])
+                marks.append(f"\x1b[31m{mark}\x1b[0m" if colour and (r, c) in newest else mark)
             lines.append("".join(marks).rstrip() if not colour else "".join(marks))
         return "\n".join(lines)
 
+    def pixels(self, step: ExplanationStep) -> set[tuple[int, int]]:
+        """(row, column) of the pixels that a step asked about."""
+        if self.shape is None:
+            raise ValueError("this explanation is not about an image; only patch queries are about pixels")
+        return {divmod(variable // self.channels, self.shape[1]) for variable in step.variables}
+
+    def brightness(self, upto: int | None = None) -> FloatArray:
+        """(rows, columns, 3) of the image: red, green and blue from 0 to 1 where it was seen, NaN elsewhere."""
+        seen = self.revealed(upto).astype(np.float64).reshape(*(self.shape or ()), self.channels)
+        known = np.where(seen == UNKNOWN, np.nan, np.clip(seen / (self.levels - 1), 0, 1))
+        return np.broadcast_to(known, (*known.shape[:2], 3))
+
+    def colours(self, image: Any) -> FloatArray:
+        """(rows, columns, 3) the image that was asked about, from 0 (0, or the smallest number) to 1 (the largest), NaN
+        where it is missing; grey, colour, flat and with channels first will do."""
+        if self.shape is None:
+            raise ValueError("this explanation is not about an image; only patch queries are")
+        array, wanted = np.asarray(image, dtype=np.float64), (*self.shape, self.channels)
+        if array.size != np.prod(wanted):
+            expected = wanted if self.channels > 1 else self.shape
+            raise ValueError(f"image has shape {array.shape}, but the explanation is about images of shape {expected}")
+        first = array.shape == (self.channels, *self.shape) != wanted
+        pixels = np.moveaxis(array, 0, 2) if first else array.reshape(wanted)
+        seen = pixels[~np.isnan(pixels)]
+        low, high = seen.min(initial=0.0), seen.max(initial=0.0)
+        return np.broadcast_to((pixels - low) / (high - low if high > low else 1.0), (*self.shape, 3))
+
     def revealed(self, upto: int | None = None) -> Any:
-        """(rows, columns) of the image: 0 and 1 where it was seen, -1 elsewhere."""
+        """(rows, columns) of the image, (rows, columns, 3) in colour: 0 and 1 or the level where it was seen, -1
+        elsewhere."""
         if self.shape is None:
             raise ValueError("this explanation is not about an image; only patch queries reveal parts of one")
-        pixels = np.full(self.shape[0] * self.shape[1], UNKNOWN)
+        pixels = np.full(self.shape[0] * self.shape[1] * self.channels, UNKNOWN)
         for step in (*self.known, *self.steps[:upto]):
             if step.answer is not None:
                 known = [(a, v) for a, v in zip(step.variables, step.answer, strict=True) if v != UNKNOWN]
                 for variable, value in known:
                     pixels[variable] = value
-        return pixels.reshape(self.shape)
+        return pixels.reshape(self.shape if self.channels == 1 else (*self.shape, self.channels))
 
     def to_html(self, path: Any = None, *, image: Any = None, truth: Any = None, title: str | None = None) -> str:
         """The explanation as one HTML file that needs nothing else, step by step; written to ``path`` if given.
@@ -243,7 +277,7 @@ class Explanation:
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""
         data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
-        _drop(data, n_novelty_queries=0, p_value=None, known=(), calibrated=True)
+        _drop(data, n_novelty_queries=0, p_value=None, known=(), calibrated=True, levels=2, channels=1)
         for step in (
             *data.get("known", ()),
             *data["steps"],
@@ -293,6 +327,8 @@ class Explanation:
             raise ValueError("stop_reason must be a text, and n_novelty_queries at most the number of steps")
         if shape is not None and (len(shape) != 2 or not all(type(n) is int and n > 0 for n in shape)):
             raise ValueError("shape must be two whole numbers, or null")
+        if type(self.levels) is not int or not 2 <= self.levels <= MAX_LEVELS or self.channels not in (1, 3):
+            raise ValueError(f"levels must be 2 to {MAX_LEVELS}, and channels 1 or 3")
         if type(self.calibrated) is not bool:
             raise ValueError("calibrated must be true or false")
         if self.p_value is not None and not 0 <= self.p_value <= 1:

@@ -124,6 +124,8 @@ class Histories:
         """(H, A) the value of each variable where the answers determine it, else -1: the input of a predictor."""
         qs = self.query_set
         found = np.full((len(self), len(qs.variables)), UNKNOWN, dtype=np.int64)
+        if qs.whole:
+            return self._observed_whole(found)
         possible = np.ones((len(self), len(qs.variables), max(qs.variables.sizes)), dtype=bool)
         possible &= (qs.variables.slots >= 0)[None]
         rows = np.arange(len(self))
@@ -137,6 +139,17 @@ class Histories:
         known = possible.sum(axis=2) == 1
         found[known] = possible[known].argmax(axis=1)
         return found
+
+    def _observed_whole(self, found: IntArray) -> IntArray:
+        """`observed` where every cell is a value, without a table of all values."""
+        contradicted = UNKNOWN - 1
+        for k in range(self.n_steps):
+            for w in range(self.query_set.width):
+                cell, variable = self.answers[:, k, w], self.query_set.query_variables[self.queries[:, k], w]
+                rows = np.flatnonzero((cell != UNKNOWN) & (variable >= 0))
+                new, old = cell[rows], found[rows, variable[rows]]
+                found[rows, variable[rows]] = np.where((old == UNKNOWN) | (old == new), new, contradicted)
+        return np.maximum(found, UNKNOWN)
 
     def observed_numbers(self) -> FloatArray:
         """(H, A) the number of each numeric variable that was asked for: as it was answered, or where only the cell is
@@ -177,14 +190,24 @@ class Histories:
         return history_of(self.query_set, self.queries[h], self.answers[h], soft, numbers)
 
 
+def everything_possible(query_set: QuerySet) -> BoolArray:
+    """(1, L) the variable values that are left before the first answer: all. Where queries reveal variables whole it is
+    (1, A), whether there is anything left to learn about a variable: no values need be told apart."""
+    return np.ones((1, len(query_set.variables) if query_set.whole else query_set.variables.n_slots), dtype=bool)
+
+
 def narrow(
     query_set: QuerySet, possible: BoolArray, queries: IntArray, answers: IntArray, certain: BoolArray
 ) -> BoolArray:
     """(H, L) the variable values that are left after one more answer (H, W) to queries (H,); none of a variable about
-    which the answer was "not known". certain: (H,) whether the answer rules values out."""
+    which the answer was "not known". certain: (H,) whether the answer rules values out. See `everything_possible`."""
     left = possible.copy()
     for w in range(query_set.width):
         variable, cell = query_set.query_variables[queries, w], answers[:, w, None]
+        if query_set.whole:
+            told = np.flatnonzero((variable >= 0) & (certain | (cell[:, 0] == UNKNOWN)))
+            left[told, variable[told]] = False
+            continue
         slots = query_set.variables.slots[variable]  # (H, V)
         other = query_set.query_cells[queries, w][:, : slots.shape[1]] != cell
         gone = (slots >= 0) & (variable >= 0)[:, None] & ((cell == UNKNOWN) | (certain[:, None] & other))
@@ -195,13 +218,17 @@ def narrow(
 
 def nothing_to_learn(query_set: QuerySet, possible: BoolArray) -> BoolArray:
     """(H, Q) the queries whose answer follows from the values that are left, (H, L), or is "not known"."""
+    found = np.ones((len(possible), len(query_set)), dtype=bool)
+    if query_set.whole:
+        for w in range(query_set.width):
+            found &= (query_set.query_variables[:, w] < 0) | ~possible[:, query_set.query_variables[:, w]]
+        return found
     parts = query_set.parts
     order = np.argsort(parts.entry_cell, kind="stable")
     counts = np.bincount(parts.entry_cell, minlength=int(parts.offsets[-1]))
     starts = np.minimum(np.cumsum(counts) - counts, len(order) - 1)
     alive = np.logical_or.reduceat(possible[:, parts.entry_slot[order]], starts, axis=1) & (counts > 0)  # (H, cells)
     settled = np.add.reduceat(alive, parts.offsets[:-1], axis=1, dtype=np.int64) <= 1  # (H, P)
-    found = np.ones((len(possible), len(query_set)), dtype=bool)
     for w in range(query_set.width):
         found &= (parts.query_part[:, w] < 0) | settled[:, parts.query_part[:, w]]
     return found

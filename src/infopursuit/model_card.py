@@ -13,6 +13,7 @@ from infopursuit.acquisition.mutual_information import MutualInformation
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.queries.choices import MAX_COUNT
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import VariableWords
 from infopursuit.stopping import describe
@@ -176,9 +177,13 @@ def _questions(queries: QuerySet) -> list[str]:
     variables = f"{len(queries):,} ({queries.kind}) about {len(queries.variables):,} variables"
     lines = [f"{variables}: {', '.join(kinds)}.{own} Any may stay unanswered. For example:", ""]
     for q in np.unique(np.linspace(0, len(queries) - 1, MAX_EXAMPLES).round().astype(int)).tolist():
-        answers = " / ".join(map(plain, queries.choices(q))) if sizes[q] <= 6 else f"{sizes[q]:,} answers"
+        answers = " / ".join(map(plain, queries.choices(q))) if sizes[q] <= 6 else _many(sizes[q])
         lines.append(f"- {plain(queries.sentences[q])} ({answers})")
     return lines
+
+
+def _many(n_answers: int) -> str:
+    return f"{n_answers:,} answers" if n_answers < MAX_COUNT else "more answers than can be listed"
 
 
 def _training(pursuit: Pursuit[Any], profile: AnswerProfile | None) -> list[str]:

@@ -69,13 +69,18 @@ class AnswerNoise:
                 f"{queries.names[0]!r}"
             )
         found: dict[bytes, int] = {}
+        known: dict[tuple[int, str | None], int] = {}
         tables: list[FloatArray] = []
         which = np.full_like(queries.query_variables, UNKNOWN)
         for q, w in zip(*np.nonzero(queries.query_variables >= 0), strict=True):
-            table = self.confusion_matrix(int(queries.n_cells[q, w]), queries.names[q], topics[q])
-            which[q, w] = found.setdefault(table.tobytes(), len(tables))
-            if which[q, w] == len(tables):
-                tables.append(table)
+            own = next((name for name in (queries.names[q], topics[q]) if name in self.queries), None)
+            key = int(queries.n_cells[q, w]), own
+            if key not in known:
+                table = self.confusion_matrix(key[0], queries.names[q], topics[q])
+                known[key] = found.setdefault(table.tobytes(), len(tables))
+                if known[key] == len(tables):
+                    tables.append(table)
+            which[q, w] = known[key]
         return NoiseChannel(queries, tuple(tables), which, int(self.max_repeats))
 
     def soft_answer(self, queries: QuerySet, query: int, cells: tuple[int, ...]) -> SoftAnswer:
@@ -113,7 +118,7 @@ class NoiseChannel:
     @cached_property
     def parts(self) -> Parts:
         """The parts of the queries; the same part with another confusion matrix is another part."""
-        return find_parts(self.queries.variables, self.queries.query_variables, self.queries.query_cells, self.which)
+        return find_parts(self.queries, self.which)
 
     @cached_property
     def certain(self) -> Any:

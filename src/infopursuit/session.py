@@ -149,7 +149,7 @@ class Session:
             writer.believe(one, step.state, one)
             said = self._said[k]
             soft, number = (
-                said if isinstance(said, SoftAnswer) else None,
+                (said,) if isinstance(said, SoftAnswer) else (),
                 said.value if isinstance(said, Number) else np.nan,
             )
             writer.ask(one, asked, last.answers[:, len(self.known) + k], choice, one, soft, number)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic
 
-from infopursuit.history import B, BoolArray, Histories
+import numpy as np
+
+from infopursuit.history import B, BoolArray, Histories, number_bits
 from infopursuit.novelty import StopPoint
 from infopursuit.stopping import Watch
-from infopursuit.types import FloatArray, IntArray, SoftAnswer
+from infopursuit.types import FloatArray, IntArray, SoftAnswers
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class State(Generic[B]):
     posterior_error: FloatArray  # (H, C) its standard error, 0 where exact
     log_evidence: FloatArray  # (H,) log p(answers), NaN where the belief does not say
     closed: BoolArray  # (H, Q) not to be asked (again)
-    possible: BoolArray | None  # (H, L) the values that are left; None where each variable is asked about once
+    possible: BoolArray | None  # (H, L) what is left, see `everything_possible`; None: each variable is asked once
     watch: Watch
     skipped: BoolArray  # (H,) the last query was not answered
     impossible: BoolArray  # (H,) the last answer is impossible
@@ -76,5 +78,20 @@ class Branches:
     parents: IntArray
     queries: IntArray
     answers: IntArray
-    soft: tuple[SoftAnswer | None, ...] = ()
+    soft: SoftAnswers = ()
     numbers: FloatArray | None = None
+
+    @classmethod
+    def together(
+        cls, place: IntArray, queries: IntArray, answers: IntArray, numbers: FloatArray | None, soft: SoftAnswers
+    ) -> tuple[Branches, IntArray]:
+        """The histories that inputs (n,) in histories ``place`` go on to with their answers (n, W), numbers (n,) and
+        soft answers: each once; and (n,) which of them is whose."""
+        rows = [place[:, None], answers, *([] if numbers is None else [number_bits(numbers)[:, None]])]
+        if any(soft):
+            codes = {said: code for code, said in enumerate(dict.fromkeys(soft))}
+            rows.append(np.array([[codes[said]] for said in soft]))
+        _, first, mine = np.unique(np.concatenate(rows, axis=1), axis=0, return_index=True, return_inverse=True)
+        some = tuple(soft[i] for i in first) if any(soft) else ()
+        told = None if numbers is None else numbers[first]
+        return cls(place[first], queries[first], answers[first], some, told), mine.ravel()

@@ -13,7 +13,7 @@ from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.files import write_atomically
 from infopursuit.history import Histories, history_of
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer, cells_of
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer, SoftAnswers, cells_of
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ class Trace:
 
     def history(self, i: int) -> History:
         """What was asked and answered about input i."""
-        soft = {k: answer for (j, k), answer in self.soft_answers.items() if j == i}
         n = self.length[i]
+        soft = {k: self.soft_answers[i, k] for k in range(n) if (i, k) in self.soft_answers}
         numbers = None if self.numbers is None else self.numbers[i, :n]
         return history_of(self.query_set, self.queries[i, :n], self.answers[i, :n], soft, numbers)
 
@@ -137,6 +137,8 @@ class Trace:
             exact_gains=self.exact_gains,
             calibrated=self.calibrated,
             shape=getattr(qs, "shape", None),
+            levels=getattr(qs, "n_levels", 2),
+            channels=getattr(qs, "channels", 1),
             n_novelty_queries=int(self.n_novelty_queries[i]),
             p_value=None if self.p_values is None else float(self.p_values[i]),
         )
@@ -236,14 +238,15 @@ class TraceWriter:
         answers: IntArray,
         choice: Any,
         place: IntArray,
-        soft: SoftAnswer | None = None,
+        soft: SoftAnswers = (),
         numbers: Any = np.nan,
     ) -> None:
-        """One more query for some inputs, chosen for their histories ``place``; ``soft``: the answer of the one input,
-        where it is not certain; ``numbers``: (n,) the numbers that were answered, NaN where none was."""
+        """One more query for some inputs, chosen for their histories ``place``; ``soft``: the answers that are not
+        certain; ``numbers``: (n,) the numbers that were answered, NaN where none was."""
         at = self.length[inputs]
-        if soft is not None:
-            self.soft_answers[int(inputs[0]), int(at[0])] = soft
+        for i, k, said in zip(inputs.tolist(), at.tolist(), soft, strict=False):
+            if said is not None:
+                self.soft_answers[i, k] = said
         if len(at) and at.max() >= self._asked["queries"].shape[1]:
             self._grow()
         chosen = (choice.gain, choice.error, choice.runner_up, choice.tie)

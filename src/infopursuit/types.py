@@ -81,6 +81,16 @@ class Variables:
         slots = self.offsets[:-1, None] + np.arange(width)
         return np.where(np.arange(width) < np.array(self.sizes, dtype=np.int64)[:, None], slots, UNKNOWN)
 
+    def one_hot(self, values: IntArray) -> FloatArray:
+        """(B, A) values -> (B, L) 1 at each value, 0 at the others of its variable; NaN where it is not known.
+
+        >>> Variables((2, 3)).one_hot(np.array([[1, -1]])).tolist()
+        [[0.0, 1.0, nan, nan, nan]]
+        """
+        value = np.arange(self.n_slots) - self.offsets[self.slot_variable]
+        mine = values[:, self.slot_variable]
+        return np.where(mine == UNKNOWN, np.nan, mine == value)
+
     def check(self, values: Any, name: str = "values") -> IntArray:
         """Values of all variables as a (B, A) integer array, refused when one is out of range."""
         array = np.asarray(values)
@@ -180,6 +190,10 @@ Said = Answer | SoftAnswer | Number
 """An answer: cells, a soft answer, or a number with its cell."""
 
 
+SoftAnswers = tuple[SoftAnswer | None, ...]
+"""For each of some inputs or histories its soft answer, None where it is certain; () where all are."""
+
+
 def cells_of(said: Said) -> Answer:
     """The cells of an answer; of a soft one the most probable."""
     return said.cells if isinstance(said, (SoftAnswer, Number)) else said
@@ -190,11 +204,14 @@ class Observed:
     """What a query set reads off B inputs.
 
     values: (B, A) the value of every variable, -1 where it is not known. numbers: (B, A) the number behind the value,
-    NaN where the variable is not numeric or not known; None where no variable is numeric.
+    NaN where the variable is not numeric or not known; None where no variable is numeric. soft: (B, L) the probability
+    of each value of each variable where it is not certain, 0 and 1 where it is, NaN where it is not known; None where
+    everything is certain.
     """
 
     values: IntArray
     numbers: FloatArray | None = None
+    soft: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.numbers is not None and np.shape(self.numbers) != np.shape(self.values):
@@ -207,7 +224,8 @@ class Observed:
 
     def take(self, rows: Any) -> Observed:
         """Some of the inputs."""
-        return Observed(self.values[rows], None if self.numbers is None else self.numbers[rows])
+        numbers, soft = (None if each is None else each[rows] for each in (self.numbers, self.soft))
+        return Observed(self.values[rows], numbers, soft)
 
     @classmethod
     def of(cls, values: Any) -> Observed:

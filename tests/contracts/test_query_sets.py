@@ -25,6 +25,9 @@ FUNCTIONS = {
 
 SETS = {
     "patches": (patches((4, 5), size=(2, 2)), PIXELS),
+    "grey patches": (patches((4, 5), size=(1, 2), levels=4), PIXELS),
+    "colour patches": (patches((4, 5), size=1, levels=3, channels=3), np.stack([PIXELS, PIXELS / 2, PIXELS], axis=3)),
+    "patches of many answers": (patches((4, 5), size=4, levels=16), PIXELS),
     "words": (words(TEXTS), TEXTS),
     "concepts": (concepts(["beak", "tail", "wings"]), MATRIX),
     "columns": (columns(TABLE), TABLE),

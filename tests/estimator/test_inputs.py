@@ -330,3 +330,18 @@ def test_the_rule_is_chosen_on_held_out_rows_where_there_are_some():
     rare = Classifier(strategy=MIXTURE).fit(X.iloc[few], ["a", "b", "a", "b"])
     assert rare.tuning_ is None
     assert rare.pursuit_.stopping == ip.Confidence(0.01)
+
+
+@pytest.mark.parametrize("how", [{"levels": 4}, {"channels": 3, "levels": 3}, {"channels": 3}])
+@pytest.mark.parametrize("strategy", ["auto", "empirical"])
+def test_grey_and_colour_images_are_learnt(how, strategy):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = np.clip(rng.normal(0.5, 0.15, (120, 6, 6, 3)), 0, 1)
+    X[y == 1, 2:4, 2:4, 0] += 0.4
+    X = X.clip(0, 1) if "channels" in how else X[..., 0].clip(0, 1)
+    clf = ip.InformationPursuitClassifier(ip.queries.patches(size=1, **how), strategy).fit(X[:80], y[:80])
+    trace = clf.explain(X[80:])
+    assert (trace.predictions == y[80:]).mean() > 0.85
+    again = ip.Explanation.from_json(trace[0].to_json())
+    np.testing.assert_array_equal(again.revealed(), trace[0].revealed())

@@ -19,6 +19,16 @@ def pursue(shape, size, n_classes=3, stopping=None, classes=None, seed=0):
     return image, pursuit.run(image[None])[0]
 
 
+def pursue_levels(shape, size, levels, channels, n_classes=3, seed=0):
+    """A made-up grey or colour image, black at its darkest and white at its lightest, and its explanation."""
+    rng = np.random.default_rng(seed)
+    queries = ip.queries.patches(shape, size=size, levels=levels, channels=channels)
+    probs = rng.dirichlet(np.ones(levels), size=(n_classes, len(queries.variables)))
+    model = ip.models.TableModel(np.full(n_classes, 1 / n_classes), None, probs)
+    image = rng.integers(0, levels, size=shape if channels == 1 else (*shape, 3)) / (levels - 1)
+    return image, ip.Pursuit.of(model, queries, stopping=ip.MaxQueries(3)).run(image[None])[0]
+
+
 def told(posteriors, said, names=None, classes=None):
     """An explanation with the posteriors given, the prior first, and one answer for each of the others."""
     names = names or [f"question {k}" for k in range(len(said))]

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_up_pursuits import pursue
-from matplotlib.colors import to_hex
+from made_up_pursuits import pursue, pursue_levels
+from matplotlib.colors import to_hex, to_rgb
 
 import infopursuit as ip
+from infopursuit.explanation import Explanation
 from infopursuit.plots import image_trace
 from infopursuit.plots.images import BEFORE
-from infopursuit.plots.style import NOW, OTHERS, RIGHT, WRONG
+from infopursuit.plots.style import NOW, OTHERS, RIGHT, UNSEEN, WRONG
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_one_column_for_each_step_and_one_before(digit):
     assert grid.shape == (3, 4)
     assert [axis.get_title() for axis in grid[0]] == ["before", "k = 1", "k = 2", "k = 3"]
     for axis in grid[0]:
-        np.testing.assert_array_equal(axis.images[0].get_array(), image)
+        np.testing.assert_array_equal(axis.images[0].get_array(), np.stack([image] * 3, axis=2))
 
 
 def test_the_patch_asked_about_now_and_those_before(digit):
@@ -62,9 +63,31 @@ def test_what_was_revealed(digit):
     image, explanation = digit
     grid = panels(image_trace(image, explanation))
     for asked, axis in enumerate(grid[1]):
-        shown = np.asarray(axis.images[0].get_array())  # 0 is unseen, 1 dark, 2 lit
-        np.testing.assert_array_equal(shown - 1, explanation.revealed(asked))
-    assert (np.asarray(grid[1, 0].images[0].get_array()) == 0).all()
+        shown, seen = np.asarray(axis.images[0].get_array()), explanation.revealed(asked)
+        np.testing.assert_allclose(shown[seen < 0], [to_rgb(UNSEEN)] * (seen < 0).sum())
+        np.testing.assert_array_equal(shown[seen >= 0], np.stack([seen[seen >= 0]] * 3, axis=1))
+
+
+@pytest.mark.parametrize(("channels", "levels"), [(1, 4), (3, 4), (3, 2)])
+def test_grey_and_coloured_patches(channels, levels):
+    """What is seen has the colour of the image, up to the width of a level; boxes lie around the patches."""
+    image, explanation = pursue_levels((5, 6), 1, levels, channels)
+    grid = panels(image_trace(image, explanation))
+    colours = np.broadcast_to(image.reshape(5, 6, channels), (5, 6, 3))
+    first = np.moveaxis(image, 2, 0) if channels == 3 else image
+    for asked, (above, below) in enumerate(zip(grid[0], grid[1], strict=True)):
+        np.testing.assert_allclose(above.images[0].get_array(), colours)
+        shown, pixels = np.asarray(below.images[0].get_array()), {divmod(s.query, 6) for s in explanation.steps[:asked]}
+        for place in np.ndindex(5, 6):
+            if place in pixels:
+                np.testing.assert_allclose(shown[place], np.round(colours[place] * (levels - 1)) / (levels - 1))
+            else:
+                np.testing.assert_allclose(shown[place], to_rgb(UNSEEN))
+        assert {(xy[1] + 0.5, xy[0] + 0.5) for xy, *_ in boxes(above)} == pixels
+    np.testing.assert_array_equal(panels(image_trace(first, explanation))[0, 0].images[0].get_array(), colours)
+    last = explanation.picture()
+    assert sum(mark not in " \n" for mark in last) == 2 * len(explanation)
+    assert Explanation.from_json(explanation.to_json()) == explanation
 
 
 def test_the_posteriors(digit):
@@ -142,7 +165,8 @@ def test_no_steps_and_unknown_answers():
 def test_flat_images_and_images_with_one_channel(digit):
     image, explanation = digit
     for form in (image.ravel(), image[None], image[..., None]):
-        np.testing.assert_array_equal(panels(image_trace(form, explanation))[0, 0].images[0].get_array(), image)
+        shown = panels(image_trace(form, explanation))[0, 0].images[0].get_array()
+        np.testing.assert_array_equal(shown, np.stack([image] * 3, axis=2))
 
 
 def test_mistakes_are_named(digit):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.queries.wording import MAX_BYTES, Wording, read_wording, reword
+from infopursuit.queries.wording import MAX_BYTES, VariableWords, Wording, read_wording, reword
 
 CSV = 'query,sentence,choices\nfur,"Hat es ""Fell"", oder Ähnliches?",no = nein | yes = ja\nwings,Есть крылья?,\n'
 YAML = """
@@ -174,3 +174,15 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
         file.truncate(MAX_BYTES + 1)
     with pytest.raises(ValueError, match="is it a wording file"):
         read_wording(tmp_path / "a.csv")
+
+
+def test_pixels_of_grey_and_colour_images_have_names():
+    grey, colour = (ip.queries.patches((3, 3), size=2, levels=4, channels=channels) for channels in (1, 3))
+    words = VariableWords(colour.variables, colour)
+    assert [words.name(a) for a in (0, 4, 26)] == [
+        "row 1, column 1, red",
+        "row 1, column 2, green",
+        "row 3, column 3, blue",
+    ]
+    changed = VariableWords(grey.variables, grey).example(5, np.array([8.0, 2, 0, 0]), np.array([3.0, 2, 5, 0]))
+    assert changed[0] == "row 2, column 3: value 2"

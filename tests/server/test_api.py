@@ -17,7 +17,8 @@ def test_the_models_are_listed(client, models):
     by_name = {one["name"]: one for one in told}
     assert by_name["animals"]["classes"] == ["cat", "dog", "hen", "duck", "carp", "bee"]
     assert by_name["animals"]["yes_no"] is True
-    assert by_name["images"]["image"] == {"shape": [4, 5], "patch": [2, 2], "stride": [1, 1], "threshold": None}
+    sizes = {"shape": [4, 5], "patch": [2, 2], "stride": [1, 1]}
+    assert by_name["images"]["image"] == {**sizes, "threshold": None, "levels": 2, "channels": 1}
     assert [by_name[name]["inputs"] for name in ("images", "table", "texts")] == ["images", "rows", "texts"]
     assert by_name["images"]["classes"] == ["0", "1"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from infopursuit.acquisition.ranking import ROUGH_TIE
 from infopursuit.checks import whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
-from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.queryset import QuerySet, check_joint_answers
 from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class LookAhead:
             raise ValueError("depth=2 does not weigh the cost of the second query; use LookAhead(), or costs=None")
         plain = _BoundLookAhead(self, belief, queries, noise)
         one = _OwnLookAhead(belief) if noise is None and hasattr(belief, "look_ahead") else plain
+        if self.depth > 1 or one is plain:
+            check_joint_answers(queries, "look-ahead goes through all of them")
         return one if self.depth == 1 else _TwoSteps(plain, one)
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:

@@ -14,7 +14,7 @@ from infopursuit.acquisition.ranking import ROUGH_TIE, Ranking, largest, resampl
 from infopursuit.checks import one_of, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories, uniform_of
 from infopursuit.models.finite import FiniteModel, segments, softmax
-from infopursuit.queries.queryset import QuerySet
+from infopursuit.queries.queryset import QuerySet, check_joint_answers
 from infopursuit.threads import side_by_side
 from infopursuit.types import TIE, UNKNOWN, FloatArray, IntArray
 
@@ -69,6 +69,7 @@ class MutualInformation:
                 f"belief is {type(belief).__name__}, which has no mutual information of its own; use "
                 f"acquisition=ip.acquisition.LookAhead(), which needs no more than belief.answer_distribution"
             )
+        check_joint_answers(queries, "its mutual information is a sum over all of them")
         return belief.gains(self, costs, noise)
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:

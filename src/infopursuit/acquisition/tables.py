@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.models.finite import FAINT, FiniteModel, segments, softmax
-from infopursuit.queries.queryset import Parts, QuerySet
+from infopursuit.queries.choices import MAX_ANSWERS
+from infopursuit.queries.queryset import Parts, QuerySet, check_joint_answers
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -248,6 +249,8 @@ def answer_distribution(belief: Any, b: Any, query: int) -> FloatArray:
     """(H, answers) p(answer | history) of one query, on the latent states of a belief; NaN where the history is
     impossible."""
     queries, found, sizes = belief.queries, [], signature(belief.queries, query)
+    if queries.n_answers[query] > MAX_ANSWERS:
+        check_joint_answers(queries, "their distribution has an entry for each")
     for h in range(len(b)):
         model, log_weights, evidence = belief.latent_states(b, h)
         weights = softmax(log_weights)

@@ -22,11 +22,11 @@ from infopursuit.explanation import NOVELTY_QUERY, amount, percent
 from infopursuit.noise import AnswerNoise
 from infopursuit.progress import bar
 from infopursuit.queries.groups import Component, Groups
-from infopursuit.queries.patches import Patches
+from infopursuit.queries.patches import Patches, shade
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal
 from infopursuit.threads import single_threaded
-from infopursuit.types import NOT_APPLICABLE, UNKNOWN, ImpossibleAnswer, Said
+from infopursuit.types import NOT_APPLICABLE, ImpossibleAnswer, Said
 
 EXAMPLES = (
     "infopursuit ask animals",
@@ -305,7 +305,7 @@ def show_help(session: Session, terminal: Terminal) -> None:
     if _components(session):
         answer = ("answers", "one for each line, with commas between them: a name, its number, its first letters, or ?")
     elif isinstance(queries, Patches):
-        answer = ("pixels", "row by row, with / or spaces between rows: 1 or # lit, 0 or . dark, ? not known")
+        answer = ("pixels", f"row by row, with / or spaces between rows: {queries.hint}")
     elif (scale := queries.scale(question.index)) is not None:
         answer = ("an answer", f"{scale.hint}; or where it lies: {question.choices[0]}")
     elif is_numbered(question.choices):
@@ -336,7 +336,7 @@ def _choices(session: Session) -> str:
         text = f"{len(components)} answers, in this order, with commas between them, ? not known"
         text = text if len(components) > 1 else "one of these"
     elif isinstance(queries, Patches):
-        text = f"{queries.size[0]} rows of {queries.size[1]} pixels, 1 lit, 0 dark, ? not known"
+        text = queries.hint
     elif [choice.lower() for choice in choices] == ["no", "yes"]:
         if not session.history:
             return "y yes, n no, d don't know; b back, w why, s stop, h help"
@@ -356,16 +356,16 @@ def _show_patch(session: Session, terminal: Terminal) -> None:
     assert isinstance(queries, Patches)
     assert question is not None
     rows, columns = queries.shape
-    seen = session.explanation.revealed()
+    seen = session.explanation.brightness().mean(axis=2)
     each = 2 if 2 * columns + 2 <= terminal.width else 1
-    asked = set(queries.query_variables[question.index].tolist())
+    asked = {divmod(a // queries.channels, columns) for a in queries.query_variables[question.index].tolist()}
     picture = Text()
     for r in range(rows):
         picture.append("  ")
         for c in range(columns):
-            value, mine = int(seen[r, c]), r * columns + c in asked
-            mark = "?" if mine and value == UNKNOWN else {0: "·", 1: "█", UNKNOWN: "░"}[value]
-            picture.append(mark * each, STYLES["now"] if mine else STYLES["fog"] if value == UNKNOWN else "")
+            hidden, mine = bool(np.isnan(seen[r, c])), (r, c) in asked
+            mark = shade(seen[r, c]) if not hidden else "?" if mine else "░"
+            picture.append(mark * each, STYLES["now"] if mine else STYLES["fog"] if hidden else "")
         picture.append("\n" if r + 1 < rows else "")
     terminal.print(picture, soft_wrap=True)
 

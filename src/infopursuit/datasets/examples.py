@@ -182,13 +182,16 @@ def as_inputs(frame: Any, pursuit: Pursuit[Any], source: str) -> Any:
         return frame[known[0]].to_list()
     if isinstance(queries, Patches):
         rows, columns = queries.shape
-        if len(names) != rows * columns:
+        n = len(queries.variables)
+        if len(names) != n:
+            each = "a pixel" if queries.channels == 1 else "a channel of a pixel"
             raise ValueError(
-                f"{source} has {len(names)} columns beside the label; expected {rows * columns}, a pixel in each of an "
-                f"image of {rows} x {columns}, row by row"
+                f"{source} has {len(names)} columns beside the label; expected {n}, {each} in each of an image of "
+                f"{rows} x {columns}, row by row"
             )
         try:
-            return np.asarray(frame.to_numpy(), dtype=np.float64)
+            pixels = frame.to_numpy()
+            return pixels if pixels.dtype.kind in "iu" else np.asarray(pixels, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{source} has pixels that are no numbers: {error}") from None
     wanted = _asked(pursuit)

@@ -29,6 +29,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from infopursuit.progress import Progress
+from infopursuit.queries.choices import MAX_ANSWERS
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import read_table
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -226,6 +227,7 @@ def answer_matrix(query_set: QuerySet, values: Any) -> FloatArray:
     limits = np.where(query_set.query_variables >= 0, query_set.n_cells, 1)
     # place: (Q, W) what one step of a variable's cell adds to the index of the joint answer
     place = np.cumprod(np.concatenate([np.ones((len(limits), 1)), limits[:, :0:-1]], axis=1), axis=1)[:, ::-1]
+    place = place / np.maximum(place[:, :1] / MAX_ANSWERS, 1)  # in range for single precision, in the same order
     rows = max(1, AT_A_TIME * 4096 // query_set.query_variables.size)
     matrix = np.empty((len(values), len(owner)), dtype=np.float32)
     for start in range(0, len(values), rows):

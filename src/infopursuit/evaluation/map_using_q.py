@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = N
     observed = Observed.of(values).take(slice(_affordable(pursuit)))
     values = pursuit.queries.variables.check(observed.values)
     told = told_variables(pursuit.queries)
-    if (told == PARTLY).any() or pursuit.model is None:
-        return _one_by_one(pursuit, Observed(values, observed.numbers), progress)
+    if (told == PARTLY).any() or pursuit.model is None or observed.soft is not None:
+        return _one_by_one(pursuit, replace(observed, values=values), progress)
     seen = np.where(told == WHOLLY, values, UNKNOWN)
     if hasattr(pursuit.model, "state_probs"):
         memory = min(BYTES, pursuit.memory_limit)
@@ -131,9 +132,7 @@ def _one_by_one(pursuit: Pursuit[Any], values: Observed, progress: bool | None) 
             state, place = pursuit.start(), np.zeros(len(some), dtype=np.int64)  # the history that each input is in
             for query in range(len(pursuit.queries)):
                 asked = np.full(len(some), query)
-                answers = pursuit.queries.answers_of(some.values, asked)
-                numbers = pursuit.queries.numbers_of(some.numbers, asked)
-                branches, place = pursuit.together(place, asked, answers, numbers)
+                branches, place = pursuit.together(place, asked, *pursuit.queries.told(some, asked))
                 state = pursuit.absorb(state, branches, state.watch)
             found[start : start + rows] = state.posterior[place]
             shown.advance(len(some))

@@ -12,6 +12,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.inspection.tree import Branch, StrategyTree, TreeNode
 from infopursuit.progress import Progress
+from infopursuit.queries.choices import count_answers
 from infopursuit.state import Branches, State, Step
 from infopursuit.types import UNKNOWN, Answer, FloatArray, History, IntArray
 
@@ -216,7 +217,7 @@ class LikelyAnswers:
     @property
     def n_possible(self) -> int:
         """The number of all answers whose variables are each possible."""
-        return int(np.prod([len(cells) for cells in self.possible], dtype=float))
+        return count_answers([len(cells) for cells in self.possible])
 
 
 def likely_answers(pursuit: Pursuit[Any], state: State[Any], row: int, query: int, least: float) -> LikelyAnswers:

@@ -5,6 +5,7 @@ Finite models are here; `training` has the learner of a `VAE`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -110,7 +111,7 @@ class Empirical:
     def fit(self, sample: Sample, shape: Shape = None, seed: int = 0) -> FiniteModel:
         smoothing = self.smoothing
         if isinstance(smoothing, str):
-            smoothing = Blur() if self._blurs(shape) else Flip()
+            smoothing = Blur() if self._blurs(sample, shape) else Flip()
         if isinstance(smoothing, Blur) and smoothing.shape is None:
             smoothing = replace(smoothing, shape=shape)
         return EmpiricalModel.of(sample, smoothing)
@@ -120,17 +121,20 @@ class Empirical:
             return [self]
         if max(sample.variables.sizes) >= MISSING:
             return []
-        blurs = self._blurs(shape)
+        blurs = self._blurs(sample, shape)
         options: tuple[Smoothing, ...] = tuple(replace(each, shape=shape) for each in BLURS) if blurs else FLIPS
         # a probability for each pixel and scale, or the values themselves twice; and a few numbers for each state
         scales = max(option.n_scales for option in options)
         each = (4 * scales + 1 if blurs else 2) * len(sample.variables) + 48 * scales
         return [replace(self, smoothing=s) for s in options] if len(sample) * each <= EMPIRICAL_BYTES else []
 
-    def _blurs(self, shape: Shape) -> bool:
+    def _blurs(self, sample: Sample, shape: Shape) -> bool:
+        """Whether to blur: images in black and white that are large enough."""
         if self.smoothing == "blur" and shape is None:
             raise ValueError("smoothing='blur' needs patch queries: only pixels of an image can be blurred; use 'flip'")
-        return self.smoothing == "blur" or (self.smoothing == "auto" and shape is not None and min(shape) >= 5)
+        plain = set(sample.variables.sizes) == {2} and len(sample.variables) == math.prod(shape or ())
+        large = shape is not None and min(shape) >= 5
+        return self.smoothing == "blur" or (self.smoothing == "auto" and large and plain)
 
 
 naive_bayes, latent_classes, empirical = NaiveBayes, LatentClasses, Empirical

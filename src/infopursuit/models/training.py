@@ -412,7 +412,8 @@ class VAELearner:
             return self.architecture
         kind = self.architecture
         if kind == "auto":
-            image = shape is not None and min(shape) >= MIN_SIDE and set(sample.variables.sizes) == {2}
+            plain = set(sample.variables.sizes) == {2} and len(sample.variables) == math.prod(shape or ())
+            image = shape is not None and min(shape) >= MIN_SIDE and plain
             kind = "conv" if image else "mlp"
         if kind == "mlp":
             return MLPArchitecture() if sample.weights.sum() > SMALL else MLPArchitecture((64, 32))

@@ -101,12 +101,14 @@ def _draw_maps(axes: Axes | None, trace: Trace, asked: IntArray, positions: int)
     for place, (title, seen) in enumerate(maps):
         start = place * step
         extent = (start, start + columns, rows, 0.0)
+        seen = seen[:: patches.channels]  # a patch reveals all channels of a pixel
         axes.imshow(seen.reshape(rows, columns), cmap=shades, vmin=0, vmax=1, extent=extent, interpolation="nearest")
         axes.add_patch(Rectangle((start, 0), columns, rows, fill=False, edgecolor=style.UNSEEN, linewidth=0.6))
         below = f"{title}\n{percent(float(seen.mean()))} of the image\nis looked at"
         if place < first:
             best, others = int(asked[place].argmax()), int((asked[place] > 0).sum()) - 1
-            at = np.divmod([a for a in patches.query_variables[best].tolist() if a != UNKNOWN], columns)
+            variables = np.array([a for a in patches.query_variables[best].tolist() if a != UNKNOWN])
+            at = np.divmod(variables // patches.channels, columns)
             corner, size = (start + at[1].min(), at[0].min()), (np.ptp(at[1]) + 1, np.ptp(at[0]) + 1)
             axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=style.NOW, linewidth=1.8))
             share = percent(asked[place].max() / max(int(asked[place].sum()), 1))

@@ -10,6 +10,7 @@ from infopursuit.explanation import Explanation, ExplanationStep, percent
 from infopursuit.plots import style
 from infopursuit.plots.style import short
 from infopursuit.progress import bar
+from infopursuit.queries.patches import OFF, shade
 from infopursuit.terminal import beside, paint
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -37,13 +38,13 @@ def image_trace(image: Any, explanation: Explanation, *, truth: Any = None, max_
 
     Parameters
     ----------
-    image: (rows, columns) as it was asked about; flat and with one channel will do.
+    image: (rows, columns) as it was asked about, or (rows, columns, 3); flat and with channels first will do.
     explanation: what `Trace` gives for that image.
     truth: the true class, as in ``explanation.classes``.
     max_steps: of more steps than this only the last and the most influential are shown, by KL(after || before).
     """
     style.need_matplotlib()
-    pixels = _reshaped(image, explanation, "image_trace").astype(np.float64)
+    pixels = explanation.colours(image)
     true_class = style.find_class(explanation.classes, truth)
     shown = explanation.shown_steps(max_steps)
     columns = [0, *(k + 1 for k in shown)]  # questions asked before the column's posterior
@@ -57,9 +58,8 @@ def image_trace(image: Any, explanation: Explanation, *, truth: Any = None, max_
     figure = Figure(figsize=size, dpi=150, facecolor="white", layout="constrained")
     grid = figure.subplots(3, len(columns), squeeze=False, height_ratios=(PANEL, PANEL, low))
     for place, asked in enumerate(columns):
-        steps = explanation.steps[:asked]
-        _draw_image(grid[0, place], pixels, steps)
-        _draw_revealed(grid[1, place], explanation.revealed(asked), steps[-1:])
+        _draw_image(grid[0, place], pixels, explanation, asked)
+        _draw_revealed(grid[1, place], explanation, asked)
         _draw_posterior(grid[2, place], explanation, asked, bars, true_class, names if place == 0 else [""] * len(bars))
         grid[0, place].set_title("before" if asked == 0 else f"k = {asked}", fontsize=10, color=style.INK, pad=5)
     for axis, words in zip(grid[:2, 0], ("asked", "revealed"), strict=True):
@@ -76,44 +76,33 @@ def image_trace(image: Any, explanation: Explanation, *, truth: Any = None, max_
     return figure
 
 
-def _reshaped(image: Any, explanation: Explanation, function: str) -> Any:
-    if explanation.shape is None:
-        raise ValueError(f"this explanation is not about an image; {function} draws explanations over patch queries")
-    array = np.asarray(image)
-    if array.size != explanation.shape[0] * explanation.shape[1]:
-        raise ValueError(f"image has shape {array.shape}, but the explanation is about shape {explanation.shape}")
-    return array.reshape(explanation.shape)
-
-
-def _draw_image(axis: Axes, pixels: FloatArray, steps: tuple[ExplanationStep, ...]) -> None:
-    low, high = float(np.nanmin(pixels)), float(np.nanmax(pixels))
-    axis.imshow(pixels, cmap="gray", vmin=low, vmax=high if high > low else low + 1, interpolation="nearest")
-    for step in steps[:-1]:
-        _box(axis, step, pixels.shape, BEFORE, 1.1)
-    for step in steps[-1:]:
-        _box(axis, step, pixels.shape, style.NOW, 2.4)
+def _draw_image(axis: Axes, pixels: FloatArray, explanation: Explanation, asked: int) -> None:
+    axis.imshow(np.nan_to_num(pixels), interpolation="nearest")
+    for k, step in enumerate(explanation.steps[:asked]):
+        now = k == asked - 1
+        _box(axis, explanation, step, style.NOW if now else BEFORE, 2.4 if now else 1.1)
     _bare(axis)
 
 
-def _draw_revealed(axis: Axes, seen: Any, newest: tuple[ExplanationStep, ...]) -> None:
+def _draw_revealed(axis: Axes, explanation: Explanation, asked: int) -> None:
     """The part of the image that the posterior rests on; everything else in grey."""
-    from matplotlib.colors import ListedColormap
+    from matplotlib.colors import to_rgb
 
-    colours = ListedColormap([style.UNSEEN, "black", "white"])
-    axis.imshow(seen - UNKNOWN, cmap=colours, vmin=0, vmax=2, interpolation="nearest")
-    for step in newest:
-        _box(axis, step, seen.shape, style.NOW, 1.2)
+    seen = explanation.brightness(asked)
+    axis.imshow(np.where(np.isnan(seen), to_rgb(style.UNSEEN), seen), interpolation="nearest")
+    for step in explanation.steps[:asked][-1:]:
+        _box(axis, explanation, step, style.NOW, 1.2)
     _bare(axis)
 
 
-def _box(axis: Axes, step: ExplanationStep, shape: tuple[int, ...], colour: str, width: float) -> None:
+def _box(axis: Axes, explanation: Explanation, step: ExplanationStep, colour: str, width: float) -> None:
     """A frame around the pixels of one query; dashed where the answer was not known."""
     from matplotlib.patches import Rectangle
 
-    rows, columns = np.divmod(np.array(step.variables), shape[1])
+    rows, columns = np.array(sorted(explanation.pixels(step))).T
     wide, high = np.ptp(columns) + 1, np.ptp(rows) + 1
     # a frame is drawn half inside: a thick one around a single small pixel would hide it
-    width = min(width, 0.4 * 72 * PANEL * min(wide, high) / max(shape))
+    width = min(width, 0.4 * 72 * PANEL * min(wide, high) / max(explanation.shape or (1,)))
     look: dict[str, Any] = {"edgecolor": colour, "linewidth": width, "linestyle": "--" if step.answer is None else "-"}
     corner = (columns.min() - 0.5, rows.min() - 0.5)
     axis.add_patch(Rectangle(corner, wide, high, fill=False, **look)).set_clip_on(False)
@@ -155,12 +144,12 @@ def text_trace(
 ) -> str:
     """One image's pursuit as text, a panel for each step: what has been revealed, and the posterior below it.
 
-    Lit pixels are full blocks and what was not looked at is fog. The patch asked about last is in colour; its dark
-    pixels are dots.
+    Lit pixels are full blocks, grey ones other marks (`patches.SHADES`), and what was not looked at is fog. The patch
+    asked about last is in colour; its dark pixels are dots.
 
     Parameters
     ----------
-    image: (rows, columns) of 0 and 1, shown first where it is given.
+    image: shown first where it is given: (rows, columns) of 0 and 1, or grey or in colour where the queries are.
     width: columns of the terminal. Where there is no room for two panels side by side, only the last one is drawn.
     max_steps: of more steps than this the last and the most influential ones are shown.
     """
@@ -173,14 +162,15 @@ def text_trace(
         shown = shown[-1:]
     panels = []
     if image is not None:
-        whole = _reshaped(image, explanation, "text_trace")
-        if not np.isin(whole, (UNKNOWN, 0, 1)).all():
+        given = np.asarray(image, dtype=np.float64)
+        if explanation.levels == 2 and not np.isin(given[given == given], (UNKNOWN, 0, 1)).all():
             raise ValueError("image has grey pixels; give it in black and white, as queries.observe(image) does")
+        whole = explanation.colours(np.where(given == UNKNOWN, np.nan, given))
         panels.append(["the image", *_pixels(whole, set(), colour)])
     for asked in [k + 1 for k in shown] or [0]:
-        newest = {variable for step in explanation.steps[asked - 1 : asked] for variable in step.variables}
+        newest = explanation.pixels(explanation.steps[asked - 1]) if asked else set()
         title = f"question {asked}" if asked else "nothing asked"
-        pixels = _pixels(explanation.revealed(asked), newest, colour)
+        pixels = _pixels(explanation.brightness(asked), newest, colour)
         panels.append([title, *pixels, *_bars(explanation, asked, each, colour)])
     lines: list[str] = []
     for start in range(0, len(panels), max(fit, 1)):
@@ -189,12 +179,13 @@ def text_trace(
     return "\n".join(lines)
 
 
-def _pixels(seen: Any, newest: set[int], colour: bool) -> list[str]:
+def _pixels(seen: FloatArray, newest: set[tuple[int, int]], colour: bool) -> list[str]:
     lines = [""] * len(seen)
-    for (r, c), value in np.ndenumerate(seen):
-        new = r * seen.shape[1] + c in newest
-        mark = {0: "··" if new else "  ", 1: "██"}.get(int(value), "░░")
-        lines[r] += paint(mark, "now" if new else "fog") if colour and (new or mark == "░░") else mark
+    for (r, c), value in np.ndenumerate(seen.mean(axis=2)):
+        new, hidden = (r, c) in newest, bool(np.isnan(value))
+        mark = "░" if hidden else shade(value)
+        mark = 2 * (" " if mark == OFF and not new else mark)
+        lines[r] += paint(mark, "now" if new else "fog") if colour and (new or hidden) else mark
     return lines
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from infopursuit.queries.queryset import QuerySet, flag_in, rows_in, texts_in
 from infopursuit.queries.tables import is_frame, read_table
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 
 class Concepts(QuerySet):
@@ -23,36 +23,48 @@ class Concepts(QuerySet):
         sentences: Sequence[str] | None = None,
         choices: Sequence[Sequence[str]] | None = None,
         presence: bool = False,
+        soft: bool = False,
     ) -> None:
-        self.presence = presence
+        if presence and soft:
+            raise ValueError("presence=True reads a number as a count, soft=True as a probability; give one of them")
+        self.presence, self.soft = presence, soft
         super().__init__(names, [2] * len(names), np.arange(len(names))[:, None], sentences=sentences, choices=choices)
 
     def observe(self, X: Any) -> IntArray:
         """(B, A) answers as 0 and 1, -1 where X has NaN.
 
         A frame that has all the names is read by name, everything else by position. A sparse matrix says what is there:
-        a stored number other than 0 is "yes".
+        a stored number other than 0 is "yes". Where answers are soft it is the more probable one, -1 for 0.5.
         """
         matrix = self._matrix(X.toarray() if hasattr(X, "tocoo") else X)
         missing = np.isnan(matrix)
         if self.presence or hasattr(X, "tocoo"):
             matrix = np.where(missing, matrix, matrix != 0)
-        bad = ~missing & (matrix != 0) & (matrix != 1)
+        bad = ~missing & (((matrix < 0) | (matrix > 1)) if self.soft else ((matrix != 0) & (matrix != 1)))
         if bad.any():
             row, column = np.argwhere(bad)[0]
             wrong = f"X[{row}, {column}] is {matrix[row, column]:g}, but {self.names[column]!r} is a yes/no query"
-            raise ValueError(f"{wrong}; give 0, 1 or NaN, or use ip.queries.columns for numbers and categories")
-        return np.where(missing, UNKNOWN, matrix).astype(np.int64)
+            probability = "a probability from 0 to 1" if self.soft else "0, 1 or NaN, probabilities with soft=True"
+            raise ValueError(f"{wrong}; give {probability}, or use ip.queries.columns for numbers and categories")
+        return np.where(missing | (matrix == 0.5), UNKNOWN, matrix > 0.5).astype(np.int64)
+
+    def read(self, X: Any) -> Observed:
+        """The answers of `observe`, and where they are soft their probabilities."""
+        if not self.soft:
+            return super().read(X)
+        values, yes = self.observe(X), self._matrix(X.toarray() if hasattr(X, "tocoo") else X)
+        return Observed(values, soft=np.stack([1 - yes, yes], axis=2).reshape(len(yes), -1))
 
     def to_spec(self) -> dict[str, Any]:
         choices = None if self._choices is None else [list(names) for names in self._choices]
         words = {"names": list(self.names), "sentences": list(self.sentences), "choices": choices}
-        return {**words, "presence": self.presence}
+        return {**words, "presence": self.presence, **({"soft": True} if self.soft else {})}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
         choices = None if spec["choices"] is None else rows_in(spec, "choices")
-        return cls(texts_in(spec, "names"), texts_in(spec, "sentences"), choices, flag_in(spec, "presence"))
+        flags = flag_in(spec, "presence"), flag_in({"soft": False, **spec}, "soft")
+        return cls(texts_in(spec, "names"), texts_in(spec, "sentences"), choices, *flags)
 
     def _matrix(self, X: Any) -> FloatArray:
         """(B, Q) the numbers of a dense X."""
@@ -84,6 +96,7 @@ def concepts(
     sentences: Sequence[str] | None = None,
     choices: Sequence[Sequence[str]] | None = None,
     presence: bool = False,
+    soft: bool = False,
 ) -> Concepts:
     """A yes/no query for each column of a 0/1 matrix, in which NaN means "not known".
 
@@ -93,6 +106,9 @@ def concepts(
     sentences: how each is asked; by default the name with a question mark.
     choices: for each query what "no" and "yes" are called.
     presence: True reads any number other than 0 as "yes", as in a table of word counts.
+    soft: True reads numbers from 0 to 1 as soft answers, such as the concept scores of a network: 0.8 is what a session
+        is told with ``answer({"yes": 0.8, "no": 0.2})``. 0 and 1 are certain, 0.5 tells nothing. Training takes the
+        more probable answer.
 
     Returns
     -------
@@ -103,7 +119,10 @@ def concepts(
     ('can fly?', 'can fly: no')
     >>> qs.observe([[1, float("nan")]]).tolist()
     [[1, -1]]
+    >>> scores = concepts(["has a beak", "can fly"], soft=True).read([[0.8, 0.0]])
+    >>> scores.values.tolist(), scores.soft.round(2).tolist()
+    ([[1, 0]], [[0.2, 0.8, 1.0, 0.0]])
     """
     if isinstance(names, str):
         raise ValueError(f"names is the text {names!r}; give a list of names, one for each column")
-    return Concepts([str(name) for name in names], sentences, choices, presence)
+    return Concepts([str(name) for name in names], sentences, choices, presence, soft)

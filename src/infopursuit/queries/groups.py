@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from infopursuit.queries.choices import JointChoices, join_cells
 from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.queryset import (
     YES_NO,
-    JointChoices,
     QuerySet,
     Recipe,
     flag_in,
@@ -134,6 +134,16 @@ class Groups(QuerySet):
         """The shape of images, if the base is about images."""
         return getattr(self.base, "shape", None)
 
+    @property
+    def n_levels(self) -> int:
+        """The values of a pixel, if the base is about images."""
+        return int(getattr(self.base, "n_levels", 2))
+
+    @property
+    def channels(self) -> int:
+        """3 for colour images, if the base is about images."""
+        return int(getattr(self.base, "channels", 1))
+
     def components(self, query: int) -> tuple[Component, ...]:
         """What a group tells, one for each of its variables; nothing for a query that is no group."""
         return tuple(self._components.get(query, ()))
@@ -232,7 +242,7 @@ class GroupChoices(JointChoices):
         cells = self.cells(value) if isinstance(value, str) else None
         if cells is None or UNKNOWN in cells:
             raise ValueError(f"{value!r} is not among the {len(self)} choices")
-        return int(np.ravel_multi_index(cells, self.limits))
+        return join_cells(cells, self.limits)
 
     def cells(self, text: str) -> Answer:
         """The cells that a text names, component by component in their order; "not known" leaves one open."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import copy
 import difflib
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from infopursuit.checks import whole_number
+from infopursuit.queries.choices import MAX_ANSWERS, JointChoices, count_answers, join_cells, split_index
 from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.tables import is_missing
 from infopursuit.queries.thresholds import format_number
@@ -29,11 +30,10 @@ from infopursuit.types import (
     Query,
     Said,
     SoftAnswer,
+    SoftAnswers,
     Variables,
 )
 
-MAX_ANSWERS = 2**16
-"""A query with more joint answers than this is refused: its gain could not be computed exactly."""
 YES_NO = ("no", "yes")
 
 
@@ -56,6 +56,8 @@ class QuerySet(ABC):
     """Queries whose wording a user has changed; explanations then use these words."""
     tabular: bool = False
     """Whether the queries are about the columns of a table."""
+    whole: bool = True
+    """Whether every query reveals its variables whole: the cell that is answered is the value."""
     number_labels: Mapping[int, tuple[str, ...]] = {}
     """{query: choices before any rewording} of queries whose choices are numbers: the answer 2 is "2", no index."""
 
@@ -80,11 +82,16 @@ class QuerySet(ABC):
         self._check_variables()
         all_sizes = np.array(self.variables.sizes)[self.query_variables, None]
         sizes_of = np.where(self.query_variables[..., None] >= 0, all_sizes, 0)  # (Q, W, 1)
-        if cells is None:
-            values = np.arange(max(self.variables.sizes))
-            cells = np.where(values < sizes_of, values, UNKNOWN)
-        self.query_cells: IntArray = np.asarray(cells, dtype=np.int64)
-        self._check_cells(sizes_of)
+        values = np.arange(max(self.variables.sizes))
+        if cells is not None:
+            self.query_cells: IntArray = np.asarray(cells, dtype=np.int64)
+            self._check_cells(sizes_of)
+            as_it_is = (self.query_cells == np.arange(self.query_cells.shape[2])) | (self.query_cells == UNKNOWN)
+            self.whole = bool(as_it_is.all())
+        elif sizes_of.min() == len(values):  # all alike: a view of one row, however many there are
+            self.query_cells = np.broadcast_to(values, (*self.query_variables.shape, len(values)))
+        else:
+            self.query_cells = np.where(values < sizes_of, values, UNKNOWN)
         self.sentences: tuple[str, ...] = tuple(f"{n}?" for n in self.names) if sentences is None else tuple(sentences)
         self._choices = None if choices is None else tuple(tuple(str(c) for c in names) for names in choices)
         self._check_words()
@@ -137,8 +144,9 @@ class QuerySet(ABC):
 
     @cached_property
     def n_answers(self) -> IntArray:
-        """(Q,) how many joint answers each query has."""
-        return np.asarray(np.prod(self.n_cells, axis=1))
+        """(Q,) how many joint answers each query has, `MAX_COUNT` where there are more."""
+        kinds, which = np.unique(self.n_cells, axis=0, return_inverse=True)
+        return np.array([count_answers(limits) for limits in kinds.tolist()], dtype=np.int64)[which.ravel()]
 
     def scale(self, query: int) -> NumberScale | None:
         """The numbers that a query about one variable may be answered with; None where it is not numeric."""
@@ -161,10 +169,40 @@ class QuerySet(ABC):
         mine = np.take_along_axis(numbers, self.query_variables[queries, :1], axis=1)[:, 0]
         return np.where(np.isnan(self.representatives[queries, 0]), np.nan, mine)
 
+    def told(self, observed: Observed, queries: IntArray) -> tuple[IntArray, FloatArray | None, SoftAnswers]:
+        """The answers (B, W) to one query (B,) for each input, the numbers (B,) behind them, and the soft answers, of
+        which the first has the most probable cells."""
+        answers, soft = self.answers_of(observed.values, queries), self.soft_answers(observed.soft, queries)
+        for row, said in enumerate(soft):
+            if said is not None:
+                answers[row, : len(said.cells)] = said.cells
+        return answers, self.numbers_of(observed.numbers, queries), soft
+
+    def soft_answers(self, soft: FloatArray | None, queries: IntArray) -> SoftAnswers:
+        """(B,) the soft answers to one query (B,) for each input, None where it is certain or not known; () where all
+        are. soft: (B, L), as `read` gives it; a cell is as probable as its values together."""
+        if soft is None:
+            return ()
+        weights = np.zeros((len(queries), *self.query_cells.shape[1:]))
+        for w in range(self.width):
+            slots = self.variables.slots[self.query_variables[queries, w]]  # (B, V)
+            cells = self.query_cells[queries, w, : slots.shape[1]]
+            p = np.where(cells < 0, 0.0, np.take_along_axis(soft, np.maximum(slots, 0), axis=1))
+            for v in range(slots.shape[1]):
+                weights[np.arange(len(queries)), w, np.maximum(cells[:, v], 0)] += p[:, v]
+        weights = np.where(np.isnan(weights).any(axis=2, keepdims=True), 1.0, weights)  # not known: all cells alike
+        certain: Any = np.isin(weights, (0.0, 1.0)).all(axis=(1, 2))
+        found: list[SoftAnswer | None] = []
+        for sure, table, query in zip(certain.tolist(), weights.tolist(), queries.tolist(), strict=True):
+            cells_of = zip(table, self._limits(query), strict=False)
+            said = None if sure else SoftAnswer(tuple(tuple(each[:n]) for each, n in cells_of))
+            found.append(None if said is None or set(said.cells) == {UNKNOWN} else said)
+        return tuple(found)
+
     @cached_property
     def parts(self) -> Parts:
         """The distinct (variable, partition) pairs of these queries."""
-        return find_parts(self.variables, self.query_variables, self.query_cells)
+        return find_parts(self)
 
     def answers(self, X: Any) -> IntArray:
         """(B, Q, W) the answer to every query about every input, -1 for unknown and for padding."""
@@ -202,7 +240,7 @@ class QuerySet(ABC):
             return None
         scale, index = self.scale(query), UNKNOWN
         in_cells = isinstance(value, (list, tuple, np.ndarray))
-        in_words = isinstance(value, str) and value.lower() in [choice.lower() for choice in choices]
+        in_words = scale is not None and isinstance(value, str) and value.lower() in [each.lower() for each in choices]
         if scale is not None and not in_cells and not in_words:
             try:
                 return scale.read(value)
@@ -231,7 +269,7 @@ class QuerySet(ABC):
                 if all(UNKNOWN <= cell < limit for cell, limit in zip(answer, limits, strict=True)):
                     return None if set(answer) == {UNKNOWN} else answer
         if index != UNKNOWN:
-            return tuple(int(cell) for cell in np.unravel_index(index, limits))
+            return split_index(index, limits)
         wrong = f"{value!r} is no answer to {self.names[query]!r}; answer with one of {shown(choices, 6)}"
         index_too = "" if query in self.number_labels else f", its index 0 to {len(choices) - 1}"
         raise ValueError(f"{wrong}{index_too}, or None for not known")
@@ -254,10 +292,10 @@ class QuerySet(ABC):
 
     def say_cells(self, query: int, cells: tuple[int, ...]) -> str:
         """The cells of a query's variables in words; some of them may be unknown."""
-        limits = self._limits(query)
+        limits, choices = self._limits(query), self.choices(query)
         if UNKNOWN in cells:
             return JointChoices(limits).say(cells)
-        return self.choices(query)[int(np.ravel_multi_index(cells, limits))]
+        return choices.say(cells) if isinstance(choices, JointChoices) else choices[join_cells(cells, limits)]
 
     def find(self, key: str | int, argument: str) -> list[int]:
         """The queries that a name, an index or the name of a column stands for; refused where there is none."""
@@ -316,14 +354,6 @@ class QuerySet(ABC):
         wide = shape[2]
         if sizes_of.max() > wide or ((np.arange(wide) < sizes_of) != (self.query_cells >= 0)).any():
             raise ValueError("cells must give a cell 0, 1, ... to each value of a variable, and -1 to the padding only")
-        # In floats: the product of many variables overflows integers and would slip through.
-        joint = np.prod(self.n_cells.astype(float), axis=1)
-        most = int(joint.argmax())
-        if joint[most] > MAX_ANSWERS:
-            raise ValueError(
-                f"query {self.names[most]!r} has {joint[most]:.0f} joint answers, more than {MAX_ANSWERS}; "
-                f"let it reveal fewer variables: a smaller patch, fewer members of a group, fewer bins of a column"
-            )
 
     def _check_words(self) -> None:
         for name, given in (("sentences", self.sentences), ("choices", self._choices)):
@@ -354,53 +384,6 @@ class Recipe:
         return f"<{self.build.__name__}({options}), not fitted yet>"
 
 
-class JointChoices(Sequence[str]):
-    """All joint answers to a query about several variables, computed when they are looked at.
-
-    Cells are written side by side, with dashes between them where a cell can take two digits.
-
-    >>> choices = JointChoices((2, 2, 2))
-    >>> len(choices), choices[3], choices.index("011"), "012" in choices, JointChoices((4, 12)).say((3, 11))
-    (8, '011', 3, False, '3-11')
-    """
-
-    def __init__(self, limits: tuple[int, ...]) -> None:
-        self.limits, self.dash = limits, "" if max(limits) <= 10 else "-"
-
-    def __len__(self) -> int:
-        return int(np.prod(self.limits))
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"choice {index} of {len(self)}")
-        return self.say(np.unravel_index(index % len(self), self.limits))
-
-    def __iter__(self) -> Iterator[str]:
-        return (self.say(cells) for cells in product(*map(range, self.limits)))
-
-    def __contains__(self, value: object) -> bool:
-        try:
-            self.index(value)
-        except ValueError:
-            return False
-        return True
-
-    def say(self, cells: Sequence[Any]) -> str:
-        """One joint answer in words."""
-        return self.dash.join("?" if cell == UNKNOWN else str(cell) for cell in cells)
-
-    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """The index of a joint answer in words."""
-        written = (value.split("-") if self.dash else value) if isinstance(value, str) else []
-        if len(written) == len(self.limits) and all(cell.isascii() and cell.isdigit() for cell in written):
-            cells = [int(cell) for cell in written]
-            if all(cell < limit for cell, limit in zip(cells, self.limits, strict=True)):
-                return int(np.ravel_multi_index(cells, self.limits))
-        raise ValueError(f"{value!r} is not among the {len(self)} choices")
-
-
 @dataclass(frozen=True)
 class Parts:
     """The distinct (variable, partition) pairs that a query set uses, and where their cells lie end to end.
@@ -427,20 +410,19 @@ class Parts:
         return bool(np.array_equal(self.entry_slot, identity) and np.array_equal(self.entry_cell, identity))
 
 
-def find_parts(
-    variables: Variables, query_variables: IntArray, query_cells: IntArray, kinds: IntArray | None = None
-) -> Parts:
-    """The parts of queries that reveal ``query_variables`` (Q, W) in ``query_cells`` (Q, W, V), both padded with -1.
-
-    kinds: (Q, W) tell parts apart that look at the same.
-    """
+def find_parts(queries: QuerySet, kinds: IntArray | None = None) -> Parts:
+    """The parts of a query set. kinds: (Q, W) tell parts apart that look at the same."""
+    variables, query_variables, query_cells = queries.variables, queries.query_variables, queries.query_cells
     used = query_variables >= 0
     kinds = np.zeros_like(query_variables) if kinds is None else kinds
-    # rows: (n, 2 + V)
-    rows = np.concatenate([query_variables[used][:, None], kinds[used][:, None], query_cells[used]], axis=1)
+    rows = np.stack([query_variables[used], kinds[used]], axis=1)
+    if not queries.whole:  # rows: (n, 2 + V)
+        rows = np.concatenate([rows, query_cells[used]], axis=1)
     distinct, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     order = np.lexsort((first, distinct[:, 0]))  # by variable, then by the first query that has it
-    variable, kind, cells = distinct[order, 0], distinct[order, 1], distinct[order, 2:]
+    variable, kind, place = distinct[order, 0], distinct[order, 1], first[order]
+    query, w = np.nonzero(used)
+    cells = query_cells[query[place], w[place]]  # (P, V)
     offsets = np.concatenate([[0], np.cumsum(cells.max(axis=1) + 1)]).astype(np.int64)
     part, value = np.nonzero(cells >= 0)
     query_part = np.full_like(query_variables, UNKNOWN)
@@ -548,7 +530,20 @@ def _as_label(value: Any) -> str | None:
         return None
 
 
-# ---- shared by the builders -----------------------------------------------------------------------------------------
+# ---- shared by the builders and strategies ---------------------------------------------------------------------------
+
+
+def check_joint_answers(queries: QuerySet, why: str) -> None:
+    """Refuse queries with more joint answers than can be looked at one by one."""
+    most = int(queries.n_answers.argmax())
+    if queries.n_answers[most] > MAX_ANSWERS:
+        exactly = math.prod(queries.n_cells[most].tolist())
+        joint = str(exactly) if exactly < 10**9 else f"{float(exactly):.0e}" if exactly < 10**300 else "countless"
+        raise ValueError(
+            f"query {queries.names[most]!r} has {joint} joint answers, more than {MAX_ANSWERS}, and {why}; let it "
+            f"reveal less (a smaller patch, fewer levels, fewer members of a group, fewer bins of a column), or use an "
+            f"acquisition function that does not look at answers, such as acquisition=ip.acquisition.FixedOrder()"
+        )
 
 
 def check_weights(sample_weight: Any, n_inputs: int) -> FloatArray:

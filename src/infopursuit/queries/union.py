@@ -71,11 +71,16 @@ class Union(QuerySet):
     def read(self, X: Any) -> Observed:
         """What all parts read, each from its own columns, side by side."""
         found = [part.read(select(X, of)) for part, of in zip(self.members, self.reads, strict=True)]
-        values = np.concatenate([each.values for each in found], axis=1)
-        if all(each.numbers is None for each in found):
-            return Observed(values)
-        numbers = [np.full(e.values.shape, np.nan) if e.numbers is None else e.numbers for e in found]
-        return Observed(values, np.concatenate(numbers, axis=1))
+        values, numbers, soft = np.concatenate([each.values for each in found], axis=1), None, None
+        if any(each.numbers is not None for each in found):
+            own = [np.full(e.values.shape, np.nan) if e.numbers is None else e.numbers for e in found]
+            numbers = np.concatenate(own, axis=1)
+        if any(each.soft is not None for each in found):
+            told = zip(found, self.members, strict=True)
+            soft = np.concatenate(
+                [p.variables.one_hot(e.values) if e.soft is None else e.soft for e, p in told], axis=1
+            )
+        return Observed(values, numbers, soft)
 
     def scale(self, query: int) -> NumberScale | None:
         """As the part has it."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.queries.patches import Patches
+from infopursuit.queries.patches import COLOURS, Patches
 from infopursuit.queries.queryset import QuerySet, near
 from infopursuit.types import FloatArray, Variables
 
@@ -243,8 +243,10 @@ class VariableWords:
         if self._alone[variable]:
             return self._topics[self._alone[variable][0]][0]
         if isinstance(self.queries, Patches):
-            row, column = divmod(variable, self.queries.shape[1])
-            return f"row {row + 1}, column {column + 1}"
+            pixel, channel = divmod(variable, self.queries.channels)
+            row, column = divmod(pixel, self.queries.shape[1])
+            colour = "" if self.queries.channels == 1 else f", {COLOURS[channel]}"
+            return f"row {row + 1}, column {column + 1}{colour}"
         return f"variable {variable}"
 
     def splits(self, variable: int) -> FloatArray | None:
@@ -281,6 +283,7 @@ class VariableWords:
                 phrase = self.queries.say(query, (cell,))
         if best < 0:
             value = len(p) - 1 - int(np.abs(q - p)[::-1].round(12).argmax())
-            what = ("dark", "lit")[value] if isinstance(self.queries, Patches) else f"value {value}"
+            binary = isinstance(self.queries, Patches) and self.queries.n_levels == 2
+            what = ("dark", "lit")[value] if binary else f"value {value}"
             phrase, shares = f"{self.name(variable)}: {what}", (float(p[value]), float(q[value]))
         return phrase, *shares

@@ -19,7 +19,6 @@ import numpy as np
 from infopursuit.explanation import Explanation, ExplanationStep, percent, reason_text
 from infopursuit.report.summary import Summary, most_common, same_class
 from infopursuit.trace import Trace
-from infopursuit.types import UNKNOWN
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -29,7 +28,7 @@ MAX_STEPS, MAX_STEPS_ALONE = 20, 1000  # in longer explanations: the last step a
 MAX_CLASSES = 4  # that have a bar of their own after every answer; the others share one
 MAX_ROWS = 10  # of a list in the summary
 MAX_PIXELS = 512 * 512  # larger images are not drawn
-UNSEEN, DARK, LIT = (128, 134, 142, 255), (16, 18, 22, 255), (255, 255, 255, 255)
+UNSEEN, DARK, LIT = (np.array(each) for each in ((128, 134, 142), (16, 18, 22), (255, 255, 255)))
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 View = dict[str, Any]  # what the template shows
@@ -162,7 +161,7 @@ def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
     if not e.exact_gains:
         error = max((step.gain_error for step in e.steps), default=0.0)
         text.append(f"Gains were estimated (standard error up to {error:.3f} nats).")
-    pixels = None if shown.image is None or not _drawable(e) else _grey(shown.image, e.shape or (0, 0))
+    pixels = None if shown.image is None or not _drawable(e) else _bytes(e.colours(shown.image), e.channels)
     return {
         "number": number, "name": shown.name, "prediction": e.prediction, "truth": truth, "warning": e.warning,
         "correct": None if truth is None else same_class(e.prediction, truth), "text": " ".join(text),
@@ -213,13 +212,14 @@ def _pictures(e: Explanation, pixels: Any, upto: int) -> list[View]:
     if e.shape is None or not _drawable(e):
         return []
     rows, columns = e.shape
-    boxes = [_box(step, columns, "asked") for step in e.steps[: upto - 1]] + [_box(e.steps[upto - 1], columns, "now")]
-    seen = e.revealed(upto)
-    colours = np.array([DARK, LIT, UNSEEN], dtype=np.uint8)[np.where(seen == UNKNOWN, 2, np.minimum(seen, 1))]
-    known = f"{int((seen != UNKNOWN).sum())} of {seen.size} pixels, the rest grey"
+    boxes = [_box(e, step, "asked") for step in e.steps[: upto - 1]] + [_box(e, e.steps[upto - 1], "now")]
+    seen = e.brightness(upto)
+    hidden = np.isnan(seen).all(axis=2)
+    shades = np.where(np.isnan(seen), UNSEEN, DARK + seen * (LIT - DARK)).round()
+    known = f"{int((~hidden).sum())} of {hidden.size} pixels, the rest grey"
     size = {"rows": rows, "columns": columns}
     revealed = f"what was seen after {_count(upto, 'question', 'questions')}: {known}"
-    found = [{**size, "uri": png(colours), "label": revealed, "boxes": boxes[-1:], "caption": "seen"}]
+    found = [{**size, "uri": png(shades), "label": revealed, "boxes": boxes[-1:], "caption": "seen"}]
     if pixels is not None:
         label = f"the image with {_count(upto, 'patch', 'patches')} asked about"
         found.insert(0, {**size, "uri": png(pixels), "label": label, "boxes": boxes, "caption": "asked"})
@@ -230,28 +230,23 @@ def _drawable(e: Explanation) -> bool:
     return e.shape is not None and e.shape[0] * e.shape[1] <= MAX_PIXELS
 
 
-def _box(step: ExplanationStep, columns: int, kind: str) -> View:
-    rows, places = np.divmod(np.array(step.variables), columns)
+def _box(e: Explanation, step: ExplanationStep, kind: str) -> View:
+    rows, places = np.array(sorted(e.pixels(step))).T
     x, y = int(places.min()), int(rows.min())
     return {"kind": kind, "x": x, "y": y, "width": int(places.max()) - x + 1, "height": int(rows.max()) - y + 1}
 
 
-def _grey(image: Any, shape: tuple[int, int]) -> Any:
-    """(rows, columns) bytes from any numbers; flat and with one channel will do."""
-    array = np.asarray(image, dtype=np.float64)
-    if array.size != shape[0] * shape[1]:
-        raise ValueError(f"an image has shape {array.shape}, but the explanation is about images of shape {shape}")
-    array = np.nan_to_num(array.reshape(shape))
-    low, high = min(float(array.min()), 0.0), float(array.max())
-    return np.round(255 * (array - low) / (high - low if high > low else 1.0)).astype(np.uint8)
+def _bytes(colours: Any, channels: int) -> Any:
+    """Colours from 0 to 1 as bytes, grey ones once."""
+    return np.round(255 * np.nan_to_num(colours if channels > 1 else colours[..., 0])).astype(np.uint8)
 
 
 def png(pixels: Any) -> str:
-    """(rows, columns) grey or (rows, columns, 4) colour bytes as a data URI."""
+    """(rows, columns) grey or (rows, columns, 3) colour bytes as a data URI."""
     array = np.ascontiguousarray(pixels, dtype=np.uint8)
     rows, columns = array.shape[:2]
     lines = b"".join(b"\x00" + line.tobytes() for line in array)  # each line begins with its filter, none
-    head = struct.pack(">IIBBBBB", columns, rows, 8, 6 if array.ndim == 3 else 0, 0, 0, 0)
+    head = struct.pack(">IIBBBBB", columns, rows, 8, 2 if array.ndim == 3 else 0, 0, 0, 0)
     chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
     content = b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks

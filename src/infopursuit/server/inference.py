@@ -101,10 +101,12 @@ def _read_image(queries: Patches, k: int, item: Any) -> Any:
         image = np.asarray(item, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         image = np.empty(0)
-    if image.shape not in ((rows, columns), (rows * columns,)):
-        remedy = f"give {rows} lists of {columns} numbers each; null for an unknown pixel"
+    wanted = (rows, columns) if queries.channels == 1 else (rows, columns, queries.channels)
+    if image.shape not in (wanted, (len(queries.variables),)):
+        each = "numbers" if queries.channels == 1 else "lists of 3 numbers (red, green, blue)"
+        remedy = f"give {rows} lists of {columns} {each} each; null for an unknown pixel"
         raise invalid("not an image of the size of the model", f"inputs[{k}]", item, remedy)
-    return image.reshape(rows, columns)
+    return image.reshape(wanted)
 
 
 def _read_row(names: list[str], k: int, item: Any) -> list[Any]:
@@ -192,7 +194,8 @@ def query_info(pursuit: Pursuit[Any], index: int) -> dict[str, Any]:
         ]  # fmt: skip
     if isinstance(queries, Patches):
         (row, column), (rows, columns) = queries.corners[index], queries.size
-        found["patch"] = {"row": row, "column": column, "rows": rows, "columns": columns}
+        pixel = {"levels": queries.n_levels, "channels": queries.channels}
+        found["patch"] = {"row": row, "column": column, "rows": rows, "columns": columns, **pixel}
     return found
 
 
@@ -242,7 +245,8 @@ def _look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int) -> list[di
     outcomes = {outcome.said: outcome for outcome in look_ahead(pursuit, state, query)}
     found = []
     for choice in choices:
-        one = outcomes.get(choice)  # an impossible one is not among them
+        said = pursuit.queries.say_answer(query, pursuit.queries.to_answer(query, choice))
+        one = outcomes.get(said)  # an impossible one is not among them
         then = [] if one is None else [{"class": str(c), "probability": p} for c, p in one.leaders]
         found.append({"answer": choice, "probability": 0.0 if one is None else one.probability, "then": then})
     return found

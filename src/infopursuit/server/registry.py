@@ -65,7 +65,8 @@ class ServedModel:
         image = None
         if isinstance(queries, Patches):
             sizes = {"shape": queries.shape, "patch": queries.size, "stride": queries.stride}
-            image = {**{name: list(size) for name, size in sizes.items()}, "threshold": queries.threshold}
+            kinds = {"threshold": queries.threshold, "levels": queries.n_levels, "channels": queries.channels}
+            image = {**{name: list(size) for name, size in sizes.items()}, **kinds}
         return {
             "name": self.name, "version": self.version, "summary": self.summary, "classes": self.classes,
             "kind": queries.kind, "inputs": {"patches": "images", "words": "texts"}.get(queries.kind, "rows"),

@@ -77,12 +77,16 @@ class Amount(BaseModel):
 
 
 class Patch(BaseModel):
-    """The pixels that a query reveals, counted from 0; its answer is written row by row, 1 for a lit pixel."""
+    """The pixels that a query reveals, counted from 0; its answer is written row by row, 1 for a lit pixel. Of grey
+    pixels it has the level, of colours that of red, green and blue, with dashes between them where there are more than
+    ten levels."""
 
     row: int
     column: int
     rows: int
     columns: int
+    levels: int = Field(description="values of a pixel: 2 for black and white, else grey levels", default=2)
+    channels: int = Field(description="3 for colours, else 1", default=1)
 
 
 class Component(BaseModel):
@@ -168,6 +172,8 @@ class Image(BaseModel):
     patch: tuple[int, int]
     stride: tuple[int, int]
     threshold: float | None = Field(description="pixels above it are lit")
+    levels: int = Field(description="values of a pixel: 2 for black and white, else grey levels", default=2)
+    channels: int = Field(description="3 for colours, else 1", default=1)
 
 
 class ModelInfo(BaseModel):

@@ -60,7 +60,8 @@ async function start() {
   // large pictures first: people draw as the 28 x 28 digits are written
   images.sort((a, b) => b.image.shape[0] - a.image.shape[0]);
   const words = [...offered.filter(({ image }) => !image), ...images];
-  if (images.length) views.draw = new DrawView(document.getElementById("draw"), images, attempt);
+  const drawn = images.filter(({ image }) => image.channels === 1);
+  if (drawn.length) views.draw = new DrawView(document.getElementById("draw"), drawn, attempt);
   else document.querySelector('nav a[data-view="draw"]').remove();
   if (words.length) views.ask = new AskView(document.getElementById("ask"), words, attempt);
   else document.getElementById("main").append(make("p", { class: "card" }, "This server has no models."));

@@ -4,6 +4,7 @@ import { Bars } from "./bars.js";
 import { bits, capital, count, leading, make, percent, tell } from "./dom.js";
 import { downloads } from "./download.js";
 import { answer, begin, cut, now, sameAnswers, whatIf } from "./path.js";
+import { shade } from "./picture.js";
 import { stepList } from "./steps.js";
 import { comparison } from "./whatif.js";
 
@@ -126,8 +127,9 @@ export class AskView {
       capital(choice), make("kbd", { "aria-hidden": "true" }, this.yesNo(question) ? choice[0].toUpperCase() : String(i + 1)))), unknown];
   }
 
-  /** A patch is answered by lighting its pixels. */
-  patch({ rows, columns }) {
+  /** A patch is answered by lighting its pixels; levels of grey and of colours are chosen with a slider each. */
+  patch({ rows, columns, levels, channels }) {
+    if (levels > 2 || channels > 1) return this.levels(rows, columns, levels, channels);
     const cells = Array.from({ length: rows * columns }, (_, i) => make("button", {
       type: "button", class: "pixel", "aria-pressed": "false", "aria-label": `Pixel at row ${Math.floor(i / columns) + 1}, column ${(i % columns) + 1}: lit`,
       onclick: (event) => event.currentTarget.setAttribute("aria-pressed", String(event.currentTarget.getAttribute("aria-pressed") !== "true")),
@@ -135,6 +137,23 @@ export class AskView {
     const grid = make("div", { class: "pixels" }, cells);
     grid.style.setProperty("--columns", String(columns));
     const done = () => this.say(cells.map((cell) => (cell.getAttribute("aria-pressed") === "true" ? "1" : "0")).join(""));
+    return [grid, make("button", { type: "button", class: "answer", onclick: done }, "Answer")];
+  }
+
+  levels(rows, columns, levels, channels) {
+    const names = channels === 3 ? ["red", "green", "blue"] : ["grey"];
+    const pixels = Array.from({ length: rows * columns }, (_, i) => {
+      const where = `Pixel at row ${Math.floor(i / columns) + 1}, column ${(i % columns) + 1}`;
+      const sliders = names.map((name) => make("input", { type: "range", min: "0", max: String(levels - 1), value: "0", "aria-label": `${where}: ${name}` }));
+      const pixel = make("div", { class: "levels" }, sliders);
+      const show = () => { pixel.style.background = shade(sliders.map(({ value }) => value / (levels - 1)), "var(--dark)", "var(--lit)"); };
+      pixel.addEventListener("input", show);
+      show();
+      return { pixel, sliders };
+    });
+    const grid = make("div", { class: "pixels" }, pixels.map(({ pixel }) => pixel));
+    grid.style.setProperty("--columns", String(columns));
+    const done = () => this.say(pixels.flatMap(({ sliders }) => sliders.map(({ value }) => value)).join(levels > 10 ? "-" : ""));
     return [grid, make("button", { type: "button", class: "answer", onclick: done }, "Answer")];
   }
 
@@ -173,7 +192,7 @@ export class AskView {
 
   keysHint(question) {
     const key = (name) => make("kbd", {}, name);
-    if (question.patch) return ["Click the pixels that are lit."];
+    if (question.patch) return [question.patch.levels > 2 || question.patch.channels > 1 ? "Set how lit each pixel is, from left to right." : "Click the pixels that are lit."];
     if (question.number) {
       const { low, high, unit } = question.number;
       return [make("span", { id: "ask-range" }, `${low} to ${high}${unit ? ` ${unit}` : ""} in training; Enter answers.`)];

@@ -4,8 +4,8 @@
 const FINE = 8;
 const PEN = 0.125;
 
-/** Strokes [[{x, y}, ...], ...] in a square of `size` -> rows of 0 and 1, or null where nothing was drawn. */
-export function toImage(strokes, size, { shape: [rows, columns], threshold }) {
+/** Strokes [[{x, y}, ...], ...] in a square of `size` -> rows of 0 and 1 or of grey levels, or null where nothing was drawn. */
+export function toImage(strokes, size, { shape: [rows, columns], threshold, levels }) {
   const points = strokes.flat();
   if (!points.length) return null;
   const mass = rows >= 20;
@@ -25,14 +25,14 @@ export function toImage(strokes, size, { shape: [rows, columns], threshold }) {
     grey = render(strokes, place(columns / 2 - x, rows / 2 - y), rows, columns, pen);
   }
   const cut = limit(threshold);
-  return Array.from({ length: rows }, (_, r) => Array.from({ length: columns }, (_, c) => (grey[r * columns + c] > cut ? 1 : 0)));
+  const value = (share) => (levels === 2 ? Number(share > cut) : Math.min(Math.floor(share * levels), levels - 1));
+  return Array.from({ length: rows }, (_, r) => Array.from({ length: columns }, (_, c) => value(grey[r * columns + c])));
 }
 
 /** The answer that an image gives to a question about a patch of it. */
-export function look(image, { row, column, rows, columns }) {
-  let said = "";
-  for (let r = row; r < row + rows; r += 1) for (let c = column; c < column + columns; c += 1) said += image[r][c];
-  return said;
+export function look(image, { row, column, rows, columns, levels }) {
+  const said = image.slice(row, row + rows).flatMap((line) => line.slice(column, column + columns));
+  return said.join(levels > 10 ? "-" : "");
 }
 
 // Training images have pixels up to 1, 16 or 255; the threshold tells which.

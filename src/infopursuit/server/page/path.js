@@ -2,6 +2,7 @@
 // Nothing is changed in place, so that going back is taking an earlier one.
 
 import { next } from "./api.js";
+import { pixelsOf } from "./picture.js";
 
 /** The path before the first question. */
 export async function begin(model) {
@@ -43,16 +44,26 @@ export function say(question, said) {
   if (said === null) return "not known";
   if (question.number && typeof said === "number") return `${said}${question.number.unit ? ` ${question.number.unit}` : ""}`;
   if (!question.patch) return said;
-  const lit = [...said].filter((c) => c === "1").length;
-  return lit === 0 ? "all dark" : lit === said.length ? "all lit" : `${lit} of ${said.length} pixels lit`;
+  const pixels = pixelsOf(said, question.patch).filter((pixel) => pixel !== null);
+  if (question.patch.levels > 2 || question.patch.channels > 1) {
+    const mean = (k) => (pixels.reduce((sum, pixel) => sum + pixel[k], 0) / Math.max(pixels.length, 1)).toFixed(2);
+    return question.patch.channels === 1 ? `mean grey ${mean(0)}` : `mean red ${mean(0)}, green ${mean(1)}, blue ${mean(2)}`;
+  }
+  const lit = pixels.filter(([share]) => share === 1).length;
+  return lit === 0 ? "all dark" : lit === pixels.length ? "all lit" : `${lit} of ${pixels.length} pixels lit`;
 }
 
 /** What may be answered instead, as [answer, words]. */
 export function alternatives(question) {
   const some = question.patch
-    ? [["0".repeat(question.patch.rows * question.patch.columns), "all dark"], ["1".repeat(question.patch.rows * question.patch.columns), "all lit"]]
+    ? [[uniform(question.patch, 0), "all dark"], [uniform(question.patch, question.patch.levels - 1), "all lit"]]
     : (question.choices ?? []).map((choice) => [choice, choice]);
   return [...some, [null, "not known"]];
+}
+
+// The answer that all pixels of a patch have the same level.
+function uniform({ rows, columns, levels, channels }, level) {
+  return Array(rows * columns * channels).fill(level).join(levels > 10 ? "-" : "");
 }
 
 function gainOf(path, question) {

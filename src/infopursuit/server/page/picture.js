@@ -1,12 +1,28 @@
-// What has been seen of an image: lit and dark pixels where patches were asked, nothing elsewhere.
+// What has been seen of an image: its pixels where patches were asked, nothing elsewhere.
 
-/** {r,c -> 0 or 1} after some steps, as rows with null where nothing was seen. */
+/** An answer about a patch as its pixels: shares from 0 to 1, one for grey and three for colour; null for unknown. */
+export function pixelsOf(answer, { rows, columns, levels, channels }) {
+  const cells = answer === null ? [] : levels > 10 ? answer.split("-") : [...answer];
+  const share = (cell) => (cell === undefined || cell === "?" ? null : Number(cell) / (levels - 1));
+  return Array.from({ length: rows * columns }, (_, i) => {
+    const pixel = Array.from({ length: channels }, (_, k) => share(cells[i * channels + k]));
+    return pixel.includes(null) ? null : pixel;
+  });
+}
+
+/** The css colour of a pixel; grey ones lie between dark and lit. */
+export function shade(pixel, dark, lit) {
+  if (pixel.length === 3) return `rgb(${pixel.map((share) => Math.round(255 * share)).join(", ")})`;
+  return pixel[0] === 0 ? dark : pixel[0] === 1 ? lit : `color-mix(in srgb, ${lit} ${100 * pixel[0]}%, ${dark})`;
+}
+
+/** {r,c -> pixel} after some steps, as rows with null where nothing was seen. */
 export function seen([rows, columns], steps) {
   const pixels = Array.from({ length: rows }, () => Array(columns).fill(null));
-  for (const { question, answer } of steps) {
-    if (answer === null) continue;
-    const { row, column, columns: wide } = question.patch;
-    [...answer].forEach((value, i) => { pixels[row + Math.floor(i / wide)][column + (i % wide)] = Number(value); });
+  for (const { question: { patch }, answer } of steps) {
+    pixelsOf(answer, patch).forEach((pixel, i) => {
+      if (pixel) pixels[patch.row + Math.floor(i / patch.columns)][patch.column + (i % patch.columns)] = pixel;
+    });
   }
   return pixels;
 }
@@ -19,14 +35,13 @@ export function paint(context, size, shape, steps, following, colours) {
   context.clearRect(0, 0, size, size);
   context.fillStyle = colours.unseen;
   context.fillRect(left, top, cell * columns, cell * rows);
-  const fill = { 0: colours.dark, 1: colours.lit };
   seen(shape, steps).forEach((line, r) => line.forEach((value, c) => {
     if (value === null) {
       context.fillStyle = colours.dot;
       context.fillRect(left + (c + 0.5) * cell - 0.75, top + (r + 0.5) * cell - 0.75, 1.5, 1.5);
       return;
     }
-    context.fillStyle = fill[value];
+    context.fillStyle = shade(value, colours.dark, colours.lit);
     context.fillRect(left + c * cell, top + r * cell, cell + 0.3, cell + 0.3);
   }));
   const outline = (patch, colour, dashes) => {

@@ -1,7 +1,8 @@
 // An explanation as a picture: the verdict, what was asked and answered, and bars.
 
 import { count, percent } from "./dom.js";
-import { ranked, revealed } from "./told.js";
+import { shade } from "./picture.js";
+import { pixelsIn, ranked, revealed } from "./told.js";
 
 const [WIDE, EDGE, LINE, MOST] = [900, 40, 30, 16];
 const INK = { text: "#16242c", quiet: "#5c6d76", main: "#14708f", track: "#e3eaed", warm: "#b45309", page: "#ffffff" };
@@ -32,7 +33,7 @@ export function picture(told, model) {
     const room = WIDE - 2 * EDGE - side - (side ? 30 : 0);
     write(`${number}.`, EDGE, top + i * LINE, 16, INK.quiet);
     write(told.shape ? step.name : step.sentence, EDGE + 34, top + i * LINE, 16, INK.text, 400, room - 190);
-    if (told.shape && step.answer) patch(context, step, told.shape[1], EDGE + room - 140, top + i * LINE - 16);
+    if (told.shape && step.answer) patch(context, told, step, EDGE + room - 140, top + i * LINE - 16);
     else write(step.said, EDGE + room - 140, top + i * LINE, 16, INK.main, 650, 140);
   });
   if (side) paint(context, told, WIDE - EDGE - side, top - 18, side);
@@ -56,7 +57,7 @@ function paint(context, told, left, top, side) {
   context.fillRect(left, top, cell * columns, cell * rows);
   revealed(told, told.steps.length).forEach((line, r) => line.forEach((value, c) => {
     if (value === null) return;
-    context.fillStyle = value ? INK.text : "#ffffff";
+    context.fillStyle = shade(value, "#ffffff", INK.text);
     context.fillRect(left + c * cell, top + r * cell, cell + 0.3, cell + 0.3);
   }));
   context.strokeStyle = INK.quiet;
@@ -64,11 +65,11 @@ function paint(context, told, left, top, side) {
 }
 
 // The pixels of one answer, where they lie in relation to each other.
-function patch(context, { variables, answer }, columns, left, top) {
-  const [row, column] = [Math.floor(variables[0] / columns), variables[0] % columns];
-  variables.forEach((variable, i) => {
-    context.fillStyle = answer[i] === 1 ? INK.text : answer[i] === 0 ? "#ffffff" : INK.track;
-    const [x, y] = [left + 7 * ((variable % columns) - column), top + 7 * (Math.floor(variable / columns) - row)];
+function patch(context, told, step, left, top) {
+  const pixels = pixelsIn(told, step);
+  pixels.forEach(({ row, column, pixel }) => {
+    context.fillStyle = pixel === null ? INK.track : shade(pixel, "#ffffff", INK.text);
+    const [x, y] = [left + 7 * (column - pixels[0].column), top + 7 * (row - pixels[0].row)];
     context.fillRect(x, y, 7, 7);
     context.strokeStyle = INK.track;
     context.strokeRect(x, y, 7, 7);

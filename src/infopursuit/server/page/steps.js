@@ -2,6 +2,7 @@
 
 import { alternatives, say } from "./path.js";
 import { bits, leading, make, percent } from "./dom.js";
+import { pixelsOf, shade } from "./picture.js";
 
 /** change(k, answer) is called when another answer is wanted for step k; look(k) when a step is picked. */
 export function stepList(path, { change, shown = path.steps.length, look = null }) {
@@ -37,7 +38,10 @@ export const short = ({ row, column }) => `Patch at row ${row + 1}, column ${col
 export function mini({ question, answer }) {
   const grid = make("span", { class: "mini", "aria-hidden": "true" });
   grid.style.setProperty("--columns", String(question.patch.columns));
-  const n = question.patch.rows * question.patch.columns;
-  for (let i = 0; i < n; i += 1) grid.append(make("i", { class: answer === null ? "unknown" : answer[i] === "1" ? "on" : "" }));
+  pixelsOf(answer, question.patch).forEach((pixel) => {
+    const mark = make("i", { class: pixel === null ? "unknown" : pixel.length === 1 && pixel[0] === 1 ? "on" : "" });
+    if (pixel && (pixel.length === 3 || pixel[0] % 1)) mark.style.background = shade(pixel, "var(--dark)", "var(--lit)");
+    grid.append(mark);
+  });
   return grid;
 }
