@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -53,7 +54,7 @@ class Amortized:
     training: a `QuerierTraining`; None takes the defaults, with random affine augmentation of black and white images.
     start: a belief of such a network to go on from, such as that of a student (`distill`).
     checkpoint: a file from which an interrupted training goes on.
-    progress: show it even where no terminal is.
+    progress: show it even where no terminal is. say: what is told about each epoch.
 
     >>> import infopursuit as ip
     >>> clf = ip.InformationPursuitClassifier(strategy=ip.Amortized(unit="nats"))
@@ -68,6 +69,7 @@ class Amortized:
     start: NetworkBelief | None = None
     checkpoint: Any = None
     progress: bool | None = None
+    say: Callable[[str], None] = logger.info
 
     def __post_init__(self) -> None:
         one_of(self.unit, "unit", UNITS)
@@ -85,7 +87,9 @@ class Amortized:
         how = replace(how, seed=how.seed + seed)
         known = inputs.everything(sample.values, sample.numbers)[rows]
         own = OwnHistories(network, inputs, known, sample.labels[rows], how, self.unit)  # type: ignore[arg-type]
-        _, held_out = fit_network(network, own, len(rows), how, checkpoint=self.checkpoint, progress=self.progress)
+        _, held_out = fit_network(
+            network, own, len(rows), how, checkpoint=self.checkpoint, progress=self.progress, say=self.say
+        )
         belief = NetworkBelief(network, inputs, sample.n_classes, self.unit, fit_temperature(own, held_out))
         return belief, acquisition_for(belief)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +26,8 @@ from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+
+logger = logging.getLogger(__name__)
 
 N_TOP = 16
 """Queries of which a student learns the teacher's gain at each step: the best."""
@@ -64,6 +68,7 @@ def distill(
     demonstrations: Demonstrations | None = None,
     checkpoint: Any = None,
     progress: bool | None = None,
+    say: Callable[[str], None] = logger.info,
 ) -> tuple[Pursuit[Any], Agreement]:
     """A student of a pursuit: one network for its posterior and its choice of queries, and how well they agree.
 
@@ -80,7 +85,7 @@ def distill(
     max_queries: of a demonstration.
     trunk, training: of the network, as in `Amortized`.
     demonstrations: those of `demonstrate`, where they were made before.
-    checkpoint: a file from which an interrupted training goes on.
+    checkpoint: a file from which an interrupted training goes on. say: what is told about each epoch.
 
     >>> import infopursuit as ip
     >>> queries = ip.queries.concepts(["has wings", "is red"])
@@ -113,7 +118,7 @@ def distill(
     how = replace(how, max_queries=n)
     own = OwnHistories(network, inputs, inputs.everything(observed.values, observed.numbers), taught, how, "score")
     lessons = Imitation(own, shown, temperature, label_weight)
-    _, held_out = fit_network(network, lessons, len(taught), how, checkpoint=checkpoint, progress=progress)
+    _, held_out = fit_network(network, lessons, len(taught), how, checkpoint=checkpoint, progress=progress, say=say)
     name = f"{type(pursuit.belief).__name__}, {type(pursuit.acquisition).__name__}"
     calibrated = 1.0 if y is None else fit_temperature(own, held_out)
     belief = NetworkBelief(network, inputs, sample.n_classes, "score", calibrated, name)

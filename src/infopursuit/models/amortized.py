@@ -54,8 +54,11 @@ CONFIDENT, LEAVING = 0.998, 0.75
 MIN_STEPS = 1_500
 """Of the optimiser, where the number of epochs is not given."""
 WEIGHT_DECAY = 0.01
-EARLY, KEPT = 3, 0.4
-"""Steps of a demonstration that are looked at in every epoch, and the share of the others that is."""
+KEPT = (0.05, 0.5, 1.0, 0.3)
+"""Share of the demonstrations of which step 0, 1, 2 and each later one is looked at in an epoch: first histories are few
+and soon learnt, and the later ones of one input teach much the same."""
+OWN = 0.5
+"""Share of the rows of which a student classifies its own histories in an epoch."""
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
@@ -412,7 +415,7 @@ class Imitation:
         """The loss of some rows, at this share of the training."""
         found = sum(self._parts(rows, generator)[:2])
         if self.label_weight:
-            found = found + self._own_loss(rows, share, generator)
+            found = found + self._own_loss(rows[:: round(1 / OWN)], generator)
         return torch.as_tensor(found)
 
     def validate(self, rows: IntArray) -> tuple[float, float]:
@@ -423,7 +426,7 @@ class Imitation:
         classes, queries, same = (torch.stack(each) @ sizes / sizes.sum() for each in zip(*parts, strict=True))
         return float(classes + queries), float(same)
 
-    def _own_loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
+    def _own_loss(self, rows: IntArray, generator: torch.Generator) -> Tensor:
         """Classification on the student's own histories; the choice of queries is not trained by it."""
         own, k = self.own, self.shown.queries.shape[1]
         features, labels = own.features(rows, generator), own.labels[rows]
@@ -449,7 +452,9 @@ class Imitation:
         masks = prefix_masks(own.inputs, queries)  # (B, K + 1, U)
         there = torch.arange(masks.shape[1]) <= length[:, None]
         if generator is not None:
-            there &= (torch.rand(there.shape, generator=generator) < KEPT) | (torch.arange(masks.shape[1]) < EARLY)
+            kept = torch.tensor(KEPT)[torch.arange(masks.shape[1]).clamp(max=len(KEPT) - 1)]
+            there &= torch.rand(there.shape, generator=generator) < kept
+            there[0, 0] = True  # not nothing
         row, step = torch.nonzero(there, as_tuple=True)
         logits, outputs = own.see(own.inputs.encode(own.known[rows])[row], masks[row, step])
         teacher = torch.as_tensor(shown.posterior[rows], dtype=torch.float32)[row, step]
@@ -464,7 +469,7 @@ class Imitation:
         target = torch.softmax((gain / self.temperature).masked_fill(best < 0, -torch.inf), dim=1)
         log_p = torch.log_softmax(outputs[asks], dim=1).gather(1, best.clamp(min=0))
         same = (logits.argmax(1) == teacher.argmax(1)).float().mean()
-        return classes, -(target * log_p).sum(1).mean(), same
+        return classes, -(target * log_p).sum() / max(len(asks), 1), same
 
 
 # ---- training -------------------------------------------------------------------------------------------------------
