@@ -17,8 +17,9 @@ LAYERS = (
     "beliefs acquisition",
     """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
     conformal novelty report""",  # what `Trace.to_html` writes
-    """estimator hybrid tuning selection serialization model_files versions testing tabular conversation answer_profile
-    model_card evaluation inspection data_checks monitoring plots datasets shipped pipelines""",
+    """estimator hybrid amortized distillation tuning selection serialization model_files versions testing
+    tabular conversation answer_profile model_card evaluation inspection data_checks monitoring plots datasets shipped
+    pipelines""",
     "cli server jobs __main__",
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS, start=1) for part in parts.split()}

@@ -14,16 +14,19 @@ from infopursuit.lazy import lazy_name
 
 if TYPE_CHECKING:
     from infopursuit import acquisition, annotators, beliefs, history, jobs, models, queries, testing
+    from infopursuit.amortized import Amortized
     from infopursuit.annotators import dawid_skene
     from infopursuit.calibration import TemperatureScaling
     from infopursuit.costs import Constraints, Costs
     from infopursuit.data_checks import lint
+    from infopursuit.distillation import distill
     from infopursuit.engine import Pursuit
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
     from infopursuit.hybrid import Hybrid
     from infopursuit.inspection import StrategyTree, strategy_tree
     from infopursuit.inspection.query_frequencies import QueryFrequencies, query_frequencies
+    from infopursuit.models.amortized import QuerierTraining, Trunk
     from infopursuit.monitoring.drift import drift
     from infopursuit.noise import AnswerNoise, NoisyAnnotator
     from infopursuit.pipelines import original_units
@@ -38,6 +41,7 @@ __version__ = "0.1.0"
 
 MODULES = ("acquisition", "annotators", "beliefs", "history", "jobs", "models", "queries", "testing")
 NAMES = {
+    "Amortized": "amortized",
     "AnswerNoise": "noise",
     "Confidence": "stopping",
     "Constraints": "costs",
@@ -55,12 +59,15 @@ NAMES = {
     "NOT_APPLICABLE": "types",
     "NoisyAnnotator": "noise",
     "Pursuit": "engine",
+    "QuerierTraining": "models.amortized",
     "QueryFrequencies": "inspection",
     "Session": "session",
     "StrategyTree": "inspection",
     "TemperatureScaling": "calibration",
     "Trace": "trace",
+    "Trunk": "models.amortized",
     "dawid_skene": "annotators",
+    "distill": "distillation",
     "drift": "monitoring.drift",
     "fit_table": "tabular",
     "lint": "data_checks",
@@ -75,6 +82,7 @@ NAMES = {
 __all__ = [
     "LATER",
     "NOT_APPLICABLE",
+    "Amortized",
     "AnswerNoise",
     "Confidence",
     "Constraints",
@@ -89,16 +97,19 @@ __all__ = [
     "ModelFormatError",
     "NoisyAnnotator",
     "Pursuit",
+    "QuerierTraining",
     "QueryFrequencies",
     "Session",
     "SoftAnswer",
     "StrategyTree",
     "TemperatureScaling",
     "Trace",
+    "Trunk",
     "acquisition",
     "annotators",
     "beliefs",
     "dawid_skene",
+    "distill",
     "drift",
     "fit_table",
     "history",

@@ -28,6 +28,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.history import Acquisition, Belief
 from infopursuit.hybrid import Hybrid
 from infopursuit.labels import check_labels
+from infopursuit.lazy import lazy_name
 from infopursuit.models import Sample
 from infopursuit.models.finite import check_prior
 from infopursuit.models.storing import DTYPES
@@ -53,6 +54,7 @@ LEARNERS = {
     "empirical": ("empirical",),
     "vae": ("vae",),
     "hybrid": (),
+    "amortized": (),
 }
 """The learners of each strategy that has a name."""
 MIN_ROWS_HYBRID, MAX_QUERIES_HYBRID = 80, 1_000
@@ -81,7 +83,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     queries: what may be asked: a query set, or a builder that is fitted on the training data, such as
         ``ip.queries.words()``. None makes patches for image stacks, words for strings, and columns for anything else.
     strategy: "auto" chooses on held-out data among the finite models and, for tables, the hybrid strategy; "hybrid"
-        takes masked networks, which see numbers as numbers (see `Hybrid`); "table" chooses among naive Bayes and
+        takes masked networks, which see numbers as numbers (see `Hybrid`); "amortized" trains one network to believe
+        and to ask, for many examples and fast steps (see `Amortized`); "table" chooses among naive Bayes and
         mixtures; "empirical" takes the training examples themselves; "vae" trains the paper's autoencoder, which "auto"
         never does, for it takes long; or a learner such as ``ip.models.naive_bayes()`` or
         ``ip.models.vae(latent_dim=5)``, a model that is ready, or a `Strategy` of your own.
@@ -497,6 +500,10 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             if strategy in ("auto", "hybrid"):
                 found = {("generative" if name == "auto" else name): each for name, each in found.items()}
                 found["hybrid"] = Hybrid(progress=self.verbose)
+            elif strategy == "amortized":
+                found[strategy] = lazy_name("infopursuit", {"Amortized": "amortized"}, "Amortized")(
+                    progress=self.verbose
+                )
         elif not isinstance(strategy, (str, type)):
             if hasattr(strategy, "build"):
                 found = {getattr(strategy, "kind", type(strategy).__name__): strategy}

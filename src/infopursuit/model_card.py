@@ -49,7 +49,7 @@ def write_model_card(thing: Any) -> str:
     names = ", ".join(plain(c) for c in pursuit.classes[:MAX_CLASSES])
     more = f" and {len(pursuit.classes) - MAX_CLASSES:,} more" if len(pursuit.classes) > MAX_CLASSES else ""
     uncalibrated = ["It is **not calibrated**: its confidence was not compared with outcomes."]
-    if calibration or tuning is not None:
+    if calibration or tuning is not None or getattr(pursuit.belief, "calibrated", False):
         uncalibrated = []
     generative = pursuit.model is not None
     sections = {
@@ -131,6 +131,8 @@ def _model(model: Any) -> str:
 
 def _posterior(pursuit: Pursuit[Any]) -> str:
     kind, settings = getattr(pursuit.belief, "kind", None), getattr(pursuit.belief, "settings", None)
+    if hasattr(pursuit.belief, "describe"):
+        return str(pursuit.belief.describe())
     how = {"exact": "exact", "pruned": "pruned enumeration"}.get(str(kind), "sampled, with standard errors")
     if kind is None:
         predictor = getattr(pursuit.belief, "predictor", None)

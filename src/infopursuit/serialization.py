@@ -22,7 +22,14 @@ import numpy as np
 import safetensors.numpy
 
 from infopursuit import queries as query_builders
-from infopursuit.acquisition import FixedOrder, LookAhead, MutualInformation, RandomOrder
+from infopursuit.acquisition import (
+    FixedOrder,
+    LookAhead,
+    MutualInformation,
+    NetworkGain,
+    NetworkQuerier,
+    RandomOrder,
+)
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs import build_belief
@@ -32,9 +39,8 @@ from infopursuit.checks import whole_number
 from infopursuit.conformal import sets_from_spec
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.estimator import LEARNERS, InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically
-from infopursuit.hybrid import Hybrid
 from infopursuit.model_card import contains_training_data, training_data, write_model_card
 from infopursuit.model_files import FORMAT, MANIFEST, VERSION, damaged, own_checksum, read_manifest, read_tensors
 from infopursuit.models.storing import model_from_parts, model_to_parts
@@ -171,7 +177,7 @@ for _combined in (AnyOf, AllOf):
         lambda rule: ({"members": [encode(member, "stopping")[0] for member in rule.members]}, {}),
         lambda spec, arrays, queries, cls=_combined: cls(tuple(decode(m, {}, queries) for m in spec["members"])),
     )
-for _function in (FixedOrder, LookAhead, MutualInformation, RandomOrder):
+for _function in (FixedOrder, LookAhead, MutualInformation, NetworkGain, NetworkQuerier, RandomOrder):
     register(_function, _function.kind)
 for _part, _kind in (
     (AnswerNoise, "answer_noise"),
@@ -189,6 +195,19 @@ for _class, _kind in (
 ):
     register(f"infopursuit.beliefs.{_class}", _kind, _belief_to_parts, _belief_from_parts(_kind))
 register(PredictorBelief, "masked_networks", PredictorBelief.to_parts, PredictorBelief.from_parts)
+register(
+    "infopursuit.beliefs.network.NetworkBelief",
+    "network",
+    lambda belief: belief.to_parts(),
+    lambda spec, arrays, queries: _network_belief().from_parts(spec, arrays, queries),
+)
+
+
+def _network_belief() -> Any:
+    """Imported when it is needed: it needs torch."""
+    from infopursuit import beliefs
+
+    return beliefs.NetworkBelief
 
 
 # ---- saving ---------------------------------------------------------------------------------------------------------
@@ -267,7 +286,9 @@ def _tuning_from_spec(spec: dict[str, Any] | None) -> Tuning | None:
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
     seed, given, names = classifier.random_state, classifier.stopping, getattr(classifier, "feature_names_in_", None)
-    strategy = Hybrid.kind if isinstance(classifier.strategy, Hybrid) else classifier.strategy
+    strategy = classifier.strategy
+    if hasattr(strategy, "build"):  # settings of one that has a name
+        strategy = strategy.kind if getattr(strategy, "kind", None) in LEARNERS else None
     learnt = {name: getattr(classifier, f"{name}_", None) for name in ("calibration", "profile")}
     return {
         **{name: None if part is None else part.to_spec() for name, part in learnt.items()},

@@ -82,7 +82,8 @@ class CandidateBuilder:
         queries, n = self.queries, len(self.classes)
         sample = Sample.of(queries.variables, observed.values, self.labels, self.weights, n, observed.numbers)
         belief, acquisition = strategy.build(sample, queries, self.seed)
-        pursuit: Pursuit[Any] = Pursuit(queries, belief, acquisition, seed=self.seed, **self.parts)
+        parts = {**self.parts, "learnt": not getattr(belief, "calibrated", False)}  # it may have calibrated itself
+        pursuit: Pursuit[Any] = Pursuit(queries, belief, acquisition, seed=self.seed, **parts)
         found = strategy.folds(belief) if hasattr(strategy, "folds") else None
         return Candidate(name, pursuit, sample, None if found is None else lambda: found)
 

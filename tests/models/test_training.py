@@ -111,7 +111,7 @@ def test_an_interrupted_training_goes_on_as_if_it_never_was(step, uninterrupted,
     assert len(told) == 3 - step // 5 + (step > 0)
 
 
-@pytest.mark.parametrize("where", ["_finish_epoch", "validate", "_write", "write_atomically"])
+@pytest.mark.parametrize("where", ["finish_epoch", "validate", "write_checkpoint", "write_atomically"])
 @pytest.mark.parametrize("nth", [0, 1])
 def test_a_crash_elsewhere_does_no_harm_either(where, nth, uninterrupted, tmp_path, monkeypatch):
     file = tmp_path / "checkpoint"

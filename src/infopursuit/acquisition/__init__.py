@@ -2,6 +2,16 @@
 
 from infopursuit.acquisition.look_ahead import FixedOrder, LookAhead, RandomOrder
 from infopursuit.acquisition.mutual_information import MutualInformation
+from infopursuit.acquisition.network import NetworkGain, NetworkQuerier
 from infopursuit.acquisition.tables import entropy, mutual_information
 
-__all__ = ["FixedOrder", "LookAhead", "MutualInformation", "RandomOrder", "entropy", "mutual_information"]
+__all__ = [
+    "FixedOrder",
+    "LookAhead",
+    "MutualInformation",
+    "NetworkGain",
+    "NetworkQuerier",
+    "RandomOrder",
+    "entropy",
+    "mutual_information",
+]

@@ -20,6 +20,7 @@ __all__ = [
     "Exact",
     "Langevin",
     "LangevinBelief",
+    "NetworkBelief",
     "ParticleBelief",
     "Particles",
     "Pruned",
@@ -30,6 +31,7 @@ __all__ = [
 
 LAZY = {
     **dict.fromkeys(("Langevin", "LangevinBelief"), "langevin"),
+    "NetworkBelief": "network",
     **dict.fromkeys(("SMC", "SMCBelief", "ParticleBelief", "Particles"), "particles"),
     **dict.fromkeys(("Pruned", "PrunedBelief"), "pruned"),
 }

@@ -247,7 +247,7 @@ class PredictorBelief:
             raise ValueError(f"offsets has shape {offsets.shape} or steps that do not fit the {n} queries")
         offsets = offsets.astype(np.int64)
         if "network" in (kind, answer_kind) or kind == "both":
-            encoding = _encoding_from(arrays, n)
+            encoding = encoding_from(arrays, n)
         answers: Any
         if answer_kind == "network":
             answers = AnswerNetwork(encoding, _layers_from(arrays, "answer", encoding, int(offsets[-1])), offsets)
@@ -264,7 +264,8 @@ class PredictorBelief:
         return cls(parts[0] if len(parts) == 1 else Averaged(tuple(parts)), answers, queries, n_screened)
 
 
-def _encoding_from(arrays: dict[str, Any], n: int) -> Encoding:
+def encoding_from(arrays: dict[str, Any], n: int) -> Encoding:
+    """The encoding in the arrays of a file; refused where it does not fit n queries."""
     pieces, categories = (np.asarray(arrays[name]) for name in ("pieces", "categories"))
     for name, array, width in (("pieces", pieces, 4), ("categories", categories, 2)):
         inside = array.ndim == 2 and array.shape[1] == width and np.isfinite(array).all()

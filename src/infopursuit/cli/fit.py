@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--costs", type=Path, metavar="FILE", help=".csv, .yaml or .json: costs and prerequisites of queries, groups "
         "that are asked together, queries that are never asked")  # fmt: skip
     add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
-    add("--strategy", choices=("auto", "hybrid", "table", "empirical"), default="auto",
+    add("--strategy", choices=("auto", "hybrid", "table", "empirical", "amortized"), default="auto",
         help="what is learnt from examples; auto compares them on held-out rows")  # fmt: skip
     add("--drop", nargs="+", default=[], metavar="COLUMN", help="columns that are not asked about")
     add("--keep", nargs="+", default=[], metavar="COLUMN", help="ask about these although they look like names")
@@ -109,6 +109,8 @@ def describe_model(clf: InformationPursuitClassifier) -> str:
     """Which model was chosen, in words."""
     if isinstance(clf.pursuit_.belief, PredictorBelief):
         return f"hybrid: {clf.pursuit_.belief.predictor.n_members} masked networks, which see numbers as numbers"
+    if hasattr(clf.pursuit_.belief, "describe"):
+        return f"amortized: {clf.pursuit_.belief.describe()}"
     chosen = clf.selection_[0].learner if clf.selection_ else None
     if clf.model_ is None:
         return "hybrid: masked networks"

@@ -32,7 +32,7 @@ from infopursuit.progress import Progress
 from infopursuit.stopping import Confidence, MaxQueries
 
 EPSILONS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
-MODELS = ("auto", "hybrid", "table", "empirical", "vae")
+MODELS = ("auto", "hybrid", "table", "empirical", "vae", "amortized")
 LEVEL = 0.95
 
 

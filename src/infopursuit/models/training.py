@@ -118,7 +118,7 @@ class Epoch:
 
 
 @dataclass
-class _State:
+class TrainingState:
     """What a checkpoint holds besides the networks and the optimizer."""
 
     step: int = 0
@@ -158,12 +158,12 @@ def train(
     rows = np.sort(order[len(held_out) :])
     per_epoch = math.ceil(len(rows) / training.batch_size)
     total = per_epoch * training.epochs
-    state, file, name = _State(), None, ""
+    state, file, name = TrainingState(), None, ""
     if checkpoint is not None:
         file, name = Path(checkpoint), _fingerprint(model, values, labels, training)
         sweep_leftovers(file.parent)
         if file.exists():
-            state = _read(file, name, networks, optimizer)
+            state = read_checkpoint(file, name, networks, optimizer)
             say(f"going on from step {state.step} of {total} in {file}")
     started = saved = time.monotonic()
     with Progress("training", total, show=progress, done=state.step) as shown:
@@ -178,21 +178,21 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = training.learning_rate * schedule(state.step / total)
             loss = _step(model, optimizer, values[batch], labels[batch], training, state.step)
-            _check_loss(loss, training, state)
+            check_loss(loss, training.learning_rate, state.step)
             state.running += loss
             state.step += 1
             shown.advance()
             if within + 1 == per_epoch:
                 networks.eval()
                 checked = validate(model, values, labels, held_out, training.beta) if len(held_out) else None
-                _check_loss(checked[0] if checked else loss, training, state)
-                _finish_epoch(model, checked, state, per_epoch, time.monotonic() - started)
+                check_loss(checked[0] if checked else loss, training.learning_rate, state.step)
+                finish_epoch(networks, checked, state, per_epoch, time.monotonic() - started)
                 started, last = time.monotonic(), state.history[-1]
                 losses = f"-ELBO {last.train_loss:.2f} training, {last.validation_loss:.2f} validation"
                 right = f"MAP {100 * last.validation_accuracy:.2f} %"
                 say(f"epoch {last.epoch} of {training.epochs}: {losses}, {right} ({last.seconds:.0f} s)")
             if file is not None and (state.step == total or time.monotonic() - saved >= training.checkpoint_every):
-                _write(file, name, networks, optimizer, state)
+                write_checkpoint(file, name, networks, optimizer, state)
                 saved = time.monotonic()
     if state.best:
         networks.load_state_dict(state.best)
@@ -217,7 +217,7 @@ def negative_elbo(model: VAE, values: Tensor, labels: Tensor, noise: Tensor, bet
 def _step(
     model: VAE, optimizer: torch.optim.Optimizer, values: Any, labels: IntArray, training: Training, step: int
 ) -> float:
-    generator = torch.Generator().manual_seed(_step_seed(training.seed, step))
+    generator = torch.Generator().manual_seed(step_seed(training.seed, step))
     x = torch.as_tensor(model.variables.check(values, "a mini-batch of values"))
     if training.augmentation is not None:
         x = training.augmentation.apply(x, model.architecture.shape, generator)  # type: ignore[attr-defined]
@@ -231,11 +231,14 @@ def _step(
     return float(loss.detach())
 
 
-def _step_seed(seed: int, step: int) -> int:
+def step_seed(seed: int, step: int) -> int:
+    """The seed of all that is drawn in a step."""
     return int.from_bytes(hashlib.blake2b(f"{seed} {step}".encode(), digest_size=7).digest(), "little")
 
 
-def _finish_epoch(model: VAE, validation: tuple[float, float] | None, state: _State, n_steps: int, took: float) -> None:
+def finish_epoch(
+    networks: torch.nn.Module, validation: tuple[float, float] | None, state: TrainingState, n_steps: int, took: float
+) -> None:
     """Note an epoch of some steps, and keep its weights if they are the best. validation: loss and accuracy."""
     epoch, train_loss = state.step // n_steps - 1, state.running / n_steps
     loss, accuracy = (train_loss, math.nan) if validation is None else validation
@@ -243,7 +246,7 @@ def _finish_epoch(model: VAE, validation: tuple[float, float] | None, state: _St
     state.running = 0.0
     if loss < state.best_loss:
         state.best_loss, state.best_epoch = loss, epoch
-        state.best = {k: v.detach().clone() for k, v in model.networks.state_dict().items()}
+        state.best = {k: v.detach().clone() for k, v in networks.state_dict().items()}
 
 
 @torch.no_grad()
@@ -267,7 +270,10 @@ def validate(
 # ---- checkpoints ----------------------------------------------------------------------------------------------------
 
 
-def _write(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.optim.Optimizer, state: _State) -> None:
+def write_checkpoint(
+    file: Path, name: str, networks: torch.nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState
+) -> None:
+    """Write all that training needs to go on; ``name``: the fingerprint of data and settings."""
     tensors = {f"now.{k}": v for k, v in networks.state_dict().items()}
     tensors |= {f"best.{k}": v for k, v in state.best.items()}
     for i, entry in optimizer.state_dict()["state"].items():
@@ -279,7 +285,10 @@ def _write(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.op
     write_atomically(file, safetensors.torch.save(tensors, metadata={"state": json.dumps(facts)}))
 
 
-def _read(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.optim.Optimizer) -> _State:
+def read_checkpoint(
+    file: Path, name: str, networks: torch.nn.Module, optimizer: torch.optim.Optimizer
+) -> TrainingState:
+    """Put networks and optimizer where they were, and return the rest; refused where the fingerprint is another."""
     try:
         with safe_open(str(file), framework="pt") as stored:
             facts = json.loads(stored.metadata()["state"])
@@ -301,7 +310,7 @@ def _read(file: Path, name: str, networks: torch.nn.Module, optimizer: torch.opt
         entries.setdefault(int(index), {})[entry] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": entries})
     history = [Epoch(**epoch) for epoch in facts.pop("history")]
-    return _State(**facts, history=history, best=parts["best"])
+    return TrainingState(**facts, history=history, best=parts["best"])
 
 
 def _fingerprint(model: VAE, values: Any, labels: IntArray, training: Training) -> str:
@@ -337,10 +346,11 @@ def _check_data(model: VAE, values: Any, labels: Any, training: Training) -> Int
     return whole
 
 
-def _check_loss(loss: float, training: Training, state: _State) -> None:
+def check_loss(loss: float, learning_rate: float, step: int) -> None:
+    """Refuse a loss that is no number."""
     if not math.isfinite(loss):
-        remedy = f"try a smaller learning_rate than {training.learning_rate:g}"
-        raise FloatingPointError(f"the loss is {loss} at step {state.step}; {remedy}")
+        remedy = f"try a smaller learning_rate than {learning_rate:g}"
+        raise FloatingPointError(f"the loss is {loss} at step {step}; {remedy}")
 
 
 # ---- the learner ----------------------------------------------------------------------------------------------------

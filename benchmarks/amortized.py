@@ -1,0 +1,198 @@
+"""``python -m benchmarks.amortized mnist``: a student of the VAE's pursuit, then trained end to end, and its figures.
+
+The teacher demonstrates its pursuits of the training images; a network imitates it (`infopursuit.distill`); the same
+network then goes on by variational information pursuit (`infopursuit.Amortized`). Whoever interrupts it and calls it
+again goes on where it stopped. Everything is chosen on training images; the test images are looked at in the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import infopursuit as ip
+from benchmarks.choose_stopping import longest_within, told
+from benchmarks.machine import write_result
+from benchmarks.program import add_out, run_program, say
+from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
+from benchmarks.step_times import forward_seconds, step_seconds
+from infopursuit.amortized import Amortized, acquisition_for
+from infopursuit.calibration import expected_calibration_error
+from infopursuit.distillation import agreement, demonstrate
+from infopursuit.engine import Pursuit
+from infopursuit.evaluation.curve import confidence_curve, stops_at
+from infopursuit.models.amortized import Demonstrations, QuerierTraining, Trunk
+from infopursuit.models.sample import Sample
+from infopursuit.models.training import RandomAffine
+from infopursuit.stopping import Confidence, MaxQueries
+
+PARTS = ".parts/amortized"
+"""Folder, in that of the results, of demonstrations, checkpoints and trained networks."""
+STEP_BATCH, N_AGREE, N_CURVE = 1_000, 1_000, 10
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the networks of an image set are trained: imitation, then end to end."""
+
+    trunk: Trunk
+    imitation: QuerierTraining
+    further: QuerierTraining
+    temperature: float
+    label_weight: float
+    max_queries: int
+    epsilon: float
+    """Of the teacher."""
+
+
+_AUGMENTED = RandomAffine(1.0, 8.0, 0.05)
+_IMITATION = QuerierTraining(
+    epochs=16, learning_rate=2e-3, max_queries=10, random=0.0, validation=0.03, augmentation=_AUGMENTED, bfloat16=True
+)
+RECIPES = {
+    "mnist": Recipe(
+        trunk=Trunk((32, 64), (384,)),
+        imitation=_IMITATION,
+        further=replace(_IMITATION, epochs=6, learning_rate=1e-3, temperature=(1.0, 0.5)),
+        temperature=0.005,
+        label_weight=0.5,
+        max_queries=10,
+        epsilon=0.00966,
+    )
+}
+
+
+class Run:
+    """One run: the images, and a folder for what is finished."""
+
+    def __init__(self, name: str, out: Path) -> None:
+        self.recipe, self.task = RECIPES[name], ImageTask(IMAGE_SETS[name])
+        self.folder = out / PARTS / name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.classes = np.arange(self.task.n_classes)
+        self.teacher = self.task.with_vae(self.task.rest, self.recipe.epsilon)
+
+    def demonstrations(self) -> Demonstrations:
+        """What the teacher does about the training images that it was not held back from."""
+        file = self.folder / "demonstrations.npz"
+        if not file.exists():
+            found = demonstrate(
+                self.teacher, self.task.values[self.task.rest], self.recipe.max_queries, n_top=12, progress=True
+            )
+            np.savez_compressed(file.with_suffix(".part.npz"), **vars(found))
+            file.with_suffix(".part.npz").rename(file)
+        with np.load(file) as stored:
+            return Demonstrations(**{name: stored[name] for name in stored.files})
+
+    def student(self) -> Pursuit[Any]:
+        """The network that imitates the teacher."""
+        folder, recipe, rest = self.folder / "student", self.recipe, self.task.rest
+        if not folder.exists():
+            found, _ = ip.distill(
+                self.teacher,
+                self.task.data.x_train[rest],
+                self.task.labels[rest],
+                temperature=recipe.temperature,
+                label_weight=recipe.label_weight,
+                max_queries=recipe.max_queries,
+                trunk=recipe.trunk,
+                training=recipe.imitation,
+                demonstrations=self.demonstrations(),
+                checkpoint=self.folder / "student.checkpoint",
+                say=say,
+            )
+            ip.save(found, folder)
+        pursuit: Pursuit[Any] = ip.load(folder)
+        return pursuit
+
+    def amortised(self) -> Pursuit[Any]:
+        """The student after further training end to end, without its teacher."""
+        folder, recipe, task = self.folder / "amortised", self.recipe, self.task
+        if not folder.exists():
+            student = self.student()
+            strategy = Amortized(
+                start=student.belief,  # type: ignore[arg-type]
+                training=recipe.further,
+                checkpoint=self.folder / "amortised.checkpoint",
+                say=say,
+            )
+            rows = task.rest
+            sample = Sample.of(task.query_set.variables, task.values[rows], task.labels[rows], n_classes=task.n_classes)
+            belief, acquisition = strategy.build(sample, task.query_set, 0)
+            ip.save(replace(student, belief=belief, acquisition=acquisition), folder)
+        pursuit: Pursuit[Any] = ip.load(folder)
+        return pursuit
+
+    def measure(self, pursuit: Pursuit[Any]) -> dict[str, Any]:
+        """The threshold on held-out training images; on test images accuracy, curve, calibration, time; agreement."""
+        task, images = self.task, self.task.images
+        longest = replace(
+            pursuit,
+            acquisition=acquisition_for(pursuit.belief),  # type: ignore[arg-type]
+            stopping=Confidence(min(images.epsilons)) | MaxQueries(images.most_queries),
+        )
+        trial = longest.run_values(task.values[task.held_out].astype(np.int64))
+        points = confidence_curve(trial, task.labels[task.held_out], images.epsilons)
+        chosen = longest_within(points, images.length)
+        trace = longest.run_values(task.x_test)
+        point = confidence_curve(trace, task.y_test, [chosen.epsilon])[0]
+        stop = stops_at(trace, chosen.epsilon)
+        posterior = trace.posteriors[np.arange(len(trace)), stop]
+        right = posterior.argmax(axis=1) == task.y_test
+        to_the_end = replace(longest, stopping=MaxQueries(N_CURVE)).run_values(task.x_test).posteriors
+        stopped = replace(pursuit, stopping=Confidence(chosen.epsilon) | MaxQueries(images.most_queries))
+        agrees = agreement(self.teacher, stopped, task.values[task.held_out[:N_AGREE]].astype(np.int64))
+        yardstick = forward_seconds(STEP_BATCH)
+        steps = step_seconds(pursuit, task.x_test[:STEP_BATCH], 6)
+        say(f"held-out images: {told(chosen)}; test images: {told(point)}; {agrees}")
+        return {
+            "held_out": asdict(chosen),
+            "test": asdict(point),
+            "expected_calibration_error": expected_calibration_error(posterior.max(axis=1), right),
+            "accuracy_after": {
+                str(k): float((to_the_end[:, k].argmax(axis=1) == task.y_test).mean()) for k in range(1, N_CURVE + 1)
+            },
+            "agreement": asdict(agrees),
+            "temperature": pursuit.belief.temperature,  # type: ignore[attr-defined]
+            "step_seconds": steps,
+            "yardstick_seconds": yardstick,
+            "last_step_to_yardstick": steps[-1] / yardstick,
+        }
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.amortized", description=__doc__)
+    parser.add_argument("images", choices=RECIPES)
+    add_out(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train what is missing, and measure."""
+    import torch
+
+    torch.set_num_threads(1)
+    here = Run(args.images, args.out)
+    found = {"student": here.measure(here.student()), "amortised": here.measure(here.amortised())}
+    name = f"amortized-{args.images}"
+    file = write_result(
+        args.out, name, f"python -m benchmarks.amortized {args.images}", {"recipe": asdict(here.recipe), **found}
+    )
+    say(f"written to {file}")
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse and run."""
+    return run_program(build_parser(), run, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

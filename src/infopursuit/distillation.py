@@ -1,0 +1,218 @@
+"""Distillation: a network that imitates a pursuit of another kind, and is many times faster."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from infopursuit.amortized import acquisition_for, default_training, default_trunk, fit_temperature
+from infopursuit.beliefs.network import NetworkBelief, inputs_for
+from infopursuit.checks import instance, number, whole_number
+from infopursuit.engine import Pursuit
+from infopursuit.models.amortized import (
+    Demonstrations,
+    Imitation,
+    OwnHistories,
+    QuerierTraining,
+    Trunk,
+    build_network,
+    fit_network,
+)
+from infopursuit.models.sample import Sample
+from infopursuit.progress import Progress
+from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+
+logger = logging.getLogger(__name__)
+
+N_TOP = 16
+"""Queries of which a student learns the teacher's gain at each step: the best."""
+CERTAIN = 2e-3
+"""A demonstration ends where the teacher's posterior leaves less than this to all other classes."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well a student agrees with its teacher, on inputs that were held out from the student's training.
+
+    first_queries: share of inputs with the same first three queries. label: of the same predicted class.
+    posterior_difference: mean absolute difference of the posteriors, over classes, at the end. n_inputs: how many.
+    """
+
+    first_queries: float
+    label: float
+    posterior_difference: float
+    n_inputs: int
+
+    def __str__(self) -> str:
+        return (
+            f"on {self.n_inputs:,} held-out inputs: the same first three queries for {100 * self.first_queries:.1f} %, "
+            f"the same label for {100 * self.label:.1f} %, posteriors {self.posterior_difference:.4f} apart on average"
+        )
+
+
+def distill(
+    pursuit: Pursuit[Any],
+    X: Any,
+    y: Any = None,
+    *,
+    temperature: float = 0.02,
+    label_weight: float = 0.5,
+    max_queries: int = 12,
+    trunk: Trunk | None = None,
+    training: QuerierTraining | None = None,
+    demonstrations: Demonstrations | None = None,
+    checkpoint: Any = None,
+    progress: bool | None = None,
+    say: Callable[[str], None] = logger.info,
+) -> tuple[Pursuit[Any], Agreement]:
+    """A student of a pursuit: one network for its posterior and its choice of queries, and how well they agree.
+
+    Soft targets (Hinton, Vinyals and Dean, 2015): softmax of the teacher's gains / ``temperature`` at every step of its
+    pursuits of X, and its posterior. The student stops by the teacher's rule, unless that needs gains.
+
+    Parameters
+    ----------
+    pursuit: the teacher.
+    X: inputs that it demonstrates its choices on.
+    y: their labels, where known: mixed into the posteriors with a share of ``label_weight``; the student then learns
+        to classify from histories of its own, too.
+    temperature: nats; the higher, the more nearly as good queries count.
+    max_queries: of a demonstration.
+    trunk, training: of the network, as in `Amortized`.
+    demonstrations: those of `demonstrate`, where they were made before.
+    checkpoint: a file from which an interrupted training goes on. say: what is told about each epoch.
+
+    >>> import infopursuit as ip
+    >>> queries = ip.queries.concepts(["has wings", "is red"])
+    >>> teacher = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]]), queries)
+    >>> X = np.random.default_rng(0).integers(2, size=(64, 2))
+    >>> student, agreement = ip.distill(teacher, X, training=ip.QuerierTraining(epochs=2))
+    >>> student.belief.student_of
+    'Exact, MutualInformation'
+    """
+    instance(pursuit, "pursuit", Pursuit, "an ip.Pursuit, such as clf.pursuit_")
+    temperature = number(temperature, "temperature", above=0)
+    label_weight = 0.0 if y is None else number(label_weight, "label_weight", least=0, most=1)
+    n = min(whole_number(max_queries, "max_queries", 1), len(pursuit.queries))
+    observed, labels = pursuit.queries.read(X), np.zeros(len(X), np.int64)
+    if y is not None:
+        labels = _labels(y, pursuit.classes, len(X))
+    shown = demonstrations or demonstrate(pursuit, observed, n, progress=progress)
+    taught = labels if y is not None else shown.posterior[:, -1].argmax(axis=1)
+    sample = Sample(
+        pursuit.queries.variables,
+        observed.values,
+        taught,
+        np.ones(len(taught)),
+        pursuit.belief.n_classes,
+        observed.numbers,
+    )
+    inputs = inputs_for(pursuit.queries, sample)
+    network = build_network(inputs, sample.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
+    how = training or replace(default_training(inputs), random=0.0)
+    how = replace(how, max_queries=n)
+    own = OwnHistories(network, inputs, inputs.everything(observed.values, observed.numbers), taught, how, "score")
+    lessons = Imitation(own, shown, temperature, label_weight)
+    _, held_out = fit_network(network, lessons, len(taught), how, checkpoint=checkpoint, progress=progress, say=say)
+    name = f"{type(pursuit.belief).__name__}, {type(pursuit.acquisition).__name__}"
+    calibrated = 1.0 if y is None else fit_temperature(own, held_out)
+    belief = NetworkBelief(network, inputs, sample.n_classes, "score", calibrated, name)
+    student = student_of(pursuit, belief, n, calibrated=y is not None)
+    return student, agreement(pursuit, student, observed.take(held_out[:1000]), progress=progress)
+
+
+def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *, calibrated: bool) -> Pursuit[Any]:
+    """The pursuit of a student: the parts of the teacher's, but for what needs its model."""
+    needs_gain = any(rule.needs_gain for rule in pursuit.stopping.rules)
+    return replace(
+        pursuit,
+        belief=belief,
+        acquisition=acquisition_for(belief),
+        stopping=Confidence() | MaxQueries(max_queries) if needs_gain else pursuit.stopping,
+        noise=None,
+        calibrator=None if calibrated else pursuit.calibrator,
+        novelty=None,
+        n_novelty_queries=0,
+        learnt=not calibrated,
+        bindings=type(pursuit.bindings)(),
+    )
+
+
+def demonstrate(
+    pursuit: Pursuit[Any], values: Any, max_queries: int, *, n_top: int = N_TOP, progress: bool | None = None
+) -> Demonstrations:
+    """What a pursuit asks about inputs with these values, (N, A) or `Observed`, with its best gains at each step."""
+    observed, n = Observed.of(values), min(max_queries, len(pursuit.queries))
+    teacher = replace(pursuit, stopping=Confidence(CERTAIN) | MaxQueries(n), patience=0, n_novelty_queries=0)
+    n_top = min(n_top, len(pursuit.queries))
+    found = Demonstrations(
+        np.full((len(observed), n), UNKNOWN, np.int64),
+        np.zeros((len(observed), n + 1, pursuit.belief.n_classes), np.float32),
+        np.full((len(observed), n, n_top), UNKNOWN, np.int64),
+        np.zeros((len(observed), n, n_top), np.float32),
+    )
+    rows = teacher.rows_at_a_time()
+    with Progress("demonstrating", len(observed), show=progress) as shown:
+        for start in range(0, len(observed), rows):
+            _demonstrate_some(teacher, np.arange(start, min(start + rows, len(observed))), observed, found)
+            shown.advance(min(rows, len(observed) - start))
+    return found
+
+
+def _demonstrate_some(teacher: Pursuit[Any], inputs: IntArray, observed: Observed, found: Demonstrations) -> None:
+    """Pursue some inputs together, and note what was believed and chosen."""
+    step, place, k = teacher.propose(teacher.start()), np.zeros(len(inputs), dtype=np.int64), 0
+    while True:
+        found.posterior[inputs, k:] = step.state.posterior[place][:, None]
+        goes_on = step.choice.query[place] != UNKNOWN
+        inputs, place = inputs[goes_on], place[goes_on]
+        if not len(inputs):
+            return
+        query = step.choice.query[place]
+        gains, best = _best(teacher.utilities(step.state, step.choice.query != UNKNOWN).value, found.top_gains.shape[2])
+        found.queries[inputs, k] = query
+        found.top_queries[inputs, k], found.top_gains[inputs, k] = best[place], gains[place]
+        answers = teacher.queries.answers_of(observed.values[inputs], query)
+        numbers = teacher.queries.numbers_of(None if observed.numbers is None else observed.numbers[inputs], query)
+        branches, place = teacher.together(place, query, answers, numbers)
+        step, k = teacher.advance(step, branches), k + 1
+
+
+def _best(utilities: FloatArray, n: int) -> tuple[FloatArray, IntArray]:
+    """(H, Q) -> (H, n) the largest utilities, and of which query they are; -1 for one that has none."""
+    known = np.where(np.isnan(utilities), -np.inf, utilities)
+    best = np.argpartition(-known, n - 1, axis=1)[:, :n]
+    largest = np.take_along_axis(known, best, axis=1)
+    none = np.isneginf(largest)
+    return np.where(none, 0.0, largest), np.where(none, UNKNOWN, best)
+
+
+def agreement(
+    teacher: Pursuit[Any], student: Pursuit[Any], values: Any, *, n_first: int = 3, progress: bool | None = None
+) -> Agreement:
+    """How well a student agrees with its teacher about some inputs; each stops by its own rule."""
+    one, two = (each.run_values(values, progress=progress) for each in (teacher, student))
+    same = np.ones(len(one), dtype=bool)
+    for k in range(n_first):
+        asked = [t.queries[:, k] if k < t.queries.shape[1] else np.full(len(t), UNKNOWN) for t in (one, two)]
+        same &= asked[0] == asked[1]
+    label = (one.posterior.argmax(axis=1) == two.posterior.argmax(axis=1)).mean()
+    apart = np.abs(one.posterior - two.posterior).mean()
+    return Agreement(float(same.mean()), float(label), float(apart), len(one))
+
+
+def _labels(y: Any, classes: Any, n: int) -> IntArray:
+    given = np.asarray(y)
+    if given.shape != (n,):
+        raise ValueError(f"y has shape {given.shape}; expected one label for each of {n} inputs")
+    order = np.argsort(classes, kind="stable")
+    found = order[np.minimum(np.searchsorted(classes[order], given), len(classes) - 1)]
+    strange = classes[found] != given
+    if strange.any():
+        raise ValueError(f"y has the label {given[strange][0]!r}, which the pursuit does not know; leave its rows out")
+    return np.asarray(found)

@@ -1,0 +1,559 @@
+"""Amortised querying: a classifier and a querier on histories, and how they are trained.
+
+*Variational information pursuit* (Chattopadhyay et al., 2023): the querier picks the query whose answer makes the
+classifier most accurate; gradients pass its choice straight through, by a softmax whose temperature falls. *Gains*
+(Gadgil et al., 2024, who build on Covert et al., 2023): the second network estimates the mutual information of the
+class and each answer, by regression on how far an answer moves the posterior. *Imitation*: both networks learn from the
+choices and posteriors of another pursuit. Histories are random at first, then those of the network itself.
+
+What is known of an input is a set of *units* (U of them): variables, or whole queries. A network sees F features of the
+known units, and 0 where nothing is known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from infopursuit.checks import number, whole_number
+from infopursuit.files import sweep_leftovers
+from infopursuit.models.architectures import initialise
+from infopursuit.models.training import (
+    Epoch,
+    RandomAffine,
+    TrainingState,
+    check_loss,
+    finish_epoch,
+    read_checkpoint,
+    schedule,
+    step_seed,
+    write_checkpoint,
+)
+from infopursuit.progress import Progress
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+logger = logging.getLogger(__name__)
+
+Objective = Literal["score", "nats"]
+CONFIDENT, LEAVING = 0.998, 0.75
+"""A training history above this confidence ends with this probability: few pursuits go on from there."""
+MIN_STEPS = 1_500
+"""Of the optimiser, where the number of epochs is not given."""
+WEIGHT_DECAY = 0.01
+KEPT = (0.05, 0.5, 1.0, 0.3)
+"""Share of the demonstrations of which step 0, 1, 2 and each later one is looked at in an epoch: first histories are few
+and soon learnt, and the later ones of one input teach much the same."""
+OWN = 0.5
+"""Share of the rows of which a student classifies its own histories in an epoch."""
+
+
+# ---- networks -------------------------------------------------------------------------------------------------------
+
+
+class Inputs(Protocol):
+    """How what is known goes into a network."""
+
+    shape: tuple[int, int] | None
+    """(rows, columns) where features are the planes of an image."""
+    units: IntArray
+    """(Q, W) the units that each query reveals, padded with -1."""
+
+    @property
+    def n_units(self) -> int:
+        """U."""
+
+    @property
+    def n_features(self) -> int:
+        """F."""
+
+    def encode(self, known: Any) -> Tensor:
+        """(H, U) what is known -> (H, F) features."""
+
+    def spread(self, mask: Tensor) -> Tensor:
+        """(H, U) -> (H, F): the unit of each feature."""
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """The layers that classifier and querier share.
+
+    channels: of convolutions with stride 2, for images; () for anything else. hidden: widths of the layers after them.
+    """
+
+    channels: tuple[int, ...] = ()
+    hidden: tuple[int, ...] = (256, 128)
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "hidden"):
+            object.__setattr__(self, name, tuple(whole_number(n, name, 1) for n in getattr(self, name)))
+        if not self.hidden:
+            raise ValueError("hidden=(); give at least one width, such as (256,)")
+
+    def build(self, inputs: Inputs) -> nn.Sequential:
+        """The layers, without weights that mean anything."""
+        layers: list[nn.Module] = []
+        width = inputs.n_features
+        if self.channels:
+            if inputs.shape is None:
+                raise ValueError(f"channels={self.channels} need images, and these queries have no shape; use ()")
+            rows, columns = inputs.shape
+            planes = width // (rows * columns)
+            for before, after in pairwise((planes, *self.channels)):
+                layers += [nn.Conv2d(before, after, 4, stride=2, padding=1), nn.ReLU()]
+                rows, columns = rows // 2, columns // 2
+            layers, width = [nn.Unflatten(1, (planes, *inputs.shape)), *layers, nn.Flatten()], after * rows * columns
+            if not width:
+                raise ValueError(f"channels={self.channels} halve an image of {inputs.shape} to nothing; use fewer")
+        for before, after in pairwise((width, *self.hidden)):
+            layers += [nn.Linear(before, after), nn.ReLU()]
+        return nn.Sequential(*layers)
+
+
+class TwoHeads(nn.Module):
+    """One trunk for both: (H, F) -> (H, C) class logits and (H, Q) utilities of the queries."""
+
+    def __init__(self, trunk: Trunk, inputs: Inputs, n_classes: int) -> None:
+        super().__init__()
+        self.settings = trunk
+        self.trunk = trunk.build(inputs)
+        self.classify = nn.Linear(trunk.hidden[-1], n_classes)
+        self.query = nn.Linear(trunk.hidden[-1], len(inputs.units))
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        seen = self.trunk(features)
+        return self.classify(seen), self.query(seen)
+
+
+class Separate(nn.Module):
+    """Two modules of somebody's own; those for images get (H, planes, rows, columns)."""
+
+    def __init__(self, classifier: nn.Module, querier: nn.Module, shape: tuple[int, int] | None) -> None:
+        super().__init__()
+        self.classifier, self.querier, self.shape = classifier, querier, shape
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        seen = features if self.shape is None else features.unflatten(1, (-1, *self.shape))
+        return self.classifier(seen), self.querier(seen)
+
+
+def build_network(
+    inputs: Inputs, n_classes: int, trunk: Trunk, classifier: Any = None, querier: Any = None, seed: int = 0
+) -> nn.Module:
+    """The default network, or that of given modules; where one is missing, the default takes its place."""
+    found = TwoHeads(trunk, inputs, n_classes)
+    initialise(found, torch.Generator().manual_seed(seed))
+    with torch.no_grad():  # at first every query is as good as any
+        found.query.weight.mul_(0.1)
+    if classifier is None and querier is None:
+        return found
+    flat = nn.Flatten()
+    parts = (nn.Sequential(flat, found.trunk, head) for head in (found.classify, found.query))
+    first, second = (given or part for given, part in zip((classifier, querier), parts, strict=True))
+    return check_network(Separate(first, second, inputs.shape), inputs, n_classes)
+
+
+@torch.no_grad()
+def check_network(network: nn.Module, inputs: Inputs, n_classes: int) -> nn.Module:
+    """The network, refused where its outputs have other shapes than classes and queries."""
+    found = network.eval()(torch.zeros(2, inputs.n_features))
+    for name, output, n in zip(("classifier", "querier"), found, (n_classes, len(inputs.units)), strict=True):
+        if output.shape != (2, n):
+            raise ValueError(f"{name} gives shape {tuple(output.shape)} for 2 histories; expected (2, {n})")
+    return network
+
+
+def gains(logits: Tensor, outputs: Tensor) -> Tensor:
+    """(H, Q) information gains: a share of the entropy of the class, between none and all of it."""
+    log_p = torch.log_softmax(logits, dim=1)
+    entropy = -(log_p.exp() * log_p).sum(1, keepdim=True)
+    return entropy * torch.sigmoid(outputs)
+
+
+# ---- histories ------------------------------------------------------------------------------------------------------
+
+
+def reveal(mask: Tensor, units: Tensor, queries: Tensor) -> Tensor:
+    """(H, U + 1) masks after the queries (H, K), -1 for none; units: (Q + 1, W), U and the last row for none."""
+    return mask.scatter(1, units[queries].flatten(1), 1.0)
+
+
+def padded_units(inputs: Inputs) -> Tensor:
+    """(Q + 1, W) the units of each query; the last row, which -1 picks, has none."""
+    units = np.where(inputs.units < 0, inputs.n_units, inputs.units)
+    return torch.as_tensor(np.concatenate([units, np.full((1, units.shape[1]), inputs.n_units)]))
+
+
+def prefix_masks(inputs: Inputs, queries: Tensor) -> Tensor:
+    """(B, K) queries, -1 for none -> (B, K + 1, U) what is revealed after the first 0, 1, ..., K of them."""
+    n, k = queries.shape
+    units = padded_units(inputs)[queries]  # (B, K, W)
+    step = torch.arange(k).repeat_interleave(units.shape[2]).expand(n, -1)
+    when = torch.full((n, inputs.n_units + 1), k, dtype=torch.int64)
+    when = when.scatter_reduce(1, units.flatten(1), step, "amin")[:, :-1]
+    return (when[:, None] < torch.arange(k + 1)[:, None]).to(torch.float32)
+
+
+@dataclass(frozen=True)
+class QuerierTraining:
+    """How networks on histories are trained.
+
+    epochs: None is 30, or as many as make 1,500 steps. learning_rate: the highest; it rises over the first tenth and
+    falls to nothing at the end. max_queries: of a training history. random: share of the training on random histories.
+    temperature: of the softmax that is passed straight through, at the beginning and the end. validation: share of the
+    rows that are held out: for early stopping, and to calibrate the posterior. patience: epochs without a better
+    validation loss before it stops. augmentation: of images, anew in every epoch. bfloat16: mixed precision in
+    training, about twice as fast on processors that have it. checkpoint_every: seconds.
+    """
+
+    epochs: int | None = None
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    max_queries: int = 12
+    random: float = 0.3
+    temperature: tuple[float, float] = (1.0, 0.2)
+    validation: float = 0.1
+    patience: int = 10
+    augmentation: RandomAffine | None = None
+    bfloat16: bool = False
+    seed: int = 0
+    checkpoint_every: float = 60.0
+
+    def __post_init__(self) -> None:
+        counts = [("batch_size", 1), ("max_queries", 1), ("patience", 1), ("seed", 0)]
+        for name, low in [*counts, *([] if self.epochs is None else [("epochs", 1)])]:
+            whole_number(getattr(self, name), name, low)
+        number(self.learning_rate, "learning_rate", above=0)
+        for value in self.temperature:
+            number(value, "temperature", above=0)
+        number(self.random, "random", least=0, most=1)
+        number(self.validation, "validation", above=0, below=1)
+        number(self.checkpoint_every, "checkpoint_every", least=0)
+
+    def n_epochs(self, n_rows: int) -> int:
+        """How many there are for so many rows."""
+        if self.epochs is not None:
+            return self.epochs
+        return max(30, math.ceil(MIN_STEPS / math.ceil(n_rows / self.batch_size)))
+
+
+class OwnHistories:
+    """The histories of a network's own querier on labelled rows.
+
+    known: (N, U) everything that may be revealed of each row. labels: (N,). objective: "score" trains a querier by
+    variational information pursuit, "nats" a network of information gains.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        inputs: Inputs,
+        known: Any,
+        labels: IntArray,
+        how: QuerierTraining,
+        objective: Objective,
+    ) -> None:
+        self.network, self.inputs, self.how, self.objective = network, inputs, how, objective
+        self.known, self.labels = known, torch.as_tensor(labels)
+        self.units = padded_units(inputs)
+        self.n_steps = min(how.max_queries, len(inputs.units))
+        dense = torch.zeros(len(self.units), inputs.n_units + 1).scatter_(1, self.units, 1.0)
+        self._revealed = dense[:-1, :-1]  # (Q, U)
+
+    def fingerprint(self) -> bytes:
+        """Of data and objective."""
+        some = np.linspace(0, len(self.known) - 1, min(len(self.known), 1000)).astype(int)
+        return (
+            np.ascontiguousarray(self.known[some]).tobytes() + self.labels.numpy().tobytes() + self.objective.encode()
+        )
+
+    def loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
+        """The loss of some rows, at this share of the training."""
+        features, labels = self.features(rows, generator), self.labels[rows]
+        mask, asked = self.start(len(rows), share, generator)
+        n_steps = 1 if share < self.how.random else self.n_steps
+        hot, cold = self.how.temperature
+        tau = hot * (cold / hot) ** share
+        logits, outputs = self.see(features, mask[:, :-1])
+        total, n = F.cross_entropy(logits, labels, reduction="sum"), len(rows)
+        for _ in range(n_steps):
+            log_p = torch.log_softmax(logits.detach(), dim=1)
+            leave = (log_p.max(1).values.exp() > CONFIDENT) & (torch.rand(len(log_p), generator=generator) < LEAVING)
+            left = torch.nonzero(~leave & ~asked.all(1))[:, 0]
+            if not len(left):
+                break
+            features, labels, mask, asked, log_p = (each[left] for each in (features, labels, mask, asked, log_p))
+            logits, outputs = logits[left], outputs[left]
+            scores = outputs.masked_fill(asked, -torch.inf)
+            query = self._explored(scores, asked, share, generator)
+            after = reveal(mask, self.units, query[:, None])
+            seen = after[:, :-1]
+            if self.objective == "score":
+                p = torch.softmax(scores / tau, dim=1)
+                # straight through: the choice is hard, and its gradient that of a soft one
+                seen = seen + (1 - mask[:, :-1]) * ((p - p.detach()) @ self._revealed)
+            raw = outputs
+            logits, outputs = self.see(features, seen)
+            total = total + F.cross_entropy(logits, labels, reduction="sum")
+            n += len(left)
+            if self.objective == "nats":
+                now = torch.log_softmax(logits.detach(), dim=1)
+                moved = (now.exp() * (now - log_p)).sum(1)  # KL(p(y | history, answer) || p(y | history))
+                entropy, output = -(log_p.exp() * log_p).sum(1), raw.gather(1, query[:, None])[:, 0]
+                # its gradient is gain - moved, so that the gain becomes the mean, without the flat ends of a sigmoid
+                total = total + (entropy * F.softplus(output) - moved * output).sum()
+            mask, asked = after, asked.scatter(1, query[:, None], True)
+        return total / n
+
+    def features(self, rows: IntArray, generator: torch.Generator) -> Tensor:
+        """(B, F) the features of some rows, all of them known; augmented in training."""
+        known = torch.as_tensor(self.known[rows])
+        if self.how.augmentation is not None and self.network.training:
+            known = self.how.augmentation.apply(known, self.inputs.shape, generator)  # type: ignore[arg-type]
+        return self.inputs.encode(known)
+
+    def see(self, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """(H, C) class logits and (H, Q) utilities, of features (H, F) of which the units (H, U) are known."""
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.how.bfloat16 and self.network.training):
+            logits, outputs = self.network(features * self.inputs.spread(mask))
+        return logits.float(), outputs.float()
+
+    def start(self, n: int, share: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """(B, U + 1) and (B, Q): what is known and asked before. Random histories at first, then few of them, so that
+        what is known beforehand is no surprise."""
+        n_queries = len(self.inputs.units)
+        order = torch.rand((n, n_queries), generator=generator).argsort(1)[:, : self.n_steps]
+        length = (torch.rand(n, generator=generator) ** 2 * (self.n_steps + 1)).long()
+        random = torch.rand(n, generator=generator) < (1.0 if share < self.how.random else 0.1)
+        order = order.masked_fill(torch.arange(self.n_steps) >= (length * random)[:, None], UNKNOWN)
+        asked = torch.zeros((n, n_queries + 1), dtype=torch.bool)
+        asked = asked.scatter(1, order.where(order >= 0, torch.tensor(n_queries)), True)[:, :-1]
+        return reveal(torch.zeros(n, self.inputs.n_units + 1), self.units, order), asked
+
+    def _explored(self, scores: Tensor, asked: Tensor, share: float, generator: torch.Generator) -> Tensor:
+        """(B,) the best query; for gains sometimes a random one, as what is never asked would not be learnt."""
+        best = scores.argmax(1)
+        if self.objective == "score":
+            return best
+        random = torch.rand(scores.shape, generator=generator).masked_fill(asked, -1.0).argmax(1)
+        explores = torch.rand(len(best), generator=generator) < (1.0 if share < self.how.random else 0.3)
+        return torch.where(explores, random, best)
+
+    @torch.no_grad()
+    def validate(self, rows: IntArray) -> tuple[float, float]:
+        """Log loss after every query of the querier's own histories, in nats, and accuracy at their end; for gains the
+        loss of training."""
+        log_p = self.rollout(rows)
+        loss = F.nll_loss(log_p.flatten(0, 1), self.labels[rows].repeat_interleave(log_p.shape[1]))
+        if self.objective == "nats":
+            loss = self.loss(rows, 1.0, torch.Generator().manual_seed(0))
+        return float(loss), float((log_p[:, -1].argmax(1) == self.labels[rows]).double().mean())
+
+    @torch.no_grad()
+    def rollout(self, rows: IntArray, at_a_time: int = 500) -> Tensor:
+        """(B, K + 1, C) log p(y | history) after each query of the querier's own histories."""
+        found = []
+        for start in range(0, len(rows), at_a_time):
+            features = self.inputs.encode(self.known[rows[start : start + at_a_time]])
+            mask = torch.zeros(len(features), self.inputs.n_units + 1)
+            asked = torch.zeros(len(features), len(self.inputs.units), dtype=torch.bool)
+            steps = []
+            for _ in range(self.n_steps + 1):
+                logits, outputs = self.see(features, mask[:, :-1])
+                query = outputs.masked_fill(asked, -torch.inf).argmax(1, keepdim=True)
+                mask, asked = reveal(mask, self.units, query), asked.scatter(1, query, True)
+                steps.append(torch.log_softmax(logits, dim=1))
+            found.append(torch.stack(steps, dim=1))
+        return torch.cat(found)
+
+
+@dataclass(frozen=True)
+class Demonstrations:
+    """What another pursuit did about N inputs.
+
+    queries: (N, K) what it asked, -1 after its end. posterior: (N, K + 1, C). top_queries, top_gains: (N, K, T) its T
+    best queries at each step with their gains, -1 for none.
+    """
+
+    queries: IntArray
+    posterior: FloatArray
+    top_queries: IntArray
+    top_gains: FloatArray
+
+
+class Imitation:
+    """A student of demonstrations: soft targets are softmax(gains / temperature), and the teacher's posterior, mixed
+    with the labels. With labels the student also learns to classify from its own histories.
+
+    label_weight: of the labels in what the posterior is to be.
+    """
+
+    def __init__(
+        self, own: OwnHistories, demonstrations: Demonstrations, temperature: float, label_weight: float
+    ) -> None:
+        self.own, self.shown, self.temperature, self.label_weight = own, demonstrations, temperature, label_weight
+
+    def fingerprint(self) -> bytes:
+        """Of data and settings."""
+        shown = self.shown.queries[:1000].tobytes() + self.shown.posterior[:1000].tobytes()
+        return self.own.fingerprint() + shown + f"{self.temperature} {self.label_weight}".encode()
+
+    def loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
+        """The loss of some rows, at this share of the training."""
+        found = sum(self._parts(rows, generator)[:2])
+        if self.label_weight:
+            found = found + self._own_loss(rows[:: round(1 / OWN)], generator)
+        return torch.as_tensor(found)
+
+    def validate(self, rows: IntArray) -> tuple[float, float]:
+        """Loss of the imitation, and the share of histories with the same label."""
+        with torch.no_grad():
+            parts = [self._parts(rows[i : i + 200]) for i in range(0, len(rows), 200)]
+            sizes = torch.tensor([min(200, len(rows) - i) for i in range(0, len(rows), 200)], dtype=torch.float32)
+        classes, queries, same = (torch.stack(each) @ sizes / sizes.sum() for each in zip(*parts, strict=True))
+        return float(classes + queries), float(same)
+
+    def _own_loss(self, rows: IntArray, generator: torch.Generator) -> Tensor:
+        """Classification on the student's own histories; the choice of queries is not trained by it."""
+        own, k = self.own, self.shown.queries.shape[1]
+        features, labels = own.features(rows, generator), own.labels[rows]
+        stop = torch.randint(1, k + 1, (len(rows),), generator=generator)
+        mask, asked = own.start(len(rows), 1.0, generator)
+        with torch.no_grad():
+            for step in range(k):
+                left = torch.nonzero(stop > step)[:, 0]
+                if not len(left):
+                    break
+                scores = own.see(features[left], mask[left, :-1])[1].masked_fill(asked[left], -torch.inf)
+                query = scores.argmax(1, keepdim=True)
+                mask[left] = reveal(mask[left], own.units, query)
+                asked[left] = asked[left].scatter(1, query, True)
+        return self.label_weight * F.cross_entropy(own.see(features, mask[:, :-1])[0], labels)
+
+    def _parts(self, rows: IntArray, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Loss of the posterior, loss of the queries, and the share of the same labels, over all histories; with a
+        generator over some: neighbouring steps of one input teach much the same."""
+        own, shown = self.own, self.shown
+        queries = torch.as_tensor(shown.queries[rows], dtype=torch.int64)
+        length = (queries >= 0).sum(1)
+        masks = prefix_masks(own.inputs, queries)  # (B, K + 1, U)
+        there = torch.arange(masks.shape[1]) <= length[:, None]
+        if generator is not None:
+            kept = torch.tensor(KEPT)[torch.arange(masks.shape[1]).clamp(max=len(KEPT) - 1)]
+            there &= torch.rand(there.shape, generator=generator) < kept
+            there[0, 0] = True  # not nothing
+        row, step = torch.nonzero(there, as_tuple=True)
+        logits, outputs = own.see(own.inputs.encode(own.known[rows])[row], masks[row, step])
+        teacher = torch.as_tensor(shown.posterior[rows], dtype=torch.float32)[row, step]
+        wanted = teacher
+        if self.label_weight:
+            truth = F.one_hot(own.labels[rows], logits.shape[1])[row]
+            wanted = (1 - self.label_weight) * teacher + self.label_weight * truth
+        classes = F.cross_entropy(logits, wanted)
+        asks = torch.nonzero(step < length[row])[:, 0]
+        best = torch.as_tensor(shown.top_queries[rows], dtype=torch.int64)[row[asks], step[asks]]  # (H, T)
+        gain = torch.as_tensor(shown.top_gains[rows], dtype=torch.float32)[row[asks], step[asks]]
+        target = torch.softmax((gain / self.temperature).masked_fill(best < 0, -torch.inf), dim=1)
+        log_p = torch.log_softmax(outputs[asks], dim=1).gather(1, best.clamp(min=0))
+        same = (logits.argmax(1) == teacher.argmax(1)).float().mean()
+        return classes, -(target * log_p).sum() / max(len(asks), 1), same
+
+
+# ---- training -------------------------------------------------------------------------------------------------------
+
+
+def fit_network(
+    network: nn.Module,
+    lessons: OwnHistories | Imitation,
+    n_rows: int,
+    how: QuerierTraining,
+    *,
+    checkpoint: Any = None,
+    progress: bool | None = None,
+    say: Callable[[str], None] = logger.info,
+) -> tuple[list[Epoch], IntArray]:
+    """Train a network; returns what each epoch came to and the rows that were held out.
+
+    checkpoint: a file from which training goes on if it is there, and which is written as it goes. All that is drawn in
+    a step is drawn from (seed, step), so that training goes on as if never stopped.
+    """
+    held_out, rows = held_out_split(n_rows, how)
+    per_epoch = math.ceil(len(rows) / how.batch_size)
+    epochs = how.n_epochs(len(rows))
+    total = per_epoch * epochs
+    optimizer = torch.optim.AdamW(
+        network.parameters(), lr=how.learning_rate, betas=(0.9, 0.99), weight_decay=WEIGHT_DECAY
+    )
+    state, file, name = TrainingState(), None, ""
+    if checkpoint is not None:
+        file, name = Path(checkpoint), _fingerprint(network, lessons, how)
+        sweep_leftovers(file.parent)
+        if file.exists():
+            state = read_checkpoint(file, name, network, optimizer)
+            say(f"going on from step {state.step} of {total} in {file}")
+    started = saved = time.monotonic()
+    with Progress("training", total, show=progress, done=state.step) as shown:
+        while state.step < total:
+            epoch, within = divmod(state.step, per_epoch)
+            share = state.step / total
+            if not within and share > how.random and epoch - state.best_epoch > how.patience:
+                say(f"the validation loss has not fallen for {how.patience} epochs")
+                break
+            shuffled = np.random.default_rng((how.seed, 1, epoch)).permutation(rows)
+            batch = np.sort(shuffled[within * how.batch_size : (within + 1) * how.batch_size])
+            network.train()
+            for group in optimizer.param_groups:
+                group["lr"] = how.learning_rate * schedule(share)
+            loss = lessons.loss(batch, share, torch.Generator().manual_seed(step_seed(how.seed, state.step)))
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            check_loss(float(loss.detach()), how.learning_rate, state.step)
+            state.running += float(loss.detach())
+            state.step += 1
+            shown.advance()
+            if within + 1 == per_epoch:
+                network.eval()
+                finish_epoch(network, lessons.validate(held_out), state, per_epoch, time.monotonic() - started)
+                started, last = time.monotonic(), state.history[-1]
+                losses = f"loss {last.train_loss:.4f} training, {last.validation_loss:.4f} validation"
+                right = f"{100 * last.validation_accuracy:.2f} % right"
+                say(f"epoch {last.epoch} of {epochs}: {losses}, {right} ({last.seconds:.0f} s)")
+            if file is not None and (state.step == total or time.monotonic() - saved >= how.checkpoint_every):
+                write_checkpoint(file, name, network, optimizer, state)
+                saved = time.monotonic()
+    if state.best:
+        network.load_state_dict(state.best)
+    network.eval()
+    return state.history, held_out
+
+
+def held_out_split(n_rows: int, how: QuerierTraining) -> tuple[IntArray, IntArray]:
+    """The rows that are held out, at least one, and those that are trained on."""
+    if n_rows < 2:
+        raise ValueError(f"X has {n_rows} rows, too few to hold any out; give more rows")
+    order = np.random.default_rng((how.seed, 0)).permutation(n_rows)
+    n = min(max(1, round(how.validation * n_rows)), n_rows - 1)
+    return np.sort(order[:n]), np.sort(order[n:])
+
+
+def _fingerprint(network: nn.Module, lessons: OwnHistories | Imitation, how: QuerierTraining) -> str:
+    """A name for data, settings and first weights: a checkpoint of another training must not be taken up."""
+    digest = hashlib.sha256(json.dumps(asdict(replace(how, checkpoint_every=0.0))).encode())
+    digest.update(safetensors.torch.save({name: each.contiguous() for name, each in network.state_dict().items()}))
+    digest.update(lessons.fingerprint())
+    return digest.hexdigest()

@@ -1,0 +1,128 @@
+"""Students of pursuits whose every choice is known."""
+
+import numpy as np
+import pytest
+
+import infopursuit as ip
+
+torch = pytest.importorskip("torch")
+
+from infopursuit import distillation  # noqa: E402
+from infopursuit.beliefs.network import VariableInputs  # noqa: E402
+from infopursuit.model_card import write_model_card  # noqa: E402
+from infopursuit.models.amortized import padded_units, prefix_masks, reveal  # noqa: E402
+from infopursuit.testing import check_strategy  # noqa: E402
+
+QUERIES = ip.queries.concepts([f"concept {i}" for i in range(6)])
+
+
+def world(n, seed=0):
+    """Three classes, six concepts that tell differently much about them, and the exact pursuit."""
+    rng = np.random.default_rng(7)
+    yes = np.round(rng.uniform(0.05, 0.95, size=(3, 6)), 2)
+    y = np.random.default_rng(seed).integers(3, size=n)
+    X = (np.random.default_rng(seed + 1).random((n, 6)) < yes[y]).astype(int)
+    model = ip.models.TableModel([1 / 3] * 3, None, yes)
+    return X, y, ip.Pursuit.of(model, QUERIES, stopping=ip.Confidence(0.1) | ip.MaxQueries(5))
+
+
+HOW = ip.QuerierTraining(epochs=30, learning_rate=5e-3, random=0.0, patience=30)
+
+
+@pytest.fixture(scope="module")
+def taught():
+    X, _, teacher = world(2000)
+    return distillation.distill(teacher, X, temperature=0.01, training=HOW, trunk=ip.Trunk(hidden=(64, 64)))
+
+
+def test_a_student_agrees_with_its_teacher(taught):
+    student, agreement = taught
+    assert agreement.n_inputs == 200
+    assert agreement.first_queries > 0.8
+    assert agreement.label > 0.93
+    assert agreement.posterior_difference < 0.03
+    assert "held-out" in str(agreement)
+    X, _, teacher = world(300, seed=20)
+    again = distillation.agreement(teacher, student, QUERIES.observe(X))
+    assert again.first_queries > 0.8
+    assert again.label > 0.93
+
+
+def test_a_student_says_that_it_is_one(taught, tmp_path):
+    student, _ = taught
+    assert student.belief.student_of == "Exact, MutualInformation"
+    assert "student of Exact, MutualInformation" in write_model_card(student)
+    assert not student.calibrated  # without labels nothing was compared with outcomes
+    ip.save(student, tmp_path / "student")
+    again = ip.load(tmp_path / "student")
+    assert again.belief.student_of == student.belief.student_of
+    X = world(50, seed=30)[0]
+    assert np.array_equal(again.run(X).queries, student.run(X).queries)
+
+
+def test_contracts_of_a_student(taught):
+    check_strategy(taught[0], world(10, seed=40)[0], tolerance=1e-5)
+
+
+def test_labels_make_a_student_calibrated():
+    X, y, teacher = world(800)
+    how = ip.QuerierTraining(epochs=20, learning_rate=5e-3, random=0.0)
+    student, _ = ip.distill(teacher, X, y, training=how, trunk=ip.Trunk(hidden=(32,)))
+    assert student.calibrated
+    assert (student.run(X).predictions == y).mean() > 0.6
+    with pytest.raises(ValueError, match="y has the label"):
+        ip.distill(teacher, X, y + 5)
+    with pytest.raises(ValueError, match="y has shape"):
+        ip.distill(teacher, X, y[:-1])
+
+
+def test_a_rule_in_nats_is_replaced():
+    X, _, teacher = world(100)
+    from dataclasses import replace
+
+    greedy = replace(teacher, stopping=ip.InformationGain(0.01) | ip.MaxQueries(3))
+    student, _ = ip.distill(greedy, X, training=ip.QuerierTraining(epochs=1), trunk=ip.Trunk(hidden=(8,)))
+    assert not any(rule.needs_gain for rule in student.stopping.rules)
+
+
+def test_a_hybrid_teaches_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 2] > 0).astype(int)
+    clf = ip.InformationPursuitClassifier(strategy=ip.Hybrid(n_members=2), max_questions=2).fit(X, y)
+    how = ip.QuerierTraining(epochs=60, learning_rate=1e-2, random=0.0, patience=60)
+    student, _ = ip.distill(clf.pursuit_, X, y, training=how, trunk=ip.Trunk(hidden=(32,)))
+    assert student.belief.uses_numbers
+    trace = student.run(X)
+    assert set(trace.queries[:, 0]) == {2}
+    assert (trace.predictions == y).mean() > 0.9
+
+
+def test_demonstrations_are_what_the_teacher_does():
+    X, _, teacher = world(40, seed=3)
+    shown = distillation.demonstrate(teacher, QUERIES.observe(X), 4, n_top=3)
+    from dataclasses import replace
+
+    trace = replace(teacher, stopping=ip.Confidence(distillation.CERTAIN) | ip.MaxQueries(4)).run(X)
+    assert np.array_equal(shown.queries, trace.queries)
+    np.testing.assert_allclose(shown.posterior, trace.posteriors, atol=1e-6)
+    best = np.take_along_axis(shown.top_queries, shown.top_gains.argmax(axis=2)[..., None], axis=2)[..., 0]
+    assert np.array_equal(best[shown.queries >= 0], shown.queries[shown.queries >= 0])
+    there = shown.queries >= 0
+    np.testing.assert_allclose(shown.top_gains.max(axis=2)[there], trace.gains[there], atol=1e-6)
+
+
+def test_masks_of_overlapping_patches():
+    """What a scatter reveals is what histories reveal one after the other."""
+    queries = ip.queries.patches((4, 4), size=2)
+    inputs = VariableInputs(queries)
+    asked = np.array([[0, 1, 4], [8, -1, -1]])
+    masks = prefix_masks(inputs, torch.as_tensor(asked)).numpy()
+    for row, step in np.ndindex(2, 4):
+        expected = np.zeros(16)
+        for query in asked[row, :step]:
+            if query >= 0:
+                expected[queries.query_variables[query]] = 1
+        assert np.array_equal(masks[row, step], expected)
+    last = reveal(torch.zeros(2, 17), padded_units(inputs), torch.as_tensor(asked))[:, :-1].numpy()
+    assert np.array_equal(last, masks[:, -1])
