@@ -69,6 +69,12 @@ class VariableInputs:
         return torch.as_tensor(np.concatenate([np.repeat(np.arange(self.n_units), sizes), np.arange(self.n_units)]))
 
     @cached_property
+    def _planes(self) -> Tensor | None:
+        """The variable of each feature of a colour image: variables are pixel by pixel, planes colour by colour."""
+        n = getattr(self.queries, "channels", 1)
+        return None if n == 1 else torch.arange(2 * self.n_units).reshape(2, -1, n).transpose(1, 2).flatten()
+
+    @cached_property
     def _tops(self) -> Tensor:
         return torch.as_tensor(self.queries.variables.sizes, dtype=torch.float32) - 1
 
@@ -78,11 +84,15 @@ class VariableInputs:
         mask = (values != UNKNOWN).to(torch.float32)
         if self.shape is None:
             return torch.cat([self._features.encode(values.to(torch.int64)), mask], dim=1)
-        return torch.cat([(2 * values / self._tops - 1) * mask, mask], dim=1)
+        planes = torch.cat([(2 * values / self._tops - 1) * mask, mask], dim=1)
+        return planes if self._planes is None else planes.index_select(1, self._planes)
 
     def spread(self, mask: Tensor) -> Tensor:
         """(H, U) -> (H, F)."""
-        return torch.cat([mask, mask], dim=1) if self.shape is not None else mask.index_select(1, self._unit_of)
+        if self.shape is None:
+            return mask.index_select(1, self._unit_of)
+        planes = torch.cat([mask, mask], dim=1)
+        return planes if self._planes is None else planes.index_select(1, self._planes)
 
     def nothing(self) -> Any:
         """(1, U) nothing is known."""

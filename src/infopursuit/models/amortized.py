@@ -55,7 +55,7 @@ MIN_STEPS = 1_500
 """Of the optimiser, where the number of epochs is not given."""
 WEIGHT_DECAY = 0.01
 KEPT = (0.05, 0.5, 1.0, 0.3)
-"""Share of the demonstrations of which step 0, 1, 2 and each later one is looked at in an epoch: first histories are few
+"""Share of the demonstrations whose step 0, 1, 2 and each later one is looked at in an epoch: first histories are few
 and soon learnt, and the later ones of one input teach much the same."""
 OWN = 0.5
 """Share of the rows of which a student classifies its own histories in an epoch."""
