@@ -239,7 +239,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         else:
             self.pursuit_ = replace(candidates[0].pursuit, stopping=rule or self._untuned())
         self.model_ = self.pursuit_.model
-        if self.tuning_ is not None and not self.tuning_.n_questions:
+        if self.tuning_ is not None and not self.tuning_.n_questions and (sample.class_weights > 0).sum() > 1:
             warnings.warn(
                 "no column tells anything about the label on held-out rows, so that nothing is asked, and every row "
                 "gets the frequencies of the classes; for questions anyway say stopping=ip.MaxQueries(5)",
