@@ -154,7 +154,8 @@ def _belief_from_parts(kind: str) -> Any:
             raise ModelFormatError(f"belief {kind!r} does not suit a model of kind {model.kind!r}")
         from infopursuit import beliefs
 
-        settings = getattr(beliefs, BELIEFS[kind])(**spec["settings"])
+        given = {name: value for name, value in spec["settings"].items() if name != "pooled"}  # of older files
+        settings = getattr(beliefs, BELIEFS[kind])(**given)
         if hasattr(settings, "check"):
             settings.check(model)
         return settings.build(model, queries, int(spec.get("seed", 0)), noisy=bool(spec.get("noisy", False)))

@@ -6,16 +6,10 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from benchmarks.paired import Difference, paired
 from infopursuit.evaluation.baselines import BaselineResult
 from infopursuit.evaluation.curve import Point
-from infopursuit.evaluation.table import (
-    Difference,
-    Row,
-    accuracy_interval,
-    counted,
-    paired,
-    row_of,
-)
+from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
 
 
 @pytest.mark.parametrize(
