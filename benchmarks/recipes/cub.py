@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import datasets
+from benchmarks.baselines import decision_tree, hold_out, row_of
 from benchmarks.black_box import NetworkSettings, black_box
 from benchmarks.choose_stopping import told
 from benchmarks.datasets.birds import Birds
@@ -23,10 +24,9 @@ from benchmarks.recipes.shrinkage import RANKS, Shrinkage, drawn_towards, expect
 from benchmarks.recipes.walks import RULES, Walks, walk
 from infopursuit import plots, queries
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.baselines import decision_tree, hold_out
 from infopursuit.evaluation.curve import Point
 from infopursuit.evaluation.map_using_q import log_joint
-from infopursuit.evaluation.table import Row, counted, row_of
+from infopursuit.evaluation.table import Row, counted
 from infopursuit.models.empirical import Flip
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes
 from infopursuit.models.sample import Sample

@@ -25,7 +25,7 @@ from infopursuit.datasets.labelled import LabelledTable, label_table
 from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.baselines import plain_baselines
+from infopursuit.evaluation.baselines import on_columns
 from infopursuit.models.table import TableModel
 from infopursuit.queries.columns import Columns, Field, YesNoField, choose_field
 from infopursuit.queries.queryset import QuerySet
@@ -323,7 +323,7 @@ def try_examples(
     found = {
         "information pursuit": Trial.of(trace.predictions == table.labels[rows], trace.length, groups=groups, cost=cost)
     }
-    for name, (right, length) in plain_baselines(table.X, table.y, learn, rows, seed).items():
+    for name, (right, length) in on_columns(table.X, table.y, learn, rows, seed).items():
         found[name] = Trial.of(right, length, groups=groups)
     return found
 

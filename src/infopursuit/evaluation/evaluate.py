@@ -12,11 +12,11 @@ import numpy as np
 
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.baselines import BaselineResult, black_box, decision_tree
+from infopursuit.evaluation import baselines as trees
 from infopursuit.evaluation.calibration import Calibration, calibration
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.evaluation.map_using_q import map_using_q
-from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
+from infopursuit.evaluation.table import Row, accuracy_interval, counted
 from infopursuit.serialization import encode
 from infopursuit.stopping import AnyOf, Confidence
 from infopursuit.trace import Trace
@@ -63,7 +63,7 @@ class Evaluation:
 
     rows: Information Pursuit first, then what it is compared with. curve: accuracy against length, from an epsilon at
     which nothing is asked to the pursuit's own, or to the one that was asked for. calibration: of the confidence at the
-    stop. baselines: details of those that were fitted. stopping: the rules as JSON data.
+    stop. stopping: the rules as JSON data.
     """
 
     n_inputs: int
@@ -77,7 +77,6 @@ class Evaluation:
     stops: tuple[Stop, ...]
     curve: tuple[Point, ...]
     calibration: Calibration
-    baselines: tuple[BaselineResult, ...]
     seconds: float
 
     def __str__(self) -> str:
@@ -131,10 +130,9 @@ def evaluate(
     curve = trade_off_curve(pursuit, trace, values, labels, min_epsilon, progress=progress)
     rows.append(_map_row(pursuit, values, labels, progress))
     say(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
-    test = (values.values, labels)
-    fitted = () if train is None else _baselines(pursuit, (train[0].values, train[1]), test, progress, say)
-    for name, result in zip((TREE, BLACK_BOX), fitted, strict=False):
-        rows.append(replace(row_of(name, result), length=result.details.get("questions")))
+    if train is not None:
+        say(f"fitting a decision tree and a black box to the answers of {len(train[1]):,} training inputs")
+        rows += _baselines(pursuit, train, (values, labels))
     return Evaluation(
         n_inputs=len(labels),
         n_queries=len(pursuit.queries),
@@ -146,8 +144,7 @@ def evaluate(
         lengths=lengths_of(trace.length),
         stops=stops_of(trace, right),
         curve=curve,
-        calibration=calibration(trace.posterior, np.argmax(labels[:, None] == pursuit.classes, axis=1)),
-        baselines=fitted,
+        calibration=calibration(trace.posterior, _numbers(pursuit, labels)),
         seconds=round(time.perf_counter() - begin, 1),
     )
 
@@ -245,17 +242,17 @@ def _map_row(pursuit: Pursuit[Any], values: Observed, labels: Any, progress: boo
     return counted(MAP, right, seconds=time.perf_counter() - begin, note=note)
 
 
-def _baselines(
-    pursuit: Pursuit[Any],
-    training: tuple[IntArray, Any],
-    test: tuple[IntArray, Any],
-    progress: bool | None,
-    say: Callable[[str], None],
-) -> tuple[BaselineResult, ...]:
+def _baselines(pursuit: Pursuit[Any], train: tuple[Observed, Any], test: tuple[Observed, Any]) -> list[Row]:
     """The tree and the black box, in this order."""
-    say(f"fitting a decision tree to the answers of {len(training[1]):,} training inputs")
-    tree = decision_tree(pursuit.queries, *training, *test, seed=pursuit.seed)
-    say(f"{TREE}: {100 * tree.accuracy:.2f} % right; fitting the black box")
-    box = black_box(pursuit.queries, *training, *test, seed=pursuit.seed, progress=progress)
-    say(f"{BLACK_BOX}: {100 * box.accuracy:.2f} % right ({box.details['chosen']})")
-    return tree, box
+    begin, n = time.perf_counter(), len(train[1])
+    values = np.concatenate([train[0].values, test[0].values])
+    y, rows = _numbers(pursuit, np.concatenate([train[1], test[1]])), np.arange(len(values))
+    found = trees.on_answers(pursuit.queries, values, y, rows[:n], rows[n:], pursuit.seed)
+    (tree, length), (box, _) = found[trees.TREE], found[trees.BLACK_BOX]
+    took = time.perf_counter() - begin  # of both together
+    return [counted(TREE, tree, length=length, seconds=took), counted(BLACK_BOX, box, seconds=took)]
+
+
+def _numbers(pursuit: Pursuit[Any], labels: Any) -> IntArray:
+    """(B,) labels as the numbers of their classes."""
+    return np.asarray(np.argmax(labels[:, None] == pursuit.classes, axis=1))

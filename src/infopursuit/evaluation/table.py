@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from infopursuit.evaluation.baselines import BaselineResult
-from infopursuit.evaluation.curve import Point
-
 LEVEL = 0.95
 """Of all intervals."""
 Z = 1.959964
@@ -52,14 +49,6 @@ def counted(name: str, right: Any, *, length: Any = None, seconds: float | None 
         mean, error = float(np.mean(length)), float(np.std(length) / np.sqrt(len(right)))
     took = None if seconds is None else round(seconds, 1)
     return Row(name, float(right.mean()), low, high, mean, error, len(right), took, note)
-
-
-def row_of(name: str, found: Point | BaselineResult, *, seconds: float | None = None, note: str = "") -> Row:
-    """A row from a point of a curve or from a baseline's result."""
-    low, high = accuracy_interval(round(found.accuracy * found.n_inputs), found.n_inputs)
-    if isinstance(found, Point):
-        return Row(name, found.accuracy, low, high, found.length, found.length_error, found.n_inputs, seconds, note)
-    return Row(name, found.accuracy, low, high, n_inputs=found.n_inputs, seconds=found.seconds, note=note)
 
 
 def accuracy_interval(n_right: int, n: int) -> tuple[float, float]:
