@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.acquisition.tables import entropy
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.noise import read_answer
@@ -286,12 +287,6 @@ def leaders(pursuit: Pursuit[Any], posterior: FloatArray, top: int) -> tuple[tup
     """The most probable classes with their posteriors; those below half a percent are left out."""
     order = np.argsort(-posterior, kind="stable")[:top]
     return tuple((pursuit.classes[c], float(posterior[c])) for c in order if posterior[c] >= 0.005)
-
-
-def entropy(p: FloatArray) -> float:
-    """The entropy of a distribution, nats."""
-    known = p[p > 0]
-    return max(0.0, float(-(known * np.log(known)).sum()))
 
 
 def _bits(nats: float) -> float:

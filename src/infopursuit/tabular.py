@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 
 from infopursuit import queries as query_builders
+from infopursuit.checks import number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.datasets.labelled import LabelledTable, label_table
@@ -167,8 +168,7 @@ class Facts:
         An answer differs from what is stated with probability ``error``, each other answer alike: P(v) = (1 - e) p_v +
         e (1 - p_v) / (V - 1). Where nothing is stated about a label, p is the mean over the other labels.
         """
-        if not 0 < error < 0.5:
-            raise ValueError(f"answer_error={error}; give a probability above 0 and below 0.5, such as {ANSWER_ERROR}")
+        number(error, "answer_error", above=0, below=0.5)
         variables = self.queries.variables
         sizes = np.array(variables.sizes)[variables.slot_variable]  # (L,) values of the variable that a slot belongs to
         missing = np.isnan(self.stated)

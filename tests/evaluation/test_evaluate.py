@@ -238,7 +238,7 @@ def test_reasons_are_ordered_by_how_often_they_occur():
         ({"X": np.zeros((0, 3)), "y": []}, "X has no rows"),
         ({"X_train": X}, "X_train and y_train go together"),
         ({"X_train": X, "y_train": [*Y[:4], "cat"]}, r"y_train\[4\] is 'cat'"),
-        ({"min_epsilon": 1.0}, r"min_epsilon=1.0 must be at least 0 and below 1"),
+        ({"min_epsilon": 1.0}, r"min_epsilon=1.0"),
     ],
 )
 def test_what_does_not_fit_is_refused(change, named):

@@ -155,13 +155,13 @@ def test_wide_traces_are_made_of_fewer_inputs_at_once():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"engine": "spark"}, "engine='spark' is not known; give 'local' or 'ray'"),
+        ({"engine": "spark"}, "engine='spark'; expected 'local' or 'ray'"),
         ({"workers": 2}, "workers=2 needs engine='ray'"),
         ({"address": "auto"}, "address='auto' is that of a cluster"),
-        ({"threads": 0}, "threads=0 must be a whole number, 1 or more"),
+        ({"threads": 0}, "threads=0"),
         ({"engine": Engine("local"), "threads": 1}, "give workers, threads and address to the Engine"),
-        ({"inputs": 0}, "inputs=0 must be"),
-        ({"part": 1.5}, "part=1.5 must be"),
+        ({"inputs": 0}, "inputs=0"),
+        ({"part": 1.5}, "part=1.5"),
         ({"label": "sort"}, "has no column 'sort'"),
     ],
 )

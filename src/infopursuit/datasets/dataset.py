@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.types import IntArray
 
 SPLIT_SEED = 2022
@@ -107,8 +108,7 @@ def fold_numbers(labels: Any, groups: Any = None, *, n: int = 5, seed: int = 0) 
     if labels.ndim != 1 or groups.shape != labels.shape:
         raise ValueError(f"labels have shape {labels.shape} and groups {groups.shape}; expected one of each per input")
     _, first, group, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
-    if n != int(n) or not 2 <= n <= len(sizes):
-        raise ValueError(f"n is {n!r}; give a whole number from 2 to {len(sizes)}, the number of groups")
+    whole_number(n, "n", 2, len(sizes))  # at most as many as there are groups
     # large groups first, the small ones even out what they leave; equal ones in random order
     shuffled = np.random.default_rng(seed).permutation(len(sizes))
     order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]

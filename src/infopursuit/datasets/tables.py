@@ -183,12 +183,14 @@ def read_frame(source: Any) -> Any:
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """Some rows, by their positions, of a data frame of any library, a list or an array."""
+    """Some rows, by their positions, of a frame or a column of pandas, polars or pyarrow, a list or an array."""
     if isinstance(X, (list, tuple)):
         return [X[i] for i in rows]
-    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
-        return X[rows]
-    return read_frame(X)[np.asarray(rows)].to_native()
+    if hasattr(X, "iloc"):  # pandas
+        return X.iloc[rows]
+    if hasattr(X, "to_pylist"):  # pyarrow
+        return X.take(rows)
+    return X[rows]
 
 
 def _read_folder(path: Path) -> Any:

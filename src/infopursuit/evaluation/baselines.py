@@ -5,7 +5,7 @@
 >>> values = np.random.default_rng(0).integers(0, 2, size=(200, 3))
 >>> learn, test = np.arange(150), np.arange(150, 200)
 >>> right, length = on_answers(concepts(["a", "b", "c"]), values, values[:, 1], learn, test)[TREE]
->>> right.mean(), length.mean()
+>>> right.mean().item(), length.mean().item()
 (1.0, 1.0)
 """
 

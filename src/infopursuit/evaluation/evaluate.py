@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.checks import number, pursuit_of
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation import baselines as trees
@@ -117,7 +118,7 @@ def evaluate(
     (0.75, 1.0, 0.15)
     """
     begin = time.perf_counter()
-    pursuit = _pursuit(classifier)
+    pursuit: Pursuit[Any] = pursuit_of(classifier, "classifier")
     values, labels = _observed(pursuit, X, y, "")
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together; give both or neither")
@@ -159,8 +160,8 @@ def trade_off_curve(
     progress: bool | None = None,
 ) -> tuple[Point, ...]:
     """Accuracy and length as epsilon falls, all other rules as they are; see `evaluate` for ``min_epsilon``."""
-    if min_epsilon is not None and not 0 <= min_epsilon < 1:
-        raise ValueError(f"min_epsilon={min_epsilon} must be at least 0 and below 1, such as 0.001")
+    if min_epsilon is not None:
+        number(min_epsilon, "min_epsilon", least=0, below=1)
     own = next((rule for rule in pursuit.stopping.rules if isinstance(rule, Confidence)), None)
     patience = pursuit.patience if own is None or own.patience is None else own.patience
     last = min_epsilon if min_epsilon is not None else MIN_EPSILON if own is None else own.epsilon
@@ -203,16 +204,6 @@ def stops_of(trace: Trace, right: Any) -> tuple[Stop, ...]:
         share, length = float(right[here].mean()), float(trace.length[here].mean())
         found.append(Stop(str(reason), int(here.sum()), share, low, high, length))
     return tuple(sorted(found, key=lambda stop: (-stop.n_inputs, stop.reason)))
-
-
-def _pursuit(classifier: Any) -> Pursuit[Any]:
-    if isinstance(classifier, Pursuit):
-        return classifier
-    if not isinstance(classifier, InformationPursuitClassifier):
-        raise TypeError(f"classifier is {type(classifier).__name__}; expected an InformationPursuitClassifier")
-    if not hasattr(classifier, "pursuit_"):
-        raise ValueError("the classifier is not fitted yet; call fit before evaluate")
-    return classifier.pursuit_
 
 
 def _observed(pursuit: Pursuit[Any], X: Any, y: Any, which: str) -> tuple[Observed, Any]:

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.stats import t
 
 from infopursuit import datasets
+from infopursuit.checks import number, one_of, whole_number
 from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.datasets.examples import Source, is_dataset
 from infopursuit.datasets.labelled import label_table
@@ -161,15 +162,13 @@ def _check(models: Sequence[str], epsilons: Sequence[float], seeds: Sequence[int
     for name, given in (("models", models), ("epsilons", epsilons), ("seeds", seeds)):
         if isinstance(given, str) or not len(given) or len(set(given)) != len(given):
             raise ValueError(f"{name}={given!r} must be a list of different entries, at least one")
-    strange = [model for model in models if model not in MODELS]
-    if strange:
-        raise ValueError(f"models has {strange[0]!r}; give some of {', '.join(MODELS)}")
-    if any(not 0 < epsilon < 1 for epsilon in epsilons):
-        raise ValueError(f"epsilons={list(epsilons)} must be numbers between 0 and 1")
-    if any(type(seed) is not int or seed < 0 for seed in seeds):
-        raise ValueError(f"seeds={list(seeds)} must be whole numbers, 0 or more")
-    if type(folds) is not int or folds < 2:
-        raise ValueError(f"folds={folds!r} must be a whole number, 2 or more")
+    for model in models:
+        one_of(model, "models", MODELS)
+    for epsilon in epsilons:
+        number(epsilon, "epsilons", above=0, below=1)
+    for seed in seeds:
+        whole_number(seed, "seeds")
+    whole_number(folds, "folds", 2)
 
 
 def _read(place: Source) -> tuple[Any, Any]:

@@ -22,9 +22,8 @@ alone.
 from infopursuit.plots.compare import compare
 from infopursuit.plots.curves import calibration, trade_off
 from infopursuit.plots.first_queries import first_queries
-from infopursuit.plots.heatmap import asked_by_class, heatmap
+from infopursuit.plots.heatmap import asked_by_class, heatmap, posterior
 from infopursuit.plots.images import image_trace, text_trace
-from infopursuit.plots.posterior import posterior
 from infopursuit.plots.strategy_tree import strategy_tree
 from infopursuit.plots.style import save
 
