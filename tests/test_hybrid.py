@@ -266,6 +266,18 @@ def toy(share=(0.0, 0.0, 0.0), seed=0):
 HISTORIES = ([], [(0, 1)], [(1, 0)], [(2, 2), (0, 0)])
 
 
+def consistency_gap(belief, b):
+    """(H, Q) how far the mean posterior after the answer to a query is from the posterior before it: half the sum of
+    absolute differences, 0 for a belief that is consistent."""
+    mass = np.asarray(belief.answers.predict(b)[:, belief._answer_output], dtype=np.float64)
+    rows, places = np.nonzero(mass > -1)
+    n = getattr(belief.predictor, "n_members", 1)
+    then = np.asarray(belief._predict_after(b, rows, places, n)).reshape(len(b), -1, belief.n_classes)
+    total = np.add.reduceat(mass, belief._starts, axis=1)
+    mean = np.add.reduceat(mass[..., None] * then, belief._starts, axis=1) / total[..., None]
+    return 0.5 * np.abs(mean - belief.predictor.predict(b)[0][:, None]).sum(axis=2)
+
+
 @pytest.mark.parametrize("history", HISTORIES)
 def test_the_gains_of_a_consistent_belief_are_mutual_information(history):
     """Computed by the belief, by the look-ahead for any belief, and from the definition."""
@@ -282,7 +294,7 @@ def test_the_gains_of_a_consistent_belief_are_mutual_information(history):
         pair /= pair.sum()
         expected = (pair * np.log(pair / pair.sum(axis=0) / pair.sum(axis=1, keepdims=True))).sum()
         assert own[0, q] == pytest.approx(expected, abs=1e-9)
-    assert belief.consistency_gap(b)[0, allowed[0]].max() < 1e-12
+    assert consistency_gap(belief, b)[0, allowed[0]].max() < 1e-12
 
 
 @pytest.mark.parametrize("history", HISTORIES)
@@ -294,7 +306,7 @@ def test_missing_answers_discount_the_gain(history):
     allowed[0, [q for q, _ in history]] = False
     whole, found = (each.look_ahead(b, allowed).value for each in (belief, gappy))
     np.testing.assert_allclose(found, whole * [1, 0.25, 0.8], rtol=0, atol=1e-9)
-    assert gappy.consistency_gap(b)[0, allowed[0]].max() < 1e-12
+    assert consistency_gap(gappy, b)[0, allowed[0]].max() < 1e-12
     np.testing.assert_allclose(gappy.answer_distribution(b, 1), belief.answer_distribution(b, 1), rtol=0, atol=1e-12)
 
 
@@ -325,7 +337,7 @@ def test_gains_are_those_of_the_generic_look_ahead_but_for_the_inconsistency(clf
     now = np.exp(belief.log_posterior(b).value)
     rest = (mean * np.log(mean / now)).sum(axis=1)
     np.testing.assert_allclose(own + rest, brute, rtol=0, atol=5e-3)  # answers below 1 in 1,000 are not looked at
-    gap = belief.consistency_gap(b)[:, query]
+    gap = consistency_gap(belief, b)[:, query]
     np.testing.assert_allclose(gap, 0.5 * np.abs(mean - now).sum(axis=1), rtol=0, atol=FLOAT32)
     assert own.max() > 0.05
 

@@ -156,10 +156,6 @@ def test_wide_traces_are_made_of_fewer_inputs_at_once():
     ("options", "said"),
     [
         ({"engine": "spark"}, "engine='spark'; expected 'local' or 'ray'"),
-        ({"workers": 2}, "workers=2 needs engine='ray'"),
-        ({"address": "auto"}, "address='auto' is that of a cluster"),
-        ({"threads": 0}, "threads=0"),
-        ({"engine": Engine("local"), "threads": 1}, "give workers, threads and address to the Engine"),
         ({"inputs": 0}, "inputs=0"),
         ({"part": 1.5}, "part=1.5"),
         ({"label": "sort"}, "has no column 'sort'"),
@@ -168,6 +164,19 @@ def test_wide_traces_are_made_of_fewer_inputs_at_once():
 def test_what_does_not_fit_is_told(made, tmp_path, options, said):
     with pytest.raises(ValueError, match=said):
         explain(made, tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"workers": 2}, "workers=2 needs engine='ray'"),
+        ({"address": "auto"}, "address='auto' is that of a cluster"),
+        ({"threads": 0}, "threads=0"),
+    ],
+)
+def test_engines_that_cannot_be(options, said):
+    with pytest.raises(ValueError, match=said):
+        Engine("local", **options)
 
 
 def test_a_full_disk_is_told_in_one_line_and_the_finished_parts_stay(made, undisturbed, tmp_path):

@@ -192,17 +192,6 @@ class PredictorBelief:
             found.append(self.predictor.predict(answers)[0])
         return np.concatenate(found)
 
-    def consistency_gap(self, b: FloatArray) -> FloatArray:
-        """(H, Q) how far the mean posterior after the answer to a query is from the posterior before it: half the sum
-        of absolute differences (total variation), 0 for a belief that is consistent."""
-        mass = np.asarray(self.answers.predict(b)[:, self._answer_output], dtype=np.float64)
-        rows, places = np.nonzero(mass > -1)
-        n = getattr(self.predictor, "n_members", 1)
-        then = np.asarray(self._predict_after(b, rows, places, n)).reshape(len(b), -1, self.n_classes)
-        total = np.add.reduceat(mass, self._starts, axis=1)
-        mean = np.add.reduceat(mass[..., None] * then, self._starts, axis=1) / total[..., None]
-        return np.asarray(0.5 * np.abs(mean - self.predictor.predict(b)[0][:, None]).sum(axis=2))
-
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -103,15 +103,6 @@ class Engine:
                 context.enable_progress_bars = shown
 
 
-def as_engine(engine: Engine | str, **options: Any) -> Engine:
-    """An engine, also where only its name is given."""
-    if isinstance(engine, Engine):
-        if any(value is not None for value in options.values()):
-            raise ValueError("give workers, threads and address to the Engine, or the engine by its name")
-        return engine
-    return Engine(engine, **options)  # type: ignore[arg-type]
-
-
 class Worker:
     """A process of Ray's: it makes its worker once, then does units."""
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from infopursuit.checks import whole_number
 from infopursuit.datasets.examples import Inputs, Source
@@ -28,7 +28,7 @@ from infopursuit.datasets.tables import import_arrow
 from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation
 from infopursuit.files import replacing, sweep_leftovers, write_atomically
-from infopursuit.jobs.engines import Engine, Make, Unit, as_engine
+from infopursuit.jobs.engines import Engine, Make, Unit
 from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
@@ -70,10 +70,7 @@ def explain(
     model: Any,
     out: Any,
     *,
-    engine: Engine | str = "local",
-    workers: int | None = None,
-    threads: int | None = None,
-    address: str | None = None,
+    engine: Engine | Literal["local", "ray"] = "local",
     label: str | None = None,
     name: str | None = None,
     inputs: int | None = None,
@@ -91,12 +88,12 @@ def explain(
     data: a table or .npz file, a folder of Parquet files, or the name of a data set.
     model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
     out: a folder for ``traces.parquet``, one table in many files.
-    engine: "local" or "ray", or an `Engine`. workers, threads, address: see `Engine`.
+    engine: "local" or "ray", or an `Engine`, which says on how many workers.
     label: the column of a table that holds the true classes. name: that of what the inputs are called.
     inputs: only so many, the first. part: inputs in a part, 1,000 or more where nothing is given.
     again: forget what an earlier job has left in ``out``.
     """
-    chosen = as_engine(engine, workers=workers, threads=threads, address=address)
+    chosen = engine if isinstance(engine, Engine) else Engine(engine)
     begin = time.perf_counter()
     for what, value in (("inputs", inputs), ("part", part)):
         if value is not None:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import t
@@ -27,7 +27,7 @@ from infopursuit.datasets.tables import GIVE, is_table_file, take_rows
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.files import write_atomically
-from infopursuit.jobs.engines import Engine, Unit, as_engine
+from infopursuit.jobs.engines import Engine, Unit
 from infopursuit.jobs.job import JobFolder
 from infopursuit.progress import Progress
 from infopursuit.stopping import Confidence, MaxQueries
@@ -88,10 +88,7 @@ def sweep(
     seeds: Sequence[int] = (0,),
     folds: int = 5,
     max_queries: int | None = None,
-    engine: Engine | str = "local",
-    workers: int | None = None,
-    threads: int | None = None,
-    address: str | None = None,
+    engine: Engine | Literal["local", "ray"] = "local",
     again: bool = False,
     progress: bool | None = None,
 ) -> Sweep:
@@ -105,10 +102,10 @@ def sweep(
     models: of `InformationPursuitClassifier`. epsilons: of `Confidence`. seeds: of the fit and of the folds.
     folds: the inputs are cut into so many parts, each tested on once.
     max_queries: a pursuit asks no more.
-    engine, workers, threads, address: see `Engine`.
+    engine: as for `explain`.
     """
     begin = time.perf_counter()
-    chosen = as_engine(engine, workers=workers, threads=threads, address=address)
+    chosen = engine if isinstance(engine, Engine) else Engine(engine)
     _check(models, epsilons, seeds, folds)
     place = Source(str(data), label, None)
     settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "max_queries": max_queries}

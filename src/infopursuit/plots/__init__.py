@@ -27,16 +27,9 @@ from infopursuit.plots.images import image_trace, text_trace
 from infopursuit.plots.strategy_tree import strategy_tree
 from infopursuit.plots.style import save
 
+# fmt: off
 __all__ = [
-    "asked_by_class",
-    "calibration",
-    "compare",
-    "first_queries",
-    "heatmap",
-    "image_trace",
-    "posterior",
-    "save",
-    "strategy_tree",
-    "text_trace",
-    "trade_off",
+    "asked_by_class", "calibration", "compare", "first_queries", "heatmap", "image_trace", "posterior", "save",
+    "strategy_tree", "text_trace", "trade_off",
 ]
+# fmt: on
