@@ -150,7 +150,7 @@ class PooledBelief(PrunedBelief):
 
 
 @compiled
-def hold_shares(
+def hold_shares(  # type: ignore[no-untyped-def]
     rows, after, begin, end, blocks, starts, sums, squares, bounds, block_class, block_member, shares, class_sums,
     class_squares, log_whole,
 ):  # fmt: skip

@@ -289,7 +289,7 @@ def leaders(pursuit: Pursuit[Any], posterior: FloatArray, top: int) -> tuple[tup
     return tuple((pursuit.classes[c], float(posterior[c])) for c in order if posterior[c] >= 0.005)
 
 
-def _bits(nats: float) -> float:
+def _bits(nats: Any) -> float:
     return max(float(nats), 0.0) / float(np.log(2))
 
 

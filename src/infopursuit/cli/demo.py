@@ -121,8 +121,8 @@ def compare(clf: InformationPursuitClassifier, data: Dataset, seed: int, termina
     trace = clf.explain(data.x_test)
     right = trace.predictions == data.y_test
     x_train, x_test = clf.queries_.observe(data.x_train), clf.queries_.observe(data.x_test)
-    y, rows = np.concatenate([data.y_train, data.y_test]), np.arange(len(x_train) + len(x_test))
-    others = on_columns(np.concatenate([x_train, x_test]), y, rows[: len(x_train)], rows[len(x_train) :], seed)
+    y, at = np.concatenate([data.y_train, data.y_test]), np.arange(len(x_train) + len(x_test))
+    others = on_columns(np.concatenate([x_train, x_test]), y, at[: len(x_train)], at[len(x_train) :], seed)
     (tree, splits), (machine, _) = others[TREE], others[BLACK_BOX]
     seen = float(np.mean([(explanation.revealed() != UNKNOWN).mean() for explanation in trace]))
     rows = [["", "accuracy", "questions", "pixels seen"]]

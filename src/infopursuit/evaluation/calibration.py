@@ -75,4 +75,4 @@ def calibration(posterior: Any, labels: Any) -> Calibration:
 
 def _bin(b: int, confidence: Any, right: Any) -> Bin:
     interval = accuracy_interval(int(right.sum()), len(right))
-    return Bin(*BIN_EDGES[b : b + 2], float(confidence.mean()), float(right.mean()), *interval, len(right))
+    return Bin(BIN_EDGES[b], BIN_EDGES[b + 1], float(confidence.mean()), float(right.mean()), *interval, len(right))
