@@ -193,7 +193,7 @@ def test_baselines_are_fitted_to_the_answers_of_the_training_inputs():
     assert rows[PURSUIT].accuracy < 0.8  # naive Bayes cannot represent it
     assert (rows[TREE].accuracy, rows[TREE].length) == (1.0, 2.0)
     assert rows[BLACK_BOX].accuracy == 1.0
-    without = evaluate(clf, X_test, y_test, X_train=X_train, y_train=y_train, baselines=False)
+    without = evaluate(clf, X_test, y_test)
     assert [row.name for row in without.rows] == [PURSUIT, MAP]
     for found in (result, without):
         text = json.dumps(asdict(found), allow_nan=False)

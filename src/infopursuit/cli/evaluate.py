@@ -9,12 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from infopursuit.cli.main import positive, share
+from infopursuit.cli.main import positive, share, write_text
 from infopursuit.datasets.examples import Examples, has_training_part, read_examples
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
 from infopursuit.evaluation.text import tell
-from infopursuit.files import write_atomically
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
 from infopursuit.serialization import load_pursuit
@@ -74,9 +73,7 @@ def run(args: argparse.Namespace) -> int:
         file = args.out if args.out.suffix == ".json" else args.out / "evaluation.json"
         about = {"model": str(args.model), "data": data.source, "train": None if train is None else train.source}
         content = {"command": _command(args), "provenance": provenance(), **about, **asdict(result)}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, f"{json.dumps(content, indent=1)}\n".encode())
-        written.append(file)
+        written.append(write_text(file, f"{json.dumps(content, indent=1)}\n"))
     if args.curve is not None:
         args.curve.parent.mkdir(parents=True, exist_ok=True)
         draw(result).savefig(args.curve)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,10 +92,8 @@ def evaluate(
     *,
     X_train: Any = None,
     y_train: Any = None,
-    baselines: bool = True,
     min_epsilon: float | None = None,
     progress: bool | None = None,
-    say: Callable[[str], None] = logger.info,
 ) -> Evaluation:
     """Evaluate a fitted classifier on inputs that it has not seen.
 
@@ -106,7 +103,6 @@ def evaluate(
     X, y: inputs and their labels.
     X_train, y_train: what the baselines learn from; without them none is fitted. Give what the classifier was fitted
         on, and the comparison is fair.
-    baselines: False fits none, which may take much longer than all else.
     min_epsilon: how far the curve goes. Below the pursuit's own epsilon it is pursued again, without a limit on the
         number of questions; None ends the curve at its own.
 
@@ -122,17 +118,17 @@ def evaluate(
     values, labels = _observed(pursuit, X, y, "")
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together; give both or neither")
-    train = None if X_train is None or not baselines else _observed(pursuit, X_train, y_train, "_train")
-    say(f"asking about {len(labels):,} inputs")
+    train = None if X_train is None else _observed(pursuit, X_train, y_train, "_train")
+    logger.info(f"asking about {len(labels):,} inputs")
     trace = pursuit.run_values(values, progress=progress)
     right = trace.predictions == labels
     rows = [counted(PURSUIT, right, length=trace.length, seconds=time.perf_counter() - begin)]
-    say(f"{100 * rows[0].accuracy:.2f} % right after {trace.length.mean():.2f} questions")
+    logger.info(f"{100 * rows[0].accuracy:.2f} % right after {trace.length.mean():.2f} questions")
     curve = trade_off_curve(pursuit, trace, values, labels, min_epsilon, progress=progress)
     rows.append(_map_row(pursuit, values, labels, progress))
-    say(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
+    logger.info(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
     if train is not None:
-        say(f"fitting a decision tree and a black box to the answers of {len(train[1]):,} training inputs")
+        logger.info(f"fitting a decision tree and a black box to the answers of {len(train[1]):,} training inputs")
         rows += _baselines(pursuit, train, (values, labels))
     return Evaluation(
         n_inputs=len(labels),
