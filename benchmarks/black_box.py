@@ -22,8 +22,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.inputs import Inputs
-from infopursuit.evaluation.baselines import (
+from benchmarks.baselines import (
     BaselineResult,
     Tuned,
     check_rows,
@@ -32,6 +31,7 @@ from infopursuit.evaluation.baselines import (
     hold_out,
     score,
 )
+from benchmarks.inputs import Inputs
 from infopursuit.files import write_atomically
 from infopursuit.models.architectures import Mean, Plane, initialise
 from infopursuit.models.training import RandomAffine, schedule

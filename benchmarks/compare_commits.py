@@ -64,14 +64,18 @@ def vae_pursuit(weights: Path) -> Any:
     """Particles of the trained VAE as in the recipe, fewer of them."""
     import numpy as np
 
-    from infopursuit.models import aggregate, load_vae, soften
     from infopursuit.models.empirical import Blur
 
     ip: Any = importlib.import_module("infopursuit")  # of either edition
+    try:
+        variants: Any = importlib.import_module("benchmarks.vae_variants")
+        files: Any = importlib.import_module("benchmarks.vae_files")
+    except ImportError:  # of the first edition
+        variants = files = ip.models
     queries = ip.queries.patches((28, 28), size=3, threshold=127.5)
     X, y = images("train")
     blur = Blur((0.0, 0.35, 0.7), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05))
-    model = soften(aggregate(load_vae(weights), queries.observe(X).astype(np.int8), y), blur)
+    model = variants.soften(variants.aggregate(files.load_vae(weights), queries.observe(X).astype(np.int8), y), blur)
     stopping = ip.Confidence(0.05) | ip.MaxQueries(12)
     if is_new():
         sampler = ip.beliefs.SMC(n_draws=N_DRAWS, min_ess=0.0)

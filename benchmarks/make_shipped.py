@@ -19,11 +19,13 @@ import safetensors.numpy
 import torch
 
 from benchmarks import WEIGHTS
+from benchmarks.vae_files import load_vae
+from benchmarks.vae_variants import aggregate
 from infopursuit import datasets, queries, serialization, shipped
 from infopursuit.beliefs.particles import decode
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
-from infopursuit.models import aggregate, latent_classes, load_vae
+from infopursuit.models import latent_classes
 from infopursuit.stopping import Confidence, InformationGain
 
 N_LATENTS, LIT_ABOVE = 16, 8

@@ -24,9 +24,9 @@ PUBLIC = {
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Union Words columns concepts
         from_spec functions groups guess patches union words""",
-    "infopursuit.models": """VAE AggregateVAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner
-        MLPArchitecture PaperArchitecture RandomAffine Sample SoftVAE TableModel Training UnionModel aggregate empirical
-        latent_classes load_vae naive_bayes save_vae soften train vae""",
+    "infopursuit.models": """VAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner MLPArchitecture
+        PaperArchitecture RandomAffine Sample TableModel Training empirical latent_classes naive_bayes
+        train vae""",
     "infopursuit.inspection": """Branch QueryFrequencies StrategyTree TreeNode query_frequencies strategy_tree""",
     "infopursuit.monitoring": "Change DriftReport drift",
     "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace posterior save

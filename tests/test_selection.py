@@ -17,10 +17,16 @@ from infopursuit.models import (
     learning,
     naive_bayes,
 )
-from infopursuit.selection import partial_log_loss, partial_orders, select_model
+from infopursuit.selection import partial_log_loss, partial_orders, select_learner
 from infopursuit.types import Variables
 
 ALL = (naive_bayes(), latent_classes(), empirical())
+
+
+def select_model(learners, sample, queries, *, seed=0):
+    """The best of some learners, fitted; and what was compared."""
+    learner, compared = select_learner(learners, sample, queries, seed=seed)
+    return learner.fit(sample, getattr(queries, "shape", None), seed), compared
 
 
 def sample_of(values, labels, weights=None):

@@ -1,11 +1,9 @@
-"""Saved VAEs, in folders and in single files: the same traces, and nothing believed without a check."""
+"""Saved VAEs: the same traces, and nothing believed without a check."""
 
 import copy
-import hashlib
 import json
 import logging
 import os
-import re
 import subprocess
 import sys
 
@@ -16,11 +14,11 @@ import torch
 
 import infopursuit as ip
 from infopursuit.beliefs import SMC, Langevin, particles
-from infopursuit.models import Blur, ConvArchitecture, MLPArchitecture, PaperArchitecture, Training, load_vae, save_vae
-from infopursuit.models.autoencoder import aggregate, log_evidence, soften
+from infopursuit.models import ConvArchitecture, MLPArchitecture, PaperArchitecture, Training
+from infopursuit.models.autoencoder import log_evidence
+from infopursuit.models.storing import model_from_parts, model_to_parts
 from test_serialization import (
     SOURCES,
-    Crash,
     assert_same,
     attempt,
     explain,
@@ -73,21 +71,12 @@ def pursuit_alone(X, y):
     return ip.Pursuit.of(model, ip.queries.concepts(NAMES), CHAINS, rule, 1, 5, classes=classes, **options)
 
 
-def softened(X, y):
-    """The other two kinds of VAE, one inside of the other."""
-    queries = ip.queries.patches((8, 9), size=3)
-    vae = ip.models.VAE(queries.variables.sizes, [0.5, 0.5], ConvArchitecture((8, 9), (4, 4), 8), 2)
-    model = soften(aggregate(vae, queries.observe(X), y), Blur((0.4, 0.8), (0.01, 0.02), (0.02, 0.05)))
-    return ip.Pursuit.of(model, queries, SMC(n_draws=40, min_ess=0), ip.MaxQueries(3))
-
-
 CONCEPTS = ip.queries.concepts(NAMES)
 THINGS = {
     "concepts": (marks, classifier(CONCEPTS, MLPArchitecture((8, 4)), FEW, random_state=3)),
     "columns": (table, classifier(None, MLPArchitecture((8,), batch_norm=False), FEW, dtype="float64")),
     "patches": (pictures, classifier(None, ConvArchitecture((8, 9), (4, 4), 8), SMC(n_draws=20, min_ess=0.0))),
     "pursuit": (marks, pursuit_alone),
-    "softened": (pictures, softened),
 }
 
 
@@ -176,9 +165,6 @@ def test_settings_come_back(saved):
     assert (again.random_state, again.pursuit_.seed) == (3, 3)
     assert again.model_.architecture == MLPArchitecture((8, 4))
     assert ip.load(saved["columns"][0]).model_.dtype == torch.float64
-    soft = ip.load(saved["softened"][0]).model
-    assert (soft.kind, soft.base.kind) == ("soft-vae", "aggregate-vae")
-    assert soft.blur == saved["softened"][1].model.blur
 
 
 def test_a_classifier_that_came_back_is_a_classifier(saved):
@@ -226,14 +212,6 @@ def test_a_vae_contains_no_training_examples_and_says_so(saved, tmp_path, caplog
     assert not [name for name, weight in weights.items() if len(marks()[0]) in weight.shape]
 
 
-def test_an_aggregate_keeps_latents_of_its_examples_and_says_so(saved, tmp_path, caplog):
-    with caplog.at_level(logging.WARNING, logger="infopursuit.serialization"):
-        ip.save(saved["softened"][1], tmp_path)
-    assert "contains the latents of the training examples" in caplog.text
-    assert read(tmp_path)[0]["pursuit"]["belief"]["model"]["contains_training_data"] is True
-    assert "contains its training data" in (tmp_path / "CARD.md").read_text()
-
-
 class Other(ip.models.VAE):
     """A VAE with more to it than its parts."""
 
@@ -244,34 +222,27 @@ def test_what_cannot_be_saved_is_refused_and_leaves_nothing_behind(saved, tmp_pa
     other.__dict__.update(model.__dict__)
     with pytest.raises(TypeError, match="cannot save a model of type Other; only tables, empirical models and VAEs"):
         ip.save(ip.Pursuit.of(other, CONCEPTS, FEW), folder)
-    with pytest.raises(TypeError, match="cannot save a model of type Other"):
-        save_vae(other, folder / "file")
     monkeypatch.setattr(particles, "MAX_BYTES", 10_000)
     with pytest.raises(ValueError, match=r"belief=SMC.* would take"):
         ip.save(ip.Pursuit.of(model, CONCEPTS, FEW), folder)
     assert not folder.exists()
 
 
-# ---- single files ---------------------------------------------------------------------------------------------------
+# ---- parts ----------------------------------------------------------------------------------------------------------
 
 MODELS = {
     "mlp": lambda: trained_by_hand(sizes=(2, 3, 5)),
     "mlp, float64": lambda: trained_by_hand().to(dtype=torch.float64),
     "conv": lambda: trained_by_hand(sizes=(2,) * 72, architecture=ConvArchitecture((8, 9), (4, 4), 8)),
     "paper": lambda: ip.models.VAE((2,) * 784, [0.5, 0.5], PaperArchitecture(), 3),
-    "aggregate": lambda: aggregate(trained_by_hand(), np.zeros((6, 9), dtype=int), [0, 1, 2, 2, 1, 2]),
-    "soft": lambda: soften(
-        trained_by_hand(sizes=(2,) * 72, architecture=ConvArchitecture((8, 9), (4, 4), 8)), Blur((0.5,), (0.01,))
-    ),
 }
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_vae_comes_back_from_its_file(name, tmp_path):
+def test_a_vae_comes_back_from_its_parts(name):
     model = MODELS[name]()
-    before, file = torch.get_rng_state(), tmp_path / "new folder" / "vae.safetensors"
-    save_vae(model, file)
-    again = load_vae(str(file), device="cpu")
+    before = torch.get_rng_state()
+    again = model_from_parts(*model_to_parts(model))
     assert torch.equal(torch.get_rng_state(), before)
     assert type(again) is type(model)
     assert (again.variables, again.architecture, again.latent_dim) == (
@@ -292,10 +263,9 @@ def test_a_vae_comes_back_from_its_file(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["mlp", "mlp, float64", "conv"])
-def test_the_encoder_is_kept_in_half_precision(name, tmp_path):
+def test_the_encoder_is_kept_in_half_precision(name):
     model = MODELS[name]()
-    save_vae(model, tmp_path / "vae")
-    again = load_vae(tmp_path / "vae")
+    again = model_from_parts(*model_to_parts(model))
     rows = torch.as_tensor(np.random.default_rng(0).integers(-1, 2, (20, len(model.variables))))
     with torch.no_grad():
         one, two = (m.encode(rows, torch.arange(20) % 3) for m in (model, again))
@@ -305,155 +275,15 @@ def test_the_encoder_is_kept_in_half_precision(name, tmp_path):
     np.testing.assert_allclose(one, two, atol=0.02)
 
 
-def test_an_encoder_with_large_weights_keeps_its_precision(tmp_path):
+def test_an_encoder_with_large_weights_keeps_its_precision():
     model = trained_by_hand()
     with torch.no_grad():
         model.encoder.mean.weight[0, 0] = 1e5
-    save_vae(model, tmp_path / "vae")
-    for name, weight in load_vae(tmp_path / "vae").encoder.state_dict().items():
+    for name, weight in model_from_parts(*model_to_parts(model)).encoder.state_dict().items():
         assert torch.equal(weight, model.encoder.state_dict()[name])
 
 
-def test_the_weights_for_images_of_28_by_28_pixels_are_below_six_megabytes(tmp_path):
-    save_vae(ip.models.VAE((2,) * 784, [0.1] * 10, ConvArchitecture((28, 28)), 20), tmp_path / "vae")
-    assert (tmp_path / "vae").stat().st_size < 6e6
-
-
-def test_the_same_model_gives_the_same_bytes(tmp_path):
-    for name in ("one", "two"):
-        save_vae(MODELS["mlp"](), tmp_path / name)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    save_vae(load_vae(tmp_path / "one"), tmp_path / "two")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
-@pytest.mark.parametrize("where", ["replace", "fsync"])
-def test_a_crash_while_saving_leaves_the_old_file(where, tmp_path, monkeypatch):
-    file = tmp_path / "vae.safetensors"
-    save_vae(trained_by_hand(), file)
-    before = file.read_bytes()
-
-    def crash(*arguments):
-        raise Crash
-
-    with monkeypatch.context() as patched:
-        patched.setattr(os, where, crash)
-        with pytest.raises(Crash):
-            save_vae(trained_by_hand(seed=1), file)
-    assert file.read_bytes() == before
-    assert [f.name for f in tmp_path.iterdir()] == ["vae.safetensors"]
-
-
-def test_a_model_stays_as_it_is_when_its_file_changes(tmp_path):
-    """The file is not mapped into memory once it has been read."""
-    file = tmp_path / "vae"
-    save_vae(trained_by_hand(), file)
-    model = load_vae(file)
-    before = {name: weight.clone() for name, weight in model.networks.state_dict().items()}
-    size = file.stat().st_size
-    with file.open("r+b") as stream:
-        stream.write(bytes(size))
-    for name, weight in model.networks.state_dict().items():
-        assert torch.equal(weight, before[name])
-
-
-def test_what_is_no_vae_is_refused(tmp_path):
-    with pytest.raises(TypeError, match=r"model is TableModel; expected an ip\.models\.VAE"):
-        save_vae(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), tmp_path / "x")
-    with pytest.raises(ValueError, match="is a folder; give the name of a file in it"):
-        save_vae(trained_by_hand(), tmp_path)
-    for path in (tmp_path / "nowhere", tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"is not there; give a file that save_vae\(\) wrote"):
-            load_vae(path)
-
-
 # ---- damage ---------------------------------------------------------------------------------------------------------
-
-
-def parts(file):
-    """What a file says of itself, and its tensors."""
-    payload = file.read_bytes()
-    length = int.from_bytes(payload[:8], "little")
-    about = json.loads(json.loads(payload[8 : 8 + length])["__metadata__"]["infopursuit"])
-    return about, safetensors.torch.load(payload)
-
-
-def put_together(file, about, tensors):
-    """Alter a file as somebody would who can compute checksums; written here a second time."""
-    found = hashlib.sha256(json.dumps(about["model"], sort_keys=True).encode())
-    for name in sorted(tensors):
-        found.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
-        found.update(tensors[name].numpy().tobytes())
-    about["sha256"] = found.hexdigest()
-    tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    file.write_bytes(safetensors.torch.save(tensors, metadata={"infopursuit": json.dumps(about)}))
-
-
-@pytest.fixture
-def file(tmp_path):
-    save_vae(trained_by_hand(), tmp_path / "vae.safetensors")
-    return tmp_path / "vae.safetensors"
-
-
-def test_the_checksum_is_computed_as_the_package_does(file):
-    """Else the tests below would only find that checksums differ."""
-    before = file.read_bytes()
-    put_together(file, *parts(file))
-    assert file.read_bytes() == before
-    assert_same_decoder(load_vae(file), trained_by_hand())
-
-
-def test_files_that_were_cut_off(file):
-    payload = file.read_bytes()
-    for length in [0, 1, 7, 8, 9, 100, len(payload) // 2, len(payload) - 1]:
-        file.write_bytes(payload[:length])
-        with pytest.raises(ip.ModelFormatError, match="cannot be read, it may be cut off or altered"):
-            load_vae(file)
-    file.write_bytes(payload + b"x")
-    with pytest.raises(ip.ModelFormatError, match="cannot be read"):
-        load_vae(file)
-
-
-def test_a_flipped_bit_anywhere_is_found(file):
-    payload = file.read_bytes()
-    for place in np.random.default_rng(0).integers(len(payload), size=60):
-        damaged = bytearray(payload)
-        damaged[place] ^= 1 << int(place % 8)
-        file.write_bytes(bytes(damaged))
-        with pytest.raises(
-            ip.ModelFormatError, match=r"cannot be read|was altered|is no VAE|has format version|is damaged"
-        ):
-            load_vae(file)
-
-
-@pytest.mark.parametrize(
-    ("metadata", "message"),
-    [
-        (None, "is no VAE of this package"),
-        ({"infopursuit": "[1]"}, "its metadata does not say format 'infopursuit.vae'"),
-        ({"infopursuit": "{"}, "cannot be read"),
-        ({"infopursuit": "[" * 100_000}, "cannot be read"),
-        ({"infopursuit": '{"format": "infopursuit.vae"}'}, "format version None; this infopursuit reads 1"),
-        ({"infopursuit": '{"format": "infopursuit.vae", "version": 2}'}, "format version 2"),
-        ({"infopursuit": '{"format": "infopursuit.vae", "version": 1}'}, "is damaged: KeyError"),
-        ({"infopursuit": '{"format": "infopursuit.vae", "version": 1, "model": 1, "sha256": 1}'}, "was altered"),
-    ],
-)
-def test_other_files_are_no_vaes(metadata, message, tmp_path):
-    file = tmp_path / "other.safetensors"
-    file.write_bytes(safetensors.torch.save({"x": torch.zeros(2)}, metadata=metadata))
-    with pytest.raises(ip.ModelFormatError, match=message):
-        load_vae(file)
-
-
-def test_a_table_is_no_vae(tmp_path):
-    pursuit = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"]))
-    ip.save(pursuit, tmp_path)
-    manifest, payload = read(tmp_path)
-    about = {"format": "infopursuit.vae", "version": 1, "model": manifest["pursuit"]["belief"]["model"]}
-    put_together(tmp_path / "file", about, safetensors.torch.load(payload))
-    with pytest.raises(ip.ModelFormatError, match="holds a model of kind 'table', which is no VAE"):
-        load_vae(tmp_path / "file")
 
 
 def _change(name, change):
@@ -496,36 +326,8 @@ TENSORS = [
 
 
 @pytest.mark.parametrize(("change", "message"), TENSORS)
-def test_weights_that_were_exchanged_in_a_file(change, message, file):
-    about, tensors = parts(file)
-    put_together(file, about, change(tensors))
-    with pytest.raises(ip.ModelFormatError, match=message):
-        load_vae(file)
-
-
-@pytest.mark.parametrize(("change", "message"), TENSORS)
 def test_weights_that_were_exchanged_in_a_folder(change, message, saved, tmp_path):
     manifest, payload = read(saved["concepts"][0])
-    write(tmp_path, manifest, safetensors.torch.save(change(safetensors.torch.load(payload))))
-    with pytest.raises(ip.ModelFormatError, match=message):
-        ip.load(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (_change("aggregate.mean", _put(torch.nan)), "latent of an example is not finite"),
-        (_change("aggregate.log_std", _put(50.0)), "its spread is not one that an encoder gives"),
-        (_change("aggregate.log_std", _put(torch.nan)), "its spread is not one that an encoder gives"),
-        (_change("aggregate.counts", _put(0)), "every class needs one example or more"),
-        (_change("aggregate.counts", _put(2**60)), "every class needs one example or more"),
-        (_change("aggregate.counts", _put(30)), "tensor 'aggregate.mean' is"),
-        (_change("aggregate.mean", lambda t: t.double()), "tensor 'aggregate.mean' is float64"),
-        (lambda t: {name: tensor for name, tensor in t.items() if name != "aggregate.mean"}, "aggregate.mean"),
-    ],
-)
-def test_latents_of_examples_that_were_exchanged(change, message, saved, tmp_path):
-    manifest, payload = read(saved["softened"][0])
     write(tmp_path, manifest, safetensors.torch.save(change(safetensors.torch.load(payload))))
     with pytest.raises(ip.ModelFormatError, match=message):
         ip.load(tmp_path)
@@ -548,8 +350,7 @@ def name_of(value):
     ("path", "value"),
     [
         (("pursuit", "belief", "model", "kind"), "table"),
-        (("pursuit", "belief", "model", "kind"), "aggregate-vae"),
-        (("pursuit", "belief", "model", "kind"), "soft-vae"),
+        (("pursuit", "belief", "model", "kind"), "other-vae"),
         (("pursuit", "belief", "model", "sizes"), [2] * 8),
         (("pursuit", "belief", "model", "sizes"), [2**30] * 9),
         (("pursuit", "belief", "model", "sizes"), []),
@@ -611,27 +412,6 @@ def name_of(value):
 def test_settings_that_were_exchanged(path, value, saved, tmp_path):
     exchange(saved["concepts"][0], path, value, tmp_path)
     with pytest.raises(ip.ModelFormatError, match=r"."):
-        ip.load(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("pursuit", "belief", "model", "base"), "soft-vae"),
-        (("pursuit", "belief", "model", "base"), "table"),
-        (("pursuit", "belief", "model", "base"), []),
-        (("pursuit", "belief", "model", "blur"), None),
-        (("pursuit", "belief", "model", "blur"), {"kind": "flip", "rates": [0.1]}),
-        (("pursuit", "belief", "model", "blur", "widths"), [-1.0, 0.5]),
-        (("pursuit", "belief", "model", "blur", "floors"), [0.1]),
-        (("pursuit", "belief", "settings", "n_draws"), 10**9),
-    ],
-    ids=name_of,
-)
-def test_settings_of_a_softened_vae_that_were_exchanged(path, value, saved, tmp_path):
-    exchange(saved["softened"][0], path, value, tmp_path)
-    message = f"{value!r} cannot be softened" if value in ("soft-vae", "table") else "is damaged"
-    with pytest.raises(ip.ModelFormatError, match=re.escape(message)):
         ip.load(tmp_path)
 
 

@@ -15,6 +15,7 @@ from benchmarks.datasets.bird_images import cub_images
 from benchmarks.datasets.birds import Birds, cub
 from benchmarks.datasets.download import REMOTES, fetch
 from benchmarks.datasets.folds import folds
+from benchmarks.datasets.grouped import GroupedDataset
 from benchmarks.datasets.images import fashion_mnist, kmnist, mnist
 from benchmarks.datasets.news import clean_headline, huffpost
 from benchmarks.datasets.small_tables import diseases, zoo
@@ -24,6 +25,7 @@ __all__ = [
     "NAMES",
     "Birds",
     "Dataset",
+    "GroupedDataset",
     "breast_cancer",
     "clean_headline",
     "cub",

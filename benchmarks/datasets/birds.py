@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasets.files import read_lines
+from benchmarks.datasets.grouped import GroupedDataset
 from infopursuit.datasets.catalog import check_array, data_folder, find_file, not_found, read_names
-from infopursuit.datasets.dataset import Dataset, parts
+from infopursuit.datasets.dataset import parts
 from infopursuit.datasets.tables import read_arrays
 
 ANSWERS = "image_attribute_labels.txt"
@@ -25,7 +26,7 @@ PAGE = "https://www.vision.caltech.edu/datasets/cub_200_2011/"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Birds(Dataset):
+class Birds(GroupedDataset):
     """A `Dataset` of answers, with what is known about the species.
 
     class_percentages: (C, A) of the answers about a species, how many in a hundred were yes.

@@ -23,7 +23,7 @@ def folds(data: Dataset, n: int = 5, *, seed: int = 0) -> Iterator[Dataset]:
     pooled = {
         what: np.concatenate([getattr(data, f"{what}_train"), getattr(data, f"{what}_test")])
         for what in ("x", "y", "groups", "ids")
-        if getattr(data, f"{what}_train") is not None
+        if getattr(data, f"{what}_train", None) is not None
     }
     numbers = fold_numbers(pooled["y"], pooled.get("groups"), n=n, seed=seed)
     return (replace(data, **parts(numbers == fold, **pooled)) for fold in range(n))

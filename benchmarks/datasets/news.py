@@ -13,8 +13,9 @@ from types import MappingProxyType
 import numpy as np
 
 from benchmarks.datasets.files import read_lines
+from benchmarks.datasets.grouped import GroupedDataset
 from infopursuit.datasets.catalog import data_folder, find_file, not_found
-from infopursuit.datasets.dataset import SPLIT_SEED, Dataset, fold_numbers, group_numbers, parts
+from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, group_numbers, parts
 
 TOPICS = (
     "Entertainment",
@@ -60,7 +61,7 @@ THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 WORDS = re.compile(r"[^\W_]+")
 
 
-def huffpost(*, extended: bool = False) -> Dataset:
+def huffpost(*, extended: bool = False) -> GroupedDataset:
     """HuffPost headlines in the paper's ten classes: lower case, no punctuation, four fifths to learn from.
 
     Two files will do. The official one, ``News_Category_Dataset_v3.json`` or ``_v2.json`` (one article a line, perhaps
@@ -96,7 +97,7 @@ def huffpost(*, extended: bool = False) -> Dataset:
     labels, groups = np.array(topics, dtype=np.int64), group_numbers(texts)
     try:
         is_test = fold_numbers(labels, groups, seed=SPLIT_SEED) == 0
-        return Dataset(
+        return GroupedDataset(
             "huffpost",
             **parts(is_test, x=np.array(texts, dtype=object), y=labels, groups=groups),
             class_names=TOPICS,

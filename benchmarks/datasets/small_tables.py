@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasets.files import read_lines
+from benchmarks.datasets.grouped import GroupedDataset
 from infopursuit.datasets.catalog import check_array, data_folder, find_file, not_found, read_names
-from infopursuit.datasets.dataset import SPLIT_SEED, Dataset, fold_numbers, group_numbers, parts
+from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, group_numbers, parts
 from infopursuit.datasets.tables import read_arrays
 
 TRAITS = (
@@ -24,7 +25,7 @@ ANIMALS = ("mammal", "bird", "reptile", "fish", "amphibian", "insect", "inverteb
 ORDINALS = ("second", "third", "fourth", "fifth")
 
 
-def zoo() -> Dataset:
+def zoo() -> GroupedDataset:
     """UCI Zoo: 101 animals of 7 kinds with 16 traits, 15 of them 0 or 1 and ``legs``, a category ("0", "2", "4", ...).
 
     From the official ``zoo.data``, or else from ``zoo.npz``. x is an array of objects, as `queries.columns` likes it.
@@ -64,7 +65,7 @@ def zoo() -> Dataset:
     )
 
 
-def diseases() -> Dataset:
+def diseases() -> GroupedDataset:
     """Symptoms and diseases: 132 yes/no symptoms, 41 diseases, 304 rows; treat it as made up.
 
     From the official ``Training.csv`` in ``disease_symptoms`` of the data folder, or else from
@@ -121,10 +122,10 @@ def distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _split(path: Path, name: str, columns: dict[str, Any], **fields: Any) -> Dataset:
+def _split(path: Path, name: str, columns: dict[str, Any], **fields: Any) -> GroupedDataset:
     try:
         is_test = fold_numbers(columns["y"], columns["groups"], seed=SPLIT_SEED) == 0
-        return Dataset(name, **parts(is_test, **columns), **fields)
+        return GroupedDataset(name, **parts(is_test, **columns), **fields)
     except ValueError as error:
         raise ValueError(f"{path} does not fit together: {error}") from None
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.vae_files import save_vae
 from infopursuit import datasets, queries
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
 from infopursuit.models.architectures import MLPArchitecture
 from infopursuit.models.autoencoder import VAE
-from infopursuit.models.storing import save_vae
 from infopursuit.models.training import Training, train
 from infopursuit.serialization import load, save
 from infopursuit.stopping import Confidence

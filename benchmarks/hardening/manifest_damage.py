@@ -143,7 +143,7 @@ def other_format(folder: ModelFolder, chance: Chance) -> None:
 def other_kind_of_model(folder: ModelFolder, chance: Chance) -> None:
     """A model that calls itself one of another kind."""
     manifest = folder.manifest()
-    kinds = ("table", "empirical", "vae", "aggregate-vae", "soft-vae", "union", "forest", "FiniteModel")
+    kinds = ("table", "empirical", "vae", "union", "forest", "FiniteModel")
     model = manifest["pursuit"]["belief"]["model"]
     model["kind"] = str(chance.choice([kind for kind in kinds if kind != model["kind"]]))
     _write(folder, manifest)

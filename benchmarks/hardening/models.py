@@ -21,7 +21,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models import MLPArchitecture, empirical, latent_classes, naive_bayes
 from infopursuit.models.architectures import ConvArchitecture
-from infopursuit.models.autoencoder import VAE, aggregate, soften
+from infopursuit.models.autoencoder import VAE
 from infopursuit.models.empirical import Blur, Flip
 from infopursuit.models.table import TableModel
 from infopursuit.noise import AnswerNoise
@@ -153,22 +153,21 @@ def _vae() -> Small:
     return Small(Pursuit.of(model, queries, sampler, Confidence(0.05) | MaxQueries(4)), _marks(6)[0])
 
 
-def _softened() -> Small:
-    X, y = _images()
+def _chains() -> Small:
+    X, _ = _images()
     queries = asked.patches((5, 6), size=2)
-    vae = VAE(queries.variables.sizes, [0.5, 0.5], ConvArchitecture((5, 6), (4, 4), 8), 2)
-    model = soften(aggregate(vae, queries.observe(X), y), Blur((0.4, 0.8), (0.01, 0.02), (0.02, 0.05)))
+    model = VAE(queries.variables.sizes, [0.5, 0.5], ConvArchitecture((5, 6), (4, 4), 8), 2)
     sampler = Langevin(n_chains=4, n_steps=2, burn_in=1)
     return Small(Pursuit.of(model, queries, sampler, MaxQueries(2), n_screened=4), X[:2])
 
 
 MODELS: dict[str, Callable[[], Small]] = {
     "calibrated": _calibrated,
+    "chains": _chains,
     "columns": _columns,
     "concepts": _concepts,
     "panels": _panels,
     "patches": _patches,
-    "softened": _softened,
     "vae": _vae,
     "words": _words,
 }

@@ -9,10 +9,11 @@ import numpy as np
 
 from benchmarks.attribution import OURS, explain_by_attribution
 from benchmarks.experiment import Experiment
+from benchmarks.paired import paired
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.recipes.images import VAE, network_of, pursuit_part
 from benchmarks.sufficiency import posteriors_after
-from infopursuit.evaluation.table import counted, paired
+from infopursuit.evaluation.table import counted
 from infopursuit.stopping import Confidence, MaxQueries
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import datasets
+from benchmarks.baselines import fit_tree, fit_tuned, hold_out
 from benchmarks.datasets.news import MERGED
 from benchmarks.experiment import Experiment
 from benchmarks.gain_stops import Limits, choose_limits, guesses_at, stops_at
@@ -24,7 +25,6 @@ from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, Family, all_answe
 from infopursuit import plots, queries
 from infopursuit.datasets.dataset import Dataset
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.baselines import fit_tree, fit_tuned, hold_out
 from infopursuit.models.sample import Sample
 from infopursuit.stopping import MaxQueries
 from infopursuit.types import IntArray

@@ -11,10 +11,11 @@ import numpy as np
 from benchmarks.experiment import Experiment
 from benchmarks.gain_stops import Limits, elbow
 from benchmarks.pages import quoted
+from benchmarks.paired import Difference, paired
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS
 from infopursuit import plots
 from infopursuit.evaluation.curve import Point, point_of
-from infopursuit.evaluation.table import Difference, Row, counted, paired
+from infopursuit.evaluation.table import Row, counted
 from infopursuit.types import IntArray
 
 PAPER_GAIN = 1e-3

@@ -15,20 +15,21 @@ import torch
 from benchmarks import WEIGHTS, datasets
 from benchmarks.black_box import NetworkSettings
 from benchmarks.pages import quoted
+from benchmarks.pool import Pooled, UnionModel
+from benchmarks.vae_files import load_vae, save_vae
+from benchmarks.vae_variants import aggregate, soften
 from infopursuit import queries
-from infopursuit.beliefs import SMC, Pruned
+from infopursuit.beliefs import SMC
 from infopursuit.beliefs.particles import Particles, stratified_prior
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import Row
 from infopursuit.models.architectures import ConvArchitecture
-from infopursuit.models.autoencoder import VAE, aggregate, soften
+from infopursuit.models.autoencoder import VAE
 from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.sample import Sample
-from infopursuit.models.storing import load_vae, save_vae
 from infopursuit.models.table import TableModel, fit_latent_classes
 from infopursuit.models.training import RandomAffine, Training, train
-from infopursuit.models.union import UnionModel
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import IntArray
 
@@ -179,7 +180,7 @@ class ImageTask:
 
     def with_pool(self, rows: Any, epsilon: float, patience: int = 0) -> Pursuit[Any]:
         """Pursuits with what the VAE decodes and the training images, each of which keeps its say."""
-        return self._pursuit(UnionModel(self.pool(rows)), Pruned(pooled=True), epsilon, patience, more=2)
+        return self._pursuit(UnionModel(self.pool(rows)), Pooled(), epsilon, patience, more=2)
 
     def pool(self, rows: Any) -> list[FiniteModel]:
         """The models of the pool: what the VAE decodes, the training images at each blur, a mixture in each class."""

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from benchmarks.baselines import decision_tree, fit_tuned, row_of, score
 from benchmarks.black_box import Network, fit_network, load_network, save_network
 from benchmarks.choose_stopping import choose_stopping, told
 from benchmarks.experiment import Experiment
 from benchmarks.inputs import Fitted
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageSet, ImageTask, weights_checksum
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.baselines import decision_tree, fit_tuned, score
 from infopursuit.evaluation.curve import Point, confidence_curve, stops_at
 from infopursuit.evaluation.map_using_q import log_joint
-from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
+from infopursuit.evaluation.table import Row, accuracy_interval, counted
 from infopursuit.models.autoencoder import log_evidence
 from infopursuit.plots import image_trace, trade_off
 from infopursuit.stopping import Confidence, MaxQueries

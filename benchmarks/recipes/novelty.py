@@ -20,8 +20,7 @@ from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksu
 from infopursuit import shipped
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.table import accuracy_interval, counted
-from infopursuit.models.sampling import sample_values
-from infopursuit.novelty import INPUTS, MODEL, NoveltyReference
+from infopursuit.novelty import INPUTS, MODEL, NoveltyReference, sample_values
 from infopursuit.trace import Trace
 from infopursuit.types import FloatArray
 

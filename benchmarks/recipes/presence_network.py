@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.neural_network import MLPClassifier
 
-from infopursuit.evaluation.baselines import AT_A_TIME, check_training_rows, hold_out
+from benchmarks.baselines import AT_A_TIME, check_training_rows, hold_out
 from infopursuit.queries.queryset import QuerySet
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
+from benchmarks.vae_variants import aggregate, soften
 from infopursuit.beliefs import SMC, Langevin
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point, confidence_curve
-from infopursuit.models.autoencoder import aggregate, soften
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
 from infopursuit.plots import trade_off

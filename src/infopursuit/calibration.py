@@ -119,22 +119,22 @@ class TemperatureScaling:
         return cls(round(math.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x), 6))
 
 
-def confidence_bins(confidence: Any, edges: tuple[float, ...] = BIN_EDGES) -> IntArray:
+def confidence_bins(confidence: Any) -> IntArray:
     """(B,) the bin of each confidence; a bin has its lower edge, not its upper one."""
     # rounding must not put 90 % below 90 %
-    found = np.searchsorted(edges, np.asarray(confidence) + SLACK, side="right") - 1
-    return np.asarray(np.clip(found, 0, len(edges) - 2), dtype=np.int64)
+    found = np.searchsorted(BIN_EDGES, np.asarray(confidence) + SLACK, side="right") - 1
+    return np.asarray(np.clip(found, 0, len(BIN_EDGES) - 2), dtype=np.int64)
 
 
-def expected_calibration_error(confidence: Any, correct: Any, edges: tuple[float, ...] = BIN_EDGES) -> float:
+def expected_calibration_error(confidence: Any, correct: Any) -> float:
     """ECE = sum over bins of n_bin / B |mean confidence - accuracy|.
 
     >>> round(expected_calibration_error([0.8, 0.75, 0.75], [True, True, False]), 6)
     0.233333
     """
     confidence, correct = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
-    bins, n = confidence_bins(confidence, edges), len(edges) - 1
-    return float(np.abs(np.bincount(bins, confidence - correct, n)).sum() / max(len(confidence), 1))
+    off = np.bincount(confidence_bins(confidence), confidence - correct)
+    return float(np.abs(off).sum() / max(len(confidence), 1))
 
 
 @dataclass(frozen=True)

@@ -61,3 +61,13 @@ def instance(value: Any, name: str, kind: Any, expected: str, *, error: Any = Ty
     if not isinstance(value, kind):
         raise error(f"{name}={value!r:.80}; expected {expected}")
     return value
+
+
+def pursuit_of(model: Any, name: str = "model") -> Any:
+    """The pursuit of a fitted classifier, or a pursuit itself."""
+    found = getattr(model, "pursuit_", model)
+    if not hasattr(found, "run_values"):
+        if hasattr(model, "fit"):
+            raise ValueError(f"{name} is not fitted yet; call fit first")
+        raise TypeError(f"{name} is {type(model).__name__}; expected a fitted classifier or a Pursuit")
+    return found

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.acquisition.tables import entropy
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.noise import read_answer
@@ -301,13 +302,7 @@ def leaders(pursuit: Pursuit[Any], posterior: FloatArray, top: int) -> tuple[tup
     return tuple((pursuit.classes[c], float(posterior[c])) for c in order if posterior[c] >= 0.005)
 
 
-def entropy(p: FloatArray) -> float:
-    """The entropy of a distribution, nats."""
-    known = p[p > 0]
-    return max(0.0, float(-(known * np.log(known)).sum()))
-
-
-def _bits(nats: float) -> float:
+def _bits(nats: Any) -> float:
     return max(float(nats), 0.0) / float(np.log(2))
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.files import write_atomically
 from infopursuit.queries.patches import MAX_LEVELS, shade
 from infopursuit.types import UNKNOWN, Answer, FloatArray
@@ -153,8 +154,7 @@ class Explanation:
     def shown_steps(self, max_steps: int) -> list[int]:
         """Which steps to draw: all of a few; else the most influential and the last, so that it ends as the pursuit
         did."""
-        if max_steps < 1:
-            raise ValueError(f"max_steps={max_steps} must be at least 1")
+        whole_number(max_steps, "max_steps", 1)
         n = len(self)
         if n <= max_steps:
             return list(range(n))
@@ -375,6 +375,16 @@ def percent(p: float) -> str:
     if 0.99 < p < 1:
         return f"{min(100 * p, 99.9):.1f} %"
     return f"{100 * p:.0f} %"
+
+
+def short(name: Any, n: int) -> str:
+    """A name of at most n characters.
+
+    >>> short("Nelson's Sharp-tailed Sparrow", 12)
+    "Nelson's Sh…"
+    """
+    text = str(name)
+    return text if len(text) <= n else f"{text[: n - 1]}…"
 
 
 def often(p: float) -> str:

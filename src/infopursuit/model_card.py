@@ -123,8 +123,7 @@ def _model(model: Any) -> str:
     if model is None:
         return "none that is generative"
     if hasattr(model, "latent_dim"):
-        architecture = getattr(model, "base", model).architecture
-        about = f"{architecture.kind} architecture, {model.latent_dim} latent dimensions"
+        about = f"{model.architecture.kind} architecture, {model.latent_dim} latent dimensions"
         return f"{model.kind}, {about}, {len(model.variables):,} variables"
     return f"{model.kind}, {model.n_states:,} latent states of {len(model.variables):,} variables"
 
@@ -250,8 +249,6 @@ def training_data(pursuit: Pursuit[Any]) -> str:
     """In which form a model holds its training data, if it does."""
     if pursuit.model is None:
         return f"examples that {type(pursuit.belief).__name__} learnt from"
-    if hasattr(pursuit.model, "latent_dim"):
-        return "the latents of the training examples, from which they can be reconstructed"
     return "the training examples themselves: an empirical model is its training data"
 
 

@@ -18,20 +18,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.acquisition.ranking import resample
-from infopursuit.checks import whole_number
+from infopursuit.checks import number, whole_number
 from infopursuit.history import uniform_of
 from infopursuit.models.finite import softmax
-from infopursuit.models.sampling import sample_values
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import SLACK, Confidence, Rule
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
 
 if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
     from infopursuit.trace import Trace
 
-N_SAMPLES = 1000
-"""Inputs that are sampled from the model where no others are given."""
+N_SAMPLES, BATCH = 1000, 512
+"""Inputs that are sampled from the model where no others are given; and of those how many at a time."""
 MIN_INPUTS, MAX_INPUTS = 19, 1_000_000
 """Reference inputs: with fewer no p-value is as small as 0.05."""
 MODEL, INPUTS = "model", "inputs"
@@ -143,8 +142,7 @@ def predict_or_abstain(trace: Trace, stopping: Rule, abstain: Any, alpha: float)
 def abstention_mask(trace: Trace, stopping: Rule, alpha: float) -> Any:
     """(B,) which labels not to trust: of inputs with p-values up to alpha, of impossible answers, and of pursuits that
     ended before the confidence of the stopping rule was reached."""
-    if not 0 <= alpha < 1:
-        raise ValueError(f"alpha={alpha!r}; expected a probability, such as 0.05")
+    number(alpha, "alpha", least=0, below=1)
     wanted = [1 - rule.epsilon for rule in stopping.rules if isinstance(rule, Confidence)]
     unsure = trace.posterior.max(axis=1) < min(wanted, default=0.0) - SLACK
     novel = np.zeros(len(trace), dtype=bool) if trace.p_values is None else trace.p_values <= alpha
@@ -225,3 +223,50 @@ def novelty_utility(model: Any, log_weights: Any, evidence: Any, queries: QueryS
     n_possible = np.maximum(np.add.reduceat(possible.astype(np.int64), starts), 1)
     each = np.where(n_possible > 1, np.add.reduceat(surprisal, starts) / n_possible - np.log(n_possible), 0.0)
     return np.asarray(np.where(parts.query_part >= 0, each[parts.query_part], 0.0).sum(axis=1))
+
+
+# ---- inputs sampled from a model ------------------------------------------------------------------------------------
+
+
+def sample_values(model: Any, n: int, seed: int = 0) -> IntArray:
+    """(n, A) values of the variables of inputs that are sampled from a finite model or a VAE.
+
+    >>> from infopursuit.models import TableModel
+    >>> sample_values(TableModel([0.5, 0.5], None, [[1.0, 0.0], [1.0, 0.0]]), 2).tolist()
+    [[1, 0], [1, 0]]
+    """
+    rng = np.random.default_rng(seed)
+    parts = [np.empty((0, len(model.variables)), dtype=np.int64)]
+    for start in range(0, n, BATCH):
+        size = min(BATCH, n - start)
+        if hasattr(model, "state_probs"):
+            states = rng.choice(model.n_states, size=size, p=softmax(model.log_prior))
+            probs = model.state_probs(states).T.astype(np.float64)
+        else:
+            probs = _decoded(model, size, seed=int(rng.integers(2**62)))
+        parts.append(_values(model.variables, probs, rng.random((size, len(model.variables)))))
+    return np.concatenate(parts)
+
+
+def _decoded(model: Any, n: int, seed: int) -> FloatArray:
+    """(n, L) the probability of all variable values at latents that are drawn from the prior of a VAE."""
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.multinomial(torch.as_tensor(model.class_prior), n, replacement=True, generator=generator)
+    labels = labels.to(model.device)
+    with torch.no_grad():
+        log_probs = model.log_probs(model.draw_prior(labels, generator), labels)
+        return np.asarray(np.exp(log_probs.to(torch.float64).cpu().numpy()))
+
+
+def _values(variables: Variables, probs: FloatArray, uniform: FloatArray) -> IntArray:
+    """(n, L) probabilities and (n, A) uniform numbers -> (n, A) values: how many cumulative sums lie below."""
+    values = np.empty(uniform.shape, dtype=np.int64)
+    sizes = np.array(variables.sizes)
+    for size in np.unique(sizes).tolist():
+        mine = np.flatnonzero(sizes == size)
+        cumulative = probs[:, variables.offsets[mine][:, None] + np.arange(size)].cumsum(axis=2)  # (n, variables, size)
+        points = uniform[:, mine, None] * cumulative[:, :, -1:]
+        values[:, mine] = np.minimum((cumulative <= points).sum(axis=2), size - 1)
+    return values

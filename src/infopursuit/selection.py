@@ -57,14 +57,6 @@ class Candidate:
     loss: float
 
 
-def select_model(
-    learners: Sequence[Learner], sample: Sample, queries: QuerySet, *, seed: int = 0, progress: bool | None = None
-) -> tuple[Any, list[Candidate]]:
-    """Fit the best of some learners on the whole sample; also returns what was compared, best first."""
-    learner, compared = select_learner(learners, sample, queries, seed=seed, progress=progress)
-    return learner.fit(sample, getattr(queries, "shape", None), seed), compared
-
-
 def select_learner(
     learners: Sequence[Learner], sample: Sample, queries: QuerySet, *, seed: int = 0, progress: bool | None = None
 ) -> tuple[Learner, list[Candidate]]:

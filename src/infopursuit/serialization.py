@@ -35,7 +35,7 @@ from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs import build_belief
 from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.calibration import CalibrationReport, TemperatureScaling
-from infopursuit.checks import whole_number
+from infopursuit.checks import pursuit_of, whole_number
 from infopursuit.conformal import sets_from_spec
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
@@ -160,7 +160,8 @@ def _belief_from_parts(kind: str) -> Any:
             raise ModelFormatError(f"belief {kind!r} does not suit a model of kind {model.kind!r}")
         from infopursuit import beliefs
 
-        settings = getattr(beliefs, BELIEFS[kind])(**spec["settings"])
+        given = {name: value for name, value in spec["settings"].items() if name != "pooled"}  # of older files
+        settings = getattr(beliefs, BELIEFS[kind])(**given)
         if hasattr(settings, "check"):
             settings.check(model)
         return settings.build(model, queries, int(spec.get("seed", 0)), noisy=bool(spec.get("noisy", False)))
@@ -389,8 +390,8 @@ def load_for_command(path: Any, instead: str) -> InformationPursuitClassifier | 
 
 def load_pursuit(path: Any, instead: str) -> Pursuit[Any]:
     """The pursuit in a folder, for a command; see `load_for_command`."""
-    thing = load_for_command(path, instead)
-    return thing if isinstance(thing, Pursuit) else thing.pursuit_
+    pursuit: Pursuit[Any] = pursuit_of(load_for_command(path, instead))
+    return pursuit
 
 
 def _checked_counts(spec: dict[str, Any]) -> dict[str, Any]:

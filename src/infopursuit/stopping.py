@@ -80,10 +80,7 @@ class Confidence(Rule):
     name = "confidence"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.epsilon < 1:
-            raise ValueError(
-                f"epsilon={self.epsilon}; expected 0 or more and less than 1; 0.01 stops at 99 % confidence"
-            )
+        number(self.epsilon, "epsilon", least=0, below=1)
         _check_patience(self.patience)
 
     def holds(self, check: Check) -> Any:

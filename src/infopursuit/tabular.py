@@ -6,9 +6,6 @@ answers is then assumed, so that one wrong answer does not rule a label out.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
@@ -19,18 +16,19 @@ from typing import Any, Literal
 import numpy as np
 
 from infopursuit import queries as query_builders
+from infopursuit.checks import number
 from infopursuit.costs import Constraints, Costs
 from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.datasets.labelled import LabelledTable, label_table
 from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import MAX_ROWS, InformationPursuitClassifier
-from infopursuit.evaluation.baselines import plain_baselines
+from infopursuit.evaluation.baselines import on_columns
 from infopursuit.models.table import TableModel
 from infopursuit.queries.columns import Columns, Field, YesNoField, choose_field
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import Column, as_shares, read_table
-from infopursuit.queries.wording import CSV, YAML, Wording, compose, entries, read_text, read_wording, reword, scalar
+from infopursuit.queries.wording import Wording, read_rows, read_wording, reword
 from infopursuit.stopping import Confidence, InformationGain, Rule
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -170,8 +168,7 @@ class Facts:
         An answer differs from what is stated with probability ``error``, each other answer alike: P(v) = (1 - e) p_v +
         e (1 - p_v) / (V - 1). Where nothing is stated about a label, p is the mean over the other labels.
         """
-        if not 0 < error < 0.5:
-            raise ValueError(f"answer_error={error}; give a probability above 0 and below 0.5, such as {ANSWER_ERROR}")
+        number(error, "answer_error", above=0, below=0.5)
         variables = self.queries.variables
         sizes = np.array(variables.sizes)[variables.slot_variable]  # (L,) values of the variable that a slot belongs to
         missing = np.isnan(self.stated)
@@ -326,7 +323,7 @@ def try_examples(
     found = {
         "information pursuit": Trial.of(trace.predictions == table.labels[rows], trace.length, groups=groups, cost=cost)
     }
-    for name, (right, length) in plain_baselines(table.X, table.y, learn, rows, seed).items():
+    for name, (right, length) in on_columns(table.X, table.y, learn, rows, seed).items():
         found[name] = Trial.of(right, length, groups=groups)
     return found
 
@@ -353,8 +350,6 @@ def try_facts(pursuit: Pursuit[Any], facts: Facts, seed: int, *, error: float = 
 
 # ---- costs and constraints in a file --------------------------------------------------------------------------------
 
-KEY = ("query", "key", "column", "name")
-FIELDS = ("cost", "requires", "forbidden", "group")
 YES, NO = ("yes", "true", "x", "1"), ("", "no", "false", "0")
 
 
@@ -377,20 +372,9 @@ def read_costs(path: Any) -> CostsFile:
     and of several answers one. A group's cost is that of its own line, else the sum of its members'. A column that
     is its own group is asked as one: what it is, not whether it is above one threshold and then another.
     """
-    file = Path(path).expanduser()
-    text, kind = read_text(file, (*YAML, *CSV, ".json"), "costs"), file.suffix.lower()
-    read = _csv_rows if kind in CSV else _yaml_rows if kind in YAML else _json_rows
-    rows: dict[str, dict[str, Any]] = {}
-    for key, fields, where in read(text, file):
-        strange = [name for name in fields if name.lower() not in (*FIELDS, *KEY)]
-        if not key:
-            raise ValueError(f"{where} names no query")
-        if key in rows:
-            raise ValueError(f"{where} has {key!r:.80} a second time; leave one of the two out")
-        if strange:
-            raise ValueError(f"{where} has {strange[0]!r:.80}; expected {', '.join(FIELDS)}")
-        rows[key] = {name.lower(): value for name, value in fields.items()}
-    return _costs_of(rows, file)
+    fields: dict[str, Sequence[str]] = {"cost": (), "requires": (), "forbidden": (), "group": ()}
+    rows = read_rows(path, "costs", fields, or_json=True)
+    return _costs_of({key: row for key, (row, _) in rows.items()}, Path(path))
 
 
 def _costs_of(rows: Mapping[str, Mapping[str, Any]], file: Path) -> CostsFile:
@@ -459,53 +443,3 @@ def _requires(value: Any, where: str) -> list[Any]:
                 raise ValueError(f"{where} requires {part.strip()!r:.80}; write it as: sex = female")
             found.append((other.strip(), several) if equals else part.strip())
     return found
-
-
-Row = tuple[str, dict[str, Any], str]
-"""A key, its fields, and where they stand."""
-
-
-def _csv_rows(text: str, file: Path) -> list[Row]:
-    first = text.split("\n", 1)[0]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max("\t,;", key=first.count), strict=True)
-    try:
-        head = [name.strip().lower() for name in next(reader, [])]
-        key_at = next((head.index(name) for name in KEY if name in head), None)
-        strange = [name for i, name in enumerate(head) if i != key_at and name not in FIELDS]
-        if key_at is None or strange or len(head) < 2:
-            begin = first.strip()
-            raise ValueError(f"{file} begins with {begin!r:.80}; expected the columns query, {', '.join(FIELDS)}")
-        return [
-            (row[key_at].strip() if key_at < len(row) else "",
-             {name: row[i].strip() for i, name in enumerate(head) if i < len(row)},
-             f"line {reader.line_num} of {file}")
-            for row in reader if any(cell.strip() for cell in row)
-        ]  # fmt: skip
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num} of {file} is not CSV: {error}") from None
-
-
-def _yaml_rows(text: str, file: Path) -> list[Row]:
-    def plain(node: Any, where: str) -> Any:
-        """A YAML node as lists, mappings and texts: "no" stays a word."""
-        if node.id == "sequence":
-            return [plain(each, where) for each in node.value]
-        if node.id == "mapping":
-            return {scalar(key, where): plain(value, where) for key, value in node.value}
-        return scalar(node, where)
-
-    return [
-        (key, {"cost": node.value} if node.id == "scalar" else {n: plain(v, p) for n, v, p in entries(node, file)}, at)
-        for key, node, at in entries(compose(text, file), file)
-    ]
-
-
-def _json_rows(text: str, file: Path) -> list[Row]:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} is not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise ValueError(f"{file} holds no mapping; write it as: {{query: {{cost: 5}}}}")
-    return [(str(key), value if isinstance(value, dict) else {"cost": value}, f"{key!r:.80} of {file}")
-            for key, value in data.items()]  # fmt: skip

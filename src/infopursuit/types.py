@@ -34,10 +34,6 @@ class ModelFormatError(ValueError):
     """A saved model that is incomplete, was altered, or comes from a newer version."""
 
 
-class NotFitted(ValueError, AttributeError):
-    """Something was used before it was fitted."""
-
-
 @dataclass(frozen=True)
 class Variables:
     """How many values each variable has, and where its values lie in an array of all values end to end.

@@ -8,9 +8,9 @@ import pytest
 import torch
 from sklearn.datasets import load_digits
 
+from benchmarks.baselines import hold_out, score
 from benchmarks.black_box import NetworkSettings, black_box, build_network, fit_network, load_network, save_network
 from benchmarks.inputs import Inputs
-from infopursuit.evaluation.baselines import hold_out, score
 from infopursuit.models.training import RandomAffine
 from infopursuit.queries import concepts, patches
 from infopursuit.types import ModelFormatError

@@ -14,7 +14,7 @@ from benchmarks.recipes import huffpost as recipe
 from benchmarks.recipes.log_odds import fit_log_odds
 from benchmarks.recipes.presence_network import fit_presence_network
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, all_answers, in_memory
-from infopursuit.datasets.dataset import Dataset, fold_numbers, group_numbers, parts
+from infopursuit.datasets.dataset import fold_numbers, group_numbers, parts
 from infopursuit.engine import Pursuit
 from infopursuit.models import Sample, naive_bayes
 from infopursuit.stopping import MaxQueries
@@ -64,7 +64,9 @@ def headlines(monkeypatch):
     order = rng.permutation(len(texts))
     x, y = np.array(texts, dtype=object)[order], np.array(labels)[order]
     groups = group_numbers(x)
-    data = Dataset("huffpost", **parts(fold_numbers(y, groups) == 0, x=x, y=y, groups=groups), class_names=TOPICS)
+    data = datasets.GroupedDataset(
+        "huffpost", **parts(fold_numbers(y, groups) == 0, x=x, y=y, groups=groups), class_names=TOPICS
+    )
     monkeypatch.setattr(datasets, "load", lambda name: data)
     return data
 

@@ -29,7 +29,6 @@ def test_what_comes_along_works_with_nothing_at_all(name, tmp_path, monkeypatch)
     monkeypatch.setenv("INFOPURSUIT_DATA", str(tmp_path / "nowhere"))
     data = datasets.load(name)
     assert data.name == name
-    assert not data.simulated
     assert data.licence
 
 

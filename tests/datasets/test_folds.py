@@ -41,7 +41,7 @@ def test_another_seed_gives_other_folds():
 
 @pytest.mark.parametrize("n", [1, 5, 2.5])
 def test_too_many_or_too_few_folds_are_refused(n):
-    with pytest.raises(ValueError, match=r"give a whole number from 2 to 4"):
+    with pytest.raises(ValueError, match="from 2 to 4"):
         fold_numbers([0, 0, 1, 1], n=n)
 
 
@@ -50,14 +50,7 @@ def test_one_group_for_each_label():
         fold_numbers([0, 1, 1], [0, 1])
 
 
-def test_a_data_set_refuses_a_group_in_both_parts():
-    x, y, names = np.zeros((2, 1)), np.array([0, 1]), ("a", "b")
-    Dataset("made up", x, y, x, y, names, groups_train=np.array([0, 1]), groups_test=np.array([2, 3]))
-    with pytest.raises(ValueError, match="group 1 is in both parts"):
-        Dataset("made up", x, y, x, y, names, groups_train=np.array([0, 1]), groups_test=np.array([1, 3]))
-    with pytest.raises(ValueError, match="go together"):
-        Dataset("made up", x, y, x, y, names, groups_train=np.array([0, 1]))
-    with pytest.raises(ValueError, match="one for each of 2"):
-        Dataset("made up", x, y, x, y, names, ids_train=["a"], ids_test=["b", "c"])
+def test_names_of_columns_must_fit():
+    x, y = np.zeros((2, 1)), np.array([0, 1])
     with pytest.raises(ValueError, match="names 2 columns"):
-        Dataset("made up", x, y, x, y, names, feature_names=("p", "q"))
+        Dataset("made up", x, y, x, y, ("a", "b"), feature_names=("p", "q"))

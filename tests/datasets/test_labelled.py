@@ -98,7 +98,7 @@ def test_separators_and_marks(tmp_path, first):
     ("options", "named"),
     [
         ({"label": "Label"}, "label='Label' is no column of the table; did you mean 'label'"),
-        ({"label": "zzzz"}, "its columns are id, name"),
+        ({"label": "zzzz"}, "there are 'id', 'name'"),
         ({"drop": ["feaver"]}, "drop='feaver' .* did you mean 'fever'"),
         ({"keep": ["nam"]}, "keep='nam' .* did you mean 'name'"),
         ({"drop": ["label"]}, "is the column of the labels"),

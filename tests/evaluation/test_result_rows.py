@@ -6,16 +6,10 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from infopursuit.evaluation.baselines import BaselineResult
+from benchmarks.baselines import BaselineResult, row_of
+from benchmarks.paired import Difference, paired
 from infopursuit.evaluation.curve import Point
-from infopursuit.evaluation.table import (
-    Difference,
-    Row,
-    accuracy_interval,
-    counted,
-    paired,
-    row_of,
-)
+from infopursuit.evaluation.table import Row, accuracy_interval, counted
 
 
 @pytest.mark.parametrize(

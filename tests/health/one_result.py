@@ -24,7 +24,6 @@ from infopursuit.models import (
     Flip,
     MLPArchitecture,
     Training,
-    UnionModel,
     empirical,
     latent_classes,
     masked,
@@ -124,12 +123,7 @@ def asked_float32():
             found[f"{sampler.kind} {len(known.queries)}"] = of_trace(pursuit.run_values(known.inputs(3, seed=9)))
     patches = ip.queries.patches((6, 6), size=3)
     model = EmpiricalModel(IMAGES, np.arange(600) % 3, Blur(shape=(6, 6)))
-    other = EmpiricalModel(IMAGES[::-3], np.arange(200) % 3, Blur((0.4,), (0.01,), shape=(6, 6)))
-    for name, belief, finite in (
-        ("pruned", Pruned(), model),
-        ("pool", Pruned(pooled=True), UnionModel([model, other])),
-    ):
-        found[name] = of_trace(ip.Pursuit.of(finite, patches, belief, ip.MaxQueries(3)).run_values(IMAGES[:12]))
+    found["pruned"] = of_trace(ip.Pursuit.of(model, patches, Pruned(), ip.MaxQueries(3)).run_values(IMAGES[:12]))
     return found
 
 

@@ -10,9 +10,9 @@ from rational import Rational
 from soundness import assert_sound, assert_sound_session
 
 import infopursuit as ip
-from infopursuit.beliefs import SMC, Langevin, Pruned
+from infopursuit.beliefs import SMC, Langevin
 from infopursuit.calibration import TemperatureScaling
-from infopursuit.models import EmpiricalModel, Flip, TableModel, UnionModel
+from infopursuit.models import EmpiricalModel, Flip, TableModel
 from infopursuit.types import SoftAnswer
 from quadrature import mixed, pixels, yes_no
 from worlds import random_world, table_model
@@ -146,17 +146,6 @@ def test_pruned_enumeration_stays_close_to_the_exact_posterior(seed):
     for i in range(4):
         off = np.abs(exact.believe(trace.history(i)) - trace.posterior[i]).max()
         assert off <= 1e-3 * max(trace.length[i], 1)
-
-
-def test_a_model_without_a_share_in_a_pool():
-    tables = [TableModel([0.5, 0.5], None, [[p, 0.3], [1 - p, 0.6]]) for p in (0.9, 0.6)]
-    queries = ip.queries.concepts(["a", "b"])
-    X = [[1, 0], [0, 1], [-1, -1]]
-    trace = ip.Pursuit.of(UnionModel(tables, [0.0, 1.0]), queries, Pruned(pooled=True), ip.MaxQueries(2)).run_values(X)
-    assert_sound(trace)
-    alone = ip.Pursuit.of(tables[1], queries, stopping=ip.MaxQueries(2))
-    for i in range(3):
-        np.testing.assert_allclose(trace.posterior[i], alone.believe(trace.history(i)), atol=1e-6)
 
 
 PRIORS = [(1 / 3, 1 / 3, 1 / 3), (0.0, 0.4, 0.6), (1.0, 0.0, 0.0), (1e-320, 1.0, 0.0)]

@@ -15,7 +15,7 @@ from soundness import assert_sound
 
 import infopursuit as ip
 from infopursuit.beliefs import SMC, Langevin
-from infopursuit.models import Blur, EmpiricalModel, Flip, TableModel, UnionModel, latent_classes
+from infopursuit.models import Blur, EmpiricalModel, Flip, TableModel, latent_classes
 from infopursuit.models.sample import Sample
 from quadrature import mixed, pixels, small_vae, yes_no
 from worlds import random_world, table_model
@@ -71,14 +71,14 @@ def test_tables(seed):
 
 
 @settings(max_examples=8)
-@given(st.integers(0, 10**6), st.sampled_from(["flip", "blur", "latent classes", "union"]))
+@given(st.integers(0, 10**6), st.sampled_from(["flip", "blur", "latent classes"]))
 def test_models_of_examples(seed, kind):
     rng = np.random.default_rng(seed)
     X, y = (rng.random((40, 16)) < rng.random((1, 16))).astype(np.int64), np.arange(40) % 3
     X = np.where(rng.random(X.shape) < 0.05, -1, X)
     flip, blur = EmpiricalModel(X, y, Flip((0.05, 0.4))), EmpiricalModel(X, y, Blur(shape=(4, 4)))
     mixture = latent_classes(2).fit(Sample.of(flip.variables, X, y))
-    model = {"flip": flip, "blur": blur, "latent classes": mixture, "union": UnionModel([flip, mixture])}[kind]
+    model = {"flip": flip, "blur": blur, "latent classes": mixture}[kind]
     wide = bool(rng.random() < 0.5)
     queries = ip.queries.patches((4, 4), size=2) if wide else ip.queries.concepts([f"a{a}" for a in range(16)])
     options = {} if rng.random() < 0.5 else {"exact_gains": False, "n_states": 30, "n_screened": 20}

@@ -28,12 +28,12 @@ from infopursuit import jobs
 
 made, out = (pathlib.Path(name) for name in sys.argv[1:])
 ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-told = {}
-done = jobs.explain(made / "new.parquet", made / "model", out / "whole", label="kind", part=20, engine="ray", workers=2)
+told, how = {}, {"label": "kind", "part": 20}
+done = jobs.explain(made / "new.parquet", made / "model", out / "whole", **how, engine=jobs.Engine("ray", workers=2))
 told["summary"] = done.summary.to_spec()
 for name, data, workers in (("label", "bad.parquet", 1), ("workers", "new.parquet", 7)):
     try:
-        jobs.explain(made / data, made / "model", out / name, label="kind", part=20, engine="ray", workers=workers)
+        jobs.explain(made / data, made / "model", out / name, **how, engine=jobs.Engine("ray", workers=workers))
     except ValueError as error:
         told[name] = str(error)
 

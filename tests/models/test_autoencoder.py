@@ -2,7 +2,6 @@
 
 import copy
 import importlib
-import math
 from itertools import product
 
 import numpy as np
@@ -10,9 +9,8 @@ import pytest
 import torch
 from scipy.special import logsumexp
 
-from infopursuit.models import Blur
 from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
-from infopursuit.models.autoencoder import VAE, AggregateVAE, SoftVAE, aggregate, log_evidence, log_normal, soften
+from infopursuit.models.autoencoder import VAE, log_evidence, log_normal
 from infopursuit.models.training import Training, train
 
 module = importlib.import_module("infopursuit.models.autoencoder")
@@ -302,109 +300,3 @@ def test_bad_arguments_are_refused(make, word):
     with pytest.raises(ValueError) as refused:  # noqa: PT011
         make()
     assert word in str(refused.value)
-
-
-# ---- variants -------------------------------------------------------------------------------------------------------
-# Models made from a VAE: the aggregate posterior as a prior, and softened pictures.
-
-
-@pytest.fixture
-def images():
-    rng = np.random.default_rng(0)
-    return rng.integers(0, 2, size=(30, 64)), np.repeat([0, 1, 2], 10)
-
-
-@pytest.fixture
-def vae():
-    return VAE((2,) * 64, [0.5, 0.3, 0.2], ConvArchitecture((8, 8), (4, 8), 16), latent_dim=3, seed=1)
-
-
-def test_the_aggregate_prior_is_the_mixture_of_the_encoded_examples(vae, images):
-    model = aggregate(vae, *images)
-    z = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
-    labels = torch.tensor([0, 2, 1, 1, 0])
-    expected = []
-    for i in range(5):
-        rows = np.flatnonzero(images[1] == int(labels[i]))
-        mean, log_std = vae.encode(torch.as_tensor(images[0][rows]), labels[i].repeat(len(rows)))
-        expected.append(float(torch.logsumexp(log_normal(z[i], mean, log_std), 0).detach()) - math.log(len(rows)))
-    assert model.log_prior(z, labels).detach().numpy() == pytest.approx(np.array(expected), rel=1e-4)
-
-
-def test_draws_of_the_aggregate_are_spread_over_the_examples(vae, images):
-    model = aggregate(vae, *images)
-    model.log_std = torch.full_like(model.log_std, -20.0)
-    labels = torch.tensor([1]).repeat(20)
-    draws = model.draw_prior(labels, torch.Generator().manual_seed(0))
-    own = model.mean[10:20]
-    nearest = torch.cdist(draws, own).argmin(1)
-    assert torch.bincount(nearest, minlength=10).tolist() == [2] * 10
-
-
-def test_the_aggregate_has_the_moments_of_its_mixture(vae, images):
-    model = aggregate(vae, *images)
-    labels = torch.zeros(20_000, dtype=torch.int64)
-    draws = model.draw_prior(labels, torch.Generator().manual_seed(0))
-    mean, log_std = model.mean[:10], model.log_std[:10]
-    spread = (mean.var(0, unbiased=False) + (2 * log_std).exp().mean(0)).sqrt()
-    assert ((draws.mean(0) - mean.mean(0)).abs() < 5 * spread / math.sqrt(20_000)).all()
-    assert draws.std(0).detach().numpy() == pytest.approx(spread.detach().numpy(), rel=0.05)
-
-
-def test_an_aggregate_leaves_the_vae_alone_and_says_what_it_is(vae, images):
-    model = aggregate(vae, *images)
-    assert isinstance(model, AggregateVAE)
-    assert model.kind == "aggregate-vae"
-    assert vae.kind == "vae"
-    assert type(vae) is VAE
-    assert model.to(dtype=torch.float64).log_prior(torch.zeros(1, 3, dtype=torch.float64), torch.tensor([0])).dtype == (
-        torch.float64
-    )
-
-
-def test_every_class_needs_an_example(vae, images):
-    with pytest.raises(ValueError, match=r"each at least once; got up to 1, and none of \[2\]"):
-        aggregate(vae, images[0][:20], images[1][:20])
-
-
-def test_softened_pictures_are_the_blurred_ones(vae):
-    blur = Blur((0.3, 1.0), (0.01, 0.05), (0.02, 0.1))
-    model = soften(vae, blur)
-    z = torch.randn(4, 3, generator=torch.Generator().manual_seed(2))
-    labels = torch.tensor([0, 1, 2, 0])
-    plain = vae.logits(z, labels).sigmoid().detach()
-    for scale, u in ((0, -1.0), (1, 1.0)):
-        soft = model.logits(torch.cat([z, torch.full((4, 1), u)], 1), labels).sigmoid().detach()
-        expected = torch.as_tensor(model.blur.lit(plain.detach().T.numpy(), scale).T)
-        assert soft.numpy() == pytest.approx(expected.numpy(), abs=1e-5)
-
-
-def test_scales_are_equally_probable_and_the_prior_is_normal(vae):
-    model = soften(vae, Blur((0.3, 0.8, 1.5), (0.01, 0.02, 0.05)))
-    labels = torch.zeros(3_000, dtype=torch.int64)
-    draws = model.draw_prior(labels, torch.Generator().manual_seed(0))
-    assert draws.shape == (3_000, 4)
-    share = torch.special.ndtr(draws[:, -1])
-    assert np.bincount((share * 3).long().clamp(max=2).numpy()).tolist() == [1_000] * 3
-    assert float(draws[:, -1].std()) == pytest.approx(1.0, abs=0.03)
-    assert model.log_prior(draws[:2], labels[:2]).numpy() == pytest.approx(
-        log_normal(draws[:2], torch.zeros(2, 4), torch.zeros(2, 4)).numpy(), rel=1e-5
-    )
-
-
-def test_softening_has_gradients_and_keeps_its_kind(vae, images):
-    model = soften(aggregate(vae, *images), Blur((0.3, 0.8), (0.01, 0.02)))
-    z = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    model.logits(z, torch.tensor([0, 1, 2])).sum().backward()
-    assert z.grad is not None
-    assert z.grad.isfinite().all()
-    assert (z.grad[:, :3] != 0).any()
-    other = model.with_class_prior([0.2, 0.2, 0.6])
-    assert isinstance(other, SoftVAE)
-    assert other.class_prior.tolist() == pytest.approx([0.2, 0.2, 0.6])
-    assert model.class_prior.tolist() == pytest.approx([0.5, 0.3, 0.2])
-
-
-def test_only_images_can_be_softened():
-    with pytest.raises(ValueError, match="only images can be blurred"):
-        soften(VAE((2, 2), [0.5, 0.5], MLPArchitecture((4,)), 2), Blur())

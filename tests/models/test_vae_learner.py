@@ -12,7 +12,7 @@ from infopursuit.models import ConvArchitecture, MLPArchitecture, PaperArchitect
 from infopursuit.models import training as module
 from infopursuit.models.autoencoder import log_evidence
 from infopursuit.models.training import default_training, repeat_by_weight
-from infopursuit.selection import select_model
+from infopursuit.selection import select_learner
 from infopursuit.types import Variables
 
 QUICK = vae(MLPArchitecture((8,)), latent_dim=2, training=Training(epochs=2, batch_size=8))
@@ -256,7 +256,8 @@ def test_there_is_one_candidate_and_it_is_trained_once(spied):
     queries = ip.queries.concepts(list("abcd"))
     rows = sample(sizes=(2,) * 4)
     assert QUICK.candidates(rows) == [QUICK]
-    model, compared = select_model([QUICK], rows, queries)
+    learner, compared = select_learner([QUICK], rows, queries)
+    model = learner.fit(rows)
     assert isinstance(model, ip.models.VAE)
     assert compared == []
     assert len(spied) == 1
@@ -265,7 +266,7 @@ def test_there_is_one_candidate_and_it_is_trained_once(spied):
 def test_it_is_not_compared_with_others(spied):
     learners = [QUICK, ip.models.naive_bayes(1.0)]
     with pytest.raises(TypeError, match="a VAE cannot be compared with other models; give its learner alone"):
-        select_model(learners, sample(sizes=(2,) * 4), ip.queries.concepts(list("abcd")))
+        select_learner(learners, sample(sizes=(2,) * 4), ip.queries.concepts(list("abcd")))
 
 
 def test_a_learner_is_its_settings():

@@ -8,8 +8,7 @@ import torch
 
 import infopursuit as ip
 from infopursuit.models.architectures import MLPArchitecture
-from infopursuit.models.sampling import sample_values
-from infopursuit.novelty import NoveltyReference
+from infopursuit.novelty import NoveltyReference, sample_values
 from worlds import KINDS, table_model, world_of
 
 RULES = [("confidence", 0.1, None), ("max_queries", 4)]

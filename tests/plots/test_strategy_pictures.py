@@ -115,9 +115,9 @@ def test_nothing_asked_and_numbers_below_one(pursuit, answers):
     with pytest.raises(ValueError, match="nothing was asked about any input"):
         asked_by_class(ip.query_frequencies(silent))
     trace = pursuit.run(answers)
-    with pytest.raises(ValueError, match="positions=0 must be at least 1"):
+    with pytest.raises(ValueError, match="positions=0"):
         first_queries(trace, positions=0)
-    with pytest.raises(ValueError, match="max_queries=0 must be at least 1"):
+    with pytest.raises(ValueError, match="max_queries=0"):
         asked_by_class(ip.query_frequencies(trace), max_queries=0)
 
 

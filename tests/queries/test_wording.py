@@ -143,7 +143,7 @@ def test_answers_about_several_pixels_have_no_names():
         ("a.txt", b"", "ends in '.txt'"),
         ("a.csv", b"fur,Fell?\n", "expected the columns query, sentence"),
         ("a.csv", b"", "expected the columns"),
-        ("a.csv", b"query,sentence\nfur,a\nfur,b\n", "line 3 of .* words 'fur' a second time"),
+        ("a.csv", b"query,sentence\nfur,a\nfur,b\n", "line 3 of .* has 'fur' a second time"),
         ("a.csv", b"query,sentence\n,a\n", "line 2 of .* names no query"),
         ("a.csv", b'query,sentence\nfur,"a\n', "is not CSV"),
         ("a.csv", b"query,choices\nfur,nein|ja\n", r"write them as: no = nein \| yes = ja"),

@@ -15,19 +15,13 @@ if TYPE_CHECKING:
     from infopursuit.beliefs.particles import SMC, ParticleBelief, Particles, SMCBelief
     from infopursuit.beliefs.pruned import Pruned, PrunedBelief
 
+# fmt: off
 __all__ = [
-    "SMC",
-    "Exact",
-    "Langevin",
-    "LangevinBelief",
-    "NetworkBelief",
-    "ParticleBelief",
-    "Particles",
-    "Pruned",
-    "PrunedBelief",
-    "SMCBelief",
+    "SMC", "Exact", "Langevin", "LangevinBelief", "NetworkBelief", "ParticleBelief", "Particles", "Pruned",
+    "PrunedBelief", "SMCBelief",
     "build_belief",
 ]
+# fmt: on
 
 LAZY = {
     **dict.fromkeys(("Langevin", "LangevinBelief"), "langevin"),

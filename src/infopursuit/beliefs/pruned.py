@@ -7,7 +7,7 @@ the total; the mass stays with its class, which is what it is expected to keep. 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -48,19 +48,13 @@ SEARCHED, DIRECTIONS = 1500, 16
 
 @dataclass(frozen=True)
 class Pruned:
-    """Settings of pruned enumeration, for finite models of yes/no variables.
+    """Pruned enumeration, for finite models of yes/no variables; there is nothing to set."""
 
-    pooled: whether the models of a `UnionModel` keep their shares whatever is answered. The belief is then the mean of
-        what each model believes by itself (a linear opinion pool, Stone 1961), and not Bayes' rule for all of them
-        together, by which the model that made the answers likeliest soon is the only one that counts.
-    """
-
-    pooled: bool = False
     kind: ClassVar[str] = "pruned"
 
     def build(self, model: FiniteModel, queries: QuerySet, seed: int = 0, *, noisy: bool = False) -> Any:
-        """The belief with these settings; with noisy answers it is `Exact`."""
-        return Exact(model, queries) if noisy and not self.pooled else PrunedBelief.of(model, queries, self.pooled)
+        """The belief; with noisy answers it is `Exact`."""
+        return Exact(model, queries) if noisy else PrunedBelief.of(model, queries)
 
 
 # ---- the states -----------------------------------------------------------------------------------------------------
@@ -164,24 +158,6 @@ def _in_blocks(places: FloatArray, size: int) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Pool:
-    """States of several models, each of which keeps its share of the weight whatever is answered.
-
-    shares: (M,) of the models. runs: (R + 1,) where the states of one class and one model begin. member: (R,) the model
-    of each run.
-    """
-
-    shares: FloatArray
-    runs: IntArray
-    member: IntArray
-
-    @classmethod
-    def single(cls, offsets: IntArray) -> Pool:
-        """One model, whose classes begin there."""
-        return cls(np.ones(1), np.asarray(offsets), np.zeros(len(offsets) - 1, dtype=np.int64))
-
-
-@dataclass(frozen=True)
 class BlockWeights:
     """The weights of R histories.
 
@@ -248,28 +224,25 @@ class PrunedState:
 class PrunedBelief(LatentBelief):
     """p(z, y | history) with float32 weights in blocks of states; blocks with next to no weight are pruned.
 
-    states: yes/no variables only. pool: with one, the mean of what its models believe, each by itself.
+    states: yes/no variables only. runs: (R + 1,) where runs of states begin that no block crosses, by default those of
+    the classes.
     """
 
     kind = "pruned"
     accepts_noise = False
 
+    settings = Pruned()
+
     def __init__(
-        self, states: States, queries: QuerySet, pool: Pool | None = None, model: FiniteModel | None = None
+        self, states: States, queries: QuerySet, model: FiniteModel | None = None, runs: IntArray | None = None
     ) -> None:
         self.states, self.queries, self.model = states, queries, states if model is None else model
-        self.settings = Pruned(pooled=pool is not None)
-        self.pool = pool = pool if pool is not None else Pool.single(states.offsets)
-        bounds, members = [np.zeros(1, dtype=np.int64)], []
-        for (begin, end), member in zip(segments(pool.runs), pool.member, strict=True):
-            ends = np.append(np.arange(begin + BLOCK, end, BLOCK), end) if end > begin else np.zeros(0, dtype=np.int64)
-            bounds.append(ends)
-            members.append(np.full(len(ends), member))
-        self.bounds, self.block_member = np.concatenate(bounds), np.concatenate(members)
+        starts = [np.arange(a, b, BLOCK) for a, b in segments(states.offsets if runs is None else runs)]
+        self.bounds = np.append(np.concatenate(starts), states.n_states)
         self.block_class = np.searchsorted(states.offsets, self.bounds[:-1], side="right") - 1
 
     @classmethod
-    def of(cls, model: FiniteModel, queries: QuerySet, pooled: bool = False) -> PrunedBelief:
+    def of(cls, model: FiniteModel, queries: QuerySet, runs: IntArray | None = None) -> Self:
         """For a finite model, refused where it cannot be pruned."""
         if set(model.variables.sizes) != {2} or not queries.parts.plain:
             raise ValueError("belief='pruned' needs yes/no variables and queries that reveal them; use 'exact'")
@@ -279,17 +252,14 @@ class PrunedBelief(LatentBelief):
                 f"belief='pruned' would take {size / 2**30:.3g} GiB for {model.n_states} states of "
                 f"{len(model.variables)} variables, more than {MAX_BYTES / 2**30:g}; use 'exact', or fewer examples"
             )
-        if pooled and not hasattr(model, "runs"):
-            raise ValueError(f"pooled=True needs a UnionModel, and the model is {type(model).__name__}")
-        pool = Pool(model.shares, *model.runs()) if pooled else None  # type: ignore[attr-defined]
-        states = States.in_blocks(model, BLOCK, None if pool is None else pool.runs)
+        states = States.in_blocks(model, BLOCK, runs)
         low, high = float(states.by_state.min()), float(states.by_state.max())
         if low < LEAST / 2 or high > 1 - LEAST / 2:
             raise ValueError(
                 f"belief='pruned' needs probabilities from {LEAST:g} to 1 - {LEAST:g}, and the model has "
                 f"{min(low, 1 - high):.1g}; use 'exact', or more smoothing"
             )
-        return cls(states, queries, pool, model)
+        return cls(states, queries, model, runs)
 
     @staticmethod
     def serves(states: States, queries: QuerySet) -> bool:
@@ -299,8 +269,6 @@ class PrunedBelief(LatentBelief):
 
     def for_noise(self, noise: NoiseChannel) -> Exact:
         """Noisy answers need weights of all states: the exact belief."""
-        if len(self.pool.shares) > 1:
-            raise ValueError("noise=... does not suit belief=Pruned(pooled=True); use belief='exact'")
         return Exact(self.model, self.queries)
 
     @property
@@ -381,26 +349,33 @@ class PrunedBelief(LatentBelief):
         end, blocks = np.empty(n, dtype=np.int64), np.empty(begin[-1], dtype=np.int64)
         (sums, squares), values = np.empty((2, begin[-1])), np.empty(firsts[-1], dtype=np.float32)
         class_sums, class_squares = np.empty((2, n, n_classes))
-        pruned, fell = before.pruned[parents], np.empty(n)
+        after = BlockWeights(
+            values, begin[:-1], end, blocks, starts, sums, np.empty(n), class_sums, class_squares,
+            before.pruned[parents], np.empty(n), before.log_whole[parents],
+        )  # fmt: skip
 
         def some(i: int) -> None:
-            kernels.reweigh(
-                order[i * AT_A_TIME : (i + 1) * AT_A_TIME], parents, before.values, before.begin, before.end,
-                before.blocks, before.starts, before.totals, self.states.probs, slots, self.bounds, self.block_class,
-                self.block_member, self.pool.shares, SHARE, values, begin, end, blocks, starts, sums, squares,
-                class_sums, class_squares, pruned, fell,
+            rows = order[i * AT_A_TIME : (i + 1) * AT_A_TIME]
+            self._multiply(rows, before, parents, slots, after, squares)
+            kernels.prune(
+                rows, SHARE, after.begin, end, blocks, starts, sums, squares, self.block_class, class_sums,
+                class_squares, after.pruned,
             )  # fmt: skip
 
         side_by_side(some, -(-n // AT_A_TIME))
         totals = class_sums.sum(axis=1)
         with np.errstate(divide="ignore"):
-            log_total = before.log_total[parents] + np.log(totals)
-            # what a model's own probability fell by may be more than what that of all together did
-            below = (before.log_whole - before.log_total)[parents] + fell
-        whole = before.log_whole[parents] if len(self.pool.shares) == 1 else log_total + below
-        return BlockWeights(
-            values, begin[:-1], end, blocks, starts, sums, totals, class_sums, class_squares, pruned, log_total, whole
-        )
+            return replace(after, totals=totals, log_total=before.log_total[parents] + np.log(totals))
+
+    def _multiply(
+        self, rows: IntArray, before: BlockWeights, parents: IntArray, slots: Any, after: BlockWeights, squares: Any
+    ) -> None:
+        """Fill in the weights of some histories after their answers; squares: (blocks,) sums of their squares."""
+        kernels.reweigh(
+            rows, parents, before.values, before.begin, before.end, before.blocks, before.starts, before.totals,
+            self.states.probs, slots, self.bounds, self.block_class, after.values, after.begin, after.end, after.blocks,
+            after.starts, after.sums, squares, after.class_sums, after.class_squares,
+        )  # fmt: skip
 
     def _restored(self, weights: BlockWeights, rows: IntArray, seen: Any) -> BlockWeights:
         """The weights with some rows computed from nothing but what was seen."""
@@ -426,11 +401,7 @@ class PrunedBelief(LatentBelief):
         log_total = np.empty(n)
 
         def one(h: int) -> None:
-            log_weights = self.states.log_prior.copy()
-            variables = np.flatnonzero(seen[h] != UNKNOWN)
-            kernels.add_log_likelihood(self.states.probs, 2 * variables + seen[h, variables], log_weights)
-            log_total[h] = log_sum_exp(log_weights[None])[0]
-            self._hold_shares(log_weights, log_total[h])
+            log_weights, log_total[h] = self._log_weights(seen[h])
             weights = np.exp(log_weights - log_total[h])
             weights[weights <= kernels.LEAST] = 0.0
             values[h] = weights
@@ -446,11 +417,8 @@ class PrunedBelief(LatentBelief):
             class_sums.sum(axis=1), class_sums, class_squares, np.zeros_like(class_sums), log_total, log_total.copy(),
         )  # fmt: skip
 
-    def _hold_shares(self, log_weights: FloatArray, log_total: float) -> None:
-        """Give each model of the pool its share of the whole again, in place."""
-        if len(self.pool.shares) == 1:
-            return
-        of = np.repeat(self.pool.member, np.diff(self.pool.runs))
-        for m, share in enumerate(self.pool.shares):
-            if share > 0:  # else its weights are nothing already
-                log_weights[of == m] += np.log(share) + log_total - log_sum_exp(log_weights[None, of == m])[0]
+    def _log_weights(self, seen: Any) -> tuple[FloatArray, float]:
+        """(S,) log p(y, z, history) of one history, and log p(history)."""
+        log_weights, variables = self.states.log_prior.copy(), np.flatnonzero(seen != UNKNOWN)
+        kernels.add_log_likelihood(self.states.probs, 2 * variables + seen[variables], log_weights)
+        return log_weights, float(log_sum_exp(log_weights[None])[0])

@@ -21,16 +21,13 @@ ONE = np.float32(1)
 @compiled
 def reweigh(
     rows, parents, before, before_begin, before_end, before_blocks, before_starts, totals, table, slots, bounds,
-    block_class, block_member, shares, share, after, begin, end, blocks, starts, sums, squares, class_sums,
-    class_squares, pruned, fell,
+    block_class, after, begin, end, blocks, starts, sums, squares, class_sums, class_squares,
 ):  # fmt: skip
-    """Multiply the weights of each history by the probabilities of the values that it has seen last, and prune
-    blocks of states that have next to no weight left.
+    """Multiply the weights of each history by the probabilities of the values that it has seen last.
 
     rows: the histories to work on, best with those next to each other that have seen the same variables. parents: (H,)
     rows of the weights before. table: (A, S) P(yes). slots: (H, N) 2 a for "no" to variable a, 2 a + 1 for "yes", else
-    -1. bounds: (B + 1,) of the blocks. shares: (M,) that the models of a pool keep. share: of the weight that may be
-    pruned. fell: (H,) nats by which a history's probability fell, in the model where it fell most. See `BlockWeights`.
+    -1. bounds: (B + 1,) of the blocks. See `BlockWeights`.
     """
     n_rows = len(rows)
     at = np.empty(n_rows, np.int64)
@@ -67,14 +64,6 @@ def reweigh(
                 starts[place + 1] = starts[place] + n
                 end[h] = place + 1
                 at[i] += 1
-    for h in rows:
-        fell[h] = _hold_shares(
-            h, after, begin, end, blocks, starts, sums, squares, bounds, block_class, block_member, shares, class_sums,
-            class_squares,
-        )  # fmt: skip
-    if share > 0:
-        for h in rows:
-            _prune(h, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, pruned)
 
 
 @compiled
@@ -101,64 +90,32 @@ def _times(product, space, table, slots, low, high):
 
 
 @compiled
-def _hold_shares(
-    h, after, begin, end, blocks, starts, sums, squares, bounds, block_class, block_member, shares, class_sums,
-    class_squares,
-):  # fmt: skip
-    """Give each model of a pool its share of the weight again; returns by how many nats the answer's probability is
-    below one, in the model where it is least."""
-    total = class_sums[h].sum()
-    if len(shares) == 1 or total == 0.0:
-        return -np.log(total) if total > 0.0 else np.inf
-    weight = np.zeros(len(shares))
-    for k in range(begin[h], end[h]):
-        weight[block_member[blocks[k]]] += sums[k]
-    alive, worst = 0.0, 0.0
-    for m in range(len(shares)):
-        if weight[m] > 0.0:
-            alive += shares[m]
-            worst = max(worst, np.log(shares[m] / weight[m]))
-        elif shares[m] > 0.0:
-            worst = np.inf  # less than a float32 holds: its weights are computed anew
-    class_sums[h], class_squares[h] = 0.0, 0.0
-    for k in range(begin[h], end[h]):
-        m, c = block_member[blocks[k]], block_class[blocks[k]]
-        factor = shares[m] / alive * total / weight[m] if weight[m] > 0.0 else 0.0
-        first, n = np.uintp(starts[k]), bounds[blocks[k] + 1] - bounds[blocks[k]]
-        for j in range(np.uintp(n)):
-            after[first + j] *= np.float32(factor)
-        sums[k] *= factor
-        squares[k] *= factor * factor
-        class_sums[h, c] += sums[k]
-        class_squares[h, c] += squares[k]
-    return worst
-
-
-@compiled
-def _prune(h, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, pruned):
-    """Drop the lightest blocks, which have at most some share of the weight together; it stays with their classes."""
-    total = class_sums[h].sum()
-    cut = 16 * share * total / max(end[h] - begin[h], 1)
-    while True:
-        gone = 0.0
+def prune(rows, share, begin, end, blocks, starts, sums, squares, block_class, class_sums, class_squares, pruned):
+    """Drop the lightest blocks of each history, which have at most some share of its weight together; it stays with
+    their classes."""
+    for h in rows:
+        total = class_sums[h].sum()
+        cut = 16 * share * total / max(end[h] - begin[h], 1)
+        while True:
+            gone = 0.0
+            for k in range(begin[h], end[h]):
+                if sums[k] < cut:
+                    gone += sums[k]
+            if gone <= share * total:
+                break
+            cut /= 4
+        kept = begin[h]
+        class_sums[h], class_squares[h] = 0.0, 0.0  # added up anew: what rounding leaves of a difference is no weight
         for k in range(begin[h], end[h]):
+            c = block_class[blocks[k]]
             if sums[k] < cut:
-                gone += sums[k]
-        if gone <= share * total:
-            break
-        cut /= 4
-    kept = begin[h]
-    class_sums[h], class_squares[h] = 0.0, 0.0  # added up anew: what rounding leaves of a difference is no weight
-    for k in range(begin[h], end[h]):
-        c = block_class[blocks[k]]
-        if sums[k] < cut:
-            pruned[h, c] += sums[k] / total
-        else:
-            class_sums[h, c] += sums[k]
-            class_squares[h, c] += squares[k]
-            blocks[kept], starts[kept], sums[kept] = blocks[k], starts[k], sums[k]
-            kept += 1
-    end[h] = kept
+                pruned[h, c] += sums[k] / total
+            else:
+                class_sums[h, c] += sums[k]
+                class_squares[h, c] += squares[k]
+                blocks[kept], starts[kept], sums[kept] = blocks[k], starts[k], sums[k]
+                kept += 1
+        end[h] = kept
 
 
 @compiled

@@ -15,9 +15,9 @@ from rich.text import Text
 
 from infopursuit import shipped
 from infopursuit.acquisition.tables import entropy
+from infopursuit.checks import pursuit_of
 from infopursuit.cli.main import INTERRUPTED, positive, share
 from infopursuit.conversation import Outcome, Why, Word, is_numbered, resume_session, save_session, understand, why
-from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import NOVELTY_QUERY, amount, percent
 from infopursuit.noise import AnswerNoise
 from infopursuit.progress import bar
@@ -66,8 +66,7 @@ def run(args: argparse.Namespace) -> int:
         raise FileExistsError(f"--save {args.save} exists already; continue it with --resume, or name a new file")
     if args.max_repeats != 1 and args.accuracy is None:
         raise ValueError(f"--max-repeats {args.max_repeats} needs --accuracy: correct answers need no repeating")
-    model = shipped.open_model(args.model)
-    pursuit = model.pursuit_ if isinstance(model, InformationPursuitClassifier) else model
+    pursuit = pursuit_of(shipped.open_model(args.model))
     if args.accuracy is not None:
         pursuit = replace(pursuit, noise=AnswerNoise(args.accuracy, max_repeats=args.max_repeats))
     file = args.save or args.resume

@@ -13,6 +13,7 @@ from infopursuit import __version__, queries
 from infopursuit.cli.main import whole
 from infopursuit.datasets import Dataset, digits
 from infopursuit.estimator import InformationPursuitClassifier
+from infopursuit.evaluation.baselines import BLACK_BOX, TREE, on_columns
 from infopursuit.explanation import Explanation, percent
 from infopursuit.models import latent_classes
 from infopursuit.plots import image_trace, text_trace
@@ -120,23 +121,21 @@ def compare(clf: InformationPursuitClassifier, data: Dataset, seed: int, termina
     trace = clf.explain(data.x_test)
     right = trace.predictions == data.y_test
     x_train, x_test = clf.queries_.observe(data.x_train), clf.queries_.observe(data.x_test)
-    tree, mean = score_tree(x_train, data.y_train, x_test, data.y_test, seed)
-    machine = score_black_box(x_train, data.y_train, x_test, data.y_test)
+    y, at = np.concatenate([data.y_train, data.y_test]), np.arange(len(x_train) + len(x_test))
+    others = on_columns(np.concatenate([x_train, x_test]), y, at[: len(x_train)], at[len(x_train) :], seed)
+    (tree, splits), (machine, _) = others[TREE], others[BLACK_BOX]
     seen = float(np.mean([(explanation.revealed() != UNKNOWN).mean() for explanation in trace]))
     rows = [["", "accuracy", "questions", "pixels seen"]]
     for name, correct, asked, share in (
         ("Information Pursuit, 3 x 3 patches", right, f"{trace.length.mean():.1f}", seen),
-        ("Decision tree, single pixels", tree, f"{mean:.1f}", mean / x_test.shape[1]),
-        ("Support vector machine", machine, "all at once", 1.0),
+        ("Decision tree, single pixels", tree, f"{splits.mean():.1f}", splits.mean() / x_test.shape[1]),
+        ("Boosted trees", machine, "all at once", 1.0),
     ):
         error = correct.std() / len(correct) ** 0.5
         accuracy = f"{100 * correct.mean():.1f} ± {100 * error:.1f} %"
         rows.append([name, accuracy, asked, f"{100 * share:.0f} %"])
     terminal.say(*table(rows))
-    text = (
-        "All three see the same black and white pixels; settings of the other two were chosen by cross-validation on "
-        "training images."
-    )
+    text = "All three see the same black and white pixels; the tree was pruned by cross-validation on training images."
     confident = trace.stop_reason == "confidence"
     if confident.any():
         text += (
@@ -145,27 +144,6 @@ def compare(clf: InformationPursuitClassifier, data: Dataset, seed: int, termina
         )
     terminal.tell(f"{text} Tested in {time.monotonic() - start:.0f} s.")
     return trace
-
-
-def score_tree(x_train: Any, y_train: Any, x_test: Any, y_test: Any, seed: int) -> tuple[Any, float]:
-    """(B,) whether a decision tree (CART) over single pixels is right, its depth from cross-validation; and how many
-    pixels it asks about on average."""
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.tree import DecisionTreeClassifier
-
-    depths = {"max_depth": [4, 6, 8, 10, 12, 14, None]}
-    tree = GridSearchCV(DecisionTreeClassifier(random_state=seed), depths).fit(x_train, y_train).best_estimator_
-    # the nodes on the way to a leaf, the leaf not counted; a black and white pixel is never asked about twice
-    return tree.predict(x_test) == y_test, float(tree.decision_path(x_test).sum(axis=1).mean() - 1)
-
-
-def score_black_box(x_train: Any, y_train: Any, x_test: Any, y_test: Any) -> Any:
-    """(B,) whether a support vector machine is right, its settings from cross-validation."""
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.svm import SVC
-
-    machine = GridSearchCV(SVC(), {"C": [1, 3, 10], "gamma": [0.02, 0.05, 0.1]}).fit(x_train, y_train)
-    return machine.predict(x_test) == y_test
 
 
 def choose_examples(trace: Trace, truth: Any, n: int, seed: int) -> IntArray:

@@ -9,13 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from infopursuit.cli.main import positive, share
+from infopursuit.cli.main import positive, share, write_text
 from infopursuit.datasets.examples import Examples, has_training_part, read_examples
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import Point
 from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
 from infopursuit.evaluation.text import tell
-from infopursuit.files import write_atomically
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
 from infopursuit.serialization import load_pursuit
@@ -75,9 +73,7 @@ def run(args: argparse.Namespace) -> int:
         file = args.out if args.out.suffix == ".json" else args.out / "evaluation.json"
         about = {"model": str(args.model), "data": data.source, "train": None if train is None else train.source}
         content = {"command": _command(args), "provenance": provenance(), **about, **asdict(result)}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, f"{json.dumps(content, indent=1)}\n".encode())
-        written.append(file)
+        written.append(write_text(file, f"{json.dumps(content, indent=1)}\n"))
     if args.curve is not None:
         args.curve.parent.mkdir(parents=True, exist_ok=True)
         draw(result).savefig(args.curve)
@@ -88,17 +84,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def draw(result: Evaluation) -> Any:
-    """Accuracy against number of queries as a figure: the pursuit's curve, the tree's, and where the pursuit stops."""
-    curves: dict[str, Any] = {PURSUIT: result.curve}
-    for found in result.baselines:
-        if "by_depth" in found.details:
-            n = found.n_inputs
-            curves[TREE] = [
-                Point(0.0, p["accuracy"], (p["accuracy"] * (1 - p["accuracy"]) / n) ** 0.5, p["questions"], 0.0, n)
-                for p in found.details["by_depth"]
-            ]
-    own = result.rows[0]
-    return trade_off(curves, marks={"as it stops now": (own.length or 0.0, own.accuracy)}).figure
+    """Accuracy against number of queries as a figure: the pursuit's curve, where it stops, and the tree."""
+    names = {PURSUIT: "as it stops now", TREE: TREE}
+    marks = {names[row.name]: (row.length or 0.0, row.accuracy) for row in result.rows if row.name in names}
+    return trade_off({PURSUIT: result.curve}, marks=marks).figure
 
 
 def _training(args: argparse.Namespace, pursuit: Pursuit[Any]) -> Examples | None:

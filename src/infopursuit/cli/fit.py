@@ -207,7 +207,7 @@ def _tell_held_out(
     n_inputs = trials["information pursuit"].n_inputs
     terminal.tell(f"Fitted on {int((~held).sum()):,} rows, tested on {n_inputs:,} others, {together}.")
     terminal.say(*_trial_table(trials))
-    return terminal.tell("Of a decision tree, questions are the splits on its path.", style="faint")
+    return terminal.tell("Of a decision tree, questions are the different columns on its path.", style="faint")
 
 
 def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:

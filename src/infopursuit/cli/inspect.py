@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit import model_files, serialization, shipped
+from infopursuit.checks import pursuit_of
 from infopursuit.cli.main import number, positive, share, write_text
 from infopursuit.datasets.examples import read_examples
 from infopursuit.inspection import query_frequencies, strategy_tree
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         from infopursuit.plots.style import need_matplotlib
 
         need_matplotlib()  # rather now than after the work
-    pursuit = getattr(model, "pursuit_", model)
+    pursuit = pursuit_of(model)
     X = y = frequencies = None
     if args.data is not None:
         data = read_examples(args.data, pursuit, label=args.label, labelled=False).first(args.inputs)

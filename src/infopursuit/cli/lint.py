@@ -96,5 +96,4 @@ def _lint_dataset(name: str, seed: int) -> LintReport:
         queries = builders.patches(X.shape[1:], threshold=None if binary else (float(X.max()) + 1) // 2)
     elif data.feature_names is not None:
         queries = builders.columns(names=data.feature_names)
-    source = f"{data.name} (both parts{', answers simulated' if data.simulated else ''})"
-    return lint(queries, X, y, source=source, seed=seed)
+    return lint(queries, X, y, source=f"{data.name} (both parts)", seed=seed)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from infopursuit.checks import pursuit_of
 from infopursuit.cli.main import share, whole, write_text
 from infopursuit.datasets.examples import read_examples
-from infopursuit.engine import Pursuit
 from infopursuit.monitoring.drift import MAX_PURSUED, drift
 from infopursuit.serialization import load_for_command
 from infopursuit.terminal import Terminal
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--json {args.json} is a folder; give a file such as drift.json")
     call = f"ip.load({str(args.model)!r}, functions=...).drift(X)"
     model = load_for_command(args.model, f"compare from Python: {call}")
-    pursuit = model if isinstance(model, Pursuit) else model.pursuit_
+    pursuit = pursuit_of(model)
     if args.reference is None and not hasattr(model, "profile_"):
         raise ValueError(f"{args.model} has no profile of its training answers; give --reference DATA, or fit it again")
     new, reference = (

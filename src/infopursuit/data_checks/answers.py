@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
+from infopursuit.datasets.tables import take_rows
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import read_table
@@ -101,12 +101,12 @@ class AnswerTable:
         """(B, F) numbers that are equal where the cells of X are: table cells, whole texts, or else variables."""
         queries = self.queries
         if isinstance(queries, Columns):
-            table = read_table(take(X, self.rows) if len(self.rows) < self.n_rows else X)
+            table = read_table(take_rows(X, self.rows) if len(self.rows) < self.n_rows else X)
             topics = {queries.topics[feature.queries[0]][0] for feature in self.features}
             kept = [place for name, place in column_places(queries, table.names).items() if name in topics]
             return np.stack([table.column(place).text()[0] for place in kept], axis=1).astype(np.int32)
         if isinstance(queries, Words):
-            texts = take(X, self.rows)
+            texts = take_rows(X, self.rows)
             texts = texts.to_pylist() if hasattr(texts, "to_pylist") else texts
             return np.unique([str(text) for text in texts], return_inverse=True)[1][:, None].astype(np.int32)
         return self.values[:, np.unique(queries.query_variables[queries.query_variables >= 0])]
@@ -131,16 +131,9 @@ def read_answers(queries: QuerySet, X: Any, y: Any, *, seed: int = 0) -> AnswerT
     rows = np.arange(n) if n <= most else np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
     dtype = np.int16 if max(queries.variables.sizes) < 2**15 else np.int32
     batches = [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]
-    values = np.concatenate([queries.observe(take(X, batch)).astype(dtype) for batch in batches])
+    values = np.concatenate([queries.observe(take_rows(X, batch)).astype(dtype) for batch in batches])
     codes = _encode(values, queries, features)
     return AnswerTable(queries, classes, values, labels[rows].astype(np.int64), rows, n, features, codes)
-
-
-def take(X: Any, rows: IntArray) -> Any:
-    """Some rows of a frame, an array, a sparse matrix or a list."""
-    if hasattr(X, "column_names") and hasattr(X, "take"):  # pyarrow
-        return X.take(rows)
-    return _safe_indexing(X, rows)
 
 
 def column_places(queries: Columns, names: tuple[str, ...]) -> dict[str, int]:

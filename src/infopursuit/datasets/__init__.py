@@ -11,15 +11,9 @@ or else in ``infopursuit`` in the user's cache.
 from infopursuit.datasets.catalog import NAMES, breast_cancer, data_folder, digits, fashion_mnist, kmnist, load, mnist
 from infopursuit.datasets.dataset import Dataset, fold_numbers
 
+# fmt: off
 __all__ = [
-    "NAMES",
-    "Dataset",
-    "breast_cancer",
-    "data_folder",
-    "digits",
-    "fashion_mnist",
-    "fold_numbers",
-    "kmnist",
-    "load",
+    "NAMES", "Dataset", "breast_cancer", "data_folder", "digits", "fashion_mnist", "fold_numbers", "kmnist", "load",
     "mnist",
 ]
+# fmt: on

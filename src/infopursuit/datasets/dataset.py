@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.types import IntArray
 
 SPLIT_SEED = 2022
@@ -21,10 +22,6 @@ class Dataset:
     x_train, x_test: (B, ...) inputs, such as images (B, rows, columns) or texts (B,). y_train, y_test: (B,) class
     indices 0 to C - 1. class_names: (C,) what the classes are called. description: what it is and what to beware of.
     licence: its terms. feature_names: what the columns are called, where there are columns.
-
-    groups_train, groups_test: (B,) numbers, the same for inputs that belong together, such as two copies of a headline;
-    a group is never in both parts. None: every input stands for itself. ids_train, ids_test: (B,) what each input is
-    called, where it has a name. simulated: True when the inputs were drawn from a law, not observed.
 
     >>> import numpy as np
     >>> Dataset("coins", np.zeros((3, 2)), np.array([0, 1, 0]), np.zeros((1, 2)), np.array([1]), ("heads", "tails"))
@@ -40,17 +37,8 @@ class Dataset:
     description: str = ""
     licence: str = ""
     feature_names: tuple[str, ...] | None = None
-    groups_train: Any = None
-    groups_test: Any = None
-    ids_train: Any = None
-    ids_test: Any = None
-    simulated: bool = False
 
     def __post_init__(self) -> None:
-        def refuse(wrong: Any, text: str) -> None:
-            if wrong:
-                raise ValueError(text)
-
         for part in ("train", "test"):
             x, y = getattr(self, f"x_{part}"), np.asarray(getattr(self, f"y_{part}"))
             refuse(len(x) != len(y), f"x_{part} has {len(x)} inputs, but y_{part} has {len(y)} labels")
@@ -59,22 +47,11 @@ class Dataset:
             refuse(y.ndim != 1 or y.dtype.kind not in "iu", f"{found}; expected whole numbers, one for each input")
             found = f"y_{part} has labels from {y.min()} to {y.max()}"
             refuse(y.min() < 0 or y.max() >= self.n_classes, f"{found}, but there are {self.n_classes} classes")
-            for what in ("groups", "ids"):
-                extra, other = getattr(self, f"{what}_{part}"), getattr(self, f"{what}_train")
-                refuse(
-                    (extra is None) != (other is None),
-                    f"{what}_train and {what}_test go together; give both or neither",
-                )
-                wrong = extra is not None and np.shape(extra) != (len(x),)
-                refuse(wrong, f"{what}_{part} has shape {np.shape(extra)}; expected one for each of {len(x)}")
         train, test = self.x_train.shape[1:], self.x_test.shape[1:]
         refuse(train != test, f"x_train holds inputs of shape {train}, x_test of {test}")
         if self.feature_names is not None:
             n = len(self.feature_names)
             refuse(train != (n,), f"feature_names names {n} columns, but inputs have shape {train}")
-        if self.groups_train is not None:
-            shared = np.intersect1d(self.groups_train, self.groups_test)
-            refuse(len(shared), f"group {''.join(map(str, shared[:1]))} is in both parts; keep it in one")
 
     @property
     def n_classes(self) -> int:
@@ -90,8 +67,14 @@ class Dataset:
             what = "texts"
         return (
             f"<{self.name}: {len(self.x_train)} {what} to learn from, {len(self.x_test)} to test on, "
-            f"{self.n_classes} classes{', simulated' if self.simulated else ''}>"
+            f"{self.n_classes} classes>"
         )
+
+
+def refuse(wrong: Any, text: str) -> None:
+    """Raise an error where something is wrong."""
+    if wrong:
+        raise ValueError(text)
 
 
 def fold_numbers(labels: Any, groups: Any = None, *, n: int = 5, seed: int = 0) -> IntArray:
@@ -107,8 +90,7 @@ def fold_numbers(labels: Any, groups: Any = None, *, n: int = 5, seed: int = 0) 
     if labels.ndim != 1 or groups.shape != labels.shape:
         raise ValueError(f"labels have shape {labels.shape} and groups {groups.shape}; expected one of each per input")
     _, first, group, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
-    if n != int(n) or not 2 <= n <= len(sizes):
-        raise ValueError(f"n is {n!r}; give a whole number from 2 to {len(sizes)}, the number of groups")
+    whole_number(n, "n", 2, len(sizes))  # at most as many as there are groups
     # large groups first, the small ones even out what they leave; equal ones in random order
     shuffled = np.random.default_rng(seed).permutation(len(sizes))
     order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]

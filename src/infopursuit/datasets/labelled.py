@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from infopursuit.datasets.dataset import group_numbers
 from infopursuit.datasets.tables import read_frame
 from infopursuit.labels import refuse_quantities
+from infopursuit.queries.queryset import near
 from infopursuit.queries.tables import identifier, is_missing, read_table
 from infopursuit.types import IntArray
 
@@ -79,7 +79,7 @@ def label_table(
     ):
         for name in wanted:
             if name not in names:
-                raise ValueError(f"{argument}={name!r} is no column of the table; {_near(name, names)}")
+                raise ValueError(f"{argument}={name!r} is no column of the table; {near(name, names)}")
     if label in drop:
         raise ValueError(f"drop={label!r} is the column of the labels; leave it out of drop")
     cells = [_label(cell) for cell in frame[label].to_list()]
@@ -139,11 +139,3 @@ def _label(cell: Any) -> Any:
     if isinstance(cell, (int, np.integer)) or (isinstance(cell, (float, np.floating)) and float(cell).is_integer()):
         return int(cell)
     return str(cell)
-
-
-def _near(name: str, names: Sequence[str]) -> str:
-    lowered = {entry.lower(): entry for entry in names}
-    near = [lowered[entry] for entry in get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
-    if near:
-        return f"did you mean {' or '.join(map(repr, near))}?"
-    return f"its columns are {', '.join(names[:8])}" + (f" and {len(names) - 8} more" if len(names) > 8 else "")

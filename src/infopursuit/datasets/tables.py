@@ -186,14 +186,14 @@ def read_frame(source: Any, max_rows: int | None = None, seed: int = 0) -> Any:
 
 
 def take_rows(X: Any, rows: Any) -> Any:
-    """Some rows, by their positions, of a data frame of any library, a list or an array."""
+    """Some rows, by their positions, of a frame or a column of pandas, polars or pyarrow, a list or an array."""
     if isinstance(X, (list, tuple)):
         return [X[i] for i in rows]
-    if hasattr(X, "iloc"):
+    if hasattr(X, "iloc"):  # pandas
         return X.iloc[rows]
-    if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
-        return X[rows]
-    return read_frame(X)[np.asarray(rows)].to_native()
+    if hasattr(X, "to_pylist"):  # pyarrow
+        return X.take(rows)
+    return X[rows]
 
 
 def _read_files(path: Path, max_rows: int | None, rng: np.random.Generator) -> Any:

@@ -45,7 +45,7 @@ class Calibration:
     log_loss: float
 
 
-def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = BIN_EDGES) -> Calibration:
+def calibration(posterior: Any, labels: Any) -> Calibration:
     """Compare posteriors (B, C) with the right classes (B,), given as numbers 0 to C - 1.
 
     >>> found = calibration([[0.8, 0.2], [0.25, 0.75], [0.25, 0.75]], [0, 1, 0])
@@ -60,12 +60,12 @@ def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = BIN_EDGE
             f"posterior has shape {posterior.shape} and labels {labels.shape}; give (B, C) and (B,), B from 1 on"
         )
     confidence, right = posterior.max(axis=1), posterior.argmax(axis=1) == labels
-    place = confidence_bins(confidence, edges)
-    bins = tuple(_bin(edges[b], edges[b + 1], confidence[place == b], right[place == b]) for b in np.unique(place))
+    place = confidence_bins(confidence)
+    bins = tuple(_bin(b, confidence[place == b], right[place == b]) for b in np.unique(place))
     truth = np.arange(posterior.shape[1]) == labels[:, None]  # (B, C)
     return Calibration(
         bins=bins,
-        expected_calibration_error=expected_calibration_error(confidence, right, edges),
+        expected_calibration_error=expected_calibration_error(confidence, right),
         confidence=float(confidence.mean()),
         accuracy=float(right.mean()),
         brier=float(((posterior - truth) ** 2).sum(axis=1).mean()),
@@ -73,6 +73,6 @@ def calibration(posterior: Any, labels: Any, edges: tuple[float, ...] = BIN_EDGE
     )
 
 
-def _bin(low: float, high: float, confidence: Any, right: Any) -> Bin:
+def _bin(b: int, confidence: Any, right: Any) -> Bin:
     interval = accuracy_interval(int(right.sum()), len(right))
-    return Bin(float(low), float(high), float(confidence.mean()), float(right.mean()), *interval, len(right))
+    return Bin(BIN_EDGES[b], BIN_EDGES[b + 1], float(confidence.mean()), float(right.mean()), *interval, len(right))

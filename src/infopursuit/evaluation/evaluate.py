@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from infopursuit.checks import number, pursuit_of
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.baselines import BaselineResult, black_box, decision_tree
+from infopursuit.evaluation import baselines as trees
 from infopursuit.evaluation.calibration import Calibration, calibration
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.evaluation.map_using_q import map_using_q
-from infopursuit.evaluation.table import Row, accuracy_interval, counted, row_of
+from infopursuit.evaluation.table import Row, accuracy_interval, counted
 from infopursuit.serialization import encode
 from infopursuit.stopping import AnyOf, Confidence
 from infopursuit.trace import Trace
@@ -63,7 +63,7 @@ class Evaluation:
 
     rows: Information Pursuit first, then what it is compared with. curve: accuracy against length, from an epsilon at
     which nothing is asked to the pursuit's own, or to the one that was asked for. calibration: of the confidence at the
-    stop. baselines: details of those that were fitted. stopping: the rules as JSON data.
+    stop. stopping: the rules as JSON data.
     """
 
     n_inputs: int
@@ -77,7 +77,6 @@ class Evaluation:
     stops: tuple[Stop, ...]
     curve: tuple[Point, ...]
     calibration: Calibration
-    baselines: tuple[BaselineResult, ...]
     seconds: float
 
     def __str__(self) -> str:
@@ -93,10 +92,8 @@ def evaluate(
     *,
     X_train: Any = None,
     y_train: Any = None,
-    baselines: bool = True,
     min_epsilon: float | None = None,
     progress: bool | None = None,
-    say: Callable[[str], None] = logger.info,
 ) -> Evaluation:
     """Evaluate a fitted classifier on inputs that it has not seen.
 
@@ -106,7 +103,6 @@ def evaluate(
     X, y: inputs and their labels.
     X_train, y_train: what the baselines learn from; without them none is fitted. Give what the classifier was fitted
         on, and the comparison is fair.
-    baselines: False fits none, which may take much longer than all else.
     min_epsilon: how far the curve goes. Below the pursuit's own epsilon it is pursued again, without a limit on the
         number of questions; None ends the curve at its own.
 
@@ -118,23 +114,22 @@ def evaluate(
     (0.75, 1.0, 0.15)
     """
     begin = time.perf_counter()
-    pursuit = _pursuit(classifier)
+    pursuit: Pursuit[Any] = pursuit_of(classifier, "classifier")
     values, labels = _observed(pursuit, X, y, "")
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train go together; give both or neither")
-    train = None if X_train is None or not baselines else _observed(pursuit, X_train, y_train, "_train")
-    say(f"asking about {len(labels):,} inputs")
+    train = None if X_train is None else _observed(pursuit, X_train, y_train, "_train")
+    logger.info(f"asking about {len(labels):,} inputs")
     trace = pursuit.run_values(values, progress=progress)
     right = trace.predictions == labels
     rows = [counted(PURSUIT, right, length=trace.length, seconds=time.perf_counter() - begin)]
-    say(f"{100 * rows[0].accuracy:.2f} % right after {trace.length.mean():.2f} questions")
+    logger.info(f"{100 * rows[0].accuracy:.2f} % right after {trace.length.mean():.2f} questions")
     curve = trade_off_curve(pursuit, trace, values, labels, min_epsilon, progress=progress)
     rows.append(_map_row(pursuit, values, labels, progress))
-    say(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
-    test = (values.values, labels)
-    fitted = () if train is None else _baselines(pursuit, (train[0].values, train[1]), test, progress, say)
-    for name, result in zip((TREE, BLACK_BOX), fitted, strict=False):
-        rows.append(replace(row_of(name, result), length=result.details.get("questions")))
+    logger.info(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
+    if train is not None:
+        logger.info(f"fitting a decision tree and a black box to the answers of {len(train[1]):,} training inputs")
+        rows += _baselines(pursuit, train, (values, labels))
     return Evaluation(
         n_inputs=len(labels),
         n_queries=len(pursuit.queries),
@@ -146,8 +141,7 @@ def evaluate(
         lengths=lengths_of(trace.length),
         stops=stops_of(trace, right),
         curve=curve,
-        calibration=calibration(trace.posterior, np.argmax(labels[:, None] == pursuit.classes, axis=1)),
-        baselines=fitted,
+        calibration=calibration(trace.posterior, _numbers(pursuit, labels)),
         seconds=round(time.perf_counter() - begin, 1),
     )
 
@@ -162,8 +156,8 @@ def trade_off_curve(
     progress: bool | None = None,
 ) -> tuple[Point, ...]:
     """Accuracy and length as epsilon falls, all other rules as they are; see `evaluate` for ``min_epsilon``."""
-    if min_epsilon is not None and not 0 <= min_epsilon < 1:
-        raise ValueError(f"min_epsilon={min_epsilon} must be at least 0 and below 1, such as 0.001")
+    if min_epsilon is not None:
+        number(min_epsilon, "min_epsilon", least=0, below=1)
     own = next((rule for rule in pursuit.stopping.rules if isinstance(rule, Confidence)), None)
     patience = pursuit.patience if own is None or own.patience is None else own.patience
     last = min_epsilon if min_epsilon is not None else MIN_EPSILON if own is None else own.epsilon
@@ -208,16 +202,6 @@ def stops_of(trace: Trace, right: Any) -> tuple[Stop, ...]:
     return tuple(sorted(found, key=lambda stop: (-stop.n_inputs, stop.reason)))
 
 
-def _pursuit(classifier: Any) -> Pursuit[Any]:
-    if isinstance(classifier, Pursuit):
-        return classifier
-    if not isinstance(classifier, InformationPursuitClassifier):
-        raise TypeError(f"classifier is {type(classifier).__name__}; expected an InformationPursuitClassifier")
-    if not hasattr(classifier, "pursuit_"):
-        raise ValueError("the classifier is not fitted yet; call fit before evaluate")
-    return classifier.pursuit_
-
-
 def _observed(pursuit: Pursuit[Any], X: Any, y: Any, which: str) -> tuple[Observed, Any]:
     """What is observed of B inputs, and labels (B,), refused where they do not fit the classifier or each other."""
     values, labels = pursuit.queries.read(X), np.asarray(y)
@@ -245,17 +229,17 @@ def _map_row(pursuit: Pursuit[Any], values: Observed, labels: Any, progress: boo
     return counted(MAP, right, seconds=time.perf_counter() - begin, note=note)
 
 
-def _baselines(
-    pursuit: Pursuit[Any],
-    training: tuple[IntArray, Any],
-    test: tuple[IntArray, Any],
-    progress: bool | None,
-    say: Callable[[str], None],
-) -> tuple[BaselineResult, ...]:
+def _baselines(pursuit: Pursuit[Any], train: tuple[Observed, Any], test: tuple[Observed, Any]) -> list[Row]:
     """The tree and the black box, in this order."""
-    say(f"fitting a decision tree to the answers of {len(training[1]):,} training inputs")
-    tree = decision_tree(pursuit.queries, *training, *test, seed=pursuit.seed)
-    say(f"{TREE}: {100 * tree.accuracy:.2f} % right; fitting the black box")
-    box = black_box(pursuit.queries, *training, *test, seed=pursuit.seed, progress=progress)
-    say(f"{BLACK_BOX}: {100 * box.accuracy:.2f} % right ({box.details['chosen']})")
-    return tree, box
+    begin, n = time.perf_counter(), len(train[1])
+    values = np.concatenate([train[0].values, test[0].values])
+    y, rows = _numbers(pursuit, np.concatenate([train[1], test[1]])), np.arange(len(values))
+    found = trees.on_answers(pursuit.queries, values, y, rows[:n], rows[n:], pursuit.seed)
+    (tree, length), (box, _) = found[trees.TREE], found[trees.BLACK_BOX]
+    took = time.perf_counter() - begin  # of both together
+    return [counted(TREE, tree, length=length, seconds=took), counted(BLACK_BOX, box, seconds=took)]
+
+
+def _numbers(pursuit: Pursuit[Any], labels: Any) -> IntArray:
+    """(B,) labels as the numbers of their classes."""
+    return np.asarray(np.argmax(labels[:, None] == pursuit.classes, axis=1))

@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest, t
-
-from infopursuit.evaluation.baselines import BaselineResult
-from infopursuit.evaluation.curve import Point
+from scipy.stats import binomtest
 
 LEVEL = 0.95
 """Of all intervals."""
@@ -36,17 +33,6 @@ class Row:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Difference:
-    """How much more often one is right than another on the same inputs, with an interval; shares, not points."""
-
-    what: str
-    mean: float
-    low: float
-    high: float
-    n_inputs: int
-
-
 def counted(name: str, right: Any, *, length: Any = None, seconds: float | None = None, note: str = "") -> Row:
     """A row from which inputs were classified rightly (B,), and after how many questions (B,).
 
@@ -65,37 +51,7 @@ def counted(name: str, right: Any, *, length: Any = None, seconds: float | None 
     return Row(name, float(right.mean()), low, high, mean, error, len(right), took, note)
 
 
-def row_of(name: str, found: Point | BaselineResult, *, seconds: float | None = None, note: str = "") -> Row:
-    """A row from a point of a curve or from a baseline's result."""
-    low, high = accuracy_interval(round(found.accuracy * found.n_inputs), found.n_inputs)
-    if isinstance(found, Point):
-        return Row(name, found.accuracy, low, high, found.length, found.length_error, found.n_inputs, seconds, note)
-    return Row(name, found.accuracy, low, high, n_inputs=found.n_inputs, seconds=found.seconds, note=note)
-
-
 def accuracy_interval(n_right: int, n: int) -> tuple[float, float]:
     """Wilson's interval of a share."""
     found = binomtest(n_right, n).proportion_ci(LEVEL, method="wilson")
     return float(found.low), float(found.high)
-
-
-def paired(what: str, ours: Any, theirs: Any, fold: Any = None) -> Difference:
-    """The mean of ours - theirs (B,), right or not, on the same inputs, with a normal interval.
-
-    fold: (B,) which part each input was tested in; then the spread between parts counts too: the larger of the
-    interval from inputs and the t interval from the means of the parts.
-
-    >>> paired("a - b", [1, 1, 0, 1], [1, 0, 0, 1]).mean
-    0.25
-    """
-    shapes = [np.shape(a) for a in (ours, theirs, ours if fold is None else fold)]
-    if len(set(shapes)) > 1:
-        raise ValueError(f"ours, theirs and fold have shapes {shapes}; they must be about the same inputs")
-    each = np.asarray(ours, dtype=np.float64) - np.asarray(theirs, dtype=np.float64)
-    half = Z * float(each.std(ddof=1)) / np.sqrt(len(each)) if len(each) > 1 else np.inf
-    if fold is not None and len(np.unique(fold)) > 1:
-        means = np.array([each[np.asarray(fold) == f].mean() for f in np.unique(fold)])
-        spread = float(means.std(ddof=1)) / np.sqrt(len(means))
-        half = max(half, float(t.ppf((1 + LEVEL) / 2, len(means) - 1)) * spread)
-    mean = float(each.mean())
-    return Difference(what, mean, mean - half, mean + half, len(each))

@@ -123,8 +123,6 @@ def _rules(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _notes(evaluation: Evaluation) -> list[str]:
     notes = [f"* {row.name}: {row.note}" for row in evaluation.rows if row.note]
-    chosen = [result.details["chosen"] for result in evaluation.baselines if "chosen" in result.details]
-    notes += [f"The black box is the best of several models on held-out rows: {name}." for name in chosen]
     return notes if evaluation.exact_gains else [*notes, "Gains were estimated on a part of the states and queries."]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.checks import number, pursuit_of, whole_number
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.inspection.tree import Branch, StrategyTree, TreeNode
@@ -60,13 +61,10 @@ def strategy_tree(
     ├─ no → stop: cat     50 %  90 %
     └─ yes → stop: crow   50 %  90 %
     """
-    pursuit = as_pursuit(strategy)
-    if isinstance(depth, bool) or int(depth) != depth or depth < 0:
-        raise ValueError(f"depth={depth} must be a whole number, 0 or more")
-    if not 0 <= min_share < 1:
-        raise ValueError(f"min_share={min_share} must be a share from 0 up to 1, such as 0.01")
-    if max_branches < 2:
-        raise ValueError(f"max_branches={max_branches} must be at least 2")
+    pursuit: Pursuit[Any] = pursuit_of(strategy, "strategy")
+    whole_number(depth, "depth")
+    number(min_share, "min_share", least=0, below=1)
+    whole_number(max_branches, "max_branches", 2)
     values = None if X is None else pursuit.queries.variables.check(pursuit.queries.observe(X), "X")
     labels = None if y is None else np.asarray(y)
     if labels is not None and labels.shape != (None if values is None else (len(values),)):
@@ -74,14 +72,6 @@ def strategy_tree(
     root = _Grower(pursuit, values, labels, min_share, max_branches, progress).grow(depth)
     classes, n = tuple(np.asarray(pursuit.classes).tolist()), None if values is None else len(values)
     return StrategyTree("the pursuit", root, classes, depth, min_share, pursuit.exact_gains, n, pursuit.queries)
-
-
-def as_pursuit(strategy: Any) -> Pursuit[Any]:
-    """The pursuit of a classifier, or a pursuit itself."""
-    pursuit = strategy.pursuit_ if isinstance(strategy, InformationPursuitClassifier) else strategy
-    if not isinstance(pursuit, Pursuit):
-        raise TypeError(f"strategy is {type(strategy).__name__}; expected a Pursuit or a fitted classifier")
-    return pursuit
 
 
 @dataclass

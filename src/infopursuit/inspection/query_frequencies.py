@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.explanation import percent
+from infopursuit.explanation import percent, short
 from infopursuit.terminal import table
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -57,7 +57,7 @@ class QueryFrequencies:
         if _room(rows, width) < MIN_WIDTH:  # long class names: drop the last column
             rows = [row[:-1] for row in rows]
         room = max(MIN_WIDTH, _room(rows, width))
-        rows = [[_cut(row[0], room), *row[1:]] for row in rows]
+        rows = [[short(row[0], room), *row[1:]] for row in rows]
         lines = [
             f"{self.n_inputs:,} inputs, {self.mean_length:.1f} questions each on average; {len(self):,} of "
             f"{self.n_queries:,} queries are asked."
@@ -90,7 +90,7 @@ class QueryFrequencies:
         for share in (shares.max(), shares.min()):
             same = there[np.isclose(shares, share)]
             more = f" + {len(same) - 1}" if len(same) > 1 else ""
-            found.append(f"{_cut(str(self.classes[same[0]]), 14)}{more} ({percent(float(share))})")
+            found.append(f"{short(str(self.classes[same[0]]), 14)}{more} ({percent(float(share))})")
         return found
 
 
@@ -140,7 +140,3 @@ def query_frequencies(trace: Trace, y: Any = None) -> QueryFrequencies:
 
 def _room(rows: list[list[str]], width: int) -> int:
     return width - sum(2 + max(map(len, column)) for column in list(zip(*rows, strict=True))[1:])
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

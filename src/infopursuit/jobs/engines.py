@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from infopursuit.checks import one_of, whole_number
 from infopursuit.threads import thread_limit
 
 logger = logging.getLogger(__name__)
@@ -47,12 +48,10 @@ class Engine:
     address: str | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in ENGINES:
-            raise ValueError(f"engine={self.kind!r} is not known; give {' or '.join(map(repr, ENGINES))}")
+        one_of(self.kind, "engine", ENGINES)
         for name in ("workers", "threads"):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < 1):
-                raise ValueError(f"{name}={value!r} must be a whole number, 1 or more")
+            if getattr(self, name) is not None:
+                whole_number(getattr(self, name), name, 1)
         if self.kind == "local" and (self.workers or 1) > 1:
             raise ValueError(f"workers={self.workers} needs engine='ray'; engine='local' is this process alone")
         if self.kind == "local" and self.address is not None:
@@ -102,15 +101,6 @@ class Engine:
                     yield json.loads(row["unit"]), told["result"]
             finally:
                 context.enable_progress_bars = shown
-
-
-def as_engine(engine: Engine | str, **options: Any) -> Engine:
-    """An engine, also where only its name is given."""
-    if isinstance(engine, Engine):
-        if any(value is not None for value in options.values()):
-            raise ValueError("give workers, threads and address to the Engine, or the engine by its name")
-        return engine
-    return Engine(engine, **options)  # type: ignore[arg-type]
 
 
 class Worker:

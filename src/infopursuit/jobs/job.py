@@ -15,26 +15,32 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from infopursuit.checks import whole_number
 from infopursuit.datasets.examples import Inputs, Source
+from infopursuit.datasets.tables import import_arrow
 from infopursuit.engine import Pursuit
-from infopursuit.files import sweep_leftovers, write_atomically
-from infopursuit.jobs.engines import Engine, Make, Unit, as_engine
-from infopursuit.jobs.trace_files import TRACES, trace_file
+from infopursuit.explanation import Explanation
+from infopursuit.files import replacing, sweep_leftovers, write_atomically
+from infopursuit.jobs.engines import Engine, Make, Unit
 from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
 from infopursuit.serialization import load_pursuit, save
+from infopursuit.trace import Trace
 
 MIN_PART, MAX_PARTS = 1_000, 10_000
 """A part has at least so many inputs, and more where there would be more parts than so many."""
 HIDDEN = ".job"
+TRACES = "traces.parquet"
+"""What the folder of traces is called."""
+COLUMNS = ("input", "name", "prediction", "probability", "label", "p_value", "length", "stop_reason", "steps")
 BEFORE = "explain from Python: ip.load({!r}, functions=...).explain(X)"
 
 
@@ -64,10 +70,7 @@ def explain(
     model: Any,
     out: Any,
     *,
-    engine: Engine | str = "local",
-    workers: int | None = None,
-    threads: int | None = None,
-    address: str | None = None,
+    engine: Engine | Literal["local", "ray"] = "local",
     label: str | None = None,
     name: str | None = None,
     inputs: int | None = None,
@@ -85,16 +88,16 @@ def explain(
     data: a table or .npz file, a folder of Parquet files, or the name of a data set.
     model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
     out: a folder for ``traces.parquet``, one table in many files.
-    engine: "local" or "ray", or an `Engine`. workers, threads, address: see `Engine`.
+    engine: "local" or "ray", or an `Engine`, which says on how many workers.
     label: the column of a table that holds the true classes. name: that of what the inputs are called.
     inputs: only so many, the first. part: inputs in a part, 1,000 or more where nothing is given.
     again: forget what an earlier job has left in ``out``.
     """
-    chosen = as_engine(engine, workers=workers, threads=threads, address=address)
+    chosen = engine if isinstance(engine, Engine) else Engine(engine)
     begin = time.perf_counter()
     for what, value in (("inputs", inputs), ("part", part)):
-        if value is not None and (type(value) is not int or value < 1):
-            raise ValueError(f"{what}={value!r} must be a whole number, 1 or more")
+        if value is not None:
+            whole_number(value, what, 1)
     folder = Path(out)
     job = JobFolder(folder, TRACES)
     place = Source(str(data), label, name)
@@ -268,3 +271,57 @@ class JobFolder:
         except (OSError, ValueError):
             return None
         return content if isinstance(content, dict) else None
+
+
+# ---- explanations as rows of a Parquet file -------------------------------------------------------------------------
+
+
+def row_of(
+    explanation: Explanation, number: int, truth: Any = None, name: str | None = None, p_value: float | None = None
+) -> dict[str, Any]:
+    """One input as a row: what came out, and the questions and answers, in the user's words, as JSON."""
+    steps = [
+        {
+            "query": step.name,
+            "question": step.sentence,
+            "answer": None if step.answer is None else step.said,
+            "gain": None if step.gain != step.gain else step.gain,
+            "prediction": str(explanation.classes[max(range(len(step.posterior)), key=step.posterior.__getitem__)]),
+            "probability": max(step.posterior),
+        }
+        for step in explanation.steps
+    ]
+    told = [number, name, str(explanation.prediction), explanation.confidence, None if truth is None else str(truth)]
+    told += [p_value, len(explanation), explanation.stop_reason, json.dumps(steps, ensure_ascii=False, allow_nan=False)]
+    return dict(zip(COLUMNS, told, strict=True))
+
+
+class TraceFile:
+    """Where rows are written to, a trace at a time. first: the number of the first input."""
+
+    def __init__(self, writer: Any, first: int) -> None:
+        self.n_rows, self._writer, self._first = 0, writer, first
+
+    def add(self, trace: Trace, truth: Any = None, names: Sequence[str] | None = None) -> None:
+        """Write the rows of a trace; with the true classes and what the inputs are called, where that is known."""
+        number, nothing = self._first + self.n_rows, [None] * len(trace)
+        p_values = nothing if trace.p_values is None else trace.p_values.tolist()
+        told = zip(trace, nothing if truth is None else truth, names or nothing, p_values, strict=True)
+        rows = [row_of(explanation, number + i, *facts) for i, (explanation, *facts) in enumerate(told)]
+        self._writer(rows)
+        self.n_rows += len(rows)
+
+
+@contextmanager
+def trace_file(file: Path, first: int = 0) -> Iterator[TraceFile]:
+    """A Parquet file of rows."""
+    pa = import_arrow()
+    kinds = {"input": pa.int64(), "length": pa.int64(), "probability": pa.float64(), "p_value": pa.float64()}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    # through a stream of our own: what the system says about a full disk is then heard as it is
+    with (
+        replacing(file) as beside,
+        beside.open("wb") as stream,
+        pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
+    ):
+        yield TraceFile(lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema)), first)

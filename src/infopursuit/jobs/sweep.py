@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import t
 
 from infopursuit import datasets
+from infopursuit.checks import number, one_of, whole_number
 from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.datasets.examples import Source, is_dataset
 from infopursuit.datasets.labelled import label_table
@@ -26,7 +27,7 @@ from infopursuit.datasets.tables import GIVE, is_table_file, take_rows
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.curve import Point, confidence_curve
 from infopursuit.files import write_atomically
-from infopursuit.jobs.engines import Engine, Unit, as_engine
+from infopursuit.jobs.engines import Engine, Unit
 from infopursuit.jobs.job import JobFolder
 from infopursuit.progress import Progress
 from infopursuit.stopping import Confidence, MaxQueries
@@ -87,10 +88,7 @@ def sweep(
     seeds: Sequence[int] = (0,),
     folds: int = 5,
     max_queries: int | None = None,
-    engine: Engine | str = "local",
-    workers: int | None = None,
-    threads: int | None = None,
-    address: str | None = None,
+    engine: Engine | Literal["local", "ray"] = "local",
     again: bool = False,
     progress: bool | None = None,
 ) -> Sweep:
@@ -104,10 +102,10 @@ def sweep(
     models: of `InformationPursuitClassifier`. epsilons: of `Confidence`. seeds: of the fit and of the folds.
     folds: the inputs are cut into so many parts, each tested on once.
     max_queries: a pursuit asks no more.
-    engine, workers, threads, address: see `Engine`.
+    engine: as for `explain`.
     """
     begin = time.perf_counter()
-    chosen = as_engine(engine, workers=workers, threads=threads, address=address)
+    chosen = engine if isinstance(engine, Engine) else Engine(engine)
     _check(models, epsilons, seeds, folds)
     place = Source(str(data), label, None)
     settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "max_queries": max_queries}
@@ -161,15 +159,13 @@ def _check(models: Sequence[str], epsilons: Sequence[float], seeds: Sequence[int
     for name, given in (("models", models), ("epsilons", epsilons), ("seeds", seeds)):
         if isinstance(given, str) or not len(given) or len(set(given)) != len(given):
             raise ValueError(f"{name}={given!r} must be a list of different entries, at least one")
-    strange = [model for model in models if model not in MODELS]
-    if strange:
-        raise ValueError(f"models has {strange[0]!r}; give some of {', '.join(MODELS)}")
-    if any(not 0 < epsilon < 1 for epsilon in epsilons):
-        raise ValueError(f"epsilons={list(epsilons)} must be numbers between 0 and 1")
-    if any(type(seed) is not int or seed < 0 for seed in seeds):
-        raise ValueError(f"seeds={list(seeds)} must be whole numbers, 0 or more")
-    if type(folds) is not int or folds < 2:
-        raise ValueError(f"folds={folds!r} must be a whole number, 2 or more")
+    for model in models:
+        one_of(model, "models", MODELS)
+    for epsilon in epsilons:
+        number(epsilon, "epsilons", above=0, below=1)
+    for seed in seeds:
+        whole_number(seed, "seeds")
+    whole_number(folds, "folds", 2)
 
 
 def _read(place: Source) -> tuple[Any, Any]:

@@ -11,28 +11,26 @@ from infopursuit.lazy import lazy_name
 from infopursuit.models.empirical import Blur, EmpiricalModel, Flip
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.sample import Sample
-from infopursuit.models.storing import load_vae, save_vae
 from infopursuit.models.table import TableModel
-from infopursuit.models.union import UnionModel
 
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes  # isort: skip (not the module)
 
 if TYPE_CHECKING:
     from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture, PaperArchitecture
-    from infopursuit.models.autoencoder import VAE, AggregateVAE, SoftVAE, aggregate, soften
+    from infopursuit.models.autoencoder import VAE
     from infopursuit.models.training import RandomAffine, Training, train, vae
 
 _NETWORKS = {
     **dict.fromkeys(("ConvArchitecture", "MLPArchitecture", "PaperArchitecture"), "architectures"),
-    **dict.fromkeys(("VAE", "AggregateVAE", "SoftVAE", "aggregate", "soften"), "autoencoder"),
+    "VAE": "autoencoder",
     **dict.fromkeys(("RandomAffine", "Training", "train", "vae"), "training"),
 }
 
 # fmt: off
 __all__ = [
-    "VAE", "AggregateVAE", "Blur", "ConvArchitecture", "EmpiricalModel", "FiniteModel", "Flip", "Learner",
-    "MLPArchitecture", "PaperArchitecture", "RandomAffine", "Sample", "SoftVAE", "TableModel", "Training", "UnionModel",
-    "aggregate", "empirical", "latent_classes", "load_vae", "naive_bayes", "save_vae", "soften", "train", "vae",
+    "VAE", "Blur", "ConvArchitecture", "EmpiricalModel", "FiniteModel", "Flip", "Learner", "MLPArchitecture",
+    "PaperArchitecture", "RandomAffine", "Sample", "TableModel", "Training", "empirical",
+    "latent_classes", "naive_bayes", "train", "vae",
 ]
 # fmt: on
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from infopursuit.checks import whole_number
+from infopursuit.checks import number, whole_number
 from infopursuit.models.empirical import BLURS, FLIPS, MISSING, Blur, EmpiricalModel, Flip, Smoothing
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.sample import Sample
@@ -142,5 +142,5 @@ naive_bayes, latent_classes, empirical = NaiveBayes, LatentClasses, Empirical
 
 
 def _check_smoothing(smoothing: float | None) -> None:
-    if smoothing is not None and not smoothing > 0:
-        raise ValueError(f"smoothing={smoothing} must be positive, so that no answer is impossible")
+    if smoothing is not None:
+        number(smoothing, "smoothing", above=0)  # else an answer could be impossible

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from infopursuit.answer_profile import AnswerProfile
+from infopursuit.checks import number, pursuit_of, whole_number
 from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import count
 from infopursuit.monitoring.statistics import (
     BOUND,
@@ -209,24 +209,14 @@ def drift(
     >>> clf.drift(new).verdict
     'Drift: answers to 1 of 3 questions have changed (dark).'
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level={level!r}; expected a number between 0 and 1, such as 0.01")
-    if not 0 <= min_distance < 1:
-        raise ValueError(f"min_distance={min_distance!r}; expected a distance from 0 up to 1, such as 0.01")
-    if int(max_pursued) != max_pursued or max_pursued < 0:
-        raise ValueError(f"max_pursued={max_pursued!r}; expected a whole number, 0 or more")
-    limits = (level, min_distance)
+    limits = (number(level, "level", above=0, below=1), number(min_distance, "min_distance", least=0, below=1))
+    whole_number(max_pursued, "max_pursued")
     if isinstance(model, AnswerProfile):
         if reference is not None:
             raise ValueError("reference needs a model that can be run, not an AnswerProfile")
         values, words = _not_empty(model.variables.check(X, "X"), "X"), VariableWords(model.variables, None)
         return _report(compare_answers(model, values, words), (len(values), model.n_rows, 0), limits)
-    if isinstance(model, InformationPursuitClassifier) and hasattr(model, "pursuit_"):
-        pursuit, profile = model.pursuit_, getattr(model, "profile_", None)
-    elif isinstance(model, Pursuit):
-        pursuit, profile = model, None
-    else:
-        raise TypeError(f"model is {type(model).__name__}; expected a fitted classifier, a Pursuit or an AnswerProfile")
+    pursuit, profile = pursuit_of(model), getattr(model, "profile_", None)
     observed = _not_empty(pursuit.queries.read(X), "X")
     values = observed.values
     against, other = "training", None

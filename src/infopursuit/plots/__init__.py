@@ -22,22 +22,14 @@ alone.
 from infopursuit.plots.compare import compare
 from infopursuit.plots.curves import calibration, trade_off
 from infopursuit.plots.first_queries import first_queries
-from infopursuit.plots.heatmap import asked_by_class, heatmap
+from infopursuit.plots.heatmap import asked_by_class, heatmap, posterior
 from infopursuit.plots.images import image_trace, text_trace
-from infopursuit.plots.posterior import posterior
 from infopursuit.plots.strategy_tree import strategy_tree
 from infopursuit.plots.style import save
 
+# fmt: off
 __all__ = [
-    "asked_by_class",
-    "calibration",
-    "compare",
-    "first_queries",
-    "heatmap",
-    "image_trace",
-    "posterior",
-    "save",
-    "strategy_tree",
-    "text_trace",
-    "trade_off",
+    "asked_by_class", "calibration", "compare", "first_queries", "heatmap", "image_trace", "posterior", "save",
+    "strategy_tree", "text_trace", "trade_off",
 ]
+# fmt: on

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, count, percent
+from infopursuit.explanation import Explanation, count, percent, short
 from infopursuit.plots import style
-from infopursuit.plots.style import short
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:

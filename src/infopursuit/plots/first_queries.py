@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import count, percent
+from infopursuit.checks import whole_number
+from infopursuit.explanation import count, percent, short
 from infopursuit.plots import style
-from infopursuit.plots.style import short
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -37,7 +37,8 @@ def first_queries(trace: Trace, *, axes: Axes | None = None, positions: int = 4,
     positions: how many of the first positions are told apart.
     max_queries: how many queries get a bar.
     """
-    style.at_least_one(positions=positions, max_queries=max_queries)
+    whole_number(positions, "positions", 1)
+    whole_number(max_queries, "max_queries", 1)
     if not len(trace):
         raise ValueError("trace is over 0 inputs; give one over at least 1")
     # (K, Q) how many inputs were asked each query at each position

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import count, often, percent
+from infopursuit.explanation import count, often, percent, short
 from infopursuit.plots import style
-from infopursuit.plots.style import short
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, cells_of
 
 if TYPE_CHECKING:

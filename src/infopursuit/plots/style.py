@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infopursuit.checks import whole_number
 from infopursuit.explanation import Explanation, ExplanationStep, count, percent
+from infopursuit.explanation import short as short
 from infopursuit.files import write_atomically
 from infopursuit.types import FloatArray, IntArray
 
@@ -59,13 +61,6 @@ def axes_of(axes: Any, wide: float, high: float) -> Axes:
     return axes  # type: ignore[no-any-return]
 
 
-def at_least_one(**given: int) -> None:
-    """Refuse numbers below 1, by name."""
-    for name, value in given.items():
-        if value < 1:
-            raise ValueError(f"{name}={value} must be at least 1")
-
-
 def plain(axes: Axes, grid: str = "both") -> None:
     """Faint numbers and lines, so that what is drawn stands out; ``grid`` as matplotlib's ``axis``."""
     axes.grid(axis=grid, color=GRID, linewidth=0.8)  # type: ignore[arg-type]
@@ -107,16 +102,6 @@ def save(picture: Axes | Figure, file: str | Path, **options: Any) -> Path:
     figure.savefig(written, format=kind, **{"bbox_inches": "tight", **options})
     write_atomically(path, written.getvalue())
     return path
-
-
-def short(name: Any, n: int) -> str:
-    """A name of at most n characters.
-
-    >>> short("Nelson's Sharp-tailed Sparrow", 12)
-    "Nelson's Sh…"
-    """
-    text = str(name)
-    return text if len(text) <= n else f"{text[: n - 1]}…"
 
 
 def find_class(classes: tuple[Any, ...], truth: Any) -> int | None:
@@ -167,7 +152,7 @@ def shown_classes(
 
     belief: (steps, C). The true class and those that lead at the steps ``ends`` are always among them.
     """
-    at_least_one(max_classes=max_classes)
+    whole_number(max_classes, "max_classes", 1)
     needed = {int(belief[end].argmax()) for end in ends} | ({true_class} - {None})
     peak = belief.max(axis=0)
     peak[[c for c in needed if c is not None]] = np.inf

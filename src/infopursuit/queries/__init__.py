@@ -18,26 +18,12 @@ from infopursuit.queries.tables import is_frame, is_missing
 from infopursuit.queries.union import Union, union
 from infopursuit.queries.words import Words, words
 
+# fmt: off
 __all__ = [
-    "Columns",
-    "Concepts",
-    "Functions",
-    "Groups",
-    "Patches",
-    "QuerySet",
-    "Recipe",
-    "Union",
-    "Words",
-    "columns",
-    "concepts",
-    "from_spec",
-    "functions",
-    "groups",
-    "guess",
-    "patches",
-    "union",
-    "words",
+    "Columns", "Concepts", "Functions", "Groups", "Patches", "QuerySet", "Recipe", "Union", "Words", "columns",
+    "concepts", "from_spec", "functions", "groups", "guess", "patches", "union", "words",
 ]
+# fmt: on
 
 KINDS |= {cls.kind: cls for cls in (Columns, Concepts, Functions, Groups, Patches, Union, Words)}
 KINDS["panels"] = Groups  # the kind in models that were saved before groups were called so

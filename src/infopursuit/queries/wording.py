@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +19,8 @@ from infopursuit.types import FloatArray, Variables
 
 MAX_BYTES, MAX_YAML_BYTES = 8 * 2**20, 2 * 2**20
 """A larger file is refused before it is read; of YAML a megabyte takes seconds."""
-QUERY, CHOICES = ("query", "key", "column", "name"), ("choices", "answers")
-SENTENCE = ("sentence", "question", "wording")
-"""What the columns of a CSV file, and the keys of a YAML file, may be called."""
+QUERY = ("query", "key", "column", "name")
+"""What the column of the queries may be called in a CSV file."""
 YAML, CSV = (".yaml", ".yml"), (".csv", ".tsv")
 
 
@@ -99,16 +99,45 @@ def read_wording(path: Any) -> dict[str, Wording]:
     CSV: a head line ``query,sentence,choices``, the last of which may be left out; choices read
     ``no = nein | yes = ja``. YAML: ``query: sentence``, or ``query:`` with ``sentence:`` and ``choices:`` below it.
     """
+    fields = {"sentence": ("question", "wording"), "choices": ("answers",)}
+    return {key: _wording(row, where) for key, (row, where) in read_rows(path, "wording", fields).items()}
+
+
+def _wording(row: Mapping[str, Any], where: str) -> Wording:
+    sentence, choices = row.get("sentence", ""), row.get("choices", "")
+    choices = _pairs(choices, where) if isinstance(choices, str) else choices
+    told = choices.values() if isinstance(choices, dict) else [choices]
+    if not all(isinstance(text, str) for text in (sentence, *told)):
+        raise ValueError(f"{where} has another form; expected 'sentence' with a text, and 'choices' as no: nein")
+    return Wording(sentence or None, choices)
+
+
+Row = tuple[dict[str, Any], str]
+"""The fields of a key in a file, and where they stand."""
+
+
+def read_rows(path: Any, what: str, fields: Mapping[str, Sequence[str]], *, or_json: bool = False) -> dict[str, Row]:
+    """What a small file that somebody wrote by hand says of each key: texts, in YAML and JSON also lists and mappings.
+
+    CSV: a head line with ``query`` and one field or more. YAML, and with ``or_json`` JSON: ``key: value`` for the first
+    field, or fields below the key. fields: {field: what else it may be called}.
+    """
     file = Path(path).expanduser()
-    text = read_text(file, (*YAML, *CSV), "wording")
-    found: dict[str, Wording] = {}
-    for key, wording, where in _from_yaml(text, file) if file.suffix.lower() in YAML else _from_csv(text, file):
+    text, kind = read_text(file, (*YAML, *CSV, *([".json"] if or_json else [])), what), file.suffix.lower()
+    known = {name: field for field, others in fields.items() for name in (field, *others)}
+    read = _csv_rows if kind in CSV else _yaml_rows if kind in YAML else _json_rows
+    rows: dict[str, Row] = {}
+    for key, row, where in read(text, file, known):
+        row = row if isinstance(row, dict) else {next(iter(fields)): row}
+        strange = [name for name in row if name.lower() not in known]
         if not key:
             raise ValueError(f"{where} names no query")
-        if key in found:
-            raise ValueError(f"{where} words {key!r} a second time; leave one of the two out")
-        found[key] = wording
-    return found
+        if key in rows:
+            raise ValueError(f"{where} has {key!r:.80} a second time; leave one of the two out")
+        if strange:
+            raise ValueError(f"{where} has {strange[0]!r:.80}; expected {', '.join(fields)}")
+        rows[key] = {known[name.lower()]: value for name, value in row.items()}, where
+    return rows
 
 
 def read_text(file: Path, endings: Sequence[str], what: str) -> str:
@@ -128,40 +157,48 @@ def read_text(file: Path, endings: Sequence[str], what: str) -> str:
         raise ValueError(f"{file} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
 
 
-def _from_csv(text: str, file: Path) -> Iterator[tuple[str, Wording, str]]:
+def _csv_rows(text: str, file: Path, known: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
     first = text.split("\n", 1)[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max("\t,;", key=first.count), strict=True)
     try:
         head = [name.strip().lower() for name in next(reader, [])]
-        places = [next((head.index(n) for n in names if n in head), None) for names in (QUERY, SENTENCE, CHOICES)]
-        if places[0] is None or places[1:] == [None, None]:
-            begin = first.strip()
-            raise ValueError(f"{file} begins with {begin!r:.80}; expected the columns query, sentence and choices")
+        at = next((head.index(name) for name in QUERY if name in head), None)
+        if at is None or len(head) < 2 or any(name not in known for i, name in enumerate(head) if i != at):
+            wanted = ", ".join(dict.fromkeys(known.values()))
+            raise ValueError(f"{file} begins with {first.strip()!r:.80}; expected the columns query, {wanted}")
         for row in reader:
-            if any(cell.strip() for cell in row):
-                cells = [row[at].strip() if at is not None and at < len(row) else "" for at in places]
-                where = f"line {reader.line_num} of {file}"
-                yield cells[0], Wording(cells[1] or None, _pairs(cells[2], where)), where
+            cells = dict(zip(head, map(str.strip, row), strict=False))
+            if any(cells.values()):
+                yield cells.pop(head[at], ""), cells, f"line {reader.line_num} of {file}"
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num} of {file} is not CSV: {error}") from None
 
 
-def _from_yaml(text: str, file: Path) -> Iterator[tuple[str, Wording, str]]:
+def _yaml_rows(text: str, file: Path, known: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
     for key, node, where in entries(compose(text, file), file):
         if node.id == "scalar":
-            yield key, Wording(node.value.strip() or None), where
-            continue
-        sentence, choices = None, {}
-        for name, value, place in entries(node, file):
-            if name.lower() in SENTENCE and value.id == "scalar":
-                sentence = value.value.strip() or None
-            elif name.lower() in CHOICES and value.id == "scalar":
-                choices = _pairs(value.value, place)
-            elif name.lower() in CHOICES:
-                choices = {old: scalar(new, at) for old, new, at in entries(value, file)}
-            else:
-                raise ValueError(f"{place} has {name!r}; expected 'sentence' with a text, and 'choices' as no: nein")
-        yield key, Wording(sentence, choices), where
+            yield key, scalar(node, where), where
+        else:
+            yield key, {name: _plain(value, place) for name, value, place in entries(node, file)}, where
+
+
+def _plain(node: Any, where: str) -> Any:
+    """A YAML node as lists, mappings and texts: "no" stays a word."""
+    if node.id == "sequence":
+        return [_plain(each, where) for each in node.value]
+    if node.id == "mapping":
+        return {scalar(key, where): _plain(value, where) for key, value in node.value}
+    return scalar(node, where)
+
+
+def _json_rows(text: str, file: Path, known: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file} is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{file} holds no mapping; write it as: {{query: {{cost: 5}}}}")
+    yield from ((str(key), value, f"{key!r:.80} of {file}") for key, value in data.items())
 
 
 def _pairs(text: str, where: str) -> dict[str, str]:

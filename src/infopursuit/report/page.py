@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, ExplanationStep, percent, reason_text
+from infopursuit.checks import whole_number
+from infopursuit.explanation import Explanation, ExplanationStep, count, percent, reason_text
 from infopursuit.report.summary import Summary, most_common, same_class
 from infopursuit.trace import Trace
 
@@ -52,8 +53,7 @@ def trace_page(
 
     images: (B, ...), drawn where the queries are patches. truth: (B,) the true classes. names: (B,) of the inputs.
     """
-    if max_inputs < 0:
-        raise ValueError(f"max_inputs={max_inputs}; give the number of explanations that the page may have, 0 or more")
+    whole_number(max_inputs, "max_inputs")
     for what, given in (("images", images), ("truth", truth), ("names", names)):
         if given is not None and len(given) != len(trace):
             raise ValueError(f"{what} has {len(given)} entries for {len(trace)} inputs; give one for each")
@@ -146,7 +146,7 @@ def _bar(name: Any, share: float, number: str, kind: str = "rest", best: bool = 
 def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
     e, truth = shown.explanation, shown.truth
     steps, n = e.shown_steps(max_steps), len(e)
-    text = [f"With a probability of {e.probability}, after {_count(n, 'question', 'questions')}."]
+    text = [f"With a probability of {e.probability}, after {count(n, 'question')}."]
     why = reason_text(e.stop_reason)
     text.append("It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {why}.")
     if e.known:
@@ -218,10 +218,10 @@ def _pictures(e: Explanation, pixels: Any, upto: int) -> list[View]:
     shades = np.where(np.isnan(seen), UNSEEN, DARK + seen * (LIT - DARK)).round()
     known = f"{int((~hidden).sum())} of {hidden.size} pixels, the rest grey"
     size = {"rows": rows, "columns": columns}
-    revealed = f"what was seen after {_count(upto, 'question', 'questions')}: {known}"
+    revealed = f"what was seen after {count(upto, 'question')}: {known}"
     found = [{**size, "uri": png(shades), "label": revealed, "boxes": boxes[-1:], "caption": "seen"}]
     if pixels is not None:
-        label = f"the image with {_count(upto, 'patch', 'patches')} asked about"
+        label = f"the image with {count(upto, 'patch', 'patches')} asked about"
         found.insert(0, {**size, "uri": png(pixels), "label": label, "boxes": boxes, "caption": "asked"})
     return found
 
@@ -252,7 +252,3 @@ def png(pixels: Any) -> str:
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
     )
     return f"data:image/png;base64,{base64.b64encode(content).decode()}"
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"

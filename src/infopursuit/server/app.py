@@ -93,17 +93,15 @@ def create_app(
             raise Problem(404, "no such model", field="name", value=name, remedy=remedy)
         return models[name]
 
-    def history_of(model: ServedModel, items: list[schemas.HistoryItem]) -> History:
-        if len(items) > limits.max_history:
-            title, remedy = f"a history has at most {limits.max_history} answers", "leave some of them out"
-            raise invalid(title, "history", f"{len(items)} answers", remedy)
-        return inference.read_history(model, [(item.query, item.answer) for item in items])
-
-    def known_of(model: ServedModel, known: dict[str, Any]) -> History:
-        if len(known) > limits.max_history:
-            title, remedy = f"at most {limits.max_history} answers may be known", "leave some of them out"
-            raise invalid(title, "known", f"{len(known)} answers", remedy)
-        return inference.read_known(model, known)
+    def said(model: ServedModel, request: schemas.ReportRequest) -> tuple[History, History]:
+        """The history of a request, and what was known before it."""
+        for field in ("history", "known"):
+            n = len(getattr(request, field))
+            if n > limits.max_history:
+                title = f"{field} has at most {limits.max_history} answers"
+                raise invalid(title, field, f"{n} answers", "leave some of them out")
+        history = inference.read_history(model, [(item.query, item.answer) for item in request.history])
+        return history, inference.read_known(model, request.known)
 
     @app.get("/v1/models", response_model=schemas.ModelList, responses=COMMON_ERRORS, tags=["models"],
              summary="The models of this server")  # fmt: skip
@@ -127,9 +125,8 @@ def create_app(
               summary="The posterior after a history, and what to ask next")  # fmt: skip
     async def post_next(name: Name, request: schemas.NextRequest) -> Response:
         model = find(name)
-        history = history_of(model, request.history)
-        known, later = known_of(model, request.known), inference.read_later(model, request.later)
-        key = (name, model.version, history, known, later, request.top, request.explanation)
+        later = inference.read_later(model, request.later)
+        key = (name, model.version, *said(model, request), later, request.top, request.explanation)
         content = cache.get(key)
         if content is None:
             content = await workers.run(name, lambda: _dump(inference.next_step(model, *key[2:])))
@@ -143,7 +140,7 @@ def create_app(
               summary="A history as a page to keep: one HTML file that needs nothing else")  # fmt: skip
     async def post_report(name: Name, request: schemas.ReportRequest) -> Response:
         model = find(name)
-        history, known = history_of(model, request.history), known_of(model, request.known)
+        history, known = said(model, request)
         content = await workers.run(name, lambda: inference.explain_history(model, history, known).to_html())
         attachment = f'attachment; filename="explanation-{name}.html"'
         return HTMLResponse(content, headers={"content-disposition": attachment, MODEL_VERSION: model.version})

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from infopursuit.acquisition.ranking import Ranking
-from infopursuit.conversation import entropy, look_ahead
+from infopursuit.acquisition.tables import entropy
+from infopursuit.conversation import look_ahead
 from infopursuit.engine import Pursuit
 from infopursuit.explanation import NOVELTY_QUERY, Explanation, percent, reason_text
 from infopursuit.noise import read_answer
@@ -252,5 +253,6 @@ def _look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int) -> list[di
     return found
 
 
-def _amount(nats: float) -> dict[str, float]:
+def _amount(nats: Any) -> dict[str, float]:
+    nats = max(0.0, float(nats))
     return {"nats": nats, "bits": nats / math.log(2)}

@@ -8,7 +8,7 @@
 *sometimes*. It was written by hand, from common knowledge. The model is naive Bayes: *sometimes* is a probability of
 one half, *yes* and *no* are wrong with probability `ERROR`. ``digits``: a saved classifier of scikit-learn's digits.
 ``mnist``: samples of a VAE, decoded beforehand and stored in eight shades of grey, are the latent states of a finite
-model; they are blurred when they are read, since a decoder is overconfident about edges (`models.soften`). The last two
+model; they are blurred when they are read, since a decoder is overconfident about edges. The last two
 are written by ``benchmarks/make_shipped.py``.
 """
 

@@ -1,16 +1,15 @@
 """Cross-validation of a data set: every input is tested once, and the folds are paired."""
 
-from dataclasses import replace
-
 import numpy as np
+import pytest
 
-from benchmarks.datasets import folds
+from benchmarks.datasets import GroupedDataset, folds
 from infopursuit import datasets
 
 
 def test_every_input_is_tested_once():
-    data = datasets.digits()
-    data = replace(data, ids_train=np.arange(1437).astype(str), ids_test=np.arange(1437, 1797).astype(str))
+    ids = np.arange(1797).astype(str)
+    data = GroupedDataset(**vars(datasets.digits()), ids_train=ids[:1437], ids_test=ids[1437:])
     seen = []
     for fold in folds(data, 3, seed=1):
         assert len(fold.x_train) + len(fold.x_test) == 1797
@@ -27,3 +26,14 @@ def test_folds_are_paired():
     for one, other in zip(first, folds(data), strict=True):
         np.testing.assert_array_equal(one.x_test, other.x_test)
         np.testing.assert_array_equal(one.y_train, other.y_train)
+
+
+def test_a_data_set_refuses_a_group_in_both_parts():
+    x, y, names = np.zeros((2, 1)), np.array([0, 1]), ("a", "b")
+    GroupedDataset("made up", x, y, x, y, names, groups_train=np.array([0, 1]), groups_test=np.array([2, 3]))
+    with pytest.raises(ValueError, match="group 1 is in both parts"):
+        GroupedDataset("made up", x, y, x, y, names, groups_train=np.array([0, 1]), groups_test=np.array([1, 3]))
+    with pytest.raises(ValueError, match="go together"):
+        GroupedDataset("made up", x, y, x, y, names, groups_train=np.array([0, 1]))
+    with pytest.raises(ValueError, match="one for each of 2"):
+        GroupedDataset("made up", x, y, x, y, names, ids_train=["a"], ids_test=["b", "c"])

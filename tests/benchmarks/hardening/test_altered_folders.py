@@ -298,7 +298,7 @@ def _set(*path_and_value):
             "expected names, each with a list of queries",
         ),
         ("vae", _set("pursuit", "belief", "settings", "n_moves", 10**9), "n_moves=1000000000 is more than 10,000"),
-        ("softened", _set("pursuit", "belief", "settings", "burn_in", 10**9), "burn_in=1000000000 is more than 10,000"),
+        ("chains", _set("pursuit", "belief", "settings", "burn_in", 10**9), "burn_in=1000000000 is more than 10,000"),
         ("words", _set("classes", "values", 0, "\ud800"), "half a character"),
         ("words", _set("pursuit", "belief", "model", "dtype", "x" * 100_000), "see 'belief' in its manifest.json"),
         ("words", _set("version", True), "version True; expected a whole number"),

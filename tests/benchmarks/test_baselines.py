@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from infopursuit.evaluation import baselines as module
-from infopursuit.evaluation.baselines import (
-    answer_matrix,
+from benchmarks import baselines as module
+from benchmarks.baselines import (
     black_box,
     decision_tree,
     encode_answers,
-    feature_queries,
     fit_tree,
     fit_tuned,
     hold_out,
     questions_by_node,
     score,
 )
+from infopursuit.evaluation.baselines import answer_matrix, feature_queries
 from infopursuit.queries import concepts, patches
 from worlds import Given, world_of
 
