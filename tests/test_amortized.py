@@ -120,12 +120,12 @@ def test_modules_of_ones_own(tmp_path):
     class Classifier(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.layer = torch.nn.Linear(8, 2)
+            self.layer = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
 
         def forward(self, features):
             return self.layer(features)
 
-    own = fitted(classifier=Classifier(), training=ip.QuerierTraining(epochs=15, max_queries=4, learning_rate=3e-3))
+    own = fitted(classifier=Classifier(), training=SHORT)
     assert set(own.explain(world(20)[0]).queries[:, 0]) == {0}
     with pytest.raises(TypeError, match="cannot be saved"):
         own.save(tmp_path / "own")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from infopursuit.models.amortized import (
     QuerierTraining,
     Trunk,
     build_network,
+    check_network,
     fit_network,
 )
 from infopursuit.models.sample import Sample
@@ -66,6 +68,7 @@ def distill(
     trunk: Trunk | None = None,
     training: QuerierTraining | None = None,
     demonstrations: Demonstrations | None = None,
+    start: NetworkBelief | None = None,
     checkpoint: Any = None,
     progress: bool | None = None,
     say: Callable[[str], None] = logger.info,
@@ -84,7 +87,7 @@ def distill(
     temperature: nats; the higher, the more nearly as good queries count.
     max_queries: of a demonstration.
     trunk, training: of the network, as in `Amortized`.
-    demonstrations: those of `demonstrate`, where they were made before.
+    demonstrations: those of `demonstrate`, where they were made before. start: the belief of an earlier student.
     checkpoint: a file from which an interrupted training goes on. say: what is told about each epoch.
 
     >>> import infopursuit as ip
@@ -112,8 +115,11 @@ def distill(
         pursuit.belief.n_classes,
         observed.numbers,
     )
-    inputs = inputs_for(pursuit.queries, sample)
-    network = build_network(inputs, sample.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
+    if start is None:
+        inputs = inputs_for(pursuit.queries, sample)
+        network = build_network(inputs, sample.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
+    else:
+        inputs, network = start.inputs, check_network(copy.deepcopy(start.network), start.inputs, sample.n_classes)
     how = training or replace(default_training(inputs), random=0.0)
     how = replace(how, max_queries=n)
     own = OwnHistories(network, inputs, inputs.everything(observed.values, observed.numbers), taught, how, "score")
