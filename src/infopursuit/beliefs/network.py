@@ -34,7 +34,7 @@ class VariableInputs:
     """Units are variables, known by their values; -1 for unknown.
 
     A pixel is a number from -1 to 1, a yes/no variable likewise, another one-hot; and every variable has one feature
-    that says whether it is known. Features of an image are planes: the values, then what is known.
+    that says whether it is known. Features of an image are planes, one for each colour: the values, then what is known.
     """
 
     queries: QuerySet
@@ -78,11 +78,22 @@ class VariableInputs:
         mask = (values != UNKNOWN).to(torch.float32)
         if self.shape is None:
             return torch.cat([self._features.encode(values.to(torch.int64)), mask], dim=1)
-        return torch.cat([(2 * values / self._tops - 1) * mask, mask], dim=1)
+        return torch.cat([self._planes((2 * values / self._tops - 1) * mask), self._planes(mask)], dim=1)
 
     def spread(self, mask: Tensor) -> Tensor:
         """(H, U) -> (H, F)."""
-        return torch.cat([mask, mask], dim=1) if self.shape is not None else mask.index_select(1, self._unit_of)
+        if self.shape is None:
+            return mask.index_select(1, self._unit_of)
+        planes = self._planes(mask)
+        return torch.cat([planes, planes], dim=1)
+
+    def _planes(self, pixels: Tensor) -> Tensor:
+        """(H, U), the colours of a pixel side by side -> (H, U), one colour after the other."""
+        assert self.shape is not None
+        rows, columns = self.shape
+        if self.n_units == rows * columns:
+            return pixels
+        return pixels.reshape(len(pixels), rows * columns, -1).transpose(1, 2).flatten(1)
 
     def nothing(self) -> Any:
         """(1, U) nothing is known."""
