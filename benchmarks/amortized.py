@@ -60,8 +60,8 @@ FIRST = QuerierTraining(
 RECIPES = {
     "mnist": Recipe(
         trunk=Trunk((32, 64), (384,)),
-        rounds=(FIRST, replace(FIRST, epochs=6, learning_rate=1.5e-3)),
-        temperature=0.005,
+        rounds=(FIRST, replace(FIRST, epochs=6, learning_rate=1.5e-3), replace(FIRST, epochs=8)),
+        temperature=0.01,
         label_weight=0.5,
         max_queries=10,
         epsilon=0.00966,
@@ -92,7 +92,8 @@ class Run:
 
     def student(self) -> Pursuit[Any]:
         """The network that imitates the teacher, after the last round."""
-        recipe, rest, before = self.recipe, self.task.rest, None
+        recipe, rest = self.recipe, self.task.rest
+        before: Any = None
         for i, training in enumerate(recipe.rounds, start=1):
             folder = self.folder / f"student-{i}"
             if not folder.exists():

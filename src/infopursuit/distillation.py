@@ -75,8 +75,9 @@ def distill(
 ) -> tuple[Pursuit[Any], Agreement]:
     """A student of a pursuit: one network for its posterior and its choice of queries, and how well they agree.
 
-    Soft targets (Hinton, Vinyals and Dean, 2015): softmax of the teacher's gains / ``temperature`` at every step of its
-    pursuits of X, and its posterior. The student stops by the teacher's rule, unless that needs gains.
+    Soft targets (Hinton, Vinyals and Dean, 2015): at every step of the teacher's pursuits of X its posterior, and the
+    softmax of its gains, divided by ``temperature`` and the largest of them. The student stops by the teacher's rule,
+    unless that needs gains.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def distill(
     X: inputs that it demonstrates its choices on.
     y: their labels, where known: mixed into the posteriors with a share of ``label_weight``; the student then learns
         to classify from histories of its own, too.
-    temperature: nats; the higher, the more nearly as good queries count.
+    temperature: a share of the largest gain; the higher, the more the queries count that are nearly as good.
     max_queries: of a demonstration.
     trunk, training: of the network, as in `Amortized`.
     demonstrations: those of `demonstrate`, where they were made before. start: the belief of an earlier student.

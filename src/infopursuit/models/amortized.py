@@ -54,10 +54,10 @@ CONFIDENT, LEAVING = 0.995, 0.8
 MIN_STEPS = 1_500
 """Of the optimiser, where the number of epochs is not given."""
 WEIGHT_DECAY = 0.01
-KEPT = (0.05, 0.5, 1.0, 0.3)
-"""Share of the demonstrations of which step 0, 1, 2 and each later one is looked at in an epoch: first histories are
-few and soon learnt, and the later ones of one input teach much the same."""
-OWN = 0.5
+KEPT = (0.05, 0.3, 0.6)
+"""Share of the demonstrations of which step 0, 1 and each later one is looked at in an epoch: the first histories are
+few and soon learnt."""
+OWN = 0.25
 """Share of the rows of which a student classifies its own histories in an epoch."""
 
 
@@ -401,8 +401,8 @@ class Demonstrations:
 
 
 class Imitation:
-    """A student of demonstrations: soft targets are softmax(gains / temperature), and the teacher's posterior, mixed
-    with the labels. With labels the student also learns to classify from its own histories.
+    """A student of demonstrations: soft targets are softmax(gains / (temperature largest gain)), and the teacher's
+    posterior, mixed with the labels. With labels the student also learns to classify from its own histories.
 
     label_weight: of the labels in what the posterior is to be.
     """
@@ -455,7 +455,8 @@ class Imitation:
         asks = torch.nonzero(step < length[row])[:, 0]
         best = torch.as_tensor(shown.top_queries[rows], dtype=torch.int64)[row[asks], step[asks]]  # (H, T)
         gain = torch.as_tensor(shown.top_gains[rows], dtype=torch.float32)[row[asks], step[asks]]
-        target = torch.softmax((gain / self.temperature).masked_fill(best < 0, -torch.inf), dim=1)
+        scale = self.temperature * gain.max(1, keepdim=True).values.clamp(min=1e-9)
+        target = torch.softmax((gain / scale).masked_fill(best < 0, -torch.inf), dim=1)
         log_p = torch.log_softmax(outputs[asks], dim=1).gather(1, best.clamp(min=0))
         same = (logits.argmax(1) == teacher.argmax(1)).float().mean()
         return classes, -(target * log_p).sum() / max(len(asks), 1), same
