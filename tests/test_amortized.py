@@ -120,12 +120,12 @@ def test_modules_of_ones_own(tmp_path):
     class Classifier(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.layer = torch.nn.Linear(8, 2)
+            self.layer = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
 
         def forward(self, features):
             return self.layer(features)
 
-    own = fitted(classifier=Classifier(), training=ip.QuerierTraining(epochs=15, max_queries=4, learning_rate=3e-3))
+    own = fitted(classifier=Classifier(), training=SHORT)
     assert set(own.explain(world(20)[0]).queries[:, 0]) == {0}
     with pytest.raises(TypeError, match="cannot be saved"):
         own.save(tmp_path / "own")
@@ -238,3 +238,20 @@ def test_going_on_from_a_belief(scored):
 def test_settings_are_checked(name, make):
     with pytest.raises((TypeError, ValueError), match=name):
         make()
+
+
+def test_colours_are_planes():
+    """Pixel-major variables, as of colour patches, become one plane for each colour, values first, then masks."""
+    from types import SimpleNamespace
+
+    from infopursuit.beliefs.network import VariableInputs
+    from infopursuit.types import Variables
+
+    queries = SimpleNamespace(shape=(2, 2), variables=Variables((5,) * 12), query_variables=np.arange(12).reshape(4, 3))
+    inputs = VariableInputs(queries)
+    known = np.array([[0, 1, 2, 4, -1, 3, 2, 2, 2, -1, 0, 4]], dtype=np.int8)
+    planes = inputs.encode(known).reshape(6, 2, 2).numpy()
+    assert planes[0].ravel().tolist() == [-1.0, 1.0, 0.0, 0.0]  # red of the four pixels; the last is not known
+    assert planes[3].ravel().tolist() == [1.0, 1.0, 1.0, 0.0]
+    mask = torch.as_tensor((known != -1).astype(np.float32))
+    assert np.array_equal(inputs.spread(mask).reshape(6, 2, 2)[:3].numpy(), planes[3:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from infopursuit.models.amortized import (
     QuerierTraining,
     Trunk,
     build_network,
+    check_network,
     fit_network,
 )
 from infopursuit.models.sample import Sample
@@ -66,14 +68,16 @@ def distill(
     trunk: Trunk | None = None,
     training: QuerierTraining | None = None,
     demonstrations: Demonstrations | None = None,
+    start: NetworkBelief | None = None,
     checkpoint: Any = None,
     progress: bool | None = None,
     say: Callable[[str], None] = logger.info,
 ) -> tuple[Pursuit[Any], Agreement]:
     """A student of a pursuit: one network for its posterior and its choice of queries, and how well they agree.
 
-    Soft targets (Hinton, Vinyals and Dean, 2015): softmax of the teacher's gains / ``temperature`` at every step of its
-    pursuits of X, and its posterior. The student stops by the teacher's rule, unless that needs gains.
+    Soft targets (Hinton, Vinyals and Dean, 2015): at every step of the teacher's pursuits of X its posterior, and the
+    softmax of its gains, divided by ``temperature`` and the largest of them. The student stops by the teacher's rule,
+    unless that needs gains.
 
     Parameters
     ----------
@@ -81,10 +85,10 @@ def distill(
     X: inputs that it demonstrates its choices on.
     y: their labels, where known: mixed into the posteriors with a share of ``label_weight``; the student then learns
         to classify from histories of its own, too.
-    temperature: nats; the higher, the more nearly as good queries count.
+    temperature: a share of the largest gain; the higher, the more the queries count that are nearly as good.
     max_queries: of a demonstration.
     trunk, training: of the network, as in `Amortized`.
-    demonstrations: those of `demonstrate`, where they were made before.
+    demonstrations: those of `demonstrate`, where they were made before. start: the belief of an earlier student.
     checkpoint: a file from which an interrupted training goes on. say: what is told about each epoch.
 
     >>> import infopursuit as ip
@@ -112,8 +116,11 @@ def distill(
         pursuit.belief.n_classes,
         observed.numbers,
     )
-    inputs = inputs_for(pursuit.queries, sample)
-    network = build_network(inputs, sample.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
+    if start is None:
+        inputs = inputs_for(pursuit.queries, sample)
+        network = build_network(inputs, sample.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
+    else:
+        inputs, network = start.inputs, check_network(copy.deepcopy(start.network), start.inputs, sample.n_classes)
     how = training or replace(default_training(inputs), random=0.0)
     how = replace(how, max_queries=n)
     own = OwnHistories(network, inputs, inputs.everything(observed.values, observed.numbers), taught, how, "score")

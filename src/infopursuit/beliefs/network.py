@@ -34,7 +34,7 @@ class VariableInputs:
     """Units are variables, known by their values; -1 for unknown.
 
     A pixel is a number from -1 to 1, a yes/no variable likewise, another one-hot; and every variable has one feature
-    that says whether it is known. Features of an image are planes: the values, then what is known.
+    that says whether it is known. Features of an image are planes, one for each colour: the values, then what is known.
     """
 
     queries: QuerySet
@@ -69,12 +69,6 @@ class VariableInputs:
         return torch.as_tensor(np.concatenate([np.repeat(np.arange(self.n_units), sizes), np.arange(self.n_units)]))
 
     @cached_property
-    def _planes(self) -> Tensor | None:
-        """The variable of each feature of a colour image: variables are pixel by pixel, planes colour by colour."""
-        n = getattr(self.queries, "channels", 1)
-        return None if n == 1 else torch.arange(2 * self.n_units).reshape(2, -1, n).transpose(1, 2).flatten()
-
-    @cached_property
     def _tops(self) -> Tensor:
         return torch.as_tensor(self.queries.variables.sizes, dtype=torch.float32) - 1
 
@@ -84,15 +78,22 @@ class VariableInputs:
         mask = (values != UNKNOWN).to(torch.float32)
         if self.shape is None:
             return torch.cat([self._features.encode(values.to(torch.int64)), mask], dim=1)
-        planes = torch.cat([(2 * values / self._tops - 1) * mask, mask], dim=1)
-        return planes if self._planes is None else planes.index_select(1, self._planes)
+        return torch.cat([self._planes((2 * values / self._tops - 1) * mask), self._planes(mask)], dim=1)
 
     def spread(self, mask: Tensor) -> Tensor:
         """(H, U) -> (H, F)."""
         if self.shape is None:
             return mask.index_select(1, self._unit_of)
-        planes = torch.cat([mask, mask], dim=1)
-        return planes if self._planes is None else planes.index_select(1, self._planes)
+        planes = self._planes(mask)
+        return torch.cat([planes, planes], dim=1)
+
+    def _planes(self, pixels: Tensor) -> Tensor:
+        """(H, U), the colours of a pixel side by side -> (H, U), one colour after the other."""
+        assert self.shape is not None
+        rows, columns = self.shape
+        if self.n_units == rows * columns:
+            return pixels
+        return pixels.reshape(len(pixels), rows * columns, -1).transpose(1, 2).flatten(1)
 
     def nothing(self) -> Any:
         """(1, U) nothing is known."""

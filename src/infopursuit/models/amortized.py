@@ -49,15 +49,15 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray
 logger = logging.getLogger(__name__)
 
 Objective = Literal["score", "nats"]
-CONFIDENT, LEAVING = 0.998, 0.75
+CONFIDENT, LEAVING = 0.995, 0.8
 """A training history above this confidence ends with this probability: few pursuits go on from there."""
 MIN_STEPS = 1_500
 """Of the optimiser, where the number of epochs is not given."""
 WEIGHT_DECAY = 0.01
-KEPT = (0.05, 0.5, 1.0, 0.3)
-"""Share of the demonstrations whose step 0, 1, 2 and each later one is looked at in an epoch: first histories are few
-and soon learnt, and the later ones of one input teach much the same."""
-OWN = 0.5
+KEPT = (0.05, 0.3, 0.6)
+"""Share of the demonstrations of which step 0, 1 and each later one is looked at in an epoch: the first histories are
+few and soon learnt."""
+OWN = 0.25
 """Share of the rows of which a student classifies its own histories in an epoch."""
 
 
@@ -67,10 +67,13 @@ OWN = 0.5
 class Inputs(Protocol):
     """How what is known goes into a network."""
 
-    shape: tuple[int, int] | None
-    """(rows, columns) where features are the planes of an image."""
-    units: IntArray
-    """(Q, W) the units that each query reveals, padded with -1."""
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """(rows, columns) where features are the planes of an image."""
+
+    @property
+    def units(self) -> IntArray:
+        """(Q, W) the units that each query reveals, padded with -1."""
 
     @property
     def n_units(self) -> int:
@@ -146,7 +149,7 @@ class Separate(nn.Module):
         self.classifier, self.querier, self.shape = classifier, querier, shape
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        seen = features if self.shape is None else features.unflatten(1, (-1, *self.shape))
+        seen = features if self.shape is None else features.reshape(len(features), -1, *self.shape)
         return self.classifier(seen), self.querier(seen)
 
 
@@ -280,8 +283,8 @@ class OwnHistories:
             np.ascontiguousarray(self.known[some]).tobytes() + self.labels.numpy().tobytes() + self.objective.encode()
         )
 
-    def loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
-        """The loss of some rows, at this share of the training."""
+    def loss(self, rows: IntArray, share: float, generator: torch.Generator, *, asks: bool = True) -> Tensor:
+        """The loss of some rows, at this share of the training; ``asks``: whether the choice of queries is trained."""
         features, labels = self.features(rows, generator), self.labels[rows]
         mask, asked = self.start(len(rows), share, generator)
         n_steps = 1 if share < self.how.random else self.n_steps
@@ -298,10 +301,13 @@ class OwnHistories:
             features, labels, mask, asked, log_p = (each[left] for each in (features, labels, mask, asked, log_p))
             logits, outputs = logits[left], outputs[left]
             scores = outputs.masked_fill(asked, -torch.inf)
-            query = self._explored(scores, asked, share, generator)
+            if asks and self.objective == "score":  # Gumbel noise: a draw from softmax(scores / tau)
+                draws = torch.rand(scores.shape, generator=generator).clamp(min=1e-9)
+                scores = scores - tau * torch.log(-torch.log(draws))
+            query = self._explored(scores, asked, share, generator) if asks else scores.argmax(1)
             after = reveal(mask, self.units, query[:, None])
             seen = after[:, :-1]
-            if self.objective == "score":
+            if asks and self.objective == "score":
                 p = torch.softmax(scores / tau, dim=1)
                 # straight through: the choice is hard, and its gradient that of a soft one
                 seen = seen + (1 - mask[:, :-1]) * ((p - p.detach()) @ self._revealed)
@@ -309,7 +315,7 @@ class OwnHistories:
             logits, outputs = self.see(features, seen)
             total = total + F.cross_entropy(logits, labels, reduction="sum")
             n += len(left)
-            if self.objective == "nats":
+            if asks and self.objective == "nats":
                 now = torch.log_softmax(logits.detach(), dim=1)
                 moved = (now.exp() * (now - log_p)).sum(1)  # KL(p(y | history, answer) || p(y | history))
                 entropy, output = -(log_p.exp() * log_p).sum(1), raw.gather(1, query[:, None])[:, 0]
@@ -395,8 +401,8 @@ class Demonstrations:
 
 
 class Imitation:
-    """A student of demonstrations: soft targets are softmax(gains / temperature), and the teacher's posterior, mixed
-    with the labels. With labels the student also learns to classify from its own histories.
+    """A student of demonstrations: soft targets are softmax(gains / (temperature largest gain)), and the teacher's
+    posterior, mixed with the labels. With labels the student also learns to classify from its own histories.
 
     label_weight: of the labels in what the posterior is to be.
     """
@@ -415,7 +421,7 @@ class Imitation:
         """The loss of some rows, at this share of the training."""
         found = sum(self._parts(rows, generator)[:2])
         if self.label_weight:
-            found = found + self._own_loss(rows[:: round(1 / OWN)], generator)
+            found = found + self.own.loss(rows[:: round(1 / OWN)], 1.0, generator, asks=False)
         return torch.as_tensor(found)
 
     def validate(self, rows: IntArray) -> tuple[float, float]:
@@ -425,23 +431,6 @@ class Imitation:
             sizes = torch.tensor([min(200, len(rows) - i) for i in range(0, len(rows), 200)], dtype=torch.float32)
         classes, queries, same = (torch.stack(each) @ sizes / sizes.sum() for each in zip(*parts, strict=True))
         return float(classes + queries), float(same)
-
-    def _own_loss(self, rows: IntArray, generator: torch.Generator) -> Tensor:
-        """Classification on the student's own histories; the choice of queries is not trained by it."""
-        own, k = self.own, self.shown.queries.shape[1]
-        features, labels = own.features(rows, generator), own.labels[rows]
-        stop = torch.randint(1, k + 1, (len(rows),), generator=generator)
-        mask, asked = own.start(len(rows), 1.0, generator)
-        with torch.no_grad():
-            for step in range(k):
-                left = torch.nonzero(stop > step)[:, 0]
-                if not len(left):
-                    break
-                scores = own.see(features[left], mask[left, :-1])[1].masked_fill(asked[left], -torch.inf)
-                query = scores.argmax(1, keepdim=True)
-                mask[left] = reveal(mask[left], own.units, query)
-                asked[left] = asked[left].scatter(1, query, True)
-        return self.label_weight * F.cross_entropy(own.see(features, mask[:, :-1])[0], labels)
 
     def _parts(self, rows: IntArray, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Loss of the posterior, loss of the queries, and the share of the same labels, over all histories; with a
@@ -466,7 +455,8 @@ class Imitation:
         asks = torch.nonzero(step < length[row])[:, 0]
         best = torch.as_tensor(shown.top_queries[rows], dtype=torch.int64)[row[asks], step[asks]]  # (H, T)
         gain = torch.as_tensor(shown.top_gains[rows], dtype=torch.float32)[row[asks], step[asks]]
-        target = torch.softmax((gain / self.temperature).masked_fill(best < 0, -torch.inf), dim=1)
+        scale = self.temperature * gain.max(1, keepdim=True).values.clamp(min=1e-9)
+        target = torch.softmax((gain / scale).masked_fill(best < 0, -torch.inf), dim=1)
         log_p = torch.log_softmax(outputs[asks], dim=1).gather(1, best.clamp(min=0))
         same = (logits.argmax(1) == teacher.argmax(1)).float().mean()
         return classes, -(target * log_p).sum() / max(len(asks), 1), same

@@ -1,0 +1,46 @@
+"""The recipe of the amortised querier from end to end, on small made-up images."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import amortized
+from benchmarks.recipes import image_sets
+from benchmarks.recipes.image_sets import ImageSet, ImageTask
+from infopursuit.datasets import Dataset
+from infopursuit.models.amortized import QuerierTraining, Trunk
+from infopursuit.models.training import Training
+
+
+def corners(n, rng):
+    """Small images that are lit in the upper or the lower half."""
+    labels = rng.integers(0, 2, n)
+    images = rng.random((n, 8, 8)) < 0.05
+    for image, label in zip(images, labels, strict=True):
+        image[4 * label + 1 : 4 * label + 3, 2:6] = True
+    return 255 * images.astype(np.uint8), labels
+
+
+def test_trained_once_and_measured(monkeypatch, tmp_path):
+    rng = np.random.default_rng(0)
+    (x_train, y_train), (x_test, y_test) = corners(200, rng), corners(40, rng)
+    data = Dataset("made up", x_train, y_train, x_test, y_test, ("up", "down"), "made up", "none")
+    small = ImageSet("mnist", "mnist", 127.5, 3.0, 4, (Training(epochs=1, validation=0.2),), (), tried=40)
+    monkeypatch.setattr(image_sets.datasets, "load", lambda name: data)
+    monkeypatch.setitem(image_sets.IMAGE_SETS, "mnist", small)
+    monkeypatch.setattr(ImageTask, "with_vae", ImageTask.with_examples)  # needs no training
+    rounds = (QuerierTraining(epochs=40, batch_size=32, learning_rate=5e-3, max_queries=3, random=0.0),)
+    recipe = replace(amortized.RECIPES["mnist"], trunk=Trunk((4, 8), (16,)), rounds=rounds, max_queries=3)
+    monkeypatch.setitem(amortized.RECIPES, "mnist", recipe)
+    monkeypatch.setattr(amortized, "STEP_BATCH", 20)
+    monkeypatch.setattr(amortized, "TIMES", 1)
+    assert amortized.main(["mnist", "--out", str(tmp_path)]) == 0
+    found = json.loads((tmp_path / "amortized-mnist.json").read_text())["student"]
+    assert found["test"]["accuracy"] > 0.9
+    assert found["agreement"]["label"] > 0.9
+    assert set(found["accuracy_after"]) == {str(k) for k in range(1, amortized.N_CURVE + 1)}
+    assert all(ratio > 0 for ratio in found["step_to_yardstick"])
+    monkeypatch.setattr(amortized.ip, "distill", lambda *given, **options: pytest.fail("trained again"))
+    assert amortized.main(["mnist", "--out", str(tmp_path)]) == 0
