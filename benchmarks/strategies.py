@@ -135,7 +135,8 @@ def run(args: argparse.Namespace) -> int:
     }
     figure = experiment.figure(ip.plots.trade_off(curves), f"strategies-{args.data}.png", "Accuracy after k questions")
     command = f"python -m benchmarks.strategies {args.data} --epochs {args.epochs}"
-    result = {"strategies": found, "tables": {"Accuracy": rows}, "figures": [figure]}
+    result: dict[str, Any] = {"experiment": experiment.name, "seed": 0, "seconds": round(experiment.seconds, 1)}
+    result |= {"strategies": found, "tables": {"Accuracy": rows}, "figures": [figure]}
     say("", f"written to {write_result(args.out, f'strategies-{args.data}', command, result)}")
     return 0
 

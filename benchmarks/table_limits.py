@@ -100,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(measure(case, Path(folder))))
         return 0
     found: dict[str, Any] = {}
+    begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         if "million" in args.cases:
             write_million(Path(folder) / "million.parquet")
@@ -124,7 +125,9 @@ def run(args: argparse.Namespace) -> int:
     command = "python -m benchmarks.table_limits" + (
         "" if args.cases == list(CASES) else f" --cases {' '.join(args.cases)}"
     )
-    say("", f"written to {write_result(args.out, NAME, command, {'cases': found, 'tables': {'Limits': rows}})}")
+    seconds = round(time.monotonic() - begin, 1)
+    result = {"experiment": NAME, "seed": 0, "seconds": seconds, "cases": found, "tables": {"Limits": rows}}
+    say("", f"written to {write_result(args.out, NAME, command, result)}")
     return 0
 
 

@@ -205,12 +205,11 @@ def acquisition(curves: Mapping[str, Mapping[str, Any]], ours: str = "ours") -> 
     for method, each in common.items() if tables and ours in common else ():
         if method != ours:
             less = [mine - part for mine, part in zip(common[ours], each, strict=True)]  # (folds, K) of each table
-            mean = np.mean([part.mean(axis=0) for part in less], axis=0)
-            squares = [
-                part.var(axis=0, ddof=1) / len(part) if len(part) > 1 else np.full(part.shape[1], np.inf)
-                for part in less
-            ]
-            error = np.sqrt(np.sum(squares, axis=0)) / len(tables)
+            means = np.array([part.mean(axis=0) for part in less])
+            mean = means.mean(axis=0)
+            error = means.std(axis=0) / np.sqrt(max(len(tables) - 1, 1))  # of one fold: the spread over tables
+            if min(n.values()) > 1:
+                error = np.sqrt(np.sum([part.var(axis=0, ddof=1) / len(part) for part in less], axis=0)) / len(tables)
             told = [f"{d:+.1f} ± {e:.1f}" for d, e in zip(mean, error, strict=True)]
             rows.append(_row(f"{ours} less {method}", n, told))
     return rows
