@@ -27,10 +27,9 @@ from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
 from infopursuit.history import Acquisition, Belief
 from infopursuit.hybrid import Hybrid
-from infopursuit.labels import check_labels
+from infopursuit.labels import check_labels, read_prior
 from infopursuit.lazy import lazy_name
 from infopursuit.models import Sample
-from infopursuit.models.finite import check_prior
 from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
@@ -203,7 +202,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         observed = self.queries_.read(X)
         sample = Sample.of(self.queries_.variables, observed.values, labels, weights, len(self.classes_))
         self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
-        prior = None if class_prior is None else self._prior(class_prior)
+        prior = None if class_prior is None else read_prior(class_prior, self.classes_)
         if prior is not None and "hybrid" in learners:  # importance weights: as if classes were as frequent as this
             shares = sample.class_weights / sample.class_weights.sum()
             weights = (np.ones(len(labels)) if weights is None else weights) * (prior / shares)[labels]
@@ -566,24 +565,13 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"dtype={self.dtype!r}; expected 'float32' or 'float64'")
         return name
 
-    def _prior(self, class_prior: Any) -> FloatArray:
-        if isinstance(class_prior, Mapping):
-            labels = self.classes_.tolist()
-            strange = [label for label in class_prior if label not in labels]
-            absent = [label for label in labels if label not in class_prior]
-            if strange or absent:
-                wrong = f"class_prior names {strange[:3]} that are no classes and leaves out {absent[:3]}"
-                raise ValueError(f"{wrong}; give one entry for each class")
-            class_prior = [class_prior[label] for label in labels]
-        return check_prior(class_prior, len(self.classes_), "class_prior")
-
     def _pursuit_with(self, class_prior: Any) -> Pursuit[Any]:
         if class_prior is None:
             return self.pursuit_
         if self.model_ is None:
             raise ValueError("class_prior needs a generative model; use strategy='table' or 'empirical'")
         before: Any = self.pursuit_
-        model = self.model_.with_class_prior(self._prior(class_prior))
+        model = self.model_.with_class_prior(read_prior(class_prior, self.classes_))
         settings = getattr(before.belief, "settings", "auto")
         other = Pursuit.of(model, self.queries_, settings, seed=before.seed, noise=before.noise)
         return replace(before, belief=other.belief, novelty=None, bindings=type(before.bindings)())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from infopursuit.models.finite import check_prior
 from infopursuit.queries.tables import is_missing
+from infopursuit.types import FloatArray
 
 MIN_NUMBERS, ROWS_A_CLASS = 20, 3
 """More different numbers than this, with fewer rows of each than that on average, are a quantity and no classes."""
@@ -53,3 +56,16 @@ def refuse_quantities(labels: Any, name: str, instead: str = "") -> None:
             f"regression), not like classes; group the numbers into classes, as pandas.qcut does, or give them as "
             f"texts if they are names{instead}"
         )
+
+
+def read_prior(class_prior: Any, classes: Any) -> FloatArray:
+    """(C,) class probabilities, from an array in the order of the classes or from {label: probability}."""
+    if isinstance(class_prior, Mapping):
+        labels = classes.tolist()
+        strange = [label for label in class_prior if label not in labels]
+        absent = [label for label in labels if label not in class_prior]
+        if strange or absent:
+            wrong = f"class_prior names {strange[:3]} that are no classes and leaves out {absent[:3]}"
+            raise ValueError(f"{wrong}; give one entry for each class")
+        class_prior = [class_prior[label] for label in labels]
+    return check_prior(class_prior, len(classes), "class_prior")
