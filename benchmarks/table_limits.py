@@ -86,7 +86,7 @@ def measure(case: str, folder: Path) -> dict[str, Any]:
             session.answer(answer)
             steps.append(time.process_time() - start)
     return {
-        "fit_seconds": round(fitted, 1), "fit_peak_mb": memory // 1024, "strategy": clf.tuning_.strategy,
+        "fit_seconds": round(fitted, 1), "fit_peak_mb": memory // 1024, "strategy": clf.tuning_ and clf.tuning_.strategy,
         "accuracy": float(np.mean(trace.predictions == labels)), "questions": float(trace.length.mean()),
         "explain_ms_a_row": 1e3 * explained / len(held), "step_ms_median": 1e3 * float(np.median(steps)),
         "step_ms_max": 1e3 * max(steps),
@@ -122,12 +122,10 @@ def run(args: argparse.Namespace) -> int:
         for case, told in found.items()
     ]
     say("", plain_table(rows))
-    command = "python -m benchmarks.table_limits" + (
-        "" if args.cases == list(CASES) else f" --cases {' '.join(args.cases)}"
-    )
+    some = "" if args.cases == list(CASES) else f" --cases {' '.join(args.cases)}"
     seconds = round(time.monotonic() - begin, 1)
     result = {"experiment": NAME, "seed": 0, "seconds": seconds, "cases": found, "tables": {"Limits": rows}}
-    say("", f"written to {write_result(args.out, NAME, command, result)}")
+    say("", f"written to {write_result(args.out, NAME, f'python -m benchmarks.table_limits{some}', result)}")
     return 0
 
 
