@@ -86,7 +86,8 @@ def measure(case: str, folder: Path) -> dict[str, Any]:
             session.answer(answer)
             steps.append(time.process_time() - start)
     return {
-        "fit_seconds": round(fitted, 1), "fit_peak_mb": memory // 1024, "strategy": clf.tuning_ and clf.tuning_.strategy,
+        "fit_seconds": round(fitted, 1), "fit_peak_mb": memory // 1024,
+        "strategy": clf.tuning_ and clf.tuning_.strategy,
         "accuracy": float(np.mean(trace.predictions == labels)), "questions": float(trace.length.mean()),
         "explain_ms_a_row": 1e3 * explained / len(held), "step_ms_median": 1e3 * float(np.median(steps)),
         "step_ms_max": 1e3 * max(steps),
