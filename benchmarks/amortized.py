@@ -40,7 +40,8 @@ class Recipe:
     """How the network of an image set is trained."""
 
     trunk: Trunk
-    rounds: tuple[QuerierTraining, ...]
+    rounds: tuple[tuple[QuerierTraining, float], ...]
+    """Training, and the share of the images of which the student's own histories are looked at in an epoch."""
     temperature: float
     label_weight: float
     max_queries: int
@@ -60,7 +61,12 @@ FIRST = QuerierTraining(
 RECIPES = {
     "mnist": Recipe(
         trunk=Trunk((32, 64), (384,)),
-        rounds=(FIRST, replace(FIRST, epochs=6, learning_rate=1.5e-3), replace(FIRST, epochs=8)),
+        rounds=(
+            (FIRST, 0.5),
+            (replace(FIRST, epochs=6, learning_rate=1.5e-3), 0.5),
+            (replace(FIRST, epochs=8), 0.25),
+            (replace(FIRST, epochs=5, learning_rate=1.5e-3), 1.0),
+        ),
         temperature=0.01,
         label_weight=0.5,
         max_queries=10,
@@ -94,7 +100,7 @@ class Run:
         """The network that imitates the teacher, after the last round."""
         recipe, rest = self.recipe, self.task.rest
         before: Any = None
-        for i, training in enumerate(recipe.rounds, start=1):
+        for i, (training, own_share) in enumerate(recipe.rounds, start=1):
             folder = self.folder / f"student-{i}"
             if not folder.exists():
                 found, _ = ip.distill(
@@ -103,6 +109,7 @@ class Run:
                     self.task.labels[rest],
                     temperature=recipe.temperature,
                     label_weight=recipe.label_weight,
+                    own_share=own_share,
                     max_queries=recipe.max_queries,
                     trunk=recipe.trunk,
                     training=training,

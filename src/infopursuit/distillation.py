@@ -64,6 +64,7 @@ def distill(
     *,
     temperature: float = 0.02,
     label_weight: float = 0.5,
+    own_share: float = 0.5,
     max_queries: int = 12,
     trunk: Trunk | None = None,
     training: QuerierTraining | None = None,
@@ -84,7 +85,7 @@ def distill(
     pursuit: the teacher.
     X: inputs that it demonstrates its choices on.
     y: their labels, where known: mixed into the posteriors with a share of ``label_weight``; the student then learns
-        to classify from histories of its own, too.
+        to classify from histories of its own, too, those of a share ``own_share`` of the inputs in each epoch.
     temperature: a share of the largest gain; the higher, the more the queries count that are nearly as good.
     max_queries: of a demonstration.
     trunk, training: of the network, as in `Amortized`.
@@ -101,7 +102,10 @@ def distill(
     """
     instance(pursuit, "pursuit", Pursuit, "an ip.Pursuit, such as clf.pursuit_")
     temperature = number(temperature, "temperature", above=0)
-    label_weight = 0.0 if y is None else number(label_weight, "label_weight", least=0, most=1)
+    label_weight, own_share = (
+        0.0 if y is None else number(value, name, least=0, most=1)
+        for name, value in (("label_weight", label_weight), ("own_share", own_share))
+    )
     n = min(whole_number(max_queries, "max_queries", 1), len(pursuit.queries))
     observed, labels = pursuit.queries.read(X), np.zeros(len(X), np.int64)
     if y is not None:
@@ -124,7 +128,7 @@ def distill(
     how = training or replace(default_training(inputs), random=0.0)
     how = replace(how, max_queries=n)
     own = OwnHistories(network, inputs, inputs.everything(observed.values, observed.numbers), taught, how, "score")
-    lessons = Imitation(own, shown, temperature, label_weight)
+    lessons = Imitation(own, shown, temperature, label_weight, own_share)
     _, held_out = fit_network(network, lessons, len(taught), how, checkpoint=checkpoint, progress=progress, say=say)
     name = f"{type(pursuit.belief).__name__}, {type(pursuit.acquisition).__name__}"
     calibrated = 1.0 if y is None else fit_temperature(own, held_out)

@@ -31,7 +31,7 @@ def test_trained_once_and_measured(monkeypatch, tmp_path):
     monkeypatch.setattr(image_sets.datasets, "load", lambda name: data)
     monkeypatch.setitem(image_sets.IMAGE_SETS, "mnist", small)
     monkeypatch.setattr(ImageTask, "with_vae", ImageTask.with_examples)  # needs no training
-    rounds = (QuerierTraining(epochs=40, batch_size=32, learning_rate=5e-3, max_queries=3, random=0.0),)
+    rounds = ((QuerierTraining(epochs=40, batch_size=32, learning_rate=5e-3, max_queries=3, random=0.0), 0.5),)
     recipe = replace(amortized.RECIPES["mnist"], trunk=Trunk((4, 8), (16,)), rounds=rounds, max_queries=3)
     monkeypatch.setitem(amortized.RECIPES, "mnist", recipe)
     monkeypatch.setattr(amortized, "STEP_BATCH", 20)

@@ -57,8 +57,6 @@ WEIGHT_DECAY = 0.01
 KEPT = (0.05, 0.3, 0.6)
 """Share of the demonstrations of which step 0, 1 and each later one is looked at in an epoch: the first histories are
 few and soon learnt."""
-OWN = 0.25
-"""Share of the rows of which a student classifies its own histories in an epoch."""
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
@@ -404,24 +402,31 @@ class Imitation:
     """A student of demonstrations: soft targets are softmax(gains / (temperature largest gain)), and the teacher's
     posterior, mixed with the labels. With labels the student also learns to classify from its own histories.
 
-    label_weight: of the labels in what the posterior is to be.
+    label_weight: of the labels in what the posterior is to be. own_share: of the rows of which own histories are used.
     """
 
     def __init__(
-        self, own: OwnHistories, demonstrations: Demonstrations, temperature: float, label_weight: float
+        self,
+        own: OwnHistories,
+        demonstrations: Demonstrations,
+        temperature: float,
+        label_weight: float,
+        own_share: float = 0.0,
     ) -> None:
-        self.own, self.shown, self.temperature, self.label_weight = own, demonstrations, temperature, label_weight
+        self.own, self.shown, self.temperature = own, demonstrations, temperature
+        self.label_weight, self.own_share = label_weight, own_share
 
     def fingerprint(self) -> bytes:
         """Of data and settings."""
         shown = self.shown.queries[:1000].tobytes() + self.shown.posterior[:1000].tobytes()
-        return self.own.fingerprint() + shown + f"{self.temperature} {self.label_weight}".encode()
+        return self.own.fingerprint() + shown + f"{self.temperature} {self.label_weight} {self.own_share}".encode()
 
     def loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
         """The loss of some rows, at this share of the training."""
         found = sum(self._parts(rows, generator)[:2])
-        if self.label_weight:
-            found = found + self.own.loss(rows[:: round(1 / OWN)], 1.0, generator, asks=False)
+        mine = rows[(torch.rand(len(rows), generator=generator) < self.own_share).numpy()]
+        if len(mine):
+            found = found + self.own.loss(mine, 1.0, generator, asks=False)
         return torch.as_tensor(found)
 
     def validate(self, rows: IntArray) -> tuple[float, float]:
