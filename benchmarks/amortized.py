@@ -64,8 +64,6 @@ RECIPES = {
         rounds=(
             (FIRST, 0.5),
             (replace(FIRST, epochs=6, learning_rate=1.5e-3), 0.5),
-            (replace(FIRST, epochs=8), 0.25),
-            (replace(FIRST, epochs=5, learning_rate=1.5e-3), 1.0),
         ),
         temperature=0.01,
         label_weight=0.5,
