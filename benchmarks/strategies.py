@@ -22,6 +22,7 @@ from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, run_program, say
 from benchmarks.tables import folds, read_table
+from infopursuit import plots
 from infopursuit.datasets.catalog import data_folder
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.curve import Point
@@ -133,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
         ]
         for name, told in found.items()
     }
-    figure = experiment.figure(ip.plots.trade_off(curves), f"strategies-{args.data}.png", "Accuracy after k questions")
+    figure = experiment.figure(plots.trade_off(curves), f"strategies-{args.data}.png", "Accuracy after k questions")
     command = f"python -m benchmarks.strategies {args.data} --epochs {args.epochs}"
     result: dict[str, Any] = {"experiment": experiment.name, "seed": 0, "seconds": round(experiment.seconds, 1)}
     result |= {"strategies": found, "tables": {"Accuracy": rows}, "figures": [figure]}

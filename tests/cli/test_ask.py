@@ -314,3 +314,12 @@ def test_what_is_no_known_answer_is_refused_by_name(ask, known):
     done = ask("animals", "--known", known)
     assert done.returncode == 2
     assert known.split("=")[0] in done.stderr
+
+
+def test_a_number_outside_the_range_in_training_is_taken_and_said(ask, tmp_path):
+    X = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+    clf = ip.InformationPursuitClassifier(strategy="table", stopping=ip.MaxQueries(2)).fit(X, X[:, 0] > 5)
+    clf.save(tmp_path / "m")
+    done = ask(tmp_path / "m", said="400\n5\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("outside the range in training") == 1

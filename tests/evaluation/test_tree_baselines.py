@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infopursuit.evaluation.baselines import BLACK_BOX, MAX_BOOSTED_CLASSES, TREE, on_answers, on_columns
+from infopursuit.evaluation.baselines import BOOSTED, FOREST, MAX_BOOSTED_CLASSES, TREE, on_answers, on_columns
 from infopursuit.queries import concepts, patches
 
 ROWS = np.arange(40)
@@ -16,7 +16,7 @@ def test_questions_are_the_different_columns_on_a_path():
     found = on_columns(x, y, ROWS, ROWS)
     assert found[TREE][0].all()
     assert found[TREE][1].tolist() == (1 + x[:, 0]).tolist()
-    assert found[BLACK_BOX][1].tolist() == [2] * 40
+    assert found[BOOSTED][1].tolist() == [2] * 40
 
 
 def test_a_category_is_one_column_however_often_it_is_split():
@@ -33,7 +33,7 @@ def test_a_patch_is_one_question_and_unknown_answers_are_taken():
     values[::50] = -1
     found = on_answers(patches((2, 2), size=(1, 2)), values, y, np.arange(300), np.arange(300, 400))
     known = values[300:, 0] >= 0
-    for name in (TREE, BLACK_BOX):
+    for name in (TREE, BOOSTED):
         assert found[name][0][known].all()
     assert found[TREE][1].max() == 1
 
@@ -42,7 +42,7 @@ def test_the_black_box_sees_only_what_queries_reveal():
     values = np.random.default_rng(0).integers(0, 2, (300, 4))
     corner = patches((2, 2), size=(1, 2), stride=(2, 2))
     found = on_answers(corner, values, values[:, 3], np.arange(200), np.arange(200, 300))
-    assert found[BLACK_BOX][0].mean() < 0.75
+    assert found[BOOSTED][0].mean() < 0.75
 
 
 @pytest.mark.parametrize("n_classes", [2, MAX_BOOSTED_CLASSES + 5])
@@ -52,7 +52,7 @@ def test_any_number_of_classes(n_classes):
     values = (rng.random((n_classes, 30)) < 0.5)[y].astype(int)
     asked = concepts([f"q{i}" for i in range(30)])
     found = on_answers(asked, values, y, np.arange(len(y) - 1), np.arange(len(y)))
-    assert found[BLACK_BOX][0].mean() > 0.9
+    assert found[BOOSTED if n_classes == 2 else FOREST][0].mean() > 0.9
 
 
 def test_classes_of_one_row():

@@ -26,7 +26,7 @@ from infopursuit.queries.patches import Patches, shade
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal
 from infopursuit.threads import single_threaded
-from infopursuit.types import NOT_APPLICABLE, ImpossibleAnswer, Said
+from infopursuit.types import NOT_APPLICABLE, ImpossibleAnswer, Number, Said
 
 EXAMPLES = (
     "infopursuit ask animals",
@@ -172,6 +172,10 @@ class Talk:
                 elif said is not Word.BACK:
                     given = NOT_APPLICABLE if said is Word.NOT_APPLICABLE else None
                     self.session.answer(given if isinstance(said, Word) else said)
+                    scale = self.pursuit.queries.scale(question.index)
+                    if isinstance(said, Number) and scale is not None and not scale.low <= said.value <= scale.high:
+                        text = f"{scale.say(said.value)} is outside the range in training"
+                        self.terminal.tell(f"{text} ({scale.hint}); b takes it back.", style="bad")
                     self._keep()
                     return Word.UNKNOWN if said is None else said
             except ImpossibleAnswer:

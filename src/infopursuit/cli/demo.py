@@ -13,7 +13,7 @@ from infopursuit import __version__, queries
 from infopursuit.cli.main import whole
 from infopursuit.datasets import Dataset, digits
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.baselines import BLACK_BOX, TREE, on_columns
+from infopursuit.evaluation.baselines import on_columns
 from infopursuit.explanation import Explanation, percent
 from infopursuit.models import latent_classes
 from infopursuit.plots import image_trace, text_trace
@@ -123,7 +123,7 @@ def compare(clf: InformationPursuitClassifier, data: Dataset, seed: int, termina
     x_train, x_test = clf.queries_.observe(data.x_train), clf.queries_.observe(data.x_test)
     y, at = np.concatenate([data.y_train, data.y_test]), np.arange(len(x_train) + len(x_test))
     others = on_columns(np.concatenate([x_train, x_test]), y, at[: len(x_train)], at[len(x_train) :], seed)
-    (tree, splits), (machine, _) = others[TREE], others[BLACK_BOX]
+    (tree, splits), (machine, _) = others.values()
     seen = float(np.mean([(explanation.revealed() != UNKNOWN).mean() for explanation in trace]))
     rows = [["", "accuracy", "questions", "pixels seen"]]
     for name, correct, asked, share in (

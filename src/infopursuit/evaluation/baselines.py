@@ -24,7 +24,7 @@ from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import read_table
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
-TREE, BLACK_BOX = "decision tree", "black box, all columns"
+TREE, BOOSTED, FOREST = "decision tree", "boosted trees, all columns", "random forest, all columns"
 MAX_BOOSTED_CLASSES = 20
 """Boosting grows a tree for each class in each round; with more classes than this a random forest is grown instead."""
 MAX_ONE_HOT = 20
@@ -36,7 +36,8 @@ AT_A_TIME = 2000
 """Rows that are encoded at a time."""
 
 Found = dict[str, tuple[Any, Any]]
-"""By name: (B,) whether it is right on each test row, and (B,) how many columns or queries it looks at there."""
+"""By name, the tree first: (B,) whether it is right on each test row, and (B,) how many columns or queries it looks at
+there."""
 
 
 def on_columns(X: Any, y: Any, learn: Any, test: Any, seed: int = 0) -> Found:
@@ -74,7 +75,7 @@ def _fit(one: FloatArray, owner: IntArray, other: FloatArray, y: Any, learn: Any
     few = len(np.unique(y[learn])) <= MAX_BOOSTED_CLASSES
     box: Any = (HistGradientBoostingClassifier if few else RandomForestClassifier)(random_state=seed)
     box.fit(other[learn], y[learn])
-    found[BLACK_BOX] = (box.predict(other[test]) == y[test], np.full(len(test), owner.max() + 1))
+    found[BOOSTED if few else FOREST] = (box.predict(other[test]) == y[test], np.full(len(test), owner.max() + 1))
     return found
 
 

@@ -235,7 +235,7 @@ def _baselines(pursuit: Pursuit[Any], train: tuple[Observed, Any], test: tuple[O
     values = np.concatenate([train[0].values, test[0].values])
     y, rows = _numbers(pursuit, np.concatenate([train[1], test[1]])), np.arange(len(values))
     found = trees.on_answers(pursuit.queries, values, y, rows[:n], rows[n:], pursuit.seed)
-    (tree, length), (box, _) = found[trees.TREE], found[trees.BLACK_BOX]
+    (tree, length), (box, _) = found.values()
     took = time.perf_counter() - begin  # of both together
     return [counted(TREE, tree, length=length, seconds=took), counted(BLACK_BOX, box, seconds=took)]
 
