@@ -84,7 +84,7 @@ def test_the_folder_holds_no_training_rows(saved):
 
 def test_a_calibrated_one_comes_back(saved, tmp_path):
     clf, folder, X = saved
-    again = ip.load(folder).calibrate(X, table(150)[1], target=0.5, delta=0.2, coverage=0.8)
+    again = ip.load(folder).calibrate(X, table(150)[1], target=0.3, delta=0.2, coverage=0.8)
     again.save(tmp_path)
     third = ip.load(tmp_path)
     assert third.calibration_ == again.calibration_

@@ -43,12 +43,12 @@ def test_the_server_says_so_too(pursuit):
     for said, warned in ((1, True), (0, False)):
         history = ((0, (1,)),)
         for _ in range(2):
-            told = NextResponse(**next_step(served, history, (), 3, False))
+            told = NextResponse(**next_step(served, history, (), (), 3, False))
             assert told.why.sentence == NOVELTY_QUERY
             assert np.isfinite(told.why.gain.nats)
             assert told.warning is None
             history = (*history, (pursuit.queries.names.index(told.question.name), (said,)))
-        last = NextResponse(**next_step(served, history, (), 3, True))
+        last = NextResponse(**next_step(served, history, (), (), 3, True))
         assert last.question is None
         assert last.stop_reason == "confidence"
         assert ("do not trust the label" in (last.warning or "")) == warned

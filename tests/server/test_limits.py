@@ -224,7 +224,7 @@ def test_what_is_not_done_when_the_time_to_stop_is_up_is_told_so(serving, models
     held = Held(models["animals"].pursuit, free)
     with serving({"a": ServedModel("a", "a", held)}, Limits(timeout=30, grace=1)) as address:
         threads = ask_many(address, "a", 2, statuses)
-        until(lambda: held.begun)
+        until(lambda: 'infopursuit_queue_length{model="a"} 2.0' in httpx.get(f"{address}/metrics").text)
     for thread in threads:  # one was at work and one waited; the server is gone by now
         thread.join(30)
     free.set()
