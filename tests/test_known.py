@@ -171,3 +171,17 @@ def test_novelty_queries_follow_what_was_asked(clf):
     np.testing.assert_array_equal(trace.novelty_from, 1)
     np.testing.assert_array_equal(trace.length, 3)
     np.testing.assert_array_equal(trace.n_novelty_queries, 2)
+
+
+@pytest.mark.parametrize("known", [{"glucose": 85}, "glucose"])
+def test_a_batch_knows_columns_and_no_values(clf, known):
+    with pytest.raises(TypeError, match="known"):
+        clf.explain(X[:2], known=known)
+
+
+def test_a_whole_number_is_a_category_and_no_index():
+    frame = pd.DataFrame({"ward": pd.Categorical([10, 20, 30] * 40), "noise": np.arange(120) % 7})
+    clf = ip.InformationPursuitClassifier(strategy="table").fit(frame, np.array(["a", "b", "c"] * 40))
+    assert clf.session(known={"ward": 20}).known[0][1] == (1,)
+    with pytest.raises(ValueError, match="ward"):
+        clf.session(known={"ward": 1})

@@ -26,7 +26,7 @@ from infopursuit.models.amortized import (
 )
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
-from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.stopping import AnyOf, Confidence, MaxQueries
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ def distill(
 
     Soft targets (Hinton, Vinyals and Dean, 2015): at every step of the teacher's pursuits of X its posterior, and the
     softmax of its gains, divided by ``temperature`` and the largest of them. The student stops by the teacher's rule,
-    unless that needs gains.
+    but for gains, which it does not have.
 
     Parameters
     ----------
@@ -139,12 +139,15 @@ def distill(
 
 def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *, calibrated: bool) -> Pursuit[Any]:
     """The pursuit of a student: the parts of the teacher's, but for what needs its model."""
-    needs_gain = any(rule.needs_gain for rule in pursuit.stopping.rules)
+    rule = pursuit.stopping
+    if any(each.needs_gain for each in rule.rules):  # scores are no gains
+        confident = [each for each in rule.rules if isinstance(each, Confidence)] if isinstance(rule, AnyOf) else []
+        rule = (confident[0] if confident else Confidence()) | MaxQueries(max_queries)
     return replace(
         pursuit,
         belief=belief,
         acquisition=acquisition_for(belief),
-        stopping=Confidence() | MaxQueries(max_queries) if needs_gain else pursuit.stopping,
+        stopping=rule,
         noise=None,
         calibrator=None if calibrated else pursuit.calibrator,
         novelty=None,

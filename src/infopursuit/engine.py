@@ -6,7 +6,7 @@ the strategy cannot be anything but a function of the history, alone or in a bat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic
@@ -433,6 +433,8 @@ class Pursuit(Generic[B]):
         progress: bool | None = None,
     ) -> Trace:
         """Like `run`, from the values of the variables: (B, A), or an `Observed`, which has their numbers, too."""
+        if isinstance(known, (str, Mapping)):
+            raise TypeError(f"known={known!r:.80}; a batch takes names of columns or queries, ['age'], read off X")
         given = list(dict.fromkeys(q for key in known for q in self.queries.find(key, "known")))
         if annotator is None and self.channel is not None and self.channel.max_repeats > 1:
             raise ValueError(

@@ -163,7 +163,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         nested = {name.removeprefix("stopping__"): params.pop(name) for name in [*params] if name[:10] == "stopping__"}
         super().set_params(**params)
         if nested:
-            self.stopping = instance(self.stopping, "stopping", Rule, "a rule").with_params(**nested)
+            self.stopping = instance(self.stopping, "stopping", Rule, "a rule such as ip.Confidence(0.1)").with_params(
+                **nested
+            )
         return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
@@ -240,8 +242,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.model_ = self.pursuit_.model
         if self.tuning_ is not None and not self.tuning_.n_questions and (sample.class_weights > 0).sum() > 1:
             warnings.warn(
-                "no column tells anything about the label on held-out rows, so that nothing is asked, and every row "
-                "gets the frequencies of the classes; for questions anyway say stopping=ip.MaxQueries(5)",
+                f"no column tells anything about the label on held-out rows ({self.tuning_.strategy}): nothing "
+                f"is asked, and every row gets the frequencies of the classes; for questions anyway say "
+                f"stopping=ip.MaxQueries(5)",
                 stacklevel=3,
             )
         used = n_threads() if "smc" in getattr(self.model_, "beliefs", ()) else None

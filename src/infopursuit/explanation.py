@@ -198,6 +198,8 @@ class Explanation:
             error = max((step.gain_error for step in self.steps), default=0.0)
             lines.append(
                 f"Gains were estimated on a subset of states and queries (standard error up to {error:.3f} nats)."
+                if error > 0
+                else "Gains were estimated."
             )
         return "\n".join(lines)
 

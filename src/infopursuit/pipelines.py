@@ -52,6 +52,8 @@ def original_units(pipeline: Any) -> InformationPursuitClassifier:
     >>> print(original_units(scaled).session().question)
     What is petal width (cm)?
     """
+    if not hasattr(pipeline, "steps"):
+        raise TypeError(f"pipeline is {type(pipeline).__name__}; expected a fitted sklearn.pipeline.Pipeline")
     *steps, (_, clf) = pipeline.steps
     queries = getattr(clf, "queries_", None)
     if not isinstance(clf, InformationPursuitClassifier) or not isinstance(queries, Columns):

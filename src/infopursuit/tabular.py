@@ -325,7 +325,8 @@ def try_examples(
     }
     for name, (right, length) in on_columns(table.X, table.y, learn, rows, seed).items():
         found[name] = Trial.of(right, length, groups=groups)
-    return found
+    majority = table.y[rows] == np.bincount(table.y[learn]).argmax()
+    return {**found, "most frequent label": Trial.of(majority, np.zeros(len(rows)), groups=groups)}
 
 
 def try_facts(pursuit: Pursuit[Any], facts: Facts, seed: int, *, error: float = 0.0) -> Trial:

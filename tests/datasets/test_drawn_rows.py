@@ -59,3 +59,13 @@ def test_a_classifier_learns_from_the_rows_that_were_drawn(tmp_path):
     clf = ip.fit_table(tmp_path / "t.parquet", label="label", max_rows=600)
     assert clf.tuning_.n_rows <= 600
     assert clf.score(frame[["a", "b", "c"]], frame.label) > 0.85
+
+
+def test_dates_and_question_marks_of_a_csv(tmp_path):
+    """Dates become dates, where all cells are; "?" is missing."""
+    lines = ["day,wrong,number", "2024-05-17,2024-02-31,3", "2024-05-18 12:30,2024-02-03,?", ",2024-02-03,4.5"]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    frame = read_frame(tmp_path / "t.csv").to_native()
+    assert str(frame.schema.field("day").type) == "timestamp[us]"
+    assert str(frame.schema.field("wrong").type) == "string"
+    assert frame["number"].to_pylist() == [3.0, None, 4.5]

@@ -93,10 +93,14 @@ def run(args: argparse.Namespace) -> int:
             asked = tabular.with_wording(asked, wording, given.groups)
             bind_costs(given.costs, given.constraints, asked)  # what cannot be is told before anything long begins
         _tell_held_out(args, rows, settings, terminal, asked)
-        clf = tabular.fit_examples(rows, args.queries, args.strategy, wording, settings, given.groups)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always", UserWarning)
+            clf = tabular.fit_examples(rows, args.queries, args.strategy, wording, settings, given.groups)
         terminal.head("Model")
         terminal.tell(f"Fitted on all {len(rows.y):,} rows: {describe_model(clf)}.")
         _tell_choice(clf, terminal)
+        for text in dict.fromkeys(str(each.message) for each in heard if issubclass(each.category, UserWarning)):
+            terminal.tell(f"Note: {text}.", style="bad")
     for sentence in [line for bound in clf.pursuit_.bound_costs for line in bound.describe()]:
         terminal.tell(sentence)
     _first_questions(clf, terminal)

@@ -40,11 +40,27 @@ GIVE = "give a .csv, .tsv, .parquet"
 BLOCK = 2**22
 """Bytes of text that are parsed together."""
 NULLS = [
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"),
+    *(
+        "",
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "-1.#IND",
+        "-1.#QNAN",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+        "<NA>",
+        "N/A",
+        "NA",
+        "?",
+    ),
     *("NULL", "NaN", "None", "n/a", "nan", "null"),
 ]
-"""Cells of a text table that are missing values, as in pandas."""
+"""Cells of a text table that are missing values: those of pandas, and "?" of many public tables."""
 PATTERNS = {
+    "date": r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$",
     "bool": r"^(True|TRUE|true|False|FALSE|false)$",
     "int": r"^\s*[+-]?\d{1,18}\s*$",  # longer ones are identifiers, which floats would merge
     "float": r"^\s*[+-]?((\d{1,18}|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))\s*$",
@@ -313,11 +329,16 @@ def _filled(rows: Iterator[list[str]], names: list[str], path: Path) -> Iterator
 
 
 def _typed(column: Any) -> Any:
-    """A column of texts as booleans, whole numbers or numbers, where all its cells are."""
+    """A column of texts as dates, booleans, whole numbers or numbers, where all its cells are."""
     pa = import_arrow()
     kind = _kind(column)
     if kind == "bool":
         return pa.compute.equal(pa.compute.utf8_lower(column), "true")
+    if kind == "date":
+        try:
+            return column.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid:  # such as the 31st of February
+            return column
     if kind == "text":
         return column
     trimmed = pa.compute.utf8_ltrim(pa.compute.utf8_trim_whitespace(column), "+")
@@ -325,7 +346,7 @@ def _typed(column: Any) -> Any:
 
 
 def _kind(column: Any) -> str:
-    """What a column of texts holds: "bool", "int", "float" or "text"."""
+    """What a column of texts holds: "date", "bool", "int", "float" or "text"."""
     compute = import_arrow().compute
     if column.null_count == len(column):
         return "float"

@@ -119,7 +119,9 @@ class Columns(QuerySet):
         except (TypeError, ValueError):
             cell, numeric = UNKNOWN, False
         if numeric or (cell == UNKNOWN and len(queries) == 1):
-            return [(queries[0], self.to_answer(queries[0], value))]  # which has the number, or refuses the value
+            # which has the number, or refuses the value: in a table 1 is a category named 1, not the index of one
+            said = value if numeric or not isinstance(value, (int, np.integer)) else str(value)
+            return [(queries[0], self.to_answer(queries[0], said))]
         if cell == UNKNOWN:
             raise ValueError(f"known[{key!r}] is {value!r:.80}, which is no value of this column; leave it out")
         return [(query, (int(self.query_cells[query, 0, cell]),)) for query in queries]
