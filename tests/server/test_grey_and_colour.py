@@ -69,6 +69,7 @@ def test_levels_are_set_with_sliders(address, pursuits):
         page.goto(f"{address}/#ask")
         page.select_option("#ask select", label="colour")
         page.wait_for_selector('.levels input[aria-label$="blue"]')
+        page.wait_for_function("document.querySelectorAll('.levels input').length === 6")
         for slider, level in zip(page.query_selector_all(".levels input"), "303030", strict=True):
             slider.evaluate("(e, v) => { e.value = v; e.dispatchEvent(new Event('input', {bubbles: true})); }", level)
         first = page.query_selector(".levels")

@@ -25,7 +25,7 @@ from infopursuit.queries.queryset import (
     text_in,
     texts_in,
 )
-from infopursuit.queries.tables import Column, Table, as_shares, identifier, is_missing, read_table
+from infopursuit.queries.tables import Column, Table, as_shares, identifier, is_missing, read_table, warn_of_numbers
 from infopursuit.queries.thresholds import choose_thresholds, format_date, format_number
 from infopursuit.queries.wording import reword
 from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray, Number, Observed
@@ -453,6 +453,7 @@ def choose_field(
     """
     whole_column = numbers == "values"
     if column.kind == "text":
+        warn_of_numbers(column, MAX_WHOLE)
         return _choose_categories(column, weights, yes_no, max_categories, missing)
     dates = column.kind == "date"
     found = column.dates() if dates else column.numbers()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 """The types of None, pandas.NA and NaT; by name, since pandas need not be installed."""
 SHARES = {"no": 0.0, "false": 0.0, "n": 0.0, "f": 0.0, "yes": 1.0, "true": 1.0, "y": 1.0, "t": 1.0, "sometimes": 0.5}
 """How often a yes/no question is answered with yes, in words."""
+MOSTLY = 0.9
+"""Share of numbers among the cells of a column of texts from which on it was probably meant to be one of numbers."""
 MIN_NAMES, MIN_SCATTERED = 30, 50
 """Cells of a column that may be taken for names or row numbers, at the least; and for row numbers of a part of a table.
 """
@@ -217,7 +220,7 @@ def _from_series(name: str, series: Any) -> Column:
 
     dtype, native = series.dtype, series.to_native()
     if dtype.is_integer() or dtype.is_float():  # not cast, as pyarrow refuses integers beyond 2**53
-        return Column(name, "number", series.to_numpy().astype(np.float64))
+        return Column(name, "number", _doubled(series.to_numpy()))
     if dtype in (nw.Boolean, nw.Decimal):
         return Column(name, "yes_no" if dtype == nw.Boolean else "number", series.cast(nw.Float64).to_numpy())
     if dtype in (nw.Date, nw.Datetime):
@@ -236,7 +239,7 @@ def _from_array(name: str, array: Any) -> Column:
     """A column of an array, by its type."""
     kind = array.dtype.kind
     if kind in "biuf":
-        return Column(name, "yes_no" if kind == "b" else "number", array.astype(np.float64))
+        return Column(name, "yes_no" if kind == "b" else "number", _doubled(array))
     if kind == "M":
         return Column(name, "date", _microseconds(array))
     if kind not in "OUST":
@@ -298,11 +301,39 @@ def _label(item: Any) -> str | None:
     return text if text.strip() else None
 
 
+def warn_of_numbers(column: Column, few: int) -> None:
+    """Warn where nearly all cells of a column of texts are numbers, more than ``few`` different ones: cells that are
+    none make categories of it."""
+    codes, labels = column.text()
+    numeric = np.array([_all_parse([label]) for label in labels], dtype=bool)
+    cells = np.bincount(codes[codes >= 0], minlength=len(labels))
+    share = cells[numeric].sum() / max(cells.sum(), 1)
+    if MOSTLY <= share < 1 and numeric.sum() > few:
+        other = labels[int(np.where(numeric, -1, cells).argmax())]
+        warnings.warn(
+            f"column {column.name!r} is asked about as categories, although {cells[numeric].sum():,} of "
+            f"{cells.sum():,} cells are numbers: others are such as {other[:40]!r}; make those missing (None, NaN) to "
+            f"ask for the number",
+            stacklevel=2,
+        )
+
+
 def _all_parse(labels: Sequence[str]) -> bool:
     try:
         return all(np.isfinite(float(label)) or label.strip().lower() == "nan" for label in labels)
     except ValueError:
         return False
+
+
+def _doubled(array: Any) -> FloatArray:
+    """Numbers in double precision; single ones as the shortest decimal that stands for them: 33.6, not 33.59999847."""
+    found = array.astype(np.float64)
+    if array.dtype != np.float32:
+        return np.asarray(found)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        power = 10.0 ** np.clip(6 - np.floor(np.log10(np.abs(found))), -300, 300)
+        short = np.round(found * power) / power
+        return np.where(short.astype(np.float32) == array, short, found)
 
 
 def _microseconds(moments: Any) -> FloatArray:
