@@ -333,7 +333,7 @@ def _doubled(array: Any) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         power = 10.0 ** np.clip(6 - np.floor(np.log10(np.abs(found))), -300, 300)
         short = np.round(found * power) / power
-        return np.where(short.astype(np.float32) == array, short, found)
+        return np.asarray(np.where(short.astype(np.float32) == array, short, found))
 
 
 def _microseconds(moments: Any) -> FloatArray:
