@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
+from sklearn.datasets import load_digits
 
 import infopursuit as ip
 from enumerator import Truth
+from infopursuit.queries import concepts, patches
 from infopursuit.queries.queryset import QuerySet
 
 KINDS = ("yes_no", "patches", "thresholds", "categorical", "mixed")
@@ -186,3 +188,18 @@ def _mixed(rng):
 def _surjection(rng, size, n_cells):
     """Values to cells, every cell used."""
     return rng.permutation(np.concatenate([np.arange(n_cells), rng.integers(n_cells, size=size - n_cells)]))
+
+
+def digits(n_train=300, n_test=200):
+    """Handwritten digits of 8 x 8 pixels: queries, values and labels to learn from, and to test on."""
+    images, labels = load_digits(return_X_y=True)
+    query_set = patches((8, 8), size=3, threshold=7.5)
+    values = query_set.observe(images.reshape(-1, 8, 8))
+    last = n_train + n_test
+    return query_set, values[:n_train], labels[:n_train], values[n_train:last], labels[n_train:last]
+
+
+def xor_rows(n=400, seed=0):
+    """Two of four yes/no answers decide, neither alone."""
+    values = np.random.default_rng(seed).integers(0, 2, size=(n, 4))
+    return concepts(["a", "b", "c", "d"]), values, np.where(values[:, 0] ^ values[:, 2], "odd", "even")

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 from benchmarks import baselines as module
 from benchmarks.baselines import (
@@ -22,22 +21,7 @@ from benchmarks.baselines import (
 )
 from infopursuit.evaluation.baselines import answer_matrix, feature_queries
 from infopursuit.queries import concepts, patches
-from worlds import Given, world_of
-
-
-def digits(n_train=300, n_test=200):
-    images, labels = load_digits(return_X_y=True)
-    query_set = patches((8, 8), size=3, threshold=7.5)
-    values = query_set.observe(images.reshape(-1, 8, 8))
-    last = n_train + n_test
-    return query_set, values[:n_train], labels[:n_train], values[n_train:last], labels[n_train:last]
-
-
-def xor_rows(n=400, seed=0):
-    """Two of four yes/no answers decide, neither alone."""
-    values = np.random.default_rng(seed).integers(0, 2, size=(n, 4))
-    return concepts(["a", "b", "c", "d"]), values, np.where(values[:, 0] ^ values[:, 2], "odd", "even")
-
+from worlds import Given, digits, world_of, xor_rows
 
 # ---- rows -----------------------------------------------------------------------------------------------------------
 

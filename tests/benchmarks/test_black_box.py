@@ -6,30 +6,16 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 import pytest
 import torch
-from sklearn.datasets import load_digits
 
 from benchmarks.baselines import hold_out, score
 from benchmarks.black_box import NetworkSettings, black_box, build_network, fit_network, load_network, save_network
 from benchmarks.inputs import Inputs
 from infopursuit.models.training import RandomAffine
-from infopursuit.queries import concepts, patches
+from infopursuit.queries import concepts
 from infopursuit.types import ModelFormatError
+from worlds import digits, xor_rows
 
 QUICK = NetworkSettings(channels=4, hidden=16, widths=(16,), epochs=4, batch_size=16, learning_rate=1e-2, patience=2)
-
-
-def digits(n_train=300, n_test=200):
-    images, labels = load_digits(return_X_y=True)
-    query_set = patches((8, 8), size=3, threshold=7.5)
-    values = query_set.observe(images.reshape(-1, 8, 8))
-    last = n_train + n_test
-    return query_set, values[:n_train], labels[:n_train], values[n_train:last], labels[n_train:last]
-
-
-def xor_rows(n=400, seed=0):
-    """Two of four yes/no answers decide, neither alone."""
-    values = np.random.default_rng(seed).integers(0, 2, size=(n, 4))
-    return concepts(["a", "b", "c", "d"]), values, np.where(values[:, 0] ^ values[:, 2], "odd", "even")
 
 
 # ---- the network ----------------------------------------------------------------------------------------------------
