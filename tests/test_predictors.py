@@ -1,4 +1,4 @@
-"""The choices of the hybrid strategy: boosted trees, both, predictors from elsewhere, and models of the answers."""
+"""The choices of the hybrid strategy: predictors from elsewhere, and models of the answers."""
 
 import logging
 from dataclasses import replace
@@ -13,11 +13,10 @@ from infopursuit.acquisition import LookAhead
 from infopursuit.beliefs.own_predictor import OwnPredictor
 from infopursuit.beliefs.predictor import PredictorBelief, answer_vectors
 from infopursuit.models import answers as answer_models
-from infopursuit.models import boosting
 from infopursuit.models.answers import RowAnswers, cells_of, held_out_losses
-from infopursuit.models.boosting import Averaged, MaskedTrees, fit_trees
-from infopursuit.models.masked import AnswerNetwork, Encoding, Rows, Training
+from infopursuit.models.masked import AnswerNetwork, Encoding, Rows, Training, fit_classifier
 from infopursuit.models.sample import Sample
+from infopursuit.progress import Progress
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
 QUICK = Training(n_units=16, max_steps=60, batch=32, check=20)
@@ -59,85 +58,6 @@ def rows_of(one, n_members=2):
     none = np.zeros(0, np.int64)
     rows = Rows(encoding, answers, one.labels, one.weights - held_out, none, none.reshape(0, 1), held_out)
     return rows, cells, numeric
-
-
-# ---- boosted trees --------------------------------------------------------------------------------------------------
-
-
-def wide_rows(n_classes, n=300, n_queries=6):
-    rng = np.random.default_rng(n_classes)
-    answers = rng.normal(size=(n, n_queries))
-    answers[:, 1], answers[:, 4] = rng.integers(0, 12, n), rng.choice([0, 2, 3, 40], n)  # 1 is never seen
-    answers[rng.random(answers.shape) < 0.1] = np.nan
-    labels = (np.nan_to_num(answers[:, 0]) + np.isin(answers[:, 4], (2, 40)) > 0.5).astype(int)
-    labels += 2 * np.isin(answers[:, 1], (0, 5, 7)) * (n_classes > 2)
-    held_out = np.zeros((2, n))
-    held_out[0, : n // 2], held_out[1, n // 2 :] = 1, 1
-    none = np.zeros(0, np.int64)
-    numeric = ~np.isin(np.arange(n_queries), (1, 4))
-    return Rows(None, answers, labels, 1 - held_out, none, none.reshape(0, 1), held_out), numeric, rng
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_trees_predict_what_scikit_learn_predicts(n_classes, monkeypatch):
-    rows, numeric, rng = wide_rows(n_classes)
-    kept, extract = [], boosting._extract
-    monkeypatch.setattr(boosting, "MAX_ROWS", 1500)
-    monkeypatch.setattr(boosting, "_extract", lambda model, *a: kept.append((model, a[2])) or extract(model, *a))
-    trees = fit_trees(rows, n_classes, numeric, Training(), np.random.default_rng(0))
-    trees.trees.check(6)
-    answers = np.where(rng.random(rows.answers.shape) < 0.6, rows.answers, np.nan)
-    answers[:5, 4] = 1  # an answer that was never seen counts as missing
-    each = trees.predict_each(answers)
-    for m, (model, order) in enumerate(kept):
-        np.testing.assert_allclose(each[m], model.predict_proba(answers[:, order]), atol=1e-12)
-        np.testing.assert_allclose(trees.member(m).predict(answers)[0], each[m], atol=1e-12)
-    np.testing.assert_allclose(trees.predict(answers)[0], each.mean(axis=0), atol=1e-12)
-    assert (each.argmax(axis=2) == rows.labels).mean() > 0.6
-
-    # one more answer
-    n_answers = np.array([3, 12, 3, 3, 41, 3])
-    query = np.repeat(np.arange(6), n_answers)
-    index = np.arange(len(query)) - np.repeat(np.cumsum(n_answers) - n_answers, n_answers)
-    some = np.full((len(query), 6), np.nan)
-    some[np.arange(len(query)), query] = np.where(numeric[query], index - 1.0, index)
-    row, place = np.nonzero(np.isnan(answers[:40])[:, query])
-    then = answers[row].copy()
-    then[np.arange(len(row)), query[place]] = some[place, query[place]]
-    for n in (1, 2):
-        found = trees.predict_after(answers[:40], row, place, some, n)
-        np.testing.assert_allclose(found, trees.predict_each(then)[:n].mean(axis=0), atol=1e-12)
-
-
-def test_a_class_that_a_member_never_saw():
-    rows, numeric, _ = wide_rows(2)
-    trees = fit_trees(rows, 3, numeric, Training(), np.random.default_rng(0))
-    p = trees.predict(rows.answers)[0]
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    assert (p[:, 2] < 0.01).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("left", lambda a: np.where(a >= 0, 0, a)),  # a walk that never ends
-        ("right", lambda a: a + 10**6),
-        ("feature", lambda a: a + 6),
-        ("roots", lambda a: a - 1),
-        ("root_class", lambda a: a + 2),
-        ("value", lambda a: a * np.nan),
-        ("threshold", lambda a: a[:-1]),
-        ("ends", lambda a: a[::-1].copy()),
-        ("baseline", lambda a: a[:, :1]),
-    ],
-)
-def test_damaged_trees_are_refused(name, change):
-    rows, numeric, _ = wide_rows(2)
-    arrays = fit_trees(rows, 2, numeric, Training(), np.random.default_rng(0)).to_arrays()
-    MaskedTrees.from_arrays(arrays, 6)
-    arrays[f"tree_{name}"] = change(arrays[f"tree_{name}"])
-    with pytest.raises(ValueError, match="trees"):
-        MaskedTrees.from_arrays(arrays, 6)
 
 
 # ---- models of the answers ------------------------------------------------------------------------------------------
@@ -216,8 +136,7 @@ def classifier(stopping="auto", **options):
 @pytest.mark.parametrize(
     "options",
     [
-        {"predictor": "trees"},
-        {"predictor": "both", "acquisition": LookAhead(depth=2)},
+        {"acquisition": LookAhead(depth=2)},
         {"answers": "rows"},
     ],
     ids=str,
@@ -225,12 +144,8 @@ def classifier(stopping="auto", **options):
 def test_contracts_and_files(options, tmp_path, caplog):
     clf = classifier(**options).fit(X, Y)
     pursuit = clf.pursuit_
-    expected = {"trees": MaskedTrees, "both": Averaged}.get(options.get("predictor"))
-    assert expected is None or isinstance(pursuit.belief.predictor, expected)
     assert clf.tuning_.strategy == "hybrid"
     assert len(clf.pursuit_.belief.predictor.member(0).predict(histories())[0]) == 30
-    if options.get("predictor"):
-        assert clf.score(X, Y) > 0.75
     check_belief(pursuit.belief, QUERIES, n_histories=3, n_steps=2)
     check_acquisition(pursuit.acquisition, pursuit.belief, QUERIES, n_histories=2, tolerance=2e-5)
     check_strategy(pursuit, X[:3], tolerance=2e-5)  # networks look ahead in float32
@@ -249,8 +164,8 @@ def test_contracts_and_files(options, tmp_path, caplog):
 def test_damaged_rows_are_refused():
     one = sample()
     rows, cells, _ = rows_of(one)
-    trees = fit_trees(rows, 2, np.ones(len(QUERIES), bool), Training(), np.random.default_rng(0))
-    spec, arrays = PredictorBelief(trees, RowAnswers.fit(QUERIES, cells, one.weights), QUERIES).to_parts()
+    networks = fit_classifier(rows, 2, QUICK, np.random.default_rng(0), Progress("training", 1, show=False))
+    spec, arrays = PredictorBelief(networks, RowAnswers.fit(QUERIES, cells, one.weights), QUERIES).to_parts()
     PredictorBelief.from_parts(spec, arrays, QUERIES)
     for name in ("row_cells", "row_weights"):
         for broken in (arrays[name][:-1], arrays[name] * 0 - 2):

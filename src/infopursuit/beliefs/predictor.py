@@ -11,7 +11,6 @@ from infopursuit.acquisition.ranking import ROUGH_TIE
 from infopursuit.checks import one_of, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.answers import RowAnswers
-from infopursuit.models.boosting import Averaged, MaskedTrees
 from infopursuit.models.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -216,52 +215,34 @@ class PredictorBelief:
             arrays |= self.answers.to_arrays()
         else:
             raise TypeError(f"answers is a {type(self.answers).__name__}, which cannot be saved")
-        parts = self.predictor.parts if isinstance(self.predictor, Averaged) else (self.predictor,)
-        for part in parts:
-            if isinstance(part, MaskedClassifier):
-                arrays |= {f"class_{name}": array for name, array in vars(part.layers).items()}
-            elif isinstance(part, MaskedTrees):
-                arrays |= part.to_arrays()
-            else:
-                own = type(getattr(part, "predictor", part)).__name__
-                raise TypeError(
-                    f"predictor is a {own}, which cannot be saved without pickle; fit with predictor='network', "
-                    f"'trees' or 'both' to save"
-                )
-        if len(parts) > 1 or isinstance(parts[0], MaskedTrees):
-            spec["predictor"] = "trees" if len(parts) == 1 else "both"
-        encoding = next((part.encoding for part in (*parts, self.answers) if hasattr(part, "encoding")), None)
-        if encoding is not None:
-            arrays |= {"pieces": encoding.pieces, "categories": encoding.categories}
-        return spec, arrays
+        if not isinstance(self.predictor, MaskedClassifier):
+            own = type(getattr(self.predictor, "predictor", self.predictor)).__name__
+            raise TypeError(
+                f"predictor is a {own}, which cannot be saved without pickle; fit with predictor='network' to save"
+            )
+        arrays |= {f"class_{name}": array for name, array in vars(self.predictor.layers).items()}
+        encoding = self.predictor.encoding
+        return spec, arrays | {"pieces": encoding.pieces, "categories": encoding.categories}
 
     @classmethod
     def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Any], queries: QuerySet) -> PredictorBelief:
         """What `to_parts` took apart; refused where shapes do not fit."""
         n, n_answers = len(queries), queries.n_answers
         offsets = np.asarray(arrays["offsets"])
-        kind = one_of(spec.get("predictor", "network"), "predictor", ("network", "trees", "both"))
+        one_of(spec.get("predictor", "network"), "predictor", ("network",))
         answer_kind = one_of(spec.get("answers", "network"), "answers", ("network", "rows"))
         fits = offsets.shape == (n + 1,)
         if not fits or offsets[0] != 0 or not np.isin(np.diff(offsets) - n_answers, (0, 1)).all():
             raise ValueError(f"offsets has shape {offsets.shape} or steps that do not fit the {n} queries")
         offsets = offsets.astype(np.int64)
-        if "network" in (kind, answer_kind) or kind == "both":
-            encoding = encoding_from(arrays, n)
+        encoding = encoding_from(arrays, n)
         answers: Any
         if answer_kind == "network":
             answers = AnswerNetwork(encoding, _layers_from(arrays, "answer", encoding, int(offsets[-1])), offsets)
         else:
             answers = RowAnswers.from_arrays(arrays, queries, offsets)
-        parts: list[Any] = []
-        if kind != "trees":
-            parts.append(MaskedClassifier(encoding, _layers_from(arrays, "class", encoding, None)))
-        if kind != "network":
-            parts.append(MaskedTrees.from_arrays(arrays, n))
-        if len({(part.n_members, part.n_classes) for part in parts}) > 1:
-            raise ValueError("the networks and the trees have other numbers of members or classes")
-        n_screened = whole_number(spec["n_screened"], "n_screened", 1)
-        return cls(parts[0] if len(parts) == 1 else Averaged(tuple(parts)), answers, queries, n_screened)
+        predictor = MaskedClassifier(encoding, _layers_from(arrays, "class", encoding, None))
+        return cls(predictor, answers, queries, whole_number(spec["n_screened"], "n_screened", 1))
 
 
 def encoding_from(arrays: dict[str, Any], n: int) -> Encoding:
