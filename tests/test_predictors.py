@@ -1,7 +1,6 @@
 """The choices of the hybrid strategy: predictors from elsewhere, and models of the answers."""
 
 import logging
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,11 +11,8 @@ import infopursuit as ip
 from infopursuit.acquisition import LookAhead
 from infopursuit.beliefs.own_predictor import OwnPredictor
 from infopursuit.beliefs.predictor import PredictorBelief, answer_vectors
-from infopursuit.models import answers as answer_models
-from infopursuit.models.answers import RowAnswers, cells_of, held_out_losses
-from infopursuit.models.masked import AnswerNetwork, Encoding, Rows, Training, fit_classifier
+from infopursuit.models.masked import Training
 from infopursuit.models.sample import Sample
-from infopursuit.progress import Progress
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
 QUICK = Training(n_units=16, max_steps=60, batch=32, check=20)
@@ -49,80 +45,10 @@ def sample():
     return Sample.of(QUERIES.variables, read.values, np.unique(Y, return_inverse=True)[1], None, 2, read.numbers)
 
 
-def rows_of(one, n_members=2):
-    """The rows that members learn from, and the index of each of their answers."""
-    answers, cells = answer_vectors(QUERIES, one.values, one.numbers)
-    held_out = one.folds(n_members)
-    numeric = ~np.isnan(QUERIES.representatives[:, 0])
-    encoding = Encoding.fit(answers, numeric, QUERIES.n_answers, one.labels, one.weights)
-    none = np.zeros(0, np.int64)
-    rows = Rows(encoding, answers, one.labels, one.weights - held_out, none, none.reshape(0, 1), held_out)
-    return rows, cells, numeric
-
-
-# ---- models of the answers ------------------------------------------------------------------------------------------
-
-
 def histories(n=30, seed=0):
     """(H, Q) answer vectors with most answers hidden."""
     answers = answer_vectors(QUERIES, sample().values, sample().numbers)[0][:n]
     return np.where(np.random.default_rng(seed).random(answers.shape) < 0.5, answers, np.nan)
-
-
-def test_cells_of_numbers():
-    one = sample()
-    answers, cells = answer_vectors(QUERIES, one.values, one.numbers)
-    np.testing.assert_array_equal(cells_of(QUERIES, answers), cells)
-
-
-def test_weighted_rows_are_as_defined(monkeypatch):
-    one = sample()
-    _, cells = answer_vectors(QUERIES, one.values, one.numbers)
-    weights = np.linspace(0.5, 2, len(cells))
-    model = RowAnswers.fit(QUERIES, cells, weights)
-    h = histories()
-    found, asked = model.predict(h), cells_of(QUERIES, h)
-    numeric = ~np.isnan(QUERIES.representatives[:, 0])
-    for i in range(len(h)):
-        w = weights.copy()
-        for q in np.flatnonzero(asked[i] >= 0):
-            same = cells[:, q] == asked[i, q]
-            near = np.exp(-0.9 * np.abs(cells[:, q] - asked[i, q])) if numeric[q] else np.where(same, 1, 0.08)
-            w *= np.where(cells[:, q] < 0, 0.3, near)
-        for q in range(len(QUERIES)):
-            mine = found[i, model.offsets[q] : model.offsets[q + 1]]
-            place = np.where(cells[:, q] < 0, len(mine) - 1, cells[:, q])
-            expected = np.bincount(place, w, len(mine)) / w.sum()
-            np.testing.assert_allclose(mine - 0.95 * expected, 0.05 * model._marginal[
-                model.offsets[q] : model.offsets[q + 1]
-            ], atol=1e-5)  # fmt: skip
-            assert mine.sum() == pytest.approx(1, abs=1e-5)
-    monkeypatch.setattr(answer_models, "WORK_BYTES", 1)
-    np.testing.assert_allclose(model.predict(h), found, atol=1e-6)
-    monkeypatch.setattr(answer_models, "MAX_ROWS", 50)
-    assert len(RowAnswers.fit(QUERIES, cells, weights).cells) == 50
-
-
-def test_answers_are_chosen_by_held_out_likelihood(monkeypatch):
-    one = sample()
-    rows, cells, _ = rows_of(one)
-    found = [RowAnswers.fit(QUERIES, cells, rows.weights[0]), RowAnswers.fit(QUERIES, cells * 0, rows.weights[0])]
-    found[1] = replace(found[1], offsets=found[0].offsets)
-    first = replace(rows, weights=rows.weights[:1], held_out=rows.held_out[:1])
-    good, bad = held_out_losses(found, first, cells, QUICK, np.random.default_rng(0))
-    assert good < bad - 0.5
-
-    hybrid = ip.Hybrid(n_members=2, training=QUICK, answers="auto", predictor=Always())
-    for by_rows, kind in ((0.9, RowAnswers), (0.999, AnswerNetwork), (1.1, AnswerNetwork)):
-        monkeypatch.setattr("infopursuit.hybrid.held_out_losses", lambda *_, by_rows=by_rows: (1.0, by_rows))
-        assert isinstance(hybrid.build(one, QUERIES, 0)[0].answers, kind)
-
-
-class Always:
-    """A predictor that says the same whatever it sees."""
-
-    def predict_proba(self, X):
-        return np.tile([0.25, 0.75], (len(X), 1))
 
 
 # ---- the hybrid strategy with each choice ---------------------------------------------------------------------------
@@ -133,15 +59,8 @@ def classifier(stopping="auto", **options):
     return ip.InformationPursuitClassifier(strategy=strategy, stopping=stopping, random_state=0)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"acquisition": LookAhead(depth=2)},
-        {"answers": "rows"},
-    ],
-    ids=str,
-)
-def test_contracts_and_files(options, tmp_path, caplog):
+def test_contracts_and_files(tmp_path, caplog):
+    options = {"acquisition": LookAhead(depth=2)}
     clf = classifier(**options).fit(X, Y)
     pursuit = clf.pursuit_
     assert clf.tuning_.strategy == "hybrid"
@@ -152,34 +71,26 @@ def test_contracts_and_files(options, tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         clf.save(tmp_path / "model")
     again = ip.load(tmp_path / "model")
-    assert again.pursuit_.acquisition == options.get("acquisition", LookAhead())
+    assert again.pursuit_.acquisition == options["acquisition"]
     traces = [each.explain(X) for each in (clf, again)]
     np.testing.assert_array_equal(traces[0].queries, traces[1].queries)
     np.testing.assert_allclose(traces[0].posteriors, traces[1].posteriors, atol=1e-12)
-    has_rows = options.get("answers") == "rows"
-    assert ("contains" in caplog.text) == has_rows
-    assert ("contains its training data" in clf.model_card()) == has_rows
+    assert "contains" not in caplog.text
+    assert "contains its training data" not in clf.model_card()
 
 
-def test_damaged_rows_are_refused():
-    one = sample()
-    rows, cells, _ = rows_of(one)
-    networks = fit_classifier(rows, 2, QUICK, np.random.default_rng(0), Progress("training", 1, show=False))
-    spec, arrays = PredictorBelief(networks, RowAnswers.fit(QUERIES, cells, one.weights), QUERIES).to_parts()
+@pytest.mark.parametrize("part", ["answers", "predictor"])
+def test_parts_that_are_gone_are_refused(part):
+    spec, arrays = classifier().fit(X, Y).pursuit_.belief.to_parts()
     PredictorBelief.from_parts(spec, arrays, QUERIES)
-    for name in ("row_cells", "row_weights"):
-        for broken in (arrays[name][:-1], arrays[name] * 0 - 2):
-            with pytest.raises(ValueError, match="row_"):
-                PredictorBelief.from_parts(spec, {**arrays, name: broken}, QUERIES)
-    for part in ("answers", "predictor"):
-        with pytest.raises(ValueError, match=part):
-            PredictorBelief.from_parts({**spec, part: "guess"}, arrays, QUERIES)
+    with pytest.raises(ValueError, match=part):
+        PredictorBelief.from_parts({**spec, part: "rows"}, arrays, QUERIES)
 
 
-@pytest.mark.parametrize("options", [{"predictor": "forest"}, {"answers": "guess"}, {"predictor": None}])
-def test_choices_that_do_not_exist(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        ip.Hybrid(**options)
+@pytest.mark.parametrize("predictor", ["forest", None])
+def test_choices_that_do_not_exist(predictor):
+    with pytest.raises(ValueError, match="predictor"):
+        ip.Hybrid(predictor=predictor)
 
 
 # ---- predictors from elsewhere --------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from infopursuit.beliefs.own_predictor import OwnPredictor
 from infopursuit.beliefs.predictor import PredictorBelief, answer_vectors, check_queries
 from infopursuit.checks import instance, one_of, whole_number
 from infopursuit.engine import Pursuit
-from infopursuit.models.answers import RowAnswers, held_out_losses
 from infopursuit.models.masked import Encoding, Rows, Training, fit_answers, fit_classifier
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
@@ -24,9 +23,6 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 FEW_ROWS = 1_000
 """Distinct rows below which more networks are trained: that is cheap, and each leaves fewer rows out."""
-MARGIN = 0.02
-"""Nats by which the likelihood of an answer must be larger before training rows are kept to predict answers. Set by
-hand: on the five tables that were tried, smaller differences did not agree with the accuracy of pursuits."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +40,6 @@ class Hybrid:
     progress: show it even where no terminal is.
     predictor: "network", or an object of your own with ``predict_proba`` that accepts NaN, fitted on the training
         table, see `OwnPredictor`. Of your own nothing can be tuned, and it cannot be saved.
-    answers: what predicts the next answer: "network"; "rows", weighted training rows, which take no training and are
-        saved with it; or "auto", rows if hidden answers of held-out rows are clearly more likely with them.
     acquisition: ``LookAhead(depth=2)`` looks two questions ahead.
 
     >>> import infopursuit as ip
@@ -57,14 +51,12 @@ class Hybrid:
     training: Training = field(default_factory=Training)
     progress: bool | None = None
     predictor: Any = "network"
-    answers: str = "network"
     acquisition: LookAhead = field(default_factory=LookAhead)
 
     def __post_init__(self) -> None:
         if self.n_members is not None:
             whole_number(self.n_members, "n_members", 2)
         instance(self.training, "training", Training, "infopursuit.models.masked.Training(max_steps=1000)")
-        one_of(self.answers, "answers", ("auto", "network", "rows"))
         if not hasattr(self.predictor, "predict_proba"):
             one_of(self.predictor, "predictor", ("network",))
 
@@ -87,10 +79,10 @@ class Hybrid:
         with Progress("training", int(2.5 * how.max_steps), show=self.progress) as shown:
             if hasattr(self.predictor, "predict_proba"):
                 own = OwnPredictor(self.predictor, queries, sample.n_classes)
-                predicted = self._answers(one, cells, queries, how, other, shown)
+                predicted = fit_answers(one, cells, queries.n_answers, how, other, shown)
                 return PredictorBelief(own, predicted, queries), self.acquisition
             tasks: list[Any] = [
-                lambda: self._answers(one, cells, queries, how, other, shown),
+                lambda: fit_answers(one, cells, queries.n_answers, how, other, shown),
                 lambda: fit_classifier(rows, sample.n_classes, how, rng, shown),
             ]
             predicted, predictor = side_by_side(lambda i: tasks[i](), 2)
@@ -111,17 +103,6 @@ class Hybrid:
             f"X has {sample.weights.sum():g} rows of {sample.n_classes} classes, too few to hold any out for "
             f"strategy='hybrid'; give more rows of each class, fewer n_members, or use strategy='table'"
         )
-
-    def _answers(self, rows: Rows, cells: IntArray, queries: QuerySet, how: Training, rng: Any, shown: Progress) -> Any:
-        """The answer model; both candidates leave the same rows out."""
-        if self.answers == "rows":
-            return RowAnswers.fit(queries, cells, rows.weights[0])
-        network = fit_answers(rows, cells, queries.n_answers, how, rng, shown)
-        if self.answers == "network":
-            return network
-        found = RowAnswers.fit(queries, cells, rows.weights[0])
-        losses = held_out_losses((network, found), rows, cells, how, rng)
-        return found if losses[1] < losses[0] - MARGIN else network
 
     def folds(self, belief: PredictorBelief) -> list[tuple[PredictorBelief, LookAhead]] | None:
         """For each fold of the sample the belief of the member that was not trained on it; None where there is none."""

@@ -10,7 +10,6 @@ import numpy as np
 from infopursuit.acquisition.ranking import ROUGH_TIE
 from infopursuit.checks import one_of, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
-from infopursuit.models.answers import RowAnswers
 from infopursuit.models.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -71,11 +70,6 @@ class PredictorBelief:
     def n_classes(self) -> int:
         """C."""
         return int(self.predictor.n_classes)
-
-    @property
-    def contains_training_data(self) -> bool:
-        """Whether answers are predicted by training rows."""
-        return bool(getattr(self.answers, "contains_training_data", False))
 
     @property
     def row_bytes(self) -> int:
@@ -206,41 +200,29 @@ class PredictorBelief:
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """JSON data and arrays; an object of somebody else's cannot be saved."""
-        spec: dict[str, Any] = {"n_screened": self.n_screened}
-        arrays: dict[str, Any] = {"offsets": self.answers.offsets}
-        if isinstance(self.answers, AnswerNetwork):
-            arrays |= {f"answer_{name}": array for name, array in vars(self.answers.layers).items()}
-        elif isinstance(self.answers, RowAnswers):
-            spec["answers"] = "rows"
-            arrays |= self.answers.to_arrays()
-        else:
-            raise TypeError(f"answers is a {type(self.answers).__name__}, which cannot be saved")
-        if not isinstance(self.predictor, MaskedClassifier):
-            own = type(getattr(self.predictor, "predictor", self.predictor)).__name__
-            raise TypeError(
-                f"predictor is a {own}, which cannot be saved without pickle; fit with predictor='network' to save"
-            )
-        arrays |= {f"class_{name}": array for name, array in vars(self.predictor.layers).items()}
-        encoding = self.predictor.encoding
-        return spec, arrays | {"pieces": encoding.pieces, "categories": encoding.categories}
+        for name, kind in (("predictor", MaskedClassifier), ("answers", AnswerNetwork)):
+            part = getattr(self, name)
+            if not isinstance(part, kind):
+                own = type(getattr(part, "predictor", part)).__name__
+                raise TypeError(f"{name} is a {own}, which cannot be saved without pickle; fit ip.Hybrid() to save")
+        encoding, networks = self.predictor.encoding, {"class": self.predictor, "answer": self.answers}
+        weights = {f"{kind}_{name}": array for kind, n in networks.items() for name, array in vars(n.layers).items()}
+        arrays = {"offsets": self.answers.offsets, "pieces": encoding.pieces, "categories": encoding.categories}
+        return {"n_screened": self.n_screened}, arrays | weights
 
     @classmethod
     def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Any], queries: QuerySet) -> PredictorBelief:
         """What `to_parts` took apart; refused where shapes do not fit."""
         n, n_answers = len(queries), queries.n_answers
         offsets = np.asarray(arrays["offsets"])
-        one_of(spec.get("predictor", "network"), "predictor", ("network",))
-        answer_kind = one_of(spec.get("answers", "network"), "answers", ("network", "rows"))
+        for name in ("predictor", "answers"):  # there were others, which are gone
+            one_of(spec.get(name, "network"), name, ("network",))
         fits = offsets.shape == (n + 1,)
         if not fits or offsets[0] != 0 or not np.isin(np.diff(offsets) - n_answers, (0, 1)).all():
             raise ValueError(f"offsets has shape {offsets.shape} or steps that do not fit the {n} queries")
         offsets = offsets.astype(np.int64)
         encoding = encoding_from(arrays, n)
-        answers: Any
-        if answer_kind == "network":
-            answers = AnswerNetwork(encoding, _layers_from(arrays, "answer", encoding, int(offsets[-1])), offsets)
-        else:
-            answers = RowAnswers.from_arrays(arrays, queries, offsets)
+        answers = AnswerNetwork(encoding, _layers_from(arrays, "answer", encoding, int(offsets[-1])), offsets)
         predictor = MaskedClassifier(encoding, _layers_from(arrays, "class", encoding, None))
         return cls(predictor, answers, queries, whole_number(spec["n_screened"], "n_screened", 1))
 
