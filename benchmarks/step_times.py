@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from infopursuit.acquisition.tables import mutual_information
-from infopursuit.beliefs.langevin_kernels import start, target, ula
+from infopursuit.beliefs.chains import start, target, ula
 from infopursuit.beliefs.particles import LEAST
 from infopursuit.engine import Pursuit
 from infopursuit.models.architectures import PaperArchitecture

@@ -9,8 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import infopursuit as ip
 from infopursuit.acquisition import LookAhead
-from infopursuit.beliefs.own_predictor import OwnPredictor
-from infopursuit.beliefs.predictor import PredictorBelief, answer_vectors
+from infopursuit.beliefs.predictor import OwnPredictor, PredictorBelief, answer_vectors
 from infopursuit.models.masked import Training
 from infopursuit.models.sample import Sample
 from infopursuit.testing import check_acquisition, check_belief, check_strategy

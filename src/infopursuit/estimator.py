@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from infopursuit import models
 from infopursuit import queries as query_builders
-from infopursuit.acquisition.time_limit import check_time_limit
+from infopursuit.acquisition.mutual_information import check_time_limit
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs.predictor import MAX_ANSWERS

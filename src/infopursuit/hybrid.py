@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from infopursuit.acquisition.look_ahead import LookAhead
-from infopursuit.beliefs.own_predictor import OwnPredictor
-from infopursuit.beliefs.predictor import PredictorBelief, answer_vectors, check_queries
+from infopursuit.beliefs.predictor import OwnPredictor, PredictorBelief, answer_vectors, check_queries
 from infopursuit.checks import instance, one_of, whole_number
 from infopursuit.engine import Pursuit
 from infopursuit.models.masked import Encoding, Rows, Training, fit_answers, fit_classifier

@@ -55,7 +55,7 @@ def mutual_information(joint: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(terms, 0.0))
 
 
-# ---- one variable at a time, many histories ------------------------------------------------------------------------
+# ---- one variable at a time, many histories -------------------------------------------------------------------------
 
 
 def value_joint(weights: FloatArray, probs: FloatArray, offsets: IntArray) -> FloatArray:
