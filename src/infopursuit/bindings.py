@@ -20,10 +20,7 @@ MAX_BYTES = 64 * 2**20
 
 
 class Cached:
-    """An acquisition function that remembers what it returned, by history and allowed queries.
-
-    function: the acquisition function. max_bytes: the memory that may be used.
-    """
+    """An acquisition function that remembers what it returned, by history and allowed queries."""
 
     def __init__(self, function: Any, max_bytes: int = MAX_BYTES) -> None:
         self.function, self.unit = function, function.unit
@@ -43,7 +40,9 @@ class Cached:
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) utilities, computed where they are not known yet."""
         wanted, packed = np.flatnonzero(allowed.any(axis=1)).tolist(), np.packbits(allowed, axis=1)
-        names = {row: _name(h.key(row), packed[row]) for row in wanted}
+        names = {
+            row: hashlib.blake2b(h.key(row) + b"|" + packed[row].tobytes(), digest_size=16).digest() for row in wanted
+        }
         with self._lock:
             known: dict[int, Any] = {row: self._rows.get(name) for row, name in names.items()}
         missing = [row for row in wanted if known[row] is None]
@@ -78,13 +77,9 @@ class Cached:
                 self._rows[names[row]] = (value[row].copy(), mine, error[row, mine], bool(tie[row]))
 
 
-def _name(key: bytes, allowed: Any) -> bytes:
-    return hashlib.blake2b(key + b"|" + allowed.tobytes(), digest_size=16).digest()
-
-
 class Bindings:
-    """What pursuits with the same parts share: the belief for noisy answers, and the bound acquisition function with
-    its cache. ``dataclasses.replace(pursuit, stopping=...)`` passes it on, so that nothing is computed twice."""
+    """The belief for noisy answers and the bound acquisition function of pursuits with the same parts:
+    ``dataclasses.replace(pursuit, stopping=...)`` passes them on, so that nothing is computed twice."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], tuple[Any, ...]] = {}

@@ -29,12 +29,8 @@ hardly at all in the first STEADY iterations, or a start that is far too small w
 
 @dataclass(frozen=True)
 class Chains:
-    """Where N chains are.
-
-    latents: (N, D).
-    log_density: (N,), -inf where the density, its gradient or the latent is not finite.
-    gradient: (N, D) of the log density, 0 where that is -inf.
-    """
+    """Where N chains are: latents (N, D), their log density (N,), -inf where anything is not finite, and its gradient
+    (N, D), 0 where that is -inf."""
 
     latents: Tensor
     log_density: Tensor
@@ -73,21 +69,20 @@ def ula(chains: Chains, log_density: LogDensity, step_size: float, generator: to
 
     Biased: on N(0, s^2) it settles at the variance s^2 / (1 - eta / (2 s^2)), so eta has to be small. See `mala`.
     """
-    return start(_propose(chains, _scale(chains, step_size), generator), log_density)
+    latents, scale = chains.latents, _scale(chains, step_size)
+    # noise from the CPU in one number type, so that its numbers are the same on every device and in every type
+    noise = torch.randn(latents.shape, generator=generator, dtype=torch.float32).to(latents)
+    return start(latents + scale * chains.gradient + torch.sqrt(2 * scale) * noise, log_density)
 
 
 def mala(
     chains: Chains, log_density: LogDensity, step_size: float, generator: torch.Generator
 ) -> tuple[Chains, Tensor]:
-    """A step of `ula`, accepted with probability min(1, p(z') q(z | z') / (p(z) q(z' | z))): no bias.
-
-    Returns the chains and the (N,) acceptance probability: 0 for a proposal where anything is not finite. A large step
-    overshoots from the tails and is rejected there again and again: start far out with a small one, and `adapt` it.
-    """
-    scale = _scale(chains, step_size)
-    proposed = start(_propose(chains, scale, generator), log_density)
-    forth = _log_proposal(proposed.latents, chains, scale)
-    back = _log_proposal(chains.latents, proposed, scale)
+    """A step of `ula`, accepted with probability min(1, p(z') q(z | z') / (p(z) q(z' | z))), so that there is no bias;
+    and these probabilities (N,), 0 for a proposal where anything is not finite."""
+    proposed = ula(chains, log_density, step_size, generator)
+    forth = _log_proposal(proposed.latents, chains, step_size)
+    back = _log_proposal(chains.latents, proposed, step_size)
     log_ratio = proposed.log_density - chains.log_density + back - forth  # (N,)
     # NaN, as from -inf to -inf, is a proposal that cannot be judged
     acceptance = log_ratio.clamp(max=0).exp().nan_to_num(nan=0.0)
@@ -99,8 +94,7 @@ def mala(
 def adapt(step_size: float, acceptance: float | Tensor, iteration: int, target: float = TARGET) -> float:
     """The next step size: log eta += (1 + iteration / 10)^-0.6 (acceptance - target), Robbins and Monro's rule.
 
-    Draws made while it still changes are not from the posterior: adapt in the burn-in only. acceptance: (N,), averaged.
-    iteration: counted from 0.
+    Draws made while it still changes are not from the posterior: adapt in the burn-in only.
 
     >>> round(adapt(0.5, torch.tensor([0.0, 1.0]), iteration=0, target=0.4), 3)
     0.553
@@ -114,16 +108,9 @@ def _scale(chains: Chains, step_size: float) -> Tensor:
     return torch.as_tensor(step_size, dtype=chains.latents.dtype, device=chains.latents.device)
 
 
-def _propose(chains: Chains, scale: Tensor, generator: torch.Generator) -> Tensor:
-    """(N, D) a draw from q(z' | z) = N(z + eta grad, 2 eta)."""
-    latents = chains.latents
-    # noise from the CPU in one number type, so that its numbers are the same on every device and in every type
-    noise = torch.randn(latents.shape, generator=generator, dtype=torch.float32).to(latents)
-    return latents + scale * chains.gradient + torch.sqrt(2 * scale) * noise
-
-
-def _log_proposal(to: Tensor, chains: Chains, scale: Tensor) -> Tensor:
-    """(N,) log q(to | z) without its normaliser, which is the same in both directions."""
+def _log_proposal(to: Tensor, chains: Chains, step_size: float) -> Tensor:
+    """(N,) log q(to | z) = log N(z + eta grad, 2 eta) without its normaliser, which is the same in both directions."""
+    scale = _scale(chains, step_size)
     return -((to - chains.latents - scale * chains.gradient).square() / (4 * scale)).sum(dim=1)
 
 
@@ -214,10 +201,8 @@ def sum_variance(terms: FloatArray, family: IntArray | None = None) -> FloatArra
 
 
 def family_ess(draws: Any, family: IntArray) -> FloatArray:
-    """Effective sample size for a mean, where draws of one ``family`` (N,) depend on each other: (N, D) -> (D,).
-
-    Between the number of families, where all of one are equal, and N, where they have moved apart.
-    """
+    """Effective sample size for a mean, where draws of one ``family`` (N,) depend on each other: (N, D) -> (D,); from
+    the number of families, where all of one are equal, to N, where they have moved apart."""
     if (family == family[0]).all():
         return np.ones(draws.shape[1])
     terms = np.asarray(draws, dtype=np.float64).T / len(draws)  # (D, N)

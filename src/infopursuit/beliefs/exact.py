@@ -52,11 +52,7 @@ def log_normalised(log_joint: FloatArray) -> FloatArray:
 
 def weight_ess(log_weights: FloatArray) -> FloatArray:
     """Effective sample size of weighted draws, (sum w)^2 / sum w^2 over the last axis; 0 where all weights are 0 or one
-    is not a number.
-
-    >>> float(weight_ess(np.zeros(4)))
-    4.0
-    """
+    is not a number."""
     with np.errstate(invalid="ignore", divide="ignore"):
         weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
         return np.asarray(np.nan_to_num(weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1), nan=0.0))

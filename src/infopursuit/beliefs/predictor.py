@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from infopursuit.acquisition.look_ahead import joint_cells
 from infopursuit.acquisition.ranking import ROUGH_TIE
 from infopursuit.checks import one_of, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
@@ -108,11 +109,7 @@ class PredictorBelief:
     def _table(self) -> FloatArray:
         """(L, Q) for every answer of every query an answer vector that has it alone."""
         query = self._answer_query
-        index = np.arange(len(query)) - self._starts[query]
-        cells = np.stack(
-            [np.array(np.unravel_index(i, self.queries.n_cells[q])) for q, i in zip(query, index, strict=True)]
-        )
-        cells = np.where(self.queries.query_variables[query] >= 0, cells, UNKNOWN)
+        cells = joint_cells(self.queries, query, np.arange(len(query)) - self._starts[query])
         table = np.full((len(query), len(self.queries)), np.nan)
         table[np.arange(len(query)), query] = answer_values(self.queries, query, cells, None)
         return table
@@ -235,18 +232,24 @@ def _layers_from(arrays: dict[str, Any], kind: str, encoding: Encoding, n_output
 def answer_values(queries: QuerySet, query: IntArray, cells: IntArray, numbers: FloatArray | None) -> FloatArray:
     """(N,) the entry of an answer vector for one query (N,) with its answer, (N, W) cells and (N,) numbers: the number,
     or the one that stands for the cell, or the index of the joint answer; NaN where it is not fully known."""
-    n_cells, used = queries.n_cells[query], queries.query_variables[query] >= 0
+    used = queries.query_variables[query] >= 0
     known = (used & (cells != UNKNOWN)).sum(axis=1) == used.sum(axis=1)
-    index = np.zeros(len(query), dtype=np.int64)
-    for w in range(queries.width):
-        index = index * n_cells[:, w] + np.where(used[:, w], np.maximum(cells[:, w], 0), 0)
-    value = index.astype(np.float64)
+    value = joint_answers(queries, query, cells).astype(np.float64)
     if queries.representatives is not None:
         stands = queries.representatives[query, np.maximum(cells[:, 0], 0)]
         value = np.where(np.isnan(stands), value, stands)
         if numbers is not None:
             value = np.where(np.isnan(stands) | np.isnan(numbers), value, numbers)
     return np.where(known, value, np.nan)
+
+
+def joint_answers(queries: QuerySet, query: IntArray, cells: IntArray) -> IntArray:
+    """(N,) the index of each joint answer, (N, W) cells."""
+    index = np.zeros(len(query), dtype=np.int64)
+    for w in range(queries.width):
+        used = queries.query_variables[query, w] >= 0
+        index = index * queries.n_cells[query, w] + np.where(used, np.maximum(cells[:, w], 0), 0)
+    return index
 
 
 def answer_vectors(queries: QuerySet, values: IntArray, numbers: FloatArray | None) -> tuple[FloatArray, IntArray]:
@@ -257,9 +260,7 @@ def answer_vectors(queries: QuerySet, values: IntArray, numbers: FloatArray | No
         query = np.full(len(values), q)
         mine = queries.answers_of(values, query)
         vectors[:, q] = answer_values(queries, query, mine, queries.numbers_of(numbers, query))
-        used = int((queries.query_variables[q] >= 0).sum())
-        index = np.ravel_multi_index(tuple(np.maximum(mine[:, :used], 0).T), tuple(queries.n_cells[q, :used]))
-        cells[:, q] = np.where(np.isnan(vectors[:, q]), UNKNOWN, index)
+        cells[:, q] = np.where(np.isnan(vectors[:, q]), UNKNOWN, joint_answers(queries, query, mine))
     return vectors, cells
 
 
