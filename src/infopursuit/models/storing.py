@@ -77,8 +77,8 @@ def settings_from_spec(spec: dict[str, Any], kinds: dict[str, Any], what: str) -
     """The settings that ``to_spec`` described."""
     if spec.get("kind") not in kinds:
         raise ValueError(f"{spec.get('kind')!r} is no {what}; expected one of {sorted(kinds)}")
-    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in spec.items()}
-    return kinds[settings.pop("kind")](**settings)
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in spec.items() if k != "kind"}
+    return kinds[spec["kind"]](**settings)
 
 
 # ---- checks ---------------------------------------------------------------------------------------------------------
