@@ -13,7 +13,7 @@ import infopursuit
 
 ROOT = Path(infopursuit.__file__).parent
 LAYERS = (
-    "types checks labels lazy messages files progress terminal threads compiled history queries models",
+    "types checks labels lazy messages files progress terminal threads history queries models",
     "beliefs acquisition",
     """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
     conformal novelty case report""",  # what `Trace.to_html` writes

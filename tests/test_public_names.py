@@ -25,7 +25,7 @@ PUBLIC = {
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Union Words columns concepts
         from_spec functions groups guess patches union words""",
     "infopursuit.models": """VAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner MLPArchitecture
-        PaperArchitecture RandomAffine Sample TableModel Training empirical latent_classes naive_bayes
+        RandomAffine Sample TableModel Training empirical latent_classes naive_bayes
         train vae""",
     "infopursuit.inspection": """Branch QueryFrequencies StrategyTree TreeNode query_frequencies strategy_tree""",
     "infopursuit.monitoring": "Change DriftReport drift",

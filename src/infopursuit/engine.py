@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from infopursuit.acquisition.mutual_information import MutualInformation
+from infopursuit.acquisition.mutual_information import MutualInformation, check_time_limit, within_time_limit
 from infopursuit.acquisition.ranking import Ranking
-from infopursuit.acquisition.time_limit import check_time_limit, within_time_limit
 from infopursuit.beliefs import build_belief
 from infopursuit.bindings import Bindings
 from infopursuit.calibration import Calibrator

@@ -192,7 +192,7 @@ for _class, _kind in (
     ("exact.Exact", "exact"),
     ("pruned.PrunedBelief", "pruned"),
     ("particles.SMCBelief", "smc"),
-    ("langevin.LangevinBelief", "langevin"),
+    ("particles.LangevinBelief", "langevin"),
 ):
     register(f"infopursuit.beliefs.{_class}", _kind, _belief_to_parts, _belief_from_parts(_kind))
 register(PredictorBelief, "masked_networks", PredictorBelief.to_parts, PredictorBelief.from_parts)
