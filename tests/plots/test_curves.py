@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 
 pytest.importorskip("matplotlib")
 
-from infopursuit.evaluation.curve import Point
+from infopursuit.evaluation.measures import Point
 from infopursuit.plots import calibration, trade_off
 
 

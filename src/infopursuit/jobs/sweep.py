@@ -25,7 +25,7 @@ from infopursuit.datasets.examples import Source, is_dataset
 from infopursuit.datasets.labelled import label_table
 from infopursuit.datasets.tables import GIVE, is_table_file, take_rows
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.curve import Point, confidence_curve
+from infopursuit.evaluation.measures import Point, confidence_curve
 from infopursuit.files import write_atomically
 from infopursuit.jobs.engines import Engine, Unit
 from infopursuit.jobs.job import JobFolder
