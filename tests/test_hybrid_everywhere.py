@@ -192,9 +192,8 @@ def test_drawn(fitted):
     clf, X, y = fitted
     trace = clf.explain(X)
     assert plots.strategy_tree(ip.strategy_tree(clf, 2)).texts
-    assert plots.posterior(trace[0], truth=y[0]) is not None
     assert plots.first_queries(trace).patches
-    assert plots.heatmap(trace[0]) is not None
+    assert plots.heatmap(trace[0], truth=y[0]) is not None
 
 
 def test_the_model_card_says_what_it_is(fitted):
