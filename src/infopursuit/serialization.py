@@ -50,7 +50,7 @@ from infopursuit.queries.queryset import from_manifest, to_manifest
 from infopursuit.stopping import AllOf, AnyOf, Confidence, InformationGain, MaxCost, MaxQueries, Rule
 from infopursuit.tuning import Tuning
 from infopursuit.types import ModelFormatError
-from infopursuit.versions import check_provenance, log_differences, provenance, versions
+from infopursuit.versions import check_provenance, differences, provenance, versions
 
 logger = logging.getLogger(__name__)
 
@@ -362,7 +362,8 @@ def load(path: Any, *, functions: Any = None) -> Any:
         )
         part = "provenance"
         made = check_provenance(manifest["provenance"])
-        log_differences(folder, made)
+        if found := differences(made):
+            logger.info("%s was made with %s; its last digits may differ", folder, "; ".join(found))
         part = "classifier"
         if manifest["classifier"] is None:
             return pursuit
