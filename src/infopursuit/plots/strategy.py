@@ -150,7 +150,7 @@ def strategy_tree(tree: StrategyTree, *, axes: Axes | None = None) -> Axes:
             f"larger min_share"
         )
     lines = max(len(_words(tree, node).split("\n")) for node in tree.nodes())
-    n_columns, n_rows = 1 + max(len(node.path) for node in tree.nodes()), _rows(tree.root)
+    n_columns, n_rows = 1 + max(len(node.history) for node in tree.nodes()), _rows(tree.root)
     axes = style.axes_of(axes, COLUMN * n_columns + 0.3, (LINE * (lines + 1) + 0.1) * n_rows + 0.8)
     axes.set(xlim=(0, n_columns), ylim=(n_rows, 0), xticks=[], yticks=[])
     _draw(axes, tree, tree.root, None, 0.0)
@@ -158,7 +158,7 @@ def strategy_tree(tree: StrategyTree, *, axes: Axes | None = None) -> Axes:
     dots = "; … it asks on" if any(node.cut for node in tree.nodes()) else ""
     inputs = "" if tree.n_inputs is None else f"; the ways of {tree.n_inputs:,} inputs"
     note = f"{tree.depth} deep{inputs}; shares under its model{dots}"
-    style.write_title(axes, f"The first questions of {tree.name}", note)
+    style.write_title(axes, "The first questions of the pursuit", note)
     return axes
 
 
@@ -169,7 +169,7 @@ def _rows(node: TreeNode) -> int:
 
 def _draw(axes: Axes, tree: StrategyTree, node: TreeNode, branch: Branch | None, top: float) -> None:
     """A node in the middle of its rows, which begin at ``top``; all below it; and the ways there."""
-    x, y = len(node.path) + 0.45, top + _rows(node) / 2
+    x, y = len(node.history) + 0.45, top + _rows(node) / 2
     look = {"facecolor": STOPPED, "edgecolor": style.RIGHT} if node.stopped else {"facecolor": "white"}
     _box(axes, (x, y), _answer(branch) + _words(tree, node), {"edgecolor": style.EDGE, "linewidth": 0.8} | look)
     for below in node.branches:
