@@ -160,10 +160,9 @@ def epsilons(last: float, n_classes: int) -> list[float]:
 def lengths_of(length: IntArray) -> Lengths:
     """(B,) lengths in numbers that a reader wants."""
     # lengths that occur, not something between two
-    levels = (0.25, 0.5, 0.75, 0.9, 0.0, 1.0)
-    quantiles = (int(q) for q in np.quantile(length, levels, method="inverted_cdf"))
+    q25, median, q75, p90 = (int(q) for q in np.quantile(length, (0.25, 0.5, 0.75, 0.9), method="inverted_cdf"))
     counts = tuple(zip(*(each.tolist() for each in np.unique(length, return_counts=True)), strict=True))
-    return Lengths(float(length.mean()), *quantiles, counts)
+    return Lengths(float(length.mean()), q25, median, q75, p90, int(length.min()), int(length.max()), counts)
 
 
 def stops_of(trace: Trace, right: Any) -> tuple[Row, ...]:

@@ -171,6 +171,7 @@ def reliability_bins(confidence: Any, right: Any) -> tuple[Bin, ...]:
     place, bins = confidence_bins(confidence), []
     for b in np.unique(place).tolist():
         sure, hit = confidence[place == b], right[place == b]
-        interval = accuracy_interval(int(hit.sum()), len(hit))
-        bins.append(Bin(*BIN_EDGES[b : b + 2], float(sure.mean()), float(hit.mean()), *interval, len(hit)))
+        low, high = accuracy_interval(int(hit.sum()), len(hit))
+        shares = float(sure.mean()), float(hit.mean())
+        bins.append(Bin(BIN_EDGES[b], BIN_EDGES[b + 1], *shares, low, high, len(hit)))
     return tuple(bins)

@@ -88,7 +88,7 @@ def compare(
         steps = each.shown_steps(max_steps)
         shown.append(steps if len(each) <= max_steps else sorted({*range(same), *steps}))
     places = [[each.classes.index(name) for name in one.classes] for each in both]
-    beliefs = [_belief(*some)[:, place] for *some, place in zip(both, shown, places, strict=True)]
+    beliefs = [_belief(e, rows)[:, place] for e, rows, place in zip(both, shown, places, strict=True)]
     true_class, ends = style.find_class(one.classes, truth), (len(beliefs[0]) - 1, -1)
     columns = style.shown_classes(np.concatenate(beliefs), true_class, 6, ends)
     n_rows = max(map(len, beliefs))
