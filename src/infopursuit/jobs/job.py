@@ -10,12 +10,13 @@ A part counts as finished when its file in ``done`` is there; all files are writ
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -145,12 +146,12 @@ class Explainer:
         finished = self.job.finished(number)
         if finished is not None:  # by a worker that died before it could tell
             return finished
-        with trace_file(self.job.part(number), unit["start"]) as rows:
+        with trace_file(self.job.part(number), unit["start"]) as add:
             for start in range(unit["start"], unit["stop"], self.at_once):
                 some = self.source.read(start, min(start + self.at_once, unit["stop"]))
                 trace = self.pursuit.run(some.X, progress=False)
                 summary.add(trace, some.y)
-                rows.add(trace, some.y, some.names)
+                add(trace, some.y, some.names)
         return self.job.finish(number, {"summary": summary.to_spec()})
 
 
@@ -254,12 +255,9 @@ class JobFolder:
             return None
         return told
 
-    def all_finished(self, n: int) -> Iterator[dict[str, Any]]:
+    def all_finished(self, n: int) -> list[dict[str, Any]]:
         """What came of those of n parts that are finished."""
-        for number in range(n):
-            told = self.finished(number)
-            if told is not None:
-                yield told
+        return [told for number in range(n) if (told := self.finished(number)) is not None]
 
     def _mark(self, number: int) -> Path:
         return self.folder / HIDDEN / "done" / f"{number:06d}.json"
@@ -296,32 +294,25 @@ def row_of(
     return dict(zip(COLUMNS, told, strict=True))
 
 
-class TraceFile:
-    """Where rows are written to, a trace at a time. first: the number of the first input."""
-
-    def __init__(self, writer: Any, first: int) -> None:
-        self.n_rows, self._writer, self._first = 0, writer, first
-
-    def add(self, trace: Trace, truth: Any = None, names: Sequence[str] | None = None) -> None:
-        """Write the rows of a trace; with the true classes and what the inputs are called, where that is known."""
-        number, nothing = self._first + self.n_rows, [None] * len(trace)
-        p_values = nothing if trace.p_values is None else trace.p_values.tolist()
-        told = zip(trace, nothing if truth is None else truth, names or nothing, p_values, strict=True)
-        rows = [row_of(explanation, number + i, *facts) for i, (explanation, *facts) in enumerate(told)]
-        self._writer(rows)
-        self.n_rows += len(rows)
-
-
 @contextmanager
-def trace_file(file: Path, first: int = 0) -> Iterator[TraceFile]:
-    """A Parquet file of rows."""
+def trace_file(file: Path, first: int = 0) -> Iterator[Callable[[Trace, Any, Any], None]]:
+    """A Parquet file of rows, from input ``first`` on: ``add(trace, truth, names)`` writes those of a trace, with the
+    true classes and what the inputs are called, where that is known."""
     pa = import_arrow()
     kinds = {"input": pa.int64(), "length": pa.int64(), "probability": pa.float64(), "p_value": pa.float64()}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    schema, number = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS]), itertools.count(first)
+
+    def add(trace: Trace, truth: Any, names: Any) -> None:
+        nothing = [None] * len(trace)
+        p_values = nothing if trace.p_values is None else trace.p_values.tolist()
+        told = zip(trace, nothing if truth is None else truth, names or nothing, p_values, strict=True)
+        rows = [row_of(explanation, next(number), *facts) for explanation, *facts in told]
+        writer.write_table(pa.Table.from_pylist(rows, schema))
+
     # through a stream of our own: what the system says about a full disk is then heard as it is
     with (
         replacing(file) as beside,
         beside.open("wb") as stream,
         pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
     ):
-        yield TraceFile(lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema)), first)
+        yield add
