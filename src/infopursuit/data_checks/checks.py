@@ -159,11 +159,13 @@ class AnswerTable:
         kept = [f for f, name in enumerate(self.names) if name not in names]
         if not kept or len(kept) == len(self.names):
             return self
-        names, queries = (tuple(each[f] for f in kept) for each in (self.names, self.queries))
+        left, queries = tuple(self.names[f] for f in kept), tuple(self.queries[f] for f in kept)
         raw = self.raw[:, kept] if self.raw.shape[1] == len(self.names) else self.raw
-        return replace(self, names=names, queries=queries, codes=self.codes[:, kept], raw=raw)
+        return replace(self, names=left, queries=queries, codes=self.codes[:, kept], raw=raw)
 
-    def finding(self, kind: Any, severity: Any, about: Sequence[int], /, remedy: str = "", **numbers: Any) -> Finding:
+    def finding(
+        self, kind: Any, severity: Any, about: Sequence[int], numbers: dict[str, Any], remedy: str = ""
+    ) -> Finding:
         """A finding about some features."""
         queries = [query for f in about for query in self.queries[f]]
         return Finding.of(kind, severity, queries, {"rows": len(self.codes), **numbers}, remedy)
@@ -297,11 +299,10 @@ def _leak(table: AnswerTable, leaks: Sequence[Leak], others: float | None) -> Fi
         "The other features tell the label nearly as well, so it may simply be easy. Make sure that nothing here was "
         "recorded after the label was known."
     )
-    numbers = {"accuracy": first.accuracy, "most_frequent": first.usual, "rows": first.rows, "others": others}
+    numbers: dict[str, Any] = {"features": table.named(features), "accuracy": first.accuracy, "rows": first.rows}
+    numbers |= {"most_frequent": first.usual, "others": others}
     severity = "warning" if easy else "serious"
-    return table.finding(
-        "leak", severity, features, remedy=remedy if easy else "", features=table.named(features), **numbers
-    )
+    return table.finding("leak", severity, features, numbers, remedy if easy else "")
 
 
 def contingency(column: Any, labels: IntArray, n_classes: int) -> FloatArray:
@@ -343,13 +344,12 @@ def find_identifiers(table: AnswerTable, queries: QuerySet, X: Any) -> list[Find
             named = len(known) >= MIN_NAMES and len(np.unique(known)) >= 0.9 * len(known)
         found += [f] if named else []
     numbers = {"rows": table.n_rows, "features": table.named(found)}
-    return [table.finding("identifier", "serious", found, **numbers)] if found else []
+    return [table.finding("identifier", "serious", found, numbers)] if found else []
 
 
 def find_useless(table: AnswerTable) -> list[Finding]:
     """Constant features, copies and negations of others, and features that are mostly missing."""
-    n, found = len(table.codes), []
-    constant, groups = [], dict[bytes, list[int]]()
+    found, constant, groups = [], [], dict[bytes, list[int]]()
     for f, column in enumerate(table.codes.T):
         if len(np.unique(column[column != UNKNOWN])) < 2:
             constant.append(f)
@@ -359,14 +359,14 @@ def find_useless(table: AnswerTable) -> list[Finding]:
     share = (table.codes == UNKNOWN).mean(axis=0)
     mostly = [int(f) for f in np.argsort(-share, kind="stable") if share[f] >= MOSTLY]
     if constant:
-        found.append(table.finding("constant", "warning", constant, features=table.named(constant)))
+        found.append(table.finding("constant", "warning", constant, {"features": table.named(constant)}))
     if mostly:
         numbers = {"missing": float(share[mostly].min()), "features": table.named(mostly)}
-        found.append(table.finding("mostly missing", "warning", mostly, rows=n, **numbers))
+        found.append(table.finding("mostly missing", "warning", mostly, numbers))
     if copies:
         together = [f for group in copies for f in group]
         numbers = {"superfluous": len(together) - len(copies), "clusters": [table.named(group) for group in copies]}
-        found.append(table.finding("redundant", "warning", together, **numbers))
+        found.append(table.finding("redundant", "warning", together, numbers))
     return found
 
 
@@ -403,7 +403,7 @@ def find_telling_gaps(table: AnswerTable) -> list[Finding]:
         "others": table.named(telling[1:]) or None,
     }
     serious = np.ptp(share[first]) >= LARGE_DIFFERENCE
-    return [table.finding("informative missingness", "serious" if serious else "warning", telling, **numbers)]
+    return [table.finding("informative missingness", "serious" if serious else "warning", telling, numbers)]
 
 
 def _depends(missing: IntArray, sizes: IntArray, n_tests: int) -> bool:
@@ -437,7 +437,7 @@ def find_row_faults(table: AnswerTable, seed: int) -> tuple[list[Finding], bool]
     if not found and repeated:
         numbers = {"distinct": distinct, "once": once, "expected": expected, "expected_once": expected_once}
         severity = "serious" if copied else "warning"
-        found = [table.finding("duplicate rows", severity, (), **numbers, in_training=share)]
+        found = [table.finding("duplicate rows", severity, (), {**numbers, "in_training": share})]
     return found + _conflicting_labels(table, narrow), repeated
 
 
@@ -482,7 +482,7 @@ def _class_level(table: AnswerTable, narrow: bool, share_in_training: float) -> 
         "patterns": len(np.unique(table.patterns)),
         "in_training": share_in_training,
     }
-    return [table.finding("class-level rows", "serious" if share >= 0.9 and not facts else "warning", (), **numbers)]
+    return [table.finding("class-level rows", "serious" if share >= 0.9 and not facts else "warning", (), numbers)]
 
 
 def best_possible(ids: IntArray, y: IntArray) -> tuple[float, int, int]:
@@ -510,7 +510,7 @@ def _conflicting_labels(table: AnswerTable, narrow: bool) -> list[Finding]:
     same_rows = None if table.kind == "concepts" else same
     severity = "warning" if raw_bound < 0.95 and not narrow else "note"
     numbers = {"conflicting": involved, "patterns": kinds, "bound": bound, "same_rows": same_rows}
-    return [table.finding("conflicting labels", severity, (), **numbers)]
+    return [table.finding("conflicting labels", severity, (), numbers)]
 
 
 def find_imbalance(table: AnswerTable) -> list[Finding]:
@@ -521,4 +521,6 @@ def find_imbalance(table: AnswerTable) -> list[Finding]:
     if table.states_facts or (share < DOMINANT and not len(rare)):
         return []
     names = [str(c) for c in table.classes[rare]] or None
-    return [table.finding("imbalance", "note", (), most=quoted(table.classes[largest]), share=share, rare=names)]
+    return [
+        table.finding("imbalance", "note", (), {"most": quoted(table.classes[largest]), "share": share, "rare": names})
+    ]

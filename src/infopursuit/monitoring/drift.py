@@ -231,9 +231,9 @@ def compare_answers(
     answers, gaps = [], []
     for variable in range(len(variables)):
         slots = slice(variables.offsets[variable], variables.offsets[variable + 1])
-        name, (example, *shares) = words.name(variable), words.example(variable, old[slots], new[slots])
-        p = pvalue(old[slots], new[slots], words.splits(variable))
-        answers.append(Change(ANSWERS, name, example, *shares, total_variation(old[slots], new[slots]), p))
+        name, (example, before, now) = words.name(variable), words.example(variable, old[slots], new[slots])
+        distance, p = total_variation(old[slots], new[slots]), pvalue(old[slots], new[slots], words.splits(variable))
+        answers.append(Change(ANSWERS, name, example, before, now, distance, p))
         n, n_new = float(old_missing[variable]), float((~known[:, variable]).sum())
         gaps.append(_compare_share(MISSING, name, f"{name}: missing", (n, n_old), (n_new, len(values))))
     return answers + gaps
@@ -246,11 +246,12 @@ def compare_classes(trace: Trace, profile: AnswerProfile, pursuit: Pursuit[Any])
     """
     prior, mean = _class_prior(pursuit), trace.posterior.mean(axis=0)
     slack = np.minimum(BIAS, prior / 2) + N_ERRORS * np.sqrt(prior * (1 - prior) / profile.n_rows)
-    low, high = np.maximum(0.0, prior - slack), np.minimum(1.0, prior + slack)
-    return [
-        Change(CLASS, str(label), f"predicted {label}", old, new, abs(new - old), chernoff(new, *ends, len(trace)))
-        for label, old, new, *ends in zip(trace.classes, *map(np.ndarray.tolist, (prior, mean, low, high)), strict=True)
+    p = [
+        chernoff(m, max(0.0, old - e), min(1.0, old + e), len(trace))
+        for m, old, e in zip(mean, prior, slack, strict=True)
     ]
+    told = zip(trace.classes, prior.tolist(), mean.tolist(), p, strict=True)
+    return [Change(CLASS, str(c), f"predicted {c}", old, new, abs(new - old), each) for c, old, new, each in told]
 
 
 def compare_traces(trace: Trace, reference: Trace) -> list[Change]:
@@ -262,7 +263,7 @@ def compare_traces(trace: Trace, reference: Trace) -> list[Change]:
     ]
 
 
-def _compare_share(kind: str, name: str, example: str, before: tuple[float, int], now: tuple[float, int]) -> Change:
+def _compare_share(kind: str, name: str, example: str, before: tuple[float, float], now: tuple[float, float]) -> Change:
     """Two shares, each as how many of how many."""
     p = pvalue(*(np.array([n, total - n]) for n, total in (before, now)))
     old, new = (float(n / total) for n, total in (before, now))
