@@ -12,9 +12,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,7 +31,7 @@ from infopursuit.jobs.engines import Engine, Make, Unit
 from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
-from infopursuit.serialization import load_pursuit, save
+from infopursuit.serialization import load_pursuit
 from infopursuit.trace import Trace
 
 MIN_PART, MAX_PARTS = 1_000, 10_000
@@ -87,7 +85,7 @@ def explain(
     Parameters
     ----------
     data: a table or .npz file, a folder of Parquet files, or the name of a data set.
-    model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
+    model: the folder of a saved model.
     out: a folder for ``traces.parquet``, one table in many files.
     engine: "local" or "ray", or an `Engine`, which says on how many workers.
     label: the column of a table that holds the true classes. name: that of what the inputs are called.
@@ -102,15 +100,14 @@ def explain(
     folder = Path(out)
     job = JobFolder(folder, TRACES)
     place = Source(str(data), label, name)
-    with _on_disk(model) as saved:
-        asked = {"label": label, "name": name, "inputs": inputs, "part": part}
-        about = {"model": _checksum(saved), "data": place.identity(), **asked}
-        pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
-        source = place.open(pursuit)  # what cannot be read leaves nothing behind
-        if not source.n_inputs:
-            raise ValueError(f"{source.about} has no rows; there is nothing to explain")
-        job.begin(about, again=again)
-        where = saved if _is_path(model) else shutil.copytree(saved, folder / HIDDEN / "model", dirs_exist_ok=True)
+    saved = Path(model)
+    asked = {"label": label, "name": name, "inputs": inputs, "part": part}
+    about = {"model": _checksum(saved), "data": place.identity(), **asked}
+    pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
+    source = place.open(pursuit)  # what cannot be read leaves nothing behind
+    if not source.n_inputs:
+        raise ValueError(f"{source.about} has no rows; there is nothing to explain")
+    job.begin(about, again=again)
     n = source.n_inputs if inputs is None else min(source.n_inputs, inputs)
     size = part or max(MIN_PART, -(-n // MAX_PARTS))
     units = [{"number": i, "start": s, "stop": min(s + size, n)} for i, s in enumerate(range(0, n, size))]
@@ -119,7 +116,7 @@ def explain(
         kept.add(told["number"])
         summary.merge(Summary.from_spec(told["summary"]))
     todo = [unit for unit in units if unit["number"] not in kept]
-    make: Make = partial(_make, str(where.absolute()), place, str(folder.absolute()), job.traces)
+    make: Make = partial(_make, str(saved.absolute()), place, str(folder.absolute()), job.traces)
     if chosen.kind == "local":  # all is open already
         make = partial(Explainer, pursuit, source, job)
     with Progress("explaining", n, show=progress, done=n - sum(u["stop"] - u["start"] for u in todo)) as shown:
@@ -164,21 +161,6 @@ def _make(model: str, place: Source, folder: str, traces: str) -> Explainer:
     """An explainer in another process, which has only names."""
     pursuit = load_pursuit(model, BEFORE.format(model))
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
-
-
-@contextmanager
-def _on_disk(model: Any) -> Iterator[Path]:
-    """The folder of a model; one that is not saved yet is, for as long as this lasts."""
-    if _is_path(model):
-        yield Path(model)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        save(model, folder)
-        yield Path(folder)
-
-
-def _is_path(model: Any) -> bool:
-    return isinstance(model, (str, os.PathLike))
 
 
 def _checksum(folder: Path) -> str:
