@@ -210,7 +210,7 @@ register(
     "infopursuit.beliefs.network.NetworkBelief",
     "network",
     lambda belief: belief.to_parts(),
-    lambda spec, arrays, queries: beliefs.NetworkBelief.from_parts(spec, arrays, queries),  # needs torch
+    lambda spec, arrays, queries: beliefs.NetworkBelief.from_parts(spec, arrays, queries),  # type: ignore[attr-defined]
 )
 
 
