@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infopursuit.evaluation.table import Row, Z
+from infopursuit.evaluation.measures import Row, Z
 from infopursuit.files import write_atomically
 
 # one that is not closed ends nowhere: it must not take the text up to the end of the next one with it

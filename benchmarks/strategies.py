@@ -25,7 +25,7 @@ from benchmarks.tables import folds, read_table
 from infopursuit import plots
 from infopursuit.datasets.catalog import data_folder
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import Point
+from infopursuit.evaluation.measures import Point
 from infopursuit.stopping import MaxQueries
 
 N_QUESTIONS, STEP_BATCH = 10, 1_000

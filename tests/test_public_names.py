@@ -29,7 +29,7 @@ PUBLIC = {
         train vae""",
     "infopursuit.inspection": """Branch QueryFrequencies StrategyTree TreeNode query_frequencies strategy_tree""",
     "infopursuit.monitoring": "Change DriftReport drift",
-    "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace posterior save
+    "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace save
         strategy_tree text_trace trade_off""",
     "infopursuit.testing": "check_acquisition check_belief check_model check_queries check_strategy",
 }

@@ -26,7 +26,7 @@ from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksu
 from benchmarks.recipes.word_models import LOG_ODDS
 from benchmarks.splits import before_and_after, halves, many_splits, one_split
 from infopursuit import queries
-from infopursuit.calibration import BIN_EDGES, HeldOutRuns, TemperatureScaling
+from infopursuit.calibration import HeldOutRuns, TemperatureScaling
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.models.learning import naive_bayes
@@ -185,9 +185,7 @@ def _draw(experiment: Experiment, pursued: HeldOutRuns, about: CalibrationSet, t
         return []
     theirs = pursued.take(halves(len(pursued), experiment.seed)[1])
     before, after = before_and_after(theirs, TemperatureScaling(first.temperature), target, first.threshold)
-    axes = calibration(
-        *after, before=before, bins=BIN_EDGES, title=f"{about.name}, target {100 * target:g} %, one split"
-    )
+    axes = calibration(*after, before=before, title=f"{about.name}, target {100 * target:g} %, one split")
     told = f"reliability on {about.name} before and after calibration"
     return [experiment.figure(axes, f"calibration-{about.name}.png", told)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.pages import markdown, markdown_differences, plain_table, quoted, section, update_page
 from benchmarks.paired import Difference
-from infopursuit.evaluation.table import Row, counted
+from infopursuit.evaluation.measures import Row, counted
 
 MACHINE = {"processor": "a small one", "cores": 2, "when": "2024-05-01 10:00 UTC", "commit": "abc1234"}
 HEAD = (
