@@ -79,7 +79,10 @@ def test_links_and_files_that_a_page_names_exist(page):
 
 
 def test_the_version_is_the_same_everywhere():
-    assert f'version = "{infopursuit.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    """The package says it, and the build reads it there; the changelog and the citation have it too."""
+    assert 'path = "src/infopursuit/__init__.py"' in (ROOT / "pyproject.toml").read_text()
+    assert f"## [{infopursuit.__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\nversion: {infopursuit.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def _functions(file):
