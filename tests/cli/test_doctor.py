@@ -57,7 +57,7 @@ def test_a_missing_core_package_is_an_error_with_its_command(without, capsys):
     without("scipy")
     assert cli.main(["doctor"]) == 1
     out = capsys.readouterr().out
-    assert "BROKEN  scipy           not installed" in out
+    assert "BROKEN  scipy            not installed" in out
     assert f"{sys.executable} -m pip install scipy" in out.replace("'", "")
 
 
@@ -120,7 +120,6 @@ def test_the_data_folder(monkeypatch, tmp_path):
         (tmp_path / f"{name}.npz").touch()
     assert doctor.data_folder().ok
     monkeypatch.delenv("INFOPURSUIT_DATA")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert doctor.data_folder().fix == "export INFOPURSUIT_DATA=FOLDER"
 
 

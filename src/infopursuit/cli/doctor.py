@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import json
 import os
@@ -36,7 +35,8 @@ EXTRAS = {
     "cluster": "Ray: jobs on many machines",
 }
 """What each extra of `pyproject.toml` adds, for users; extras without a line are for developers."""
-IMAGES = ("mnist", "fashion_mnist", "kmnist")
+VARIABLE, IMAGES = "INFOPURSUIT_DATA", ("mnist", "fashion_mnist", "kmnist")
+"""The folder of data for experiments, and the files that they look for in it."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,7 @@ def examine() -> Iterator[Check]:
         yield Check("install", "infopursuit", False, f"its metadata is of another version than {_own_version()}",
                     "extras are those of that version", _pip("-e", str(_source_folder())))  # fmt: skip
     yield from (extra(name, required) for name in EXTRAS if any(key == name for key, _ in required))
-    with contextlib.suppress(ImportError):  # a package of the core is missing, and has been told
-        yield data_folder()
+    yield data_folder()
 
 
 # ---- the core -------------------------------------------------------------------------------------------------------
@@ -172,16 +171,17 @@ def extra(name: str, required: dict[tuple[str, str], str]) -> Check:
 
 
 def data_folder() -> Check:
-    """The folder of image data sets, which experiments need and nothing else does."""
-    from infopursuit.datasets.catalog import VARIABLE
-    from infopursuit.datasets.catalog import data_folder as place
-
-    folder = place()
-    missing = [f"{name}.npz" for name in IMAGES if not (folder / f"{name}.npz").is_file()]
-    told = f"{folder}{': missing ' + ', '.join(missing) if missing else ''}"
-    fix = shlex.join(["cp", *missing, str(folder)]) if os.environ.get(VARIABLE) else f"export {VARIABLE}=FOLDER"
+    """The folder of image data sets, which the experiments outside the package need and nothing else does."""
     adds = "MNIST, Fashion-MNIST and KMNIST, for the experiments of benchmarks/"
-    return Check("data", "image data sets", not missing, told, adds, fix if missing else None)
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return Check("data", VARIABLE, False, "not set", adds, f"export {VARIABLE}=FOLDER")
+    folder = Path(named).expanduser()
+    missing = [f"{name}.npz" for name in IMAGES if not (folder / f"{name}.npz").is_file()]
+    told = f"{folder} has no {', '.join(missing)}" if missing else str(folder)
+    return Check(
+        "data", VARIABLE, not missing, told, adds, shlex.join(["cp", *missing, str(folder)]) if missing else None
+    )
 
 
 def requirements() -> dict[tuple[str, str], str]:
@@ -239,9 +239,9 @@ def in_words(checks: list[Check]) -> str:
             lines += ["", title]
         for check in some:
             mark = "ok" if check.ok else {"core": "BROKEN", "install": "differs"}.get(group, "missing")
-            lines.append(f"  {mark:<7} {check.name:<15} {check.found}")
+            lines.append(f"  {mark:<7} {check.name:<16} {check.found}")
             if check.adds and not check.ok:
-                lines.append(f"{'adds ':>31}{check.adds}" if group == "extra" else f"{'':>26}{check.adds}")
+                lines.append(f"{'adds ':>32}{check.adds}" if group == "extra" else f"{'':>27}{check.adds}")
     broken = [check for check in checks if not check.ok and check.group == "core"]
     optional = [check for check in checks if not check.ok and check.group != "core"]
     for title, some in (("To mend the core:", broken), ("To add what is missing:", optional)):
