@@ -138,7 +138,7 @@ def test_requirements_are_read_with_their_extras(monkeypatch):
     monkeypatch.setattr(metadata, "requires", lambda name: lines)
     assert doctor.requirements() == {
         ("", "numpy"): "<3,>=1.26",
-        ("cluster", "ray"): ">=2.20",
+        ("cluster", "ray"): "[data]>=2.20",
         ("networks", "torch"): "<3,>=2.2",
     }
 

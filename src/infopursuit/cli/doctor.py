@@ -196,9 +196,9 @@ def requirements() -> dict[tuple[str, str], str]:
     except metadata.PackageNotFoundError:
         lines = []
     for line in lines:
-        parts = re.match(r"([\w.-]+)(?:\[[\w,]+\])?\s*([^;]*)(?:;.*extra == ['\"](\w+)['\"])?", line)
+        parts = re.match(r"([\w.-]+)([^;]*)(?:;.*extra == ['\"](\w+)['\"])?", line)
         if parts is not None:
-            found[parts[3] or "", parts[1]] = parts[2].strip().strip("()")
+            found[parts[3] or "", parts[1]] = parts[2].strip()  # such as "[data]>=2.20"
     return found
 
 
