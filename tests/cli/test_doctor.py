@@ -100,7 +100,9 @@ def test_a_damaged_model_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setattr(shipped, "FOLDER", tmp_path)
     check = doctor.shipped_model("animals")
     assert not check.ok
-    assert "pip install --force-reinstall" in check.fix
+    assert check.fix == f"git -C {ROOT} checkout -- src/infopursuit/shipped"
+    monkeypatch.setattr(doctor, "_source_folder", lambda: tmp_path)
+    assert "pip install --force-reinstall" in doctor.shipped_model("animals").fix
 
 
 def test_a_cache_that_cannot_be_written_is_an_error(monkeypatch):

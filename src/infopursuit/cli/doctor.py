@@ -116,7 +116,12 @@ def shipped_model(name: str) -> Check:
         shipped.read_samples() if name == "mnist" else shipped.load(name)  # mnist whole would compile loops first
         return "readable"
 
-    return _attempt(f"model {name}", read, _pip("--force-reinstall", "--no-deps", "infopursuit"))
+    checkout = _source_folder()
+    if (checkout / "pyproject.toml").is_file():
+        fix = shlex.join(["git", "-C", str(checkout), "checkout", "--", "src/infopursuit/shipped"])
+    else:
+        fix = _pip("--force-reinstall", "--no-deps", f"infopursuit=={_own_version()}")
+    return _attempt(f"model {name}", read, fix)
 
 
 def compiled_code() -> Check:
@@ -125,7 +130,7 @@ def compiled_code() -> Check:
     def probe() -> str:
         from infopursuit.compiled import compiled
 
-        folder = Path(compiled(_nothing).stats.cache_path)
+        folder = Path(str(compiled(_nothing).stats.cache_path))
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return f"{folder} is writable"
