@@ -13,10 +13,10 @@ import infopursuit
 
 ROOT = Path(infopursuit.__file__).parent
 LAYERS = (
-    "types checks labels lazy files progress terminal threads compiled history queries models",
+    "types checks labels lazy messages files progress terminal threads compiled history queries models",
     "beliefs acquisition",
     """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
-    conformal novelty report""",  # what `Trace.to_html` writes
+    conformal novelty case report""",  # what `Trace.to_html` writes
     """estimator hybrid amortized distillation tuning selection serialization model_files versions testing
     tabular conversation answer_profile model_card evaluation inspection data_checks monitoring plots datasets shipped
     pipelines""",

@@ -181,6 +181,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, class_prior: Any) -> InformationPursuitClassifier:
         seed, learners = self._seed(), self._learners()
         X = self._check_input(X, reset=True)
+        name = str(getattr(y, "name", None) or "")  # of a column of pandas or polars
         learnt = isinstance(learners.get("model", ()), tuple)  # else a model that somebody stated
         y = check_labels(X, y, facts=not learnt)
         weights = None
@@ -212,7 +213,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
         parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
-        parts["learnt"] = learnt
+        parts |= {"learnt": learnt, "label_name": "" if name in ("target", "y") else name}
         options = {"belief": self.belief, "exact_gains": self.exact_gains, "time_limit": self.time_limit}
         prepare = partial(self._prepared, prior=prior)
         builder = CandidateBuilder(self.queries_, labels, weights, self.classes_, seed, parts, options, prepare)

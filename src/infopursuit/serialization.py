@@ -262,7 +262,8 @@ def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
         "belief": belief,
         "acquisition": encode(pursuit.acquisition, "acquisition")[0],
         **{
-            name: getattr(pursuit, name) for name in ("patience", "n_novelty_queries", "seed", "memory_limit", "learnt")
+            name: getattr(pursuit, name)
+            for name in ("patience", "n_novelty_queries", "seed", "memory_limit", "learnt", "label_name")
         },
     }
     for role in PARTS:
@@ -357,6 +358,7 @@ def load(path: Any, *, functions: Any = None) -> Any:
             decode(spec["acquisition"], {}, queries),
             classes=classes,
             learnt=_boolean(spec.get("learnt", bool((manifest["classifier"] or {}).get("strategy"))), "learnt"),
+            label_name=_text(spec.get("label_name", ""), "label_name"),
             **_checked_counts(spec),
             **{role: decode(spec[role], {}, queries) for role in PARTS if spec[role] is not None},
         )
@@ -514,6 +516,12 @@ def _old_rule(spec: dict[str, Any]) -> dict[str, Any]:
     if "members" in rest:
         rest["members"] = [_old_rule(member) for member in rest["members"]]
     return {"kind": spec["rule"], **rest}
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or len(value) > 1000:
+        raise ModelFormatError(f"{name} is {value!r:.80}; expected a text")
+    return value
 
 
 def _boolean(value: Any, name: str = "exact_gains") -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -118,7 +118,7 @@ def fit_facts(
     clf = InformationPursuitClassifier(asked, facts.model(answer_error), **settings)
     with warnings.catch_warnings():  # a table of facts has as many labels as rows; numbers among them are names
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-        return clf.fit(table.X, table.labels)
+        return _named(clf.fit(table.X, table.labels), table)
 
 
 def fit_examples(
@@ -127,9 +127,14 @@ def fit_examples(
 ) -> InformationPursuitClassifier:  # fmt: skip
     """A classifier from examples, its model chosen on held-out rows."""
     builder = query_builders.columns(table.X, **how_asked(queries), keep=table.names)
-    return InformationPursuitClassifier(with_wording(builder, wording, groups), strategy, **settings).fit(
-        table.X, table.labels
-    )
+    clf = InformationPursuitClassifier(with_wording(builder, wording, groups), strategy, **settings)
+    return _named(clf.fit(table.X, table.labels), table)
+
+
+def _named(clf: InformationPursuitClassifier, table: LabelledTable) -> InformationPursuitClassifier:
+    """The classifier, which knows what its classes are values of."""
+    clf.pursuit_ = replace(clf.pursuit_, label_name=table.name)
+    return clf
 
 
 def how_asked(queries: str) -> dict[str, Any]:
