@@ -176,7 +176,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks.tables",
         description="Compare the default classifier with its peers on public tables, those of the folder tables/ in "
         "the one that INFOPURSUIT_DATA names. What an earlier run has finished is kept.",
-        epilog="examples:\n  python -m benchmarks.tables --page RESULTS.md\n"
+        epilog="examples:\n  python -m benchmarks.tables --page docs/results\n"
         "  python -m benchmarks.tables --tables heart_c,vote --methods cart,ours\n"
         "  python -m benchmarks.tables --methods ours --again ours",
     )
@@ -186,7 +186,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--again", type=_chosen(METHODS), default=[], metavar="A,B", help="methods to measure anew")
     add("--folds", type=positive, default=N_FOLDS, metavar="N", help=f"only the first N of {N_FOLDS}")
     add("--export", type=Path, metavar="DIR", help="only write the folds there, encoded as numbers")
-    add("--page", type=Path, metavar="FILE", help="a page whose tables are written anew")
+    add("--page", type=Path, metavar="FILE", help="a page, or a folder of pages, whose tables are written anew")
     add_out(parser)
     return parser
 
