@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.datasets.files import data_folder
 from benchmarks.experiment import Experiment
 from benchmarks.machine import describe, write_result
 from benchmarks.pages import plain_table, update_page
@@ -31,7 +32,6 @@ from benchmarks.table_measures import (
     summary,
 )
 from benchmarks.table_peers import METHODS, encoder, owners
-from infopursuit.datasets.catalog import data_folder
 from infopursuit.files import write_atomically
 from infopursuit.progress import Progress
 from infopursuit.types import IntArray

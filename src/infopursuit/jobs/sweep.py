@@ -20,8 +20,8 @@ from scipy.stats import sem, t
 
 from infopursuit import datasets
 from infopursuit.checks import number, one_of, whole_number
-from infopursuit.datasets.dataset import fold_numbers
-from infopursuit.datasets.examples import Source, is_dataset
+from infopursuit.datasets.dataset import fold_numbers, is_dataset
+from infopursuit.datasets.examples import Source
 from infopursuit.datasets.labelled import label_table
 from infopursuit.datasets.tables import GIVE, is_table_file, take_rows
 from infopursuit.estimator import InformationPursuitClassifier

@@ -1,25 +1,10 @@
-"""The image sets: what comes with scikit-learn, real npz files where they are, npz files with every kind of damage."""
+"""The image sets from npz files: real ones where they are, and made ones with every kind of damage."""
 
 import numpy as np
 import pytest
 
+from benchmarks import datasets
 from data_fixtures import write
-from infopursuit import datasets
-
-
-def test_digits():
-    data = datasets.digits()
-    assert data.x_train.shape == (1437, 8, 8)
-    assert data.x_test.shape == (360, 8, 8)
-    assert data.x_train.min() == 0
-    assert data.x_train.max() == 16
-    assert data.class_names == tuple("0123456789")
-    shares = [np.bincount(y, minlength=10) / len(y) for y in (data.y_train, data.y_test)]
-    np.testing.assert_allclose(shares[0], shares[1], atol=0.005)
-    again = datasets.load("digits")
-    np.testing.assert_array_equal(data.x_test, again.x_test)
-    together = np.concatenate([data.x_train, data.x_test]).reshape(1797, -1)
-    assert len(np.unique(together, axis=0)) == 1797  # no test image among those to learn from
 
 
 @pytest.mark.data
@@ -61,21 +46,6 @@ def test_files_without_class_names_get_the_usual_ones(folder):
 def test_a_short_kmnist_says_so(folder):
     write(folder, "kmnist")
     assert "only 12 of the official 60,000" in datasets.kmnist().description
-
-
-def test_names_are_forgiving_and_unknown_ones_are_listed(folder):
-    write(folder, "fashion_mnist")
-    assert datasets.load("Fashion-MNIST").name == "fashion_mnist"
-    assert datasets.load(" fashion ").name == "fashion_mnist"
-    with pytest.raises(ValueError, match="no data set 'cifar'; there are breast_cancer, digits, fashion_"):
-        datasets.load("cifar")
-
-
-def test_a_missing_file_says_which_and_where_and_what_to_do(folder):
-    with pytest.raises(FileNotFoundError) as caught:
-        datasets.mnist()
-    for words in ("mnist.npz", str(folder), "INFOPURSUIT_DATA", "Put the file there", "https://"):
-        assert words in str(caught.value)
 
 
 def test_a_missing_folder_is_called_missing(folder, monkeypatch):

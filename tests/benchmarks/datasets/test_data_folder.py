@@ -3,10 +3,9 @@
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from infopursuit.datasets import Dataset, data_folder
+from benchmarks.datasets import data_folder
 
 
 @pytest.fixture(autouse=True)
@@ -42,14 +41,3 @@ def test_windows_names_its_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
     assert data_folder() == tmp_path / "local" / "infopursuit"
-
-
-def test_parts_of_a_data_set_must_fit_together():
-    x, y = np.zeros((4, 3)), np.array([0, 1, 0, 1])
-    data = Dataset("made up", x, y, x[:2], y[:2], ("a", "b"), feature_names=("p", "q", "r"))
-    assert data.n_classes == 2
-    assert "4 inputs of 3" in repr(data)
-    with pytest.raises(ValueError, match=r"shape \(3,\), x_test of \(2,\)"):
-        Dataset("made up", x, y, x[:2, :2], y[:2], ("a", "b"))
-    with pytest.raises(ValueError, match="there are 1 classes"):
-        Dataset("made up", x, y, x, y, ("a",))
