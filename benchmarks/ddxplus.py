@@ -78,7 +78,7 @@ class Evidences(QuerySet):
         """X: for each patient the list of evidences as the release has them, ``E_55_@_V_89``."""
         index = {name: q for q, name in enumerate(self.names)}
         found = np.zeros((len(X), len(self.variables)), dtype=np.int64)
-        for q in np.flatnonzero(self.kinds == "C"):
+        for q in np.flatnonzero(self.kinds == "C").tolist():
             found[:, self.first[q]] = -1  # not asked where its parent is not there
         for row, evidences in enumerate(X):
             for each in evidences:

@@ -128,7 +128,7 @@ def compiled_code() -> Check:
     """Whether compiled loops can be kept for the next process; numba refuses to compile where they cannot."""
 
     def probe() -> str:
-        from infopursuit.compiled import compiled
+        from infopursuit.beliefs.pruned import compiled
 
         folder = Path(str(compiled(_nothing).stats.cache_path))
         folder.mkdir(parents=True, exist_ok=True)
