@@ -130,7 +130,6 @@ def test_the_core_works_where_nothing_optional_is_installed():
         "pyarrow",
         "ray",
         "torch",
-        "yaml",
     }
     script = f"""
 import sys

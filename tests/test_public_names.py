@@ -36,7 +36,7 @@ PUBLIC = {
 TRIVIAL = ("n_scales", "to_spec", "from_spec", "dtype", "fit", "candidates", "holds", "rules", "build")
 OPTIONAL = {
     *("captum", "fastapi", "matplotlib", "narwhals", "pandas", "polars", "pooch", "prometheus_client", "pyarrow"),
-    *("pydantic", "ray", "snowballstemmer", "starlette", "torch", "uvicorn", "yaml"),
+    *("pydantic", "ray", "snowballstemmer", "starlette", "torch", "uvicorn"),
 }
 
 
