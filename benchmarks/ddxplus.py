@@ -25,10 +25,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 import infopursuit as ip
+from benchmarks.datasets.files import data_folder
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
-from infopursuit.datasets.catalog import data_folder
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray
