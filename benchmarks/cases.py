@@ -48,7 +48,8 @@ def covered(clf: Any, rows: Any) -> dict[str, Any]:
     sums = np.bincount(who, weights=np.array(hits) - coverage)
     return {
         "rows": len(trace), "steps": n,
-        "first": float(np.mean(np.array(hits)[np.array(at) == 0])), "coverage": coverage, "standard_error": float(np.sqrt((sums**2).sum())) / n,
+        "first": float(np.mean(np.array(hits)[np.array(at) == 0])),
+        "coverage": coverage, "standard_error": float(np.sqrt((sums**2).sum())) / n,
         "width": float(np.mean(widths)), "error_of_median": float(np.mean(errors)),
         "questions": float(trace.length.mean()),
     }  # fmt: skip
@@ -91,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
         lines.append({
             "table": name, "rows": str(found["rows"]), "steps": str(found["steps"]),
             "questions": f"{found['questions']:.1f}",
-            "at first": f"{100 * found['first']:.1f} %", "at all steps": f"{100 * found['coverage']:.1f} ± {100 * found['standard_error']:.1f} %",
+            "at first": f"{100 * found['first']:.1f} %",
+            "at all steps": f"{100 * found['coverage']:.1f} ± {100 * found['standard_error']:.1f} %",
             "width": f"{found['width']:.1f}", "median is off by": f"{found['error_of_median']:.1f}",
             "changes named": str(found["named"]), "as said": str(found["as_said"]),
         })  # fmt: skip
