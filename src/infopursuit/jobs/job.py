@@ -26,7 +26,6 @@ from infopursuit.checks import whole_number
 from infopursuit.datasets.examples import Inputs, Source
 from infopursuit.datasets.tables import import_arrow
 from infopursuit.engine import Pursuit
-from infopursuit.explanation import Explanation
 from infopursuit.files import replacing, sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit
 from infopursuit.model_files import MANIFEST
@@ -41,6 +40,8 @@ HIDDEN = ".job"
 TRACES = "traces.parquet"
 """What the folder of traces is called."""
 COLUMNS = ("input", "name", "prediction", "probability", "label", "p_value", "length", "stop_reason", "steps")
+STEP = {name: name for name in ("query", "question", "answer", "gain", "prediction")} | {"confidence": "probability"}
+"""The columns of a step, and what a job calls them."""
 BEFORE = "explain from Python: ip.load({!r}, functions=...).explain(X)"
 
 
@@ -276,24 +277,28 @@ class JobFolder:
 # ---- explanations as rows of a Parquet file -------------------------------------------------------------------------
 
 
-def row_of(
-    explanation: Explanation, number: int, truth: Any = None, name: str | None = None, p_value: float | None = None
-) -> dict[str, Any]:
-    """One input as a row: what came out, and the questions and answers, in the user's words, as JSON."""
-    steps = [
-        {
-            "query": step.name,
-            "question": step.sentence,
-            "answer": None if step.answer is None else step.said,
-            "gain": None if step.gain != step.gain else step.gain,
-            "prediction": str(explanation.classes[max(range(len(step.posterior)), key=step.posterior.__getitem__)]),
-            "probability": max(step.posterior),
-        }
-        for step in explanation.steps
-    ]
-    told = [number, name, str(explanation.prediction), explanation.confidence, None if truth is None else str(truth)]
-    told += [p_value, len(explanation), explanation.stop_reason, json.dumps(steps, ensure_ascii=False, allow_nan=False)]
-    return dict(zip(COLUMNS, told, strict=True))
+def rows_of(trace: Trace, first: int, truth: Any = None, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """A row for each input: what came out, and the questions and answers, in the user's words, as JSON.
+
+    first: the number of the first input. truth: the true classes. names: what the inputs are called.
+    """
+    told, table, nothing = trace.columns(), trace.columns("input"), [None] * len(trace)
+    steps: list[list[dict[str, Any]]] = [[] for _ in range(len(trace))]
+    values = ([str(v) for v in told[name]] if name == "prediction" else _json_values(told[name]) for name in STEP)
+    for i, *step in zip(told["input"].tolist(), *values, strict=True):
+        steps[i].append(dict(zip(STEP.values(), step, strict=True)))
+    labels = nothing if truth is None else [None if label is None else str(label) for label in truth]
+    columns = (
+        range(first, first + len(trace)), names or nothing, map(str, table["prediction"]), table["confidence"].tolist(),
+        labels, _json_values(table["novelty_p_value"]), table["length"].tolist(), table["stop_reason"].tolist(),
+        (json.dumps(each, ensure_ascii=False, allow_nan=False) for each in steps),
+    )  # fmt: skip
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _json_values(values: Any) -> list[Any]:
+    """Without NaN, which JSON has not."""
+    return [None if value != value else value for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
 
 class TraceFile:
@@ -304,10 +309,7 @@ class TraceFile:
 
     def add(self, trace: Trace, truth: Any = None, names: Sequence[str] | None = None) -> None:
         """Write the rows of a trace; with the true classes and what the inputs are called, where that is known."""
-        number, nothing = self._first + self.n_rows, [None] * len(trace)
-        p_values = nothing if trace.p_values is None else trace.p_values.tolist()
-        told = zip(trace, nothing if truth is None else truth, names or nothing, p_values, strict=True)
-        rows = [row_of(explanation, number + i, *facts) for i, (explanation, *facts) in enumerate(told)]
+        rows = rows_of(trace, self._first + self.n_rows, truth, names)
         self._writer(rows)
         self.n_rows += len(rows)
 
