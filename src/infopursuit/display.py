@@ -8,13 +8,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-MAX_SHOWN = 48
+MAX_SHOWN = 44
 """Characters of a value in a repr."""
 MAX_ROWS = 8
 """Of a table in a card."""
@@ -24,35 +24,39 @@ CARD = (
     f"border:1px solid {LINE};border-radius:8px;padding:12px 16px;margin:2px 0;max-width:860px;overflow-x:auto;"
     "font:13px/1.45 system-ui,-apple-system,'Segoe UI',sans-serif;color:inherit;background:transparent"
 )
-CELL = "padding:4px 14px 4px 0;text-align:left;vertical-align:top;border:0;background:transparent;color:inherit"
+CELL = "padding:4px 14px 4px 0;text-align:left;vertical-align:middle;border:0;background:transparent;color:inherit"
+ROW = "border:0;background:transparent"
 HEAD = f"{CELL};font-weight:600;white-space:nowrap;border-bottom:1px solid {LINE}"
 
 
 def brief(thing: Any) -> str:
-    """A dataclass in one line, for ``__repr__``: arrays by their shape, long values cut, defaults left out.
+    """A dataclass in one line, for ``__repr__``: arrays by their shape, long values cut, nothing that is empty.
 
     >>> from infopursuit.types import Observed
     >>> brief(Observed(np.zeros((20, 3), int)))
     'Observed(values=<20 x 3 int64>)'
     """
-    told = {each: getattr(thing, each.name) for each in fields(thing) if each.repr}
-    shown = (f"{each.name}={_short(value)}" for each, value in told.items() if not _is_default(each, value))
+    told = ((each.name, getattr(thing, each.name)) for each in fields(thing) if each.repr)
+    given = ((name, value) for name, value in told if not any(value is nothing for nothing in (None, False, ())))
+    shown = (f"{name}={_short(value)}" for name, value in given)
     return f"{type(thing).__name__}({', '.join(shown)})"
 
 
-def _is_default(each: Field[Any], value: Any) -> bool:
-    default = each.default_factory() if each.default_factory is not MISSING else each.default
-    return value is default or (type(value) is type(default) and not isinstance(value, np.ndarray) and value == default)
-
-
 def _short(value: Any) -> str:
-    if isinstance(value, np.ndarray) and value.size > 6:
-        return f"<{' x '.join(map(str, value.shape))} {value.dtype}>"
+    if isinstance(value, np.ndarray):
+        small = value.size <= 6
+        return _short(value.tolist()) if small else f"<{' x '.join(map(str, value.shape))} {value.dtype}>"
     if isinstance(value, (tuple, list, dict)) and len(value) > 6:
         return f"<{len(value):,} entries>"
     if isinstance(value, (float, np.floating)):
         return f"{value:.4g}"
-    text = " ".join((repr(value.tolist()) if isinstance(value, np.ndarray) else repr(value)).split())
+    if type(value) in (tuple, list):
+        text = ", ".join(map(_short, value))
+        text = f"({text})" if isinstance(value, tuple) else f"[{text}]"
+    elif type(value) is dict:
+        text = f"{{{', '.join(f'{key!r}: {_short(each)}' for key, each in value.items())}}}"
+    else:
+        text = " ".join(repr(value).split())
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
@@ -81,9 +85,11 @@ def card(title: Any, *parts: Any, lead: Any = "") -> Markup:
 
 def table(headers: Sequence[Any], rows: Iterable[Sequence[Any]], caption: str = "") -> Markup:
     """A table with a header for each column."""
-    top = tag("thead", tag("tr", *(tag("th", each, style=HEAD, scope="col") for each in headers), style="border:0"))
-    body = (tag("tr", *(tag("td", each, style=CELL) for each in row), style="border:0") for row in rows)
-    words = tag("caption", caption, style="text-align:left;caption-side:top;opacity:.75;padding:2px 0") if caption else ""
+    top = tag("thead", tag("tr", *(tag("th", each, style=HEAD, scope="col") for each in headers), style=ROW))
+    body = (tag("tr", *(tag("td", each, style=CELL) for each in row), style=ROW) for row in rows)
+    words = (
+        tag("caption", caption, style="text-align:left;caption-side:top;opacity:.75;padding:2px 0") if caption else ""
+    )
     return tag("table", words, top, tag("tbody", *body), style="border-collapse:collapse;margin:8px 0 2px;border:0")
 
 
@@ -91,7 +97,7 @@ def facts(told: Iterable[tuple[str, Any]]) -> Markup:
     """Names with values, those without a value left out."""
     name = f"{CELL};font-weight:400;opacity:.75;white-space:nowrap"
     rows = (
-        tag("tr", tag("th", each, style=name, scope="row"), tag("td", value, style=CELL), style="border:0")
+        tag("tr", tag("th", each, style=name, scope="row"), tag("td", value, style=CELL), style=ROW)
         for each, value in told
         if value not in (None, "")
     )
@@ -109,23 +115,20 @@ def bar(share: float, words: Any, *, best: bool = True, width: int = 90) -> Mark
 
 def queries_html(queries: Any) -> Markup:
     """A query set: what it asks, and what may be answered."""
-    rows = [(each.name, each.sentence, _answers(queries, each)) for each in (queries[q] for q in _first(queries))]
+    some = [queries[q] for q in range(min(len(queries), MAX_ROWS))]
+    rows = [(each.name, each.sentence, answers_in_words(queries, each)) for each in some]
     lead = f"{_many(len(queries), 'query', 'queries')} about {_many(len(queries.variables), 'variable')}"
     more = f"the first {len(rows)} of {len(queries):,}" if len(rows) < len(queries) else ""
     return card(type(queries).__name__, table(("query", "question", "answers"), rows, more), lead=lead)
-
-
-def _first(things: Any) -> range:
-    return range(min(len(things), MAX_ROWS))
 
 
 def _many(n: int, noun: str, several: str = "") -> str:
     return f"{n:,} {noun if n == 1 else several or f'{noun}s'}"
 
 
-def _answers(queries: Any, query: Any) -> str:
-    scale = queries.scale(query.index)
-    if scale is not None:
-        return str(scale.hint)
-    few = ", ".join(map(str, query.choices[:4]))
-    return few if len(query.choices) <= 4 else f"{few}, … ({len(query.choices):,})"
+def answers_in_words(queries: Any, query: Any) -> str:
+    """What a query may be answered with."""
+    scale, n = queries.scale(query.index), len(query.choices)
+    if scale is not None or n > 2 * MAX_ROWS:
+        return str(getattr(scale or queries, "hint", f"{n:,} possible answers"))
+    return ", ".join(map(str, query.choices[:MAX_ROWS])) + (", …" if n > MAX_ROWS else "")

@@ -7,6 +7,7 @@ from typing import Generic
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.history import B, BoolArray, Histories, number_bits
 from infopursuit.novelty import StopPoint
 from infopursuit.stopping import Watch
@@ -29,6 +30,8 @@ class State(Generic[B]):
     impossible: BoolArray  # (H,) the last answer is impossible
     stop_point: StopPoint  # where the pursuit stopped, if novelty queries follow
 
+    __repr__ = brief
+
     def __len__(self) -> int:
         return len(self.histories)
 
@@ -50,6 +53,8 @@ class Choice:
     tie: BoolArray
     largest: FloatArray
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class Step(Generic[B]):
@@ -66,6 +71,8 @@ class Step(Generic[B]):
     reason: list[str]
     settled: IntArray
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class Branches:
@@ -80,6 +87,8 @@ class Branches:
     answers: IntArray
     soft: SoftAnswers = ()
     numbers: FloatArray | None = None
+
+    __repr__ = brief
 
     @classmethod
     def together(

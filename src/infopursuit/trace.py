@@ -70,6 +70,11 @@ class Trace:
             f"<Trace of {len(self)} inputs: {self.length.mean():.1f} queries on average, {self.length.max()} at most>"
         )
 
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import trace_html
+
+        return trace_html(self)
+
     @property
     def posterior(self) -> FloatArray:
         """(B, C) the last posterior of every input."""
@@ -134,7 +139,10 @@ class Trace:
         else:
             posterior, nothing = self.posterior, np.full(len(self), np.nan)
             told = {"input": np.arange(len(self)), "length": self.length, "cost": self.cost}
-            told |= {"stop_reason": self.stop_reason, "novelty_p_value": nothing if self.p_values is None else self.p_values}
+            told |= {
+                "stop_reason": self.stop_reason,
+                "novelty_p_value": nothing if self.p_values is None else self.p_values,
+            }
         told |= {"prediction": self.classes[posterior.argmax(axis=1)], "confidence": posterior.max(axis=1)}
         return told | {f"p_{label}": posterior[:, c] for c, label in enumerate(self.classes)}
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import entropy
 
+from infopursuit.display import brief
 from infopursuit.explanation import often, percent
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import History
@@ -42,6 +43,8 @@ class TreeNode:
     branches: tuple[Branch, ...] = ()
     n_inputs: int | None = None
     n_right: int | None = None
+
+    __repr__ = brief
 
     @property
     def stopped(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.models.finite import softmax
 from infopursuit.models.masked import AnswerLoss, Rows, Training, offsets_of
 from infopursuit.queries.queryset import QuerySet
@@ -48,6 +49,8 @@ class RowAnswers:
     weights: FloatArray
     offsets: IntArray
     contains_training_data: ClassVar[bool] = True
+
+    __repr__ = brief
 
     @classmethod
     def fit(cls, queries: QuerySet, cells: IntArray, weights: FloatArray) -> RowAnswers:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.models.masked import Rows, Training, softmax
 from infopursuit.threads import side_by_side
 from infopursuit.types import FloatArray, IntArray
@@ -49,6 +50,8 @@ class Trees:
     root_class: IntArray
     ends: IntArray
     baseline: FloatArray
+
+    __repr__ = brief
 
     @property
     def nodes(self) -> tuple[Any, ...]:
@@ -92,6 +95,9 @@ class MaskedTrees:
     """p(y | answers), the mean of M boosted ensembles."""
 
     trees: Trees
+
+    def __repr__(self) -> str:
+        return f"<MaskedTrees: {self.n_members} boosted ensembles, {self.n_classes} classes>"
 
     @property
     def n_classes(self) -> int:

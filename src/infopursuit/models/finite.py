@@ -41,6 +41,10 @@ class FiniteModel:
         self.probs = probs
         self.state_class: IntArray = np.repeat(np.arange(self.n_classes), np.diff(self.offsets))
 
+    def __repr__(self) -> str:
+        size = f"{self.n_classes} classes, {len(self.variables)} variables, {self.n_states:,} latent states"
+        return f"<{type(self).__name__}: {size}>"
+
     @property
     def n_classes(self) -> int:
         """C."""

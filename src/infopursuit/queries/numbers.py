@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.queries.thresholds import format_date, format_number
 from infopursuit.types import Number
 
@@ -38,6 +39,8 @@ class NumberScale:
     date: bool = False
     time_of_day: bool = False
     missing: bool = False
+
+    __repr__ = brief
 
     @property
     def choices(self) -> tuple[str, ...]:
