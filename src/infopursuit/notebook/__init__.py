@@ -90,7 +90,7 @@ def trace_html(trace: Trace) -> Markup:
         asked = picture(e, len(e), 48) if is_image(e) else asked + (f"; {len(e) - 4} more" if len(e) > 4 else "")
         rows.append((i, e.prediction, bar(e.confidence, percent(e.confidence), width=60), len(e), asked))
     shown = table(
-        ("input", "prediction", "confidence", "questions", "asked and answered"),
+        ("input", "prediction", "confidence", "questions", "seen" if is_image(trace[0]) else "asked and answered"),
         rows,
         f"the first {len(rows)} of {n:,} inputs; trace[i] explains one, trace.to_frame() has all steps" * (n > 1),
     )
