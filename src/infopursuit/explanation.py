@@ -105,7 +105,7 @@ class Explanation:
         return len(self.steps)
 
     def __repr__(self) -> str:
-        return f"<Explanation: {self.prediction} ({self.probability}) after {count(len(self), 'question')}>"
+        return f"<Explanation: {self.prediction}, {self.probability}, after {count(len(self), 'question')}>"
 
     def _repr_html_(self) -> str:
         from infopursuit.notebook import explanation_html

@@ -191,6 +191,6 @@ def test_reprs_say_what_matters():
         r"<Pursuit: 2 classes, 2 columns queries, Exact, MutualInformation; stops when it is 99 %", repr(clf.pursuit_)
     )
     assert re.match(
-        r"<Explanation: (large|small) \([\d.]+ % \(not calibrated\)\) after \d questions?>", repr(clf.explain(X)[0])
+        r"<Explanation: (large|small), [\d.]+ % \(not calibrated\), after \d questions?>", repr(clf.explain(X)[0])
     )
     assert repr(clf.model_).startswith("<TableModel: 2 classes, 2 variables, ")
