@@ -21,6 +21,7 @@ from infopursuit.conformal import (
     prediction_sets,
     sets_from_spec,
 )
+from infopursuit.display import brief
 from infopursuit.risk_control import candidate_thresholds, choose_threshold, min_inputs_for_target, plan_sequence
 from infopursuit.stopping import SLACK, Check, Confidence, MaxQueries, Rule, Watch, check_rules
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -323,6 +324,8 @@ class CalibrationReport:
     accuracy_all_after: float
     calibrator: TemperatureScaling
     sets: tuple[PredictionSets, ...]
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         for name in ("target", "delta"):

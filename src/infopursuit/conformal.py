@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.checks import number
+from infopursuit.display import brief
 from infopursuit.stopping import SLACK
 from infopursuit.types import FloatArray, IntArray
 
@@ -49,6 +50,8 @@ class PredictionSets:
     coverage: float
     after: tuple[tuple[float, ...], ...]
     anytime: tuple[tuple[float, ...], ...]
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         number(self.coverage, "coverage", above=0, below=1)

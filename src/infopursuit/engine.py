@@ -37,7 +37,7 @@ from infopursuit.novelty import NoveltyReference, StopPoint, choose_novelty_quer
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.state import Branches, Choice, State, Step
-from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, max_cost
+from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, describe, max_cost
 from infopursuit.threads import single_threaded
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import (
@@ -198,6 +198,16 @@ class Pursuit(Generic[B]):
             **parts,
         )
         return pursuit if time_limit is None else within_time_limit(pursuit, time_limit)
+
+    def __repr__(self) -> str:
+        parts = f"{type(self.belief).__name__}, {type(self.acquisition).__name__}"
+        asked = f"{len(self.classes)} classes, {len(self.queries)} {self.queries.kind} queries"
+        return f"<Pursuit: {asked}, {parts}; stops when {describe(self.stopping)}>"
+
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import pursuit_html
+
+        return pursuit_html(self)
 
     # ---- what follows from the parts ---------------------------------------------------------------------------------
 

@@ -441,6 +441,15 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         save(self, path)
 
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import classifier_html
+
+        return classifier_html(self) if hasattr(self, "pursuit_") else super()._repr_html_()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # without HTML where scikit-learn is set to text
+        return {kind: self._repr_html_() if kind == "text/html" else text for kind, text in bundle.items()}
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         for name in ("allow_nan", "sparse", "string", "categorical", "three_d_array"):

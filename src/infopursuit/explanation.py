@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from infopursuit.checks import whole_number
+from infopursuit.display import brief
 from infopursuit.files import write_atomically
 from infopursuit.queries.patches import MAX_LEVELS, shade
 from infopursuit.types import UNKNOWN, Answer, FloatArray
@@ -62,6 +63,8 @@ class ExplanationStep:
     known: bool = False
     """Whether the answer was known beforehand, so that nobody was asked."""
 
+    __repr__ = brief
+
     @property
     def phrase(self) -> str:
         """Question and answer as one phrase: the name and the answer, or the sentence where it is custom."""
@@ -102,6 +105,14 @@ class Explanation:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.prediction}, {self.probability}, after {count(len(self), 'question')}>"
+
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import explanation_html
+
+        return explanation_html(self)
 
     @property
     def posteriors(self) -> FloatArray:

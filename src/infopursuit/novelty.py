@@ -19,6 +19,7 @@ import numpy as np
 
 from infopursuit.acquisition.ranking import resample
 from infopursuit.checks import number, whole_number
+from infopursuit.display import brief
 from infopursuit.history import uniform_of
 from infopursuit.models.finite import softmax
 from infopursuit.queries.queryset import QuerySet
@@ -56,6 +57,8 @@ class NoveltyReference:
 
     surprisals: FloatArray
     source: str
+
+    __repr__ = brief
 
     @classmethod
     def from_model(

@@ -7,6 +7,7 @@ from typing import Generic
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.history import B, BoolArray, Histories, number_bits
 from infopursuit.novelty import StopPoint
 from infopursuit.stopping import Watch
@@ -29,6 +30,8 @@ class State(Generic[B]):
     impossible: BoolArray  # (H,) the last answer is impossible
     stop_point: StopPoint  # where the pursuit stopped, if novelty queries follow
 
+    __repr__ = brief
+
     def __len__(self) -> int:
         return len(self.histories)
 
@@ -43,6 +46,8 @@ class Choice:
     runner_up: IntArray  # (H,) the second best, -1 where there is none
     tie: BoolArray  # (H,) whether the lead over it is within two standard errors of the difference
     largest: FloatArray  # (H,) the largest utility of any allowed query, which the best need not have with costs
+
+    __repr__ = brief
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,8 @@ class Step(Generic[B]):
     reason: list[str]
     settled: IntArray
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class Branches:
@@ -74,6 +81,8 @@ class Branches:
     answers: IntArray
     soft: SoftAnswers = ()
     numbers: FloatArray | None = None
+
+    __repr__ = brief
 
     @classmethod
     def together(

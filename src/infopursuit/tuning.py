@@ -169,6 +169,10 @@ class Tuning:
     ece_before: float
     sets: tuple[PredictionSets, ...] = ()
 
+    def __repr__(self) -> str:
+        found = f"accuracy {100 * self.accuracy:.1f} % ± {100 * self.accuracy_error:.1f}"
+        return f"<Tuning: {self.strategy}, {found} after {self.n_questions:.1f} questions on {self.n_rows:,} rows>"
+
     def __post_init__(self) -> None:
         instance(self.strategy, "strategy", str, "a name")
         for each in fields(self):

@@ -65,6 +65,9 @@ class LatentBelief:
     model: Any
     queries: QuerySet
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r})"
+
     @property
     def n_classes(self) -> int:
         """C."""
@@ -108,9 +111,6 @@ class Exact(LatentBelief):
 
     def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
         self.model, self.queries = model, queries
-
-    def __repr__(self) -> str:
-        return f"Exact({self.model!r})"
 
     @property
     def row_bytes(self) -> int:

@@ -67,6 +67,9 @@ class PredictorBelief:
         self.predictor, self.answers, self.queries, self.n_screened = predictor, answers, queries, n_screened
         check_queries(queries)
 
+    def __repr__(self) -> str:
+        return f"PredictorBelief({self.predictor!r:.70}, answers by {type(self.answers).__name__})"
+
     @property
     def n_classes(self) -> int:
         """C."""

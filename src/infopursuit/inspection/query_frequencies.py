@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.explanation import percent, short
 from infopursuit.terminal import table
 from infopursuit.trace import Trace
@@ -41,6 +42,8 @@ class QueryFrequencies:
     n_inputs: int
     n_queries: int
     mean_length: float
+
+    __repr__ = brief
 
     def __len__(self) -> int:
         return len(self.queries)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import entropy
 
 from infopursuit.checks import number, pursuit_of, whole_number
+from infopursuit.display import brief
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import often, percent
@@ -52,6 +53,8 @@ class TreeNode:
     branches: tuple[Branch, ...] = ()
     n_inputs: int | None = None
     n_right: int | None = None
+
+    __repr__ = brief
 
     @property
     def stopped(self) -> bool:

@@ -10,11 +10,10 @@ A part counts as finished when its file in ``done`` is there; all files are writ
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +24,6 @@ from infopursuit.checks import whole_number
 from infopursuit.datasets.examples import Inputs, Source
 from infopursuit.datasets.tables import import_arrow
 from infopursuit.engine import Pursuit
-from infopursuit.explanation import Explanation
 from infopursuit.files import replacing, sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit
 from infopursuit.model_files import MANIFEST
@@ -40,6 +38,8 @@ HIDDEN = ".job"
 TRACES = "traces.parquet"
 """What the folder of traces is called."""
 COLUMNS = ("input", "name", "prediction", "probability", "label", "p_value", "length", "stop_reason", "steps")
+STEP = {name: name for name in ("query", "question", "answer", "gain", "prediction")} | {"confidence": "probability"}
+"""The columns of a step, and what a job calls them."""
 BEFORE = "explain from Python: ip.load({!r}, functions=...).explain(X)"
 
 
@@ -256,24 +256,28 @@ class JobFolder:
 # ---- explanations as rows of a Parquet file -------------------------------------------------------------------------
 
 
-def row_of(
-    explanation: Explanation, number: int, truth: Any = None, name: str | None = None, p_value: float | None = None
-) -> dict[str, Any]:
-    """One input as a row: what came out, and the questions and answers, in the user's words, as JSON."""
-    steps = [
-        {
-            "query": step.name,
-            "question": step.sentence,
-            "answer": None if step.answer is None else step.said,
-            "gain": None if step.gain != step.gain else step.gain,
-            "prediction": str(explanation.classes[max(range(len(step.posterior)), key=step.posterior.__getitem__)]),
-            "probability": max(step.posterior),
-        }
-        for step in explanation.steps
-    ]
-    told = [number, name, str(explanation.prediction), explanation.confidence, None if truth is None else str(truth)]
-    told += [p_value, len(explanation), explanation.stop_reason, json.dumps(steps, ensure_ascii=False, allow_nan=False)]
-    return dict(zip(COLUMNS, told, strict=True))
+def rows_of(trace: Trace, first: int, truth: Any = None, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """A row for each input: what came out, and the questions and answers, in the user's words, as JSON.
+
+    first: the number of the first input. truth: the true classes. names: what the inputs are called.
+    """
+    told, table, nothing = trace.columns(), trace.columns("input"), [None] * len(trace)
+    steps: list[list[dict[str, Any]]] = [[] for _ in range(len(trace))]
+    values = ([str(v) for v in told[name]] if name == "prediction" else _json_values(told[name]) for name in STEP)
+    for i, *step in zip(told["input"].tolist(), *values, strict=True):
+        steps[i].append(dict(zip(STEP.values(), step, strict=True)))
+    labels = nothing if truth is None else [None if label is None else str(label) for label in truth]
+    columns = (
+        range(first, first + len(trace)), names or nothing, map(str, table["prediction"]), table["confidence"].tolist(),
+        labels, _json_values(table["novelty_p_value"]), table["length"].tolist(), table["stop_reason"].tolist(),
+        (json.dumps(each, ensure_ascii=False, allow_nan=False) for each in steps),
+    )  # fmt: skip
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _json_values(values: Any) -> list[Any]:
+    """Without NaN, which JSON has not."""
+    return [None if value != value else value for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
 
 @contextmanager
@@ -282,14 +286,12 @@ def trace_file(file: Path, first: int = 0) -> Iterator[Callable[[Trace, Any, Any
     true classes and what the inputs are called, where that is known."""
     pa = import_arrow()
     kinds = {"input": pa.int64(), "length": pa.int64(), "probability": pa.float64(), "p_value": pa.float64()}
-    schema, number = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS]), itertools.count(first)
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
 
     def add(trace: Trace, truth: Any, names: Any) -> None:
-        nothing = [None] * len(trace)
-        p_values = nothing if trace.p_values is None else trace.p_values.tolist()
-        told = zip(trace, nothing if truth is None else truth, names or nothing, p_values, strict=True)
-        rows = [row_of(explanation, next(number), *facts) for explanation, *facts in told]
-        writer.write_table(pa.Table.from_pylist(rows, schema))
+        nonlocal first
+        writer.write_table(pa.Table.from_pylist(rows_of(trace, first, truth, names), schema))
+        first += len(trace)
 
     # through a stream of our own: what the system says about a full disk is then heard as it is
     with (

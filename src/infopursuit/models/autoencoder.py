@@ -55,6 +55,10 @@ class VAE:
         # batch norm takes its statistics from training: in inference one input must not change another's answer
         self.encoder, self.decoder = initialise(encoder, generator).eval(), initialise(decoder, generator).eval()
 
+    def __repr__(self) -> str:
+        size = f"{self.n_classes} classes, {len(self.variables)} variables, {self.latent_dim} latent dimensions"
+        return f"<VAE: {size}, {type(self.architecture).__name__}>"
+
     @property
     def n_classes(self) -> int:
         """C."""

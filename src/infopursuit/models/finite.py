@@ -42,6 +42,10 @@ class FiniteModel:
         self.n_classes, self.n_states = len(self.offsets) - 1, int(self.offsets[-1])
         self.state_class: IntArray = np.repeat(np.arange(self.n_classes), np.diff(self.offsets))
 
+    def __repr__(self) -> str:
+        size = f"{self.n_classes} classes, {len(self.variables)} variables, {self.n_states:,} latent states"
+        return f"<{type(self).__name__}: {size}>"
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The number type of the tables."""

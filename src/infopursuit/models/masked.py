@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from infopursuit.display import brief
 from infopursuit.progress import Progress
 from infopursuit.threads import side_by_side
 from infopursuit.types import FloatArray, IntArray
@@ -55,6 +56,8 @@ class Encoding:
     n_queries: int
     pieces: FloatArray
     categories: IntArray
+
+    __repr__ = brief
 
     @classmethod
     def fit(
@@ -140,6 +143,8 @@ class Layers:
     b2: Any
     w3: Any
     b3: Any
+
+    __repr__ = brief
 
     @classmethod
     def draw(cls, rng: np.random.Generator, n_members: int, n_inputs: int, n_units: int, n_outputs: int) -> Layers:
@@ -348,6 +353,9 @@ class MaskedClassifier:
     encoding: Encoding
     layers: Layers
 
+    def __repr__(self) -> str:
+        return f"<MaskedClassifier: {self.n_members} networks, {self.n_classes} classes>"
+
     @property
     def n_classes(self) -> int:
         """C."""
@@ -418,6 +426,8 @@ class AnswerNetwork:
     layers: Layers
     offsets: IntArray
     """(Q + 1,) as in `AnswerLoss`."""
+
+    __repr__ = brief
 
     @cached_property
     def _exact(self) -> Layers:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.types import FloatArray, Number
 
 TOLERANCE = 0.25
@@ -40,6 +41,8 @@ class NumberScale:
     date: bool = False
     time_of_day: bool = False
     missing: bool = False
+
+    __repr__ = brief
 
     @property
     def choices(self) -> tuple[str, ...]:

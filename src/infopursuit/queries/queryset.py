@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from infopursuit.checks import whole_number
+from infopursuit.display import queries_html
 from infopursuit.queries.choices import MAX_ANSWERS, JointChoices, count_answers, join_cells, split_index
 from infopursuit.queries.numbers import NumberScale, format_number
 from infopursuit.queries.tables import is_missing
@@ -122,6 +123,9 @@ class QuerySet(ABC):
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {len(self)} queries about {len(self.variables)} variables>"
+
+    def _repr_html_(self) -> str:
+        return queries_html(self)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuerySet:
         """Return itself: a query set is fitted already, unlike a `Recipe`."""
