@@ -17,6 +17,7 @@ from infopursuit import messages as catalogues
 from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages
+from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import YES_NO, QuerySet
 from infopursuit.session import Session
 from infopursuit.state import Branches, State, Step
@@ -34,6 +35,36 @@ MAX_ALTERNATIVES = 64
 """Queries with more answers than this are left as they are in counterfactuals."""
 N_CONTINUATIONS = 200
 COVERAGE = 0.8
+
+
+# ---- questions in the chosen language -------------------------------------------------------------------------------
+
+
+def question(queries: QuerySet, query: int, words: Messages | None = None) -> str:
+    """How a question is asked; custom wording stays as it is."""
+    return (words or catalogues.load()).question(queries[query])
+
+
+def choices(queries: QuerySet, query: int, words: Messages | None = None) -> tuple[str, ...]:
+    """The answers to a question of one variable, in the order of their indices: yes and no, cells of numbers."""
+    words, asked = words or catalogues.load(), queries[query]
+    return tuple(words.answer(asked, choice) for choice in asked.choices)
+
+
+def answer(queries: QuerySet, query: int, said: Said, words: Messages | None = None) -> str:
+    """An answer in words."""
+    return (words or catalogues.load()).answer(queries[query], queries.say_answer(query, said))
+
+
+def hint(queries: QuerySet, query: int, words: Messages | None = None) -> str:
+    """What numbers, dates and pixels are answered with; empty where a question has choices."""
+    words, scale = words or catalogues.load(), queries.scale(query)
+    if scale is not None:
+        return words.hint(scale)
+    if not isinstance(queries, Patches):
+        return ""
+    kind = "colour" if queries.channels > 1 else "pixels" if queries.levels is None else "grey"
+    return words(f"hint.{kind}", high=queries.size[0], wide=queries.size[1], most=queries.n_levels - 1)
 
 
 # ---- summary --------------------------------------------------------------------------------------------------------
@@ -80,12 +111,13 @@ def reason(step: ExplanationStep, queries: QuerySet, words: Messages) -> str:
         share = (np.searchsorted(scale.thresholds, step.number, side="left") + 0.5) / (len(scale.thresholds) + 1)
         kind = "low" if share <= LOW else "high" if share >= HIGH else "value"
         return words(f"reason.{kind}", name=name, value=words.number(scale.say(step.number)))
+    said = words.answer(step, step.said)
     if step.worded:
-        return words("reason.other", name=step.sentence.rstrip("?"), value=step.said)
+        return words("reason.other", name=step.sentence.rstrip("?"), value=said)
     if step.answer in ((0,), (1,)) and tuple(queries.choices(step.query)) == YES_NO:
         return words("reason.yes" if step.answer == (1,) else "reason.no", name=name)
     kind = "value" if len(step.answer or ()) == 1 and "=" not in name else "other"
-    return words(f"reason.{kind}", name=name, value=step.said)
+    return words(f"reason.{kind}", name=name, value=said)
 
 
 def log_odds(p: FloatArray) -> FloatArray:
@@ -166,9 +198,10 @@ def say_why_not(found: WhyNot, session: Session, words: Messages | None = None) 
         lines = [words("whynot.against", **label, **shown)]
     if not found.changes:
         return [*lines, words("whynot.no_change", **label, n=MAX_CHANGES)]
+    asked = [(each, session.pursuit.queries[each.query]) for each in found.changes]
     changes = [
-        words("change", name=each.name, other=words.number(each.other_said), said=words.number(each.said))
-        for each in found.changes
+        words("change", name=each.name, other=words.answer(query, each.other_said), said=words.answer(query, each.said))
+        for each, query in asked
     ]
     p = found.then[list(session.pursuit.classes).index(found.label)]
     return [*lines, words("whynot.change", **label, p=words.percent(p), changes=words.join(changes))]
