@@ -66,7 +66,7 @@ def test_a_game_through_a_pipe():
     done = ask_process("animals", said="\n".join(answers_of("penguin")) + "\n")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert "Predicted class: penguin (" in done.stdout
+    assert "\npenguin (" in done.stdout
     assert "It stopped because the confidence is high enough" in done.stdout
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -119,7 +119,7 @@ def test_save_and_resume(ask, tmp_path):
     rest = ask("animals", "--resume", file, said="\n".join(said[3:]))
     assert rest.returncode == 0, rest.stderr
     assert "Continuing after 3 answers" in rest.stdout
-    assert "Predicted class: octopus (" in rest.stdout
+    assert "\noctopus (" in rest.stdout
     assert len(json.loads(file.read_text())["history"]) == len(said)
 
 
@@ -158,7 +158,7 @@ def test_choices_by_name_number_and_first_letters(ask, tmp_path):
     for said in (str(listed.index("small") + 1), "SMALL", "sm"):
         done = ask(tmp_path / "model", said=f"{said}\n")
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "Predicted class: mouse (" in done.stdout
+        assert "\nmouse (" in done.stdout
     assert "could mean several answers" in ask(tmp_path / "model", said="m\n").stdout
     assert ask(tmp_path / "model", said="s\n").returncode == 0  # "s" is stop, whatever the answers are called
 
@@ -166,7 +166,7 @@ def test_choices_by_name_number_and_first_letters(ask, tmp_path):
 def test_patches_are_answered_as_rows_of_pixels(ask):
     done = ask("digits", said="010\n010/01?/#.1\nw\nb\n000000000\nd\ns\n")
     assert done.returncode == 0, done.stderr
-    assert "is no patch; give 3 rows of 3 pixels" in done.stdout
+    assert "is no patch; say 3 rows of 3 pixels" in done.stdout
     assert "Taken back: patch at" in done.stdout
     assert "of its" in done.stdout  # the most probable of its many answers
     assert "??????" in done.stdout  # where the patch lies

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from infopursuit import shipped
+from infopursuit import case, messages, shipped
 from infopursuit.acquisition.tables import entropy
 from infopursuit.checks import pursuit_of
-from infopursuit.cli.main import INTERRUPTED, positive, share
-from infopursuit.conversation import Outcome, Why, Word, is_numbered, resume_session, save_session, understand, why
-from infopursuit.explanation import NOVELTY_QUERY, amount, percent
+from infopursuit.cli.main import INTERRUPTED, add_language, positive, share, write_text
+from infopursuit.conversation import (
+    Command,
+    Outcome,
+    Word,
+    command,
+    is_numbered,
+    no_answer,
+    resume_session,
+    save_session,
+    understand,
+    why,
+)
+from infopursuit.explanation import amount
+from infopursuit.messages import Messages
 from infopursuit.noise import AnswerNoise
 from infopursuit.progress import bar
 from infopursuit.queries.groups import Component, Groups
@@ -26,10 +37,11 @@ from infopursuit.queries.patches import Patches, shade
 from infopursuit.session import Session
 from infopursuit.terminal import STYLES, Terminal
 from infopursuit.threads import single_threaded
-from infopursuit.types import NOT_APPLICABLE, ImpossibleAnswer, Number, Said
+from infopursuit.types import NOT_APPLICABLE, ImpossibleAnswer, Number, Query, Said
 
 EXAMPLES = (
     "infopursuit ask animals",
+    "infopursuit ask my-model --known age=31 --html case.html --name 'case 17'",
     "infopursuit ask animals --save game.json",
     "infopursuit ask animals --resume game.json",
     "infopursuit ask animals --accuracy 0.9 --max-repeats 3",
@@ -44,6 +56,8 @@ MAX_LINE = 4096
 N_BARS = 5
 LEADS = 0.1
 """A posterior from which on a class is named as a candidate."""
+SHORT = (Word.UNKNOWN, Word.BACK, Word.WHY, Word.STOP, Word.HELP)
+"""Words that stand below every question."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,9 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     names = ", ".join(shipped.names())
     add("model", metavar="MODEL", help=f"a shipped model ({names}), or the folder of a saved one")
+    add("--known", nargs="+", default=[], metavar="COLUMN=VALUE", help="what is known beforehand; it is not asked")
     add("--save", type=Path, metavar="FILE", help="keep the answers in a new file, written after each of them")
     add("--resume", type=Path, metavar="FILE", help="continue with the answers in a file, and keep further ones there")
-    add("--known", nargs="+", default=[], metavar="COLUMN=VALUE", help="what is known beforehand; it is not asked")
+    add("--html", type=Path, metavar="FILE", help="write a report of the case, one page that needs nothing else")
+    add("--name", default="", metavar="TEXT", help="what the case is called in the report")
+    add_language(parser, "as LANG says")
     add("--accuracy", type=share, metavar="P", help="probability that an answer of yours is correct, such as 0.9")
     add("--max-repeats", type=positive, default=1, metavar="N", help="with --accuracy: how often the same query may be "
         "asked (1)")  # fmt: skip
@@ -66,85 +83,100 @@ def run(args: argparse.Namespace) -> int:
         raise FileExistsError(f"--save {args.save} exists already; continue it with --resume, or name a new file")
     if args.max_repeats != 1 and args.accuracy is None:
         raise ValueError(f"--max-repeats {args.max_repeats} needs --accuracy: correct answers need no repeating")
-    pursuit = pursuit_of(shipped.open_model(args.model))
+    if args.known and args.resume is not None:
+        raise ValueError("--known and --resume do not go together: the file has what was known")
+    words, model = messages.load(args.lang or messages.of_environment()), shipped.open_model(args.model)
+    pursuit = pursuit_of(model)
     if args.accuracy is not None:
         pursuit = replace(pursuit, noise=AnswerNoise(args.accuracy, max_repeats=args.max_repeats))
     file = args.save or args.resume
-    if args.known and args.resume is not None:
-        raise ValueError("--known and --resume do not go together: the file has what was known")
-    session = (
-        pursuit.session(known=dict(map(_known, args.known)))
-        if args.resume is None
-        else resume_session(pursuit, args.resume)
-    )
+    known = dict(_known(text, "--known ") for text in args.known)
+    session = pursuit.session(known=known) if args.resume is None else resume_session(pursuit, args.resume)
     if file is not None:
         save_session(session, file)  # before anything is asked, so that a place that cannot be written to is known
-    talk = Talk(session, Terminal(sys.stderr if args.json else sys.stdout), sys.stdin, file)
+    talk = Talk(session, Terminal(sys.stderr if args.json else sys.stdout), sys.stdin, file, words)
     with single_threaded():
         try:
             finished = talk.go()
         except KeyboardInterrupt:
             talk.leave(args.model)
             return INTERRUPTED
+        if args.html is not None:
+            told = {"name": args.name, "model": Path(args.model).name, "version": shipped.version(args.model)}
+            about = case.about(session, words, classifier=model, **told)
+            page = session.explanation.to_html(language=words.language, about=about)
+            talk.terminal.say("", words("ask.written", file=write_text(args.html, page)))
     if args.json:
         print(session.explanation.to_json())
     return 0 if finished else UNFINISHED
 
 
-def _known(text: str) -> tuple[str, str]:
+def _known(text: str, option: str = "") -> tuple[str, str]:
     """``age=31`` as a column and its value."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise ValueError(f"--known {text}: give COLUMN=VALUE, such as age=31")
+        raise ValueError(f"{option}{text}: give COLUMN=VALUE, such as age=31")
     return name.strip(), value.strip()
 
 
 class Talk:
-    """One conversation: a session, where its words go, and where its answers come from."""
+    """One conversation: a session, where its words go, where its answers come from, and its language."""
 
-    def __init__(self, session: Session, terminal: Terminal, answers: TextIO, file: Path | None = None) -> None:
+    def __init__(
+        self, session: Session, terminal: Terminal, answers: TextIO, file: Path | None = None,
+        words: Messages | None = None,
+    ) -> None:  # fmt: skip
         self.session, self.terminal, self.answers, self.file = session, terminal, answers, file
-        self.pursuit, self.live = session.pursuit, bool(answers.isatty())
+        self.words, self.live = words or messages.load(), bool(answers.isatty())
+        self.first = {word: self.words.ways(word.value)[0] for word in Word}  # as they are shown
+        self.asks_on = False
+        self.is_case = session.pursuit.learnt and not isinstance(session.pursuit.queries, Patches)  # else it is a game
+
+    @property
+    def queries(self) -> Any:
+        """What may be asked."""
+        return self.session.pursuit.queries
 
     def go(self) -> bool:
         """Talk to the end; returns whether a rule or a word ended it, not the end of the input."""
-        n = len(self.session.history)
-        kind = "kinds of images" if isinstance(self.pursuit.queries, Patches) else "classes"
-        self.terminal.tell(
-            f"Think of one of {len(self.pursuit.classes)} {kind}. Each question is the one with the highest expected "
-            f"information gain; it stops when it is confident enough. Type help for what you may answer."
-        )
-        for query, answer in self.session.known:
-            self.terminal.tell(f"Known: {self.pursuit.queries.say(query, answer)}.")
+        n, pursuit, words = len(self.session.history), self.session.pursuit, self.words
+        how = words("ask.how", help=self.first[Word.HELP])
+        if self.is_case:
+            self.terminal.head(case.title(pursuit, words))
+        else:
+            kind = "ask.game_images" if isinstance(self.queries, Patches) else "ask.game"
+            how = words("sentences", a=words(kind, n=len(pursuit.classes)), b=how)
+        self.terminal.tell(how)
+        self._show_known()
         if n:
-            self.terminal.tell(f"Continuing after {n} answer{'' if n == 1 else 's'}.")
-            show_posterior(self.session, self.terminal)
+            self.terminal.tell(words("ask.continue", n=n))
+            self._show_belief()
         while True:
             if self.session.question is None:
                 self._conclude()
-                if not self._goes_back():
+                if not self._goes_on():
                     return True
                 continue
-            show_question(self.session, self.terminal)
+            show_question(self.session, self.terminal, words)
             said = self._listen()
             if said is None or said is Word.STOP:
                 if said is None:
                     self.terminal.say("")
-                    self.terminal.tell("The input has ended; the prediction so far:")
+                    self.terminal.tell(words("ask.ended"))
                 self._conclude()
                 return said is Word.STOP
-            show_posterior(self.session, self.terminal)
+            self._show_belief()
 
     def leave(self, model: str) -> None:
         """Say goodbye after Ctrl-C."""
         self.terminal.say("")
         if self.file is None:
-            self.terminal.tell("Stopped. The answers are not kept; --save FILE would keep them.")
+            self.terminal.tell(self.words("ask.interrupted"))
         else:
-            self.terminal.tell(f"Stopped. {self.file} has the answers; to continue:")
+            self.terminal.tell(self.words("ask.interrupted_file", file=self.file))
             self.terminal.say(f"infopursuit ask {model} --resume {self.file}")
 
-    def _listen(self) -> Word | Said:
+    def _listen(self) -> Word | Command | Said:
         """Take lines until one changes something: returns the answer, a word, or None at the end."""
         question = self.session.question
         assert question is not None
@@ -153,38 +185,42 @@ class Talk:
             if text is None:
                 return None
             try:
-                said = understand(text, self.pursuit.queries, question.index)
-                if said is Word.HELP:
-                    show_help(self.session, self.terminal)
-                elif said is Word.WHY:
-                    found = why(self.session)
-                    if self.session.asks_novelty or found is None:
-                        self.terminal.tell(NOVELTY_QUERY)
-                    else:
-                        show_why(found, self.terminal)
-                elif said is Word.STOP or (said is Word.BACK and self._back()):
-                    return said
-                elif said is Word.LATER:
-                    before = self.session.question
-                    if self.session.later().question == before:
-                        self.terminal.tell("There is nothing else to ask.")
-                    return said
-                elif said is not Word.BACK:
-                    given = NOT_APPLICABLE if said is Word.NOT_APPLICABLE else None
-                    self.session.answer(given if isinstance(said, Word) else said)
-                    scale = self.pursuit.queries.scale(question.index)
-                    if isinstance(said, Number) and scale is not None and not scale.low <= said.value <= scale.high:
-                        text = f"{scale.say(said.value)} is outside the range in training"
-                        self.terminal.tell(f"{text} ({scale.hint}); b takes it back.", style="bad")
-                    self._keep()
+                said = understand(text, self.queries, question.index, self.words)
+                if self._does(said, question):
                     return Word.UNKNOWN if said is None else said
-            except ImpossibleAnswer:
-                text = (
-                    "Impossible together with the earlier answers: answer otherwise, or say d (don't know) or b (back)"
-                )
-                self.terminal.tell(f"{text}.", style="bad")
             except ValueError as error:
-                self.terminal.tell(f"{error}.", style="bad")
+                self._complain(error)
+
+    def _complain(self, error: ValueError) -> None:
+        short = {"unknown": self.first[Word.UNKNOWN], "back": self.first[Word.BACK]}
+        impossible = isinstance(error, ImpossibleAnswer)
+        self.terminal.tell(self.words("ask.impossible", **short) if impossible else str(error), style="bad")
+
+    def _does(self, said: Word | Command | Said, question: Query | None) -> bool:
+        """Do what was said; returns whether the session has changed, or is to end."""
+        if isinstance(said, Command):
+            return self._add_known(said.about) if said.word is Word.KNOWN else self._show_why_not(said.about)
+        if said is Word.HELP:
+            show_help(self.session, self.terminal, self.words)
+        elif said is Word.WHY:
+            show_why(self.session, self.terminal, self.words)
+        elif said is Word.MORE:
+            return self._asks_on()
+        elif said is Word.BACK:
+            return self._back()
+        elif said is Word.LATER:
+            if self.session.later().question == question:
+                self.terminal.tell(self.words("ask.nothing_else"))
+        elif said is not Word.STOP:
+            given = NOT_APPLICABLE if said is Word.NOT_APPLICABLE else None if isinstance(said, Word) else said
+            self.session.answer(given)
+            scale = None if question is None else self.queries.scale(question.index)
+            if isinstance(said, Number) and scale is not None and not scale.low <= said.value <= scale.high:
+                value, back = self.words.number(scale.say(said.value)), self.first[Word.BACK]
+                text = self.words("ask.outside", value=value, hint=self.words.hint(scale), back=back)
+                self.terminal.tell(text, style="bad")
+            self._keep()
+        return said not in (Word.HELP, Word.WHY)
 
     def _read(self) -> str | None:
         """One line, or None where there are no more. A person gets a prompt; a pipe's lines are shown as they come."""
@@ -197,41 +233,129 @@ class Talk:
 
     def _back(self) -> bool:
         if not self.session.history:
-            self.terminal.tell("Nothing was answered yet, so there is nothing to take back.", style="bad")
+            self.terminal.tell(self.words("ask.nothing_to_take_back"), style="bad")
             return False
-        query, answer = self.session.history[-1]
+        phrase = self.session.explanation.steps[-1].say(self.words)
         self.session.undo()
         self._keep()
-        self.terminal.tell(f"Taken back: {self.pursuit.queries.say(query, answer)}.")
+        self.terminal.tell(self.words("ask.taken_back", phrase=phrase))
         return True
 
-    def _goes_back(self) -> bool:
-        """After the stop a person may still take an answer back."""
-        while self.live:
-            self.terminal.tell("Enter ends; b takes the last answer back.", style="faint")
-            said = (self._read() or "").strip().lower()
-            if said in ("b", "back", "undo"):
-                return self._back()
-            if said in ("", "s", "stop", "q", "quit", "exit"):
-                break
+    def _asks_on(self) -> bool:
+        self.session.go_on()
+        self.asks_on = True
+        self.terminal.tell(self.words("ask.asks_on", stop=self.first[Word.STOP]))
+        return True
+
+    def _add_known(self, text: str) -> bool:
+        """``known`` shows what is known, ``known age=31`` adds to it."""
+        words = self.words
+        if not text:
+            self._show_known(all_of_it=True)
+            return False
+        name, equals, value = (part.strip() for part in text.partition("="))
+        names = {each.lower(): each for each in (*(topic for topic, _ in self.queries.topics), *self.queries.names)}
+        key = names.get(name.lower())
+        if key is None:
+            raise no_answer(words, words("error.no_column", said=name[:80]), name, list(names.values()))
+        asked = self.queries.find(key, "known")
+        hint, choices = case.hint(self.queries, asked[0], words), case.choices(self.queries, asked[0], words)
+        if not equals:
+            raise ValueError(
+                words("error.known", example=f"{self.first[Word.KNOWN]} {key}={'1' if hint else choices[0]}")
+            )
+        try:
+            meant = understand(value, self.queries, asked[0], words) if len(asked) == 1 else value
+            if meant is None or isinstance(meant, (Word, Command)):
+                raise ValueError
+            self.session.tell({asked[0] if len(asked) == 1 else key: meant})
+        except ImpossibleAnswer:
+            raise
+        except ValueError:
+            what = words("error.no_value", said=value[:80], name=key)
+            raise no_answer(words, what, value, choices, hint) from None
+        self._keep()
+        self._show_known()
+        return True
+
+    def _show_known(self, *, all_of_it: bool = False) -> None:
+        """What was known beforehand, and with ``all_of_it`` what was answered."""
+        explanation = self.session.explanation
+        known = [step.say(self.words) for step in explanation.known]
+        asked = [step.say(self.words) for step in explanation.steps] if all_of_it else []
+        for phrase in (*known, *asked):
+            self.terminal.tell(phrase[:1].upper() + phrase[1:], indent=2, hanging=2)
+        if all_of_it and not known and not asked:
+            example = f"{self.first[Word.KNOWN]} {self.queries.topics[0][0]}=..."
+            self.terminal.tell(self.words("ask.nothing_known", example=example))
+
+    def _show_why_not(self, label: str) -> bool:
+        """Why a class is not predicted; without one, the most probable of the others."""
+        classes = [str(each) for each in self.session.pursuit.classes]
+        if not label and len(classes) > 1:
+            label = classes[int(np.argsort(-self.session.posterior, kind="stable")[1])]
+        found = next((each for each in classes if each.lower() == label.lower()), None)
+        if found is None:
+            raise no_answer(self.words, self.words("error.no_class", said=label[:80]), label, classes)
+        for line in case.say_why_not(case.why_not(self.session, found), self.session, self.words):
+            self.terminal.tell(line)
         return False
 
+    def _goes_on(self) -> bool:
+        """After the stop a person may take an answer back, ask on, and ask why not; other lines end it."""
+        while True:
+            if self.live:
+                p = self.session.posterior
+                other = self.session.pursuit.classes[int(np.argsort(-p, kind="stable")[min(1, len(p) - 1)])]
+                short = {word.value: self.first[word] for word in (Word.BACK, Word.MORE, Word.WHY_NOT)}
+                self.terminal.tell(self.words("ask.after", **short, **{"class": other}), style="faint")
+            said = " ".join((self._read() or "").lower().split())
+            if said in ("", *self.words.ways("stop")):
+                return False
+            try:
+                if (found := command(said, self.words)) is not None:
+                    if self._does(found, None):
+                        return True
+                elif said in self.words.ways("back"):
+                    return self._back()
+                elif said in self.words.ways("more"):
+                    return self._asks_on()
+                elif not self.live:
+                    return False
+            except ValueError as error:
+                self._complain(error)
+
+    def _show_belief(self) -> None:
+        """The outcome so far in a sentence, as bars, and how many more questions to expect."""
+        session, words = self.session, self.words
+        if session.posterior.max() >= LEADS:
+            self.terminal.tell(case.summary(session.explanation, self.queries, words))
+        show_posterior(session, self.terminal, words)
+        if self.is_case and session.question is not None and not self.asks_on and not session.asks_novelty:
+            found = case.remaining(session)
+            if found is not None and found.high:
+                self.terminal.tell(case.say_remaining(found, words) + words("full_stop"), style="faint")
+
     def _conclude(self) -> None:
-        self.terminal.head("Result" if self.session.question is None else "Result so far")
-        best = int(np.argmax(self.session.posterior))
-        label = self.terminal.paint(str(self.pursuit.classes[best]), "good")
-        explanation = self.session.explanation
-        mark = "" if explanation.calibrated else ", not calibrated"
-        self.terminal.say(f"Predicted class: {label} ({percent(explanation.confidence)}{mark})", "")
-        if not explanation.steps:
-            return self.terminal.tell("Nothing was answered.")
-        plural, cost = "" if len(explanation) == 1 else "s", explanation.cost
-        paid = "" if cost is None else f" that cost{'' if plural else 's'} {amount(cost)}"
-        self.terminal.say(f"{len(explanation)} question{plural}{paid}, in order:")
-        # the first line of the text repeats the prediction
-        for line in explanation.to_text(width=self.terminal.width).splitlines()[1:]:
-            indent = " " * (len(line) - len(line.lstrip()) + 4)
-            self.terminal.say(*textwrap.wrap(line, self.terminal.width - 1, subsequent_indent=indent) or [""])
+        words, explanation = self.words, self.session.explanation
+        self.terminal.head(words("ask.result" if self.session.question is None else "ask.result_so_far"))
+        outcome = self.terminal.paint(explanation.say_outcome(words), "good")
+        self.terminal.say(f"{outcome} ({explanation.say_probability(words)})")
+        if not explanation.steps and not explanation.known:
+            return self.terminal.tell(words("ask.nothing_answered"))
+        self.terminal.tell(case.summary(explanation, self.queries, words))
+        self.terminal.say(
+            "", *([words("ask.in_order", asked=explanation.say_length(words))] if len(explanation) else [])
+        )
+        for line in (
+            *(f"      {step.say(words)}" for step in explanation.known),
+            *explanation.say_steps(words, width=self.terminal.width),
+            *explanation.say_notes(words, codes=False),
+        ):
+            for part in line.splitlines():
+                self.terminal.tell(
+                    part.strip(), indent=len(part) - len(part.lstrip()), hanging=4 * part.startswith(" ")
+                )
         return None
 
     def _keep(self) -> None:
@@ -242,31 +366,37 @@ class Talk:
 # ---- what is shown --------------------------------------------------------------------------------------------------
 
 
-def show_question(session: Session, terminal: Terminal) -> None:
+def show_question(session: Session, terminal: Terminal, words: Messages) -> None:
     """The question, a picture or list where it is about several components, and what may be answered."""
     question, queries, costs = session.question, session.pursuit.queries, session.pursuit.costs
     assert question is not None
-    paid = "" if costs is None else f", costs {amount(float(session.pursuit.query_costs[question.index]))}"
-    check = ", a novelty query" if session.asks_novelty else ""
-    terminal.head(f"Question {len(session.history) + 1}{check}{paid}")
-    scale = queries.scale(question.index)
-    terminal.tell(question.sentence if scale is None else f"{question.sentence} ({scale.hint})", style="bold")
+    head = [words("ask.question", k=len(session.history) + 1)]
+    if session.asks_novelty:
+        head.append(words("ask.novelty_query"))
+    if costs is not None:
+        head.append(words("ask.costs", cost=amount(float(session.pursuit.query_costs[question.index]))))
+    terminal.head(words.texts["comma"].join(head))
+    sentence, scale = words.question(question), queries.scale(question.index)
+    terminal.tell(sentence if scale is None else f"{sentence} ({words.hint(scale)})", style="bold")
     if isinstance(queries, Patches):
         _show_patch(session, terminal)
     for component in _components(session):
         numbered = is_numbered(component.choices) and not component.bounds
-        shown = [f"{i} {choice}" if numbered else choice for i, choice in enumerate(component.choices, start=1)]
-        _indented(terminal, f"{component.name}: {'a number, or ' if component.bounds else ''}{'; '.join(shown)}")
-    terminal.tell(_choices(session), style="faint")
+        asked = Query(0, component.name, f"{component.name}?", component.choices)
+        shown = [words.answer(asked, choice) for choice in component.choices]
+        text = "; ".join(f"{i} {choice}" if numbered else choice for i, choice in enumerate(shown, start=1))
+        text = words("ask.number_or", choices=text) if component.bounds else text
+        terminal.tell(words("reason.other", name=component.name, value=text), indent=2, hanging=2)
+    terminal.tell(_choices(session, words), style="faint")
 
 
-def show_posterior(session: Session, terminal: Terminal) -> None:
+def show_posterior(session: Session, terminal: Terminal, words: Messages) -> None:
     """The most probable classes as bars; while none leads, how many candidates are left (exp of the entropy)."""
     p = session.posterior
     order = np.argsort(-p, kind="stable")
     if p.max() < LEADS:
-        some = ", ".join(str(session.pursuit.classes[c]) for c in order[:3])
-        return _indented(terminal, f"about {np.exp(entropy(p)):.0f} candidates left, such as {some}")
+        some = words.texts["comma"].join(str(session.pursuit.classes[c]) for c in order[:3])
+        return terminal.tell(words("ask.candidates", n=f"{np.exp(entropy(p)):.0f}", names=some), indent=2, hanging=2)
     best = [int(c) for c in order[:N_BARS] if p[c] >= 0.005]
     grid = _grid(max_width=max(8, terminal.width // 3))
     wide = max(6, min(40, terminal.width - 12 - min(max(len(str(session.pursuit.classes[c])) for c in best),
@@ -274,83 +404,92 @@ def show_posterior(session: Session, terminal: Terminal) -> None:
     for place, c in enumerate(best):
         style = STYLES["now"] if place == 0 else ""
         drawn = Text(f"{bar(p[c], wide)}", style)
-        grid.add_row(str(session.pursuit.classes[c]), Text.assemble(drawn, f" {percent(p[c]):>6}"))
+        grid.add_row(str(session.pursuit.classes[c]), Text.assemble(drawn, f" {words.percent(p[c]):>6}"))
     terminal.print(grid)
     if len(p) > len(best):
-        rest = 1 - float(p[best].sum())
-        others = f"{len(p) - len(best)} other{'' if len(p) - len(best) == 1 else 's'}"
-        together = "less than 1 %" if rest < 0.005 else percent(rest)
-        terminal.say("  " + terminal.paint(f"{others}: {together} together", "faint"))
+        rest, others = 1 - float(p[best].sum()), words("others", n=len(p) - len(best))
+        together = words("less_than", p=words.percent(0.01)) if rest < 0.005 else words.percent(rest)
+        terminal.tell(words("ask.together", others=others, p=together), style="faint", indent=2)
     return None
 
 
-def show_why(reason: Why, terminal: Terminal) -> None:
-    """Why a question is asked: its information gain, and the posterior after each answer."""
-    begin = "It has the highest expected information gain" + (" per cost" if reason.costs else "")
-    if reason.halves and not reason.costs:
-        begin = "It about halves the probability"
-    if reason.n_answers == 2:
-        begin += ": " + ", ".join(f"{o.said} has {percent(o.probability)}" for o in reason.outcomes)
-    about = "" if reason.exact else "about "
-    terminal.tell(f"{begin}. Expected information gain: {about}{reason.gain:.2f} of {reason.left:.2f} bits.")
-    if reason.n_answers > len(reason.outcomes):
-        terminal.tell(f"The {len(reason.outcomes)} most probable of its {reason.n_answers} answers:")
-    for outcome in reason.outcomes:
-        _indented(terminal, f"{outcome.said} ({percent(outcome.probability)}): {_after(outcome)}")
-    if reason.runner_up is not None:
-        terminal.tell(f'Second best: "{reason.runner_up.sentence}" ({reason.runner_up_gain:.2f} bits).')
+def show_why(session: Session, terminal: Terminal, words: Messages) -> None:
+    """Why the question is asked: its information gain, and the posterior after each answer."""
+    found = why(session)
+    if session.asks_novelty or found is None:
+        return terminal.tell(words("why.novelty"))
+    kind = "why.most_cost" if found.costs else "why.halves" if found.halves else "why.most"
+    said = [words.answer(found.question, outcome.said) for outcome in found.outcomes]
+    shares = [words.percent(outcome.probability) for outcome in found.outcomes]
+    parts = [words("why.has", answer=answer, p=p) for answer, p in zip(said, shares, strict=True)]
+    gain, left = (words.number(f"{bits:.2f}") for bits in (found.gain, found.left))
+    terminal.tell(
+        words(kind, answers=words.texts["comma"].join(parts)) + " "
+        + words("why.bits" if found.exact else "why.bits_about", gain=gain, left=left)
+    )  # fmt: skip
+    if found.n_answers > len(found.outcomes):
+        terminal.tell(words("why.some", shown=len(found.outcomes), n=found.n_answers))
+    for outcome, answer, p in zip(found.outcomes, said, shares, strict=True):
+        text = words("why.then", answer=answer, p=p, then=_after(outcome, words))
+        terminal.tell(text, indent=2, hanging=2)
+    if found.runner_up is not None:
+        second = {"question": words.question(found.runner_up), "gain": words.number(f"{found.runner_up_gain:.2f}")}
+        terminal.tell(words("why.second", **second))
+    return None
 
 
-def show_help(session: Session, terminal: Terminal) -> None:
+def show_help(session: Session, terminal: Terminal, words: Messages) -> None:
     """All that may be typed."""
     queries, question = session.pursuit.queries, session.question
     assert question is not None
+    some = words.answer(question, question.choices[-1])
+    answer, text = words("help.an_answer"), words("help.choice", choice=some)
     if _components(session):
-        answer = ("answers", "one for each line, with commas between them: a name, its number, its first letters, or ?")
+        answer, text = words("help.answers"), words("help.of_components")
     elif isinstance(queries, Patches):
-        answer = ("pixels", f"row by row, with / or spaces between rows: {queries.hint}")
+        answer, text = words("help.pixels"), words("help.of_pixels", hint=case.hint(queries, question.index, words))
     elif (scale := queries.scale(question.index)) is not None:
-        answer = ("an answer", f"{scale.hint}; or where it lies: {question.choices[0]}")
+        text = words("help.of_numbers", hint=words.hint(scale), choice=words.answer(question, question.choices[0]))
     elif is_numbered(question.choices):
-        answer = ("an answer", "its name, its number, or as many of its letters as tell it from the others")
-    else:
-        answer = ("an answer", "such as yes or no, or as many of its letters as tell it from the others")
+        text = words("help.numbered")
+    probably, maybe = (words.ways(word)[0] for word in ("probably", "maybe"))
+    yes = words("answer.yes")
+    soft = words("help.soft", probably=probably, maybe=maybe, example=f"{yes} {words.percent(0.7)}")
     grid = _grid()
-    for row in (
-        answer,
-        ("probably yes", "a soft answer: probably, maybe, or its probability (yes 70 %)"),
-        ("d, don't know", "it counts as asked, and nothing is learnt"),
-        ("n/a, not applicable", "the same, and the explanation says so"),
-        ("l, later", "asked again when nothing else is left to ask"),
-        ("b, back", "take the last answer back"),
-        ("w, why", "why this is asked: what each answer would mean"),
-        ("s, stop", "end here, with the prediction so far"),
-        ("h, help", "this list"),
-    ):
-        grid.add_row(*row)
+    grid.add_row(answer, text)
+    grid.add_row(f"{probably} {yes}", soft)
+    for word in Word:
+        more = " X" if word is Word.WHY_NOT else ""
+        grid.add_row(_called(word, words) + more, words(f"help.{word.value}"))
     terminal.print(grid)
 
 
-def _choices(session: Session) -> str:
+def _called(word: Word, words: Messages) -> str:
+    """A word as it is shown, with its letter: "d don't know"."""
+    ways = words.ways(word.value)
+    letter = next((way for way in ways if len(way) == 1 and way.isalpha() and way.isascii()), "")
+    return f"{letter} {ways[0]}".strip()
+
+
+def _choices(session: Session, words: Messages) -> str:
     question, queries, components = session.question, session.pursuit.queries, _components(session)
     assert question is not None
-    choices = [str(choice) for choice in question.choices[:100]]
+    choices, scale = question.choices[:100], queries.scale(question.index)
+    shown = [words.answer(question, choice) for choice in choices] if not components else []
     if components:
-        text = f"{len(components)} answers, in this order, with commas between them, ? not known"
-        text = text if len(components) > 1 else "one of these"
+        text = words("ask.in_this_order", n=len(components)) if len(components) > 1 else words("ask.one_of_these")
     elif isinstance(queries, Patches):
-        text = queries.hint
-    elif [choice.lower() for choice in choices] == ["no", "yes"]:
-        if not session.history:
-            return "y yes, n no, d don't know; b back, w why, s stop, h help"
-        return "y, n, d; b, w, s, h"
-    elif (scale := queries.scale(question.index)) is not None:
-        text = "a date" if scale.date else "a number"
+        text = case.hint(queries, question.index, words)
+    elif scale is not None:
+        text = words("ask.a_date" if scale.date else "ask.a_number")
     elif is_numbered(question.choices):
-        text = ", ".join(f"{i} {choice}" for i, choice in enumerate(choices, start=1))
+        text = words.texts["comma"].join(f"{i} {choice}" for i, choice in enumerate(shown, start=1))
     else:
-        text = ", ".join(choices[:12]) + (", ..." if len(choices) > 12 else "")
-    return f"{text}; or d, b, w, s, h"
+        text = words.texts["comma"].join(shown[:12]) + (", ..." if len(shown) > 12 else "")
+    called = [_called(word, words) for word in SHORT]
+    if session.history:
+        called = [each.split()[0] for each in called]
+    return words("ask.or", choices=text, commands=words.texts["comma"].join(called))
 
 
 def _show_patch(session: Session, terminal: Terminal) -> None:
@@ -378,14 +517,10 @@ def _components(session: Session) -> tuple[Component, ...]:
     return queries.components(question.index) if isinstance(queries, Groups) and question is not None else ()
 
 
-def _after(outcome: Outcome) -> str:
+def _after(outcome: Outcome, words: Messages) -> str:
     if outcome.leaders and outcome.leaders[0][1] >= LEADS:
-        return "then " + ", ".join(f"{label} ({percent(p)})" for label, p in outcome.leaders)
-    return f"then about {outcome.candidates:.0f} candidates left"
-
-
-def _indented(terminal: Terminal, text: str) -> None:
-    terminal.say(*textwrap.wrap(text, terminal.width - 1, initial_indent="  ", subsequent_indent="    "))
+        return words.texts["comma"].join(f"{label} ({words.percent(p)})" for label, p in outcome.leaders)
+    return words("why.candidates", n=f"{outcome.candidates:.0f}")
 
 
 def _grid(max_width: int | None = None) -> Table:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from infopursuit.evaluation.calibration import Bin, Calibration
 from infopursuit.evaluation.table import Z
-from infopursuit.explanation import reason_text
+from infopursuit.messages import load
 from infopursuit.progress import bar
 from infopursuit.terminal import Terminal, table
 
@@ -73,7 +73,7 @@ def stops(evaluation: Evaluation) -> list[str]:
     """Why it stopped: a line for each reason."""
     lines = [["stop reason", "inputs", "accuracy", "questions"]]
     for stop in evaluation.stops:
-        why = reason_text(stop.reason)
+        why = load().reason(stop.reason)
         share = f"{100 * stop.n_inputs / evaluation.n_inputs:.1f} %"
         lines.append(
             [textwrap.shorten(why, 44, placeholder=" ..."), share, f"{100 * stop.accuracy:.1f} %", f"{stop.length:.1f}"]

@@ -8,6 +8,7 @@ same files, so that a text is translated once.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,11 @@ class Messages:
         shown = f"{min(100 * p, 99.9):.1f}" if 0.99 < p < 1 else f"{100 * p:.0f}"
         return self("percent", p=self.number(shown))
 
+    def ways(self, word: str) -> tuple[str, ...]:
+        """How a word of `ask` may be said: in this language, the first as it is shown, and in English."""
+        mine, english = (texts[f"word.{word}"].split("|") for texts in (self.texts, _read(ENGLISH)))
+        return tuple(dict.fromkeys([*mine, *english]))
+
     def join(self, parts: Sequence[str]) -> str:
         """A list in words: a, b and c."""
         return self("and", a=self.texts["comma"].join(parts[:-1]), b=parts[-1]) if len(parts) > 1 else "".join(parts)
@@ -96,6 +102,11 @@ class Messages:
             return asked.sentence
         kind, fields = found
         return self(f"question.{kind}", **{key: self._number(text) for key, text in fields.items()})
+
+    def name(self, asked: Asked) -> str:
+        """What a query is called; names of columns stay as they are."""
+        kind, fields = ("", {}) if self.language == ENGLISH else _kind(asked.name, asked.sentence) or ("", {})
+        return self("name.patch", **fields) if kind == "patch" else asked.name
 
     def answer(self, asked: Asked, said: str) -> str:
         """An answer to a question: yes and no, numbers and their cells, and what is no answer; else as it is."""
@@ -164,13 +175,17 @@ def load(language: str | None = None) -> Messages:
     wanted = (language or ENGLISH).replace("_", "-").split(".")[0]
     english = _read(ENGLISH)
     if wanted == PSEUDO:
-        plain = {"decimal", "comma"}
-        return Messages(
-            PSEUDO, {key: text if key in plain else f"\u2067⟦{text}⟧\u2069" for key, text in english.items()}
-        )
+        plain = ("decimal", "comma", "word.")
+        bracketed = {key: f"\u2067⟦{text}⟧\u2069" for key, text in english.items() if not key.startswith(plain)}
+        return Messages(PSEUDO, {**english, **bracketed})
     found = wanted.split("-")[0].lower()
     found = found if found in LANGUAGES else ENGLISH
     return Messages(found, {**english, **_read(found)})
+
+
+def of_environment() -> str | None:
+    """The language of the terminal: LC_ALL, LC_MESSAGES or LANG."""
+    return next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), None)
 
 
 def names() -> dict[str, str]:
