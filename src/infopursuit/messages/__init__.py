@@ -95,7 +95,7 @@ class Messages:
         >>> from infopursuit.types import Query
         >>> age, custom = Query(0, "age", "What is age?", ()), Query(0, "age", "How old are you?", ())
         >>> load("de").question(age), load("de").question(custom)
-        ('age: welcher Wert?', 'How old are you?')
+        ('Welchen Wert hat age?', 'How old are you?')
         """
         found = None if self.language == ENGLISH else _kind(asked.name, asked.sentence)
         if found is None:
