@@ -101,9 +101,9 @@ def summary(explanation: Explanation, queries: QuerySet | None, words: Messages 
     order = [int(k) for k in np.argsort(-weights, kind="stable")[:MAX_REASONS] if weights[k] > 0]
     steps = [explanation.steps[k] for k in order if weights[k] >= 0.1 * weights[order[0]]] or explanation.known[:3]
     reasons = [reason(step, queries, words) for step in steps if step.answer is not None]
-    if not reasons:
-        return f"{verdict}."
-    return words("summary.because", verdict=verdict, reasons=words.join(reasons)) + "."
+    if reasons and explanation.shape is None:  # patches of an image are shown, not told
+        verdict = words("summary.because", verdict=verdict, reasons=words.join(reasons))
+    return verdict + words("full_stop")
 
 
 def reason(step: ExplanationStep, queries: QuerySet | None, words: Messages) -> str:

@@ -109,7 +109,8 @@ def is_numbered(choices: Sequence[str]) -> bool:
 def no_answer(words: Messages, what: str, said: str, choices: Sequence[str], hint: str = "") -> ValueError:
     """What is wrong with what was said, what may have been meant, and what may be said instead."""
     known = {_normal(each): each for each in choices[:MAX_NAMES]}
-    known |= {way: way for word in Word for way in words.ways(word.value) if len(way) > 2 and way not in known}
+    ways = {word: words.ways(word.value) for word in Word}
+    known |= {way: ways[word][0] for word in Word for way in ways[word] if len(way) > 2 and way not in known}
     near = difflib.get_close_matches(_normal(said), list(known), n=1, cutoff=0.7)
     if near:
         what = words("error.did_you_mean", what=what, name=known[near[0]])

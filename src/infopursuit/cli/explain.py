@@ -14,7 +14,7 @@ from infopursuit.cli.main import add_language, positive, whole, write_text
 from infopursuit.datasets.examples import Source
 from infopursuit.jobs.engines import ENGINES, Engine
 from infopursuit.jobs.job import Explained, explain
-from infopursuit.messages import load
+from infopursuit.messages import Messages, load
 from infopursuit.queries.queryset import near
 from infopursuit.report.page import MAX_INDEX, MOST, Row, Shown, batch_page, show
 from infopursuit.report.summary import most_common
@@ -73,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
     with kept as out:
         options = {name: getattr(args, name) for name in ("label", "name", "inputs", "part", "again")}
         done = explain(args.data, args.model, out, engine=engine_of(args), progress=True, **options)
-        shown = first_of(done, max(args.max_shown, 1) if args.html is not None else 1)
-        index = index_of(done) if args.html is not None else []
+        shown = first_of(done, max(args.max_shown, 1) if args.html is not None else 1, load(args.lang))
+        index = index_of(done, load(args.lang)) if args.html is not None else []
     written = [] if args.out is None else [done.traces]
     if args.html is not None:
         title = args.title or f"{Path(args.data).name}, asked by {args.model.name}"
@@ -112,7 +112,7 @@ def explain_case(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def index_of(done: Explained) -> list[Row]:
+def index_of(done: Explained, words: Messages) -> list[Row]:
     """The first inputs for the index of a page, as the job wrote them."""
     from pyarrow import dataset
 
@@ -123,13 +123,13 @@ def index_of(done: Explained) -> list[Row]:
     ]
 
 
-def first_of(done: Explained, most: int) -> list[Shown]:
+def first_of(done: Explained, most: int, words: Messages) -> list[Shown]:
     """The first inputs as they stand in a page. They are asked again: an earlier run, or another machine, may have
     explained them, and the same input is always asked the same."""
     some = done.source.read(0, min(most, done.summary.n_inputs))
     trace = done.pursuit.run(some.X, progress=False)
     images = some.X if getattr(done.pursuit.queries, "shape", None) is not None else None
-    return show(trace, most, images, some.y, some.names)
+    return show(trace, most, images, some.y, some.names, words)
 
 
 def _tell(done: Explained, shown: list[Shown], terminal: Terminal, language: str | None) -> None:
