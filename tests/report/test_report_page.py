@@ -84,7 +84,7 @@ def test_the_page_tells_what_the_trace_holds():
             assert step.sentence in words
             assert f"information gain {step.gain / np.log(2):.2f} bits" in words
         assert str(explanation.prediction) in words, i
-    for expected in ("75.0 %", f"{trace.length.mean():.1f}", "Tom", "Here are all of them", "not known", "wrong"):
+    for expected in ("75.0 %", f"{trace.length.mean():.1f}", "Tom", "Single explanations", "not known", "wrong"):
         assert expected in words, expected
 
 

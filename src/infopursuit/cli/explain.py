@@ -118,9 +118,8 @@ def index_of(done: Explained, words: Messages) -> list[Row]:
 
     columns = ["name", "prediction", "probability", "length", "label"]
     rows = dataset.dataset(done.traces, format="parquet").head(MAX_INDEX, columns=columns).to_pylist()
-    return [
-        Row(str(r["name"]), str(r["prediction"]), float(r["probability"]), int(r["length"]), r["label"]) for r in rows
-    ]
+    names = [words("report.input", k=k) if row["name"] is None else row["name"] for k, row in enumerate(rows, start=1)]
+    return [Row(name, *(row[each] for each in columns[1:])) for name, row in zip(names, rows, strict=True)]
 
 
 def first_of(done: Explained, most: int, words: Messages) -> list[Shown]:
