@@ -111,7 +111,7 @@ def no_answer(words: Messages, what: str, said: str, choices: Sequence[str], hin
     known = {_normal(each): each for each in choices[:MAX_NAMES]}
     ways = {word: words.ways(word.value) for word in Word}
     known |= {way: ways[word][0] for word in Word for way in ways[word] if len(way) > 2 and way not in known}
-    near = difflib.get_close_matches(_normal(said), list(known), n=1, cutoff=0.7)
+    near = difflib.get_close_matches(_normal(said), list(known), n=1, cutoff=0.6)
     if near:
         what = words("error.did_you_mean", what=what, name=known[near[0]])
     listed = words.texts["comma"].join(choices[:MAX_SHOWN]) + (", ..." if len(choices) > MAX_SHOWN else "")
