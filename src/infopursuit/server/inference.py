@@ -14,8 +14,7 @@ from infopursuit.acquisition.ranking import Ranking
 from infopursuit.acquisition.tables import entropy
 from infopursuit.conversation import look_ahead
 from infopursuit.engine import Pursuit
-from infopursuit.explanation import Explanation, percent
-from infopursuit.messages import load
+from infopursuit.explanation import NOVELTY_QUERY, Explanation, percent, reason_text
 from infopursuit.noise import read_answer
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.groups import Groups
@@ -155,7 +154,7 @@ def next_step(
         "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.exact_gains,
         "calibrated": pursuit.calibrated,
         "question": query_info(pursuit, best) if asks else None,
-        "stop_reason": reason, "stopped_in_words": None if reason is None else load().reason(reason),
+        "stop_reason": reason, "stopped_in_words": None if reason is None else reason_text(reason),
         "ranked": _ranked(pursuit, gains, best, top) if asks else [],
         "why": _why(pursuit, state, best, float(step.choice.gain[0]), gains) if asks else None,
         "warning": explain_history(model, history, known).warning or None if warns else None,
@@ -227,7 +226,7 @@ def _ranked(pursuit: Pursuit[Any], gains: Any, best: int, top: int) -> list[dict
 
 def _why(pursuit: Pursuit[Any], state: State[Any], query: int, gain: float, gains: Any) -> dict[str, Any]:
     """The expected information gain, and where this is cheap the posterior after each answer."""
-    sentence = load()("why.novelty")
+    sentence = NOVELTY_QUERY
     if np.isnan(gain):  # a check
         gain = float(np.nan_to_num(gains[query]))
     else:
