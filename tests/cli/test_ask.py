@@ -400,7 +400,7 @@ def test_what_becomes_known_later_is_taken_out_of_the_answers(ask, clinic):
         ),
         ("fr", "diagnosis : ill ou well ?", ("Quelle est la valeur de glucose ?", "Résultat à ce stade")),
         ("es", "diagnosis: ¿ill o well?", ("¿Cuál es el valor de glucose?", "Resultado hasta ahora")),
-        ("zh", "ill还是well", ("glucose 的数值是多少", "目前的结果")),
+        ("zh", "ill 还是 well", ("glucose 的数值是多少", "目前的结果")),
     ],
 )
 def test_other_languages(ask, clinic, language, title, words):

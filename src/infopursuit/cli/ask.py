@@ -328,7 +328,7 @@ class Talk:
     def _show_belief(self) -> None:
         """The outcome so far in a sentence, as bars, and how many more questions to expect."""
         session, words = self.session, self.words
-        if session.posterior.max() >= LEADS:
+        if session.posterior.max() >= LEADS and session.question is not None:
             self.terminal.tell(case.summary(session.explanation, self.queries, words))
         show_posterior(session, self.terminal, words)
         if self.is_case and session.question is not None and not self.asks_on and not session.asks_novelty:
@@ -423,10 +423,8 @@ def show_why(session: Session, terminal: Terminal, words: Messages) -> None:
     shares = [words.percent(outcome.probability) for outcome in found.outcomes]
     parts = [words("why.has", answer=answer, p=p) for answer, p in zip(said, shares, strict=True)]
     gain, left = (words.number(f"{bits:.2f}") for bits in (found.gain, found.left))
-    terminal.tell(
-        words(kind, answers=words.texts["comma"].join(parts)) + " "
-        + words("why.bits" if found.exact else "why.bits_about", gain=gain, left=left)
-    )  # fmt: skip
+    how = words("why.bits" if found.exact else "why.bits_about", gain=gain, left=left)
+    terminal.tell(words("sentences", a=words(kind, answers=words.texts["comma"].join(parts)), b=how))
     if found.n_answers > len(found.outcomes):
         terminal.tell(words("why.some", shown=len(found.outcomes), n=found.n_answers))
     for outcome, answer, p in zip(found.outcomes, said, shares, strict=True):
