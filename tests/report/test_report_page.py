@@ -1,9 +1,11 @@
 """The page: whole, safe, without a network, and true to the trace."""
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
+from infopursuit import case, messages
 from infopursuit.datasets import digits
 from infopursuit.report.page import leading_classes, png
 from infopursuit.report.summary import Summary
@@ -248,3 +251,84 @@ def test_what_does_not_fit_is_refused(options):
 
 def test_an_empty_trace_has_a_page_too():
     assert "There are no inputs." in pursuit().run(np.zeros((0, 3))).to_html()
+
+
+# ---- cases, languages, the index ------------------------------------------------------------------------------------
+
+
+def test_a_report_of_a_case_says_what_it_is_about():
+    session = pursuit().session()
+    while session.question is not None:
+        session.answer("yes")
+    about = case.about(session, name="Tom & co", model="pets", version="abc123")
+    page = session.explanation.to_html(about=about, truth="owl")
+    words = " ".join(" ".join(read(page).texts).split())
+    for expected in (
+        "Case Tom & co", about.summary, about.date, "pets, version abc123", "follow from the stated model",
+        *about.why_not, "True class owl",
+    ):  # fmt: skip
+        assert expected in words, expected
+    assert words.index(about.summary) < words.index("Questions and answers")
+    other = dataclasses.replace(session.explanation, label_name="animal")
+    assert f"animal: {other.prediction} (" in other.to_html()
+
+
+@pytest.mark.parametrize("language", [*messages.LANGUAGES, messages.PSEUDO])
+def test_a_page_is_in_one_language(language):
+    trace, t = pursuit().run(X), messages.load(language)
+    for page in (trace.to_html(language=language, truth=["cat"] * 4), trace[0].to_html(language=language)):
+        reader = read(page)
+        assert ("html", "lang", t.language) in reader.attributes
+        assert ("html", "dir", t.direction) in reader.attributes
+        assert t("report.before") in "".join(reader.texts)
+        assert t.question(trace[0].steps[0]) in "".join(reader.texts)
+    assert t("questions", n=len(trace[0])) in trace[0].to_text(language=language)
+
+
+def test_the_index_has_every_input_and_leads_to_explanations():
+    trace = pursuit().run(X * 20)
+    page = trace.to_html(max_inputs=3, names=[f"n{i}" for i in range(80)], truth=["cat"] * 80)
+    assert page.count('<th scope="row">') == 80
+    assert re.findall('<a href="#(e[0-9]+)">', page) == ["e1", "e2", "e3"] == re.findall('<details id="([^"]+)">', page)
+    head = re.search("<thead>.*?</thead>", page, re.DOTALL)[0]
+    assert re.findall('<th scope="col"[^>]*>(?:<bdi>)?([^<]+)', head) == [
+        "Name", "Prediction", "Confidence", "Questions", "Correct",
+    ]  # fmt: skip
+    assert "<details open" not in page
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
+def test_filters_links_and_paper_in_a_browser(tmp_path):
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    trace = pursuit().run(X * 20)
+    trace.to_html(tmp_path / "batch.html", truth=["cat"] * 80)
+    trace[0].to_html(tmp_path / "case.html")
+    with driver.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page, said = browser.new_page(), []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto((tmp_path / "batch.html").as_uri())
+        assert page.locator("#count").text_content() == "80 of 80 inputs"
+        page.select_option("select[name=class]", "cat")
+        n = sum(each == "cat" for each in trace.predictions)
+        assert page.locator("tbody tr:visible").count() == n
+        page.select_option("select[name=right]", "no")
+        assert page.locator("#count").text_content() == "0 of 80 inputs"
+        for name in ("class", "right"):
+            page.select_option(f"select[name={name}]", "")
+        n_pages = {"batch": pages(page.pdf(prefer_css_page_size=True))}
+        page.click("tbody a >> nth=2")
+        assert page.locator("details[open]").count() == 1
+        page.goto((tmp_path / "case.html").as_uri())
+        n_pages["case"] = pages(page.pdf(prefer_css_page_size=True))
+        browser.close()
+    assert said == []  # no refused script or style
+    assert n_pages["case"] == 1
+    assert n_pages["batch"] <= 4
+
+
+def pages(pdf):
+    return len(re.findall(rb"/Type\s*/Page[^s]", pdf))
