@@ -33,7 +33,8 @@ from infopursuit.session import read_known as known_history
 from infopursuit.state import State, Step
 from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, Number, Observed, Said, cells_of
 
-MAX_LISTED = 16  # choices of a question; of more only their number is told
+MAX_LISTED = 16  # choices of a question about several variables; of more only their number is told
+MAX_CATEGORIES = 100  # and of one about one variable
 MAX_LOOK_AHEAD = 12  # choices of a question for which the posterior after each is computed
 MAX_WHY_NOT = 64  # answers whose changes are searched
 
@@ -275,10 +276,11 @@ def query_info(model: ServedModel, index: int, words: Messages) -> dict[str, Any
     """A query as JSON data (`schemas.Question`)."""
     pursuit, queries = model.pursuit, model.pursuit.queries
     choices, scale = queries.choices(index), queries.scale(index)
-    listed = list(choices) if len(choices) <= MAX_LISTED else None
+    few = MAX_LISTED if (queries.query_variables[index] >= 0).sum() > 1 else MAX_CATEGORIES
+    listed = list(choices) if len(choices) <= few else None
     found: dict[str, Any] = {
         "name": queries.names[index], "sentence": language.sentence(queries, index, model.topics[index], words),
-        "n_choices": len(choices), "patch": None, "components": None, "choices": listed,
+        "column": model.topics[index][0], "n_choices": len(choices), "patch": None, "components": None, "choices": listed,
         "labels": None if listed is None else language.labels(listed, scale, words),
         "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
         "number": None if scale is None else scale.describe() | _distribution(model, index, scale),

@@ -131,6 +131,7 @@ class NumberInfo(BaseModel):
 
 class Question(BaseModel):
     name: str
+    column: str = Field(description="what it is about: `known` may name it")
     sentence: str
     choices: list[str] | None = Field(description="the possible answers; null where there are very many")
     labels: list[str] | None = Field(description="the choices in the language of the request")
