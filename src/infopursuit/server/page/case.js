@@ -15,7 +15,7 @@ import { number, percent, questions, t } from "./words.js";
 export class CaseView {
   constructor(root, models, attempt) {
     Object.assign(this, { root, models, attempt, title: t("page.case"), model: null, path: null, busy: false });
-    this.bars = new Bars(t("page.case.bars"), { side: (name, best) => (best ? null : this.whyNotButton(name)) });
+    this.bars = new Bars(t("page.case.bars"), { side: (name, best) => (best || !this.told() ? null : this.whyNotButton(name)) });
     this.build();
   }
 
@@ -35,19 +35,23 @@ export class CaseView {
     this.list = make("div");
     this.undo = button(t("page.undo"), () => this.path.steps.length && this.go(cut(this.path, this.path.steps.length - 1)));
     this.copied = make("span", { class: "quiet", role: "status" });
-    this.more = make("div", { class: "card", hidden: true }, make("h2", {}, t("page.answers")), this.list,
+    this.more = make("div", { class: "so-far", hidden: true }, make("h2", {}, t("page.answers")), this.list,
       downloads(() => ({ model: this.model, path: this.path }), this.attempt));
     this.picker = make("select", { id: "case-model", onchange: () => { location.hash = `case/${encodeURIComponent(this.models[this.picker.selectedIndex].name)}`; } },
       this.models.map(({ name }) => make("option", {}, name)));
     const pick = this.models.length < 2 ? null : make("label", { class: "field" }, make("span", {}, t("page.model")), this.picker);
     this.root.append(
       make("div", { class: "intro" }, this.heading, this.note, pick),
-      make("div", { class: "card outcome" }, this.summary, this.remaining),
+      make("div", { class: "card outcome" }, this.summary, this.remaining), this.known.element,
       make("div", { class: "two" },
-        make("div", { class: "card ask-card" }, this.number, this.question, this.answers, this.others, this.hint, this.why),
+        make("div", {}, make("div", { class: "card ask-card" }, this.number, this.question, this.answers, this.others, this.hint, this.why), this.aside),
         make("div", { class: "card" }, make("h2", {}, t("page.case.probabilities")), this.bars.element,
-          make("div", { class: "buttons tools" }, this.undo, button(t("page.case.new"), () => this.restart()), button(t("page.case.link"), () => this.copy())), this.copied)),
-      this.aside, this.known.element, this.more);
+          make("div", { class: "buttons tools" }, this.undo, button(t("page.case.new"), () => this.restart()), button(t("page.case.link"), () => this.copy())), this.copied, this.more)));
+  }
+
+  /** How much is known or answered. */
+  told() {
+    return this.path.steps.length + Object.keys(this.path.known).length;
   }
 
   /** Open a case: of a model, with what its address holds. */
@@ -109,12 +113,12 @@ export class CaseView {
     this.title = capital(turn.title);
     document.title = `${this.title} · infopursuit`;
     this.heading.textContent = this.title;
-    this.summary.textContent = turn.summary;
+    this.summary.textContent = capital(turn.summary);
     this.bars.show(turn.posterior);
     this.undo.disabled = !asked;
     this.copied.textContent = "";
     this.known.show(this.path.known);
-    this.more.hidden = !asked && !Object.keys(this.path.known).length;
+    this.more.hidden = !this.told();
     this.list.replaceChildren(this.knownList(), stepList(this.path, { plain: true, change: (k, said) => this.ask(k, said) }));
     if (asks) this.showQuestion(turn, asked);
     else this.showEnd(turn, asked);
@@ -144,7 +148,7 @@ export class CaseView {
     const more = turn.stop_reason !== "exhausted";
     const on = turn.question && !turn.stop_reason ? button(t("page.case.continue"), () => this.go({ ...this.path, stopped: false }), { class: "main" })
       : button(t("page.case.more"), () => this.move(() => anotherQuestion(this.path, { more: true })), { class: "main" });
-    this.answers.replaceChildren(...[more ? on : null, button(t("page.case.new"), () => this.restart())].filter(Boolean));
+    this.answers.replaceChildren(...(more ? [on] : []));
     this.others.replaceChildren();
     this.hint.textContent = [turn.stop_reason ? t("stop", { reason: turn.stopped_in_words }) : t("page.case.stopped"), turn.warning, t("page.case.change")].filter(Boolean).join(" ");
   }

@@ -35,7 +35,7 @@ function numberForm({ sentence, number }, say) {
     say(number.date ? input.value : input.valueAsNumber);
   };
   const range = { low: written(number.low), high: written(number.high), unit: number.unit };
-  const hint = make("p", { class: "quiet hint", id: "answer-range" }, t(number.date ? "hint.date" : number.unit ? "hint.number_unit" : "hint.number", range));
+  const hint = make("p", { class: spark ? "unseen" : "quiet hint", id: "answer-range" }, t(number.date ? "hint.date" : number.unit ? "hint.number_unit" : "hint.number", range));
   const drawn = spark ? make("div", { class: "spark-box" }, spark.element,
     make("div", { class: "spark-ends quiet", "aria-hidden": "true" }, make("span", {}, range.low), make("span", {}, t("page.spark.short")), make("span", {}, range.high))) : null;
   return make("form", { class: "number", onsubmit: send },
