@@ -273,7 +273,7 @@ class Remaining:
 
 def remaining(session: Session, n: int = N_CONTINUATIONS) -> Remaining | None:
     """How many more questions a session will take: from continuations whose answers are drawn from what the belief
-    predicts. None where it predicts no answers, 0 after the stop.
+    predicts, with as many "don't know" as in training. None where it predicts no answers, 0 after the stop.
 
     The interval is the shortest one whose share of the continuations is nearest to 80 %: lengths are whole numbers, so
     that one with exactly 80 % seldom exists.
@@ -328,6 +328,8 @@ def _drawn(pursuit: Pursuit[Any], belief: Any, state: State[Any], place: IntArra
         wide = int((queries.query_variables[q] >= 0).sum())
         index = np.minimum(index, p.shape[1] - 1)
         answers[rows, :wide] = np.stack(np.unravel_index(index, tuple(queries.n_cells[q, :wide])), axis=1)
+        if hasattr(belief, "unanswered"):
+            answers[rows[rng.random(len(rows)) < belief.unanswered(state.belief, int(q))[place[rows]]]] = UNKNOWN
     return answers
 
 

@@ -109,6 +109,12 @@ class PredictorBelief:
         p = np.asarray(self.answers.predict(b)[:, start : start + int(self.queries.n_answers[query])], np.float64)
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
+    def unanswered(self, b: FloatArray, query: int) -> FloatArray:
+        """(H,) the probability that a query gets no answer, as often as in training."""
+        start = int(self.answers.offsets[query])
+        mass = self.answers.predict(b)[:, start : start + int(self.queries.n_answers[query])]
+        return np.asarray(np.clip(1.0 - np.asarray(mass, np.float64).sum(axis=1), 0.0, 1.0))
+
     # ---- look-ahead --------------------------------------------------------------------------------------------------
 
     @cached_property
