@@ -300,14 +300,12 @@ def query_info(model: ServedModel, index: int, words: Messages) -> dict[str, Any
 
 def _distribution(model: ServedModel, index: int, scale: NumberScale) -> dict[str, Any]:
     """The cells of a number, and how frequent each was in training."""
-    thresholds = scale.thresholds[scale.missing :]
     found: dict[str, Any] = {
-        "thresholds": [scale.write(each) if scale.date else each for each in thresholds], "distribution": None
+        "thresholds": [scale.write(each) if scale.date else each for each in scale.thresholds], "distribution": None
     }  # fmt: skip
     if model.profile is not None:
         variables, variable = model.profile.variables, int(model.pursuit.queries.query_variables[index, 0])
         counts = model.profile.counts()[0][variables.offsets[variable] : variables.offsets[variable + 1]]
-        counts = counts[scale.missing :]
         if counts.sum() > 0:
             found["distribution"] = (counts / counts.sum()).tolist()
     return found

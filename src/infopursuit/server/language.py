@@ -38,11 +38,10 @@ def labels(choices: Sequence[str], scale: NumberScale | None, words: Messages) -
     if scale is None or tuple(choices) != scale.choices:
         plain = {"no": words("answer.no"), "yes": words("answer.yes")} if set(YES_NO) <= set(choices) else {}
         return [plain.get(choice, choice) for choice in choices]
-    shown = [words.number(scale.write(threshold)) for threshold in scale.thresholds[scale.missing :]]
+    shown = [words.number(scale.write(threshold)) for threshold in scale.thresholds]
     between = (words("cell.between", low=low, high=high) for low, high in pairwise(shown))
     last = words("cell.after" if scale.date else "cell.above", low=shown[-1])
-    missing = [words("answer.missing")] if scale.missing else []
-    return [*missing, words("cell.up_to", high=shown[0]), *between, last]
+    return [words("cell.up_to", high=shown[0]), *between, last]
 
 
 def stop_reason(reason: str, words: Messages) -> str:
