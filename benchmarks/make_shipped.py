@@ -47,7 +47,7 @@ def make_digits(folder: Path) -> None:
 
 
 def make_tumours(folder: Path) -> None:
-    """Some columns of scikit-learn's breast cancer data, learnt from the rows that ``infopursuit demo`` does not show."""
+    """Some columns of scikit-learn's breast cancer data, learnt from rows that ``infopursuit demo`` does not show."""
     import pandas as pd
 
     rows, labels, _, _ = shipped.tumours()

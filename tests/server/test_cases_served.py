@@ -141,6 +141,8 @@ def test_a_table_is_fitted_and_asked_about(serving, models):
         assert "accuracy" in fitted["told"]
         told = client.post(f"/v1/models/{model['name']}/next", json={"known": {"length": 9}}).json()
         assert told["prediction"] == "large"
-        assert [each["name"] for each in client.get("/v1/models").json()["models"]] == ["table"]  # is not told to others
+        assert [each["name"] for each in client.get("/v1/models").json()["models"]] == [
+            "table"
+        ]  # is not told to others
     with serving(offered) as address, httpx.Client(base_url=address) as client:
         assert client.post("/v1/fit", json={}).status_code in (404, 405)

@@ -280,8 +280,8 @@ def query_info(model: ServedModel, index: int, words: Messages) -> dict[str, Any
     listed = list(choices) if len(choices) <= few else None
     found: dict[str, Any] = {
         "name": queries.names[index], "sentence": language.sentence(queries, index, model.topics[index], words),
-        "column": model.topics[index][0], "n_choices": len(choices), "patch": None, "components": None, "choices": listed,
-        "labels": None if listed is None else language.labels(listed, scale, words),
+        "column": model.topics[index][0], "n_choices": len(choices), "choices": listed,
+        "patch": None, "components": None, "labels": None if listed is None else language.labels(listed, scale, words),
         "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
         "number": None if scale is None else scale.describe() | _distribution(model, index, scale),
     }  # fmt: skip
