@@ -37,7 +37,7 @@ function numberForm({ sentence, number }, say) {
   const range = { low: written(number.low), high: written(number.high), unit: number.unit };
   const hint = make("p", { class: spark ? "unseen" : "quiet hint", id: "answer-range" }, t(number.date ? "hint.date" : number.unit ? "hint.number_unit" : "hint.number", range));
   const drawn = spark ? make("div", { class: "spark-box" }, spark.element,
-    make("div", { class: "spark-ends quiet", "aria-hidden": "true" }, make("span", {}, range.low), make("span", {}, t("page.spark.short")), make("span", {}, range.high))) : null;
+    make("div", { class: "spark-ends quiet", "aria-hidden": "true" }, make("span", {}, spark.cut[0] ? `${range.low} …` : range.low), make("span", {}, t("page.spark.short")), make("span", {}, spark.cut[1] ? `… ${range.high}` : range.high))) : null;
   return make("form", { class: "number", onsubmit: send },
     make("div", { class: "number-row" }, input, number.unit ? make("span", { class: "unit" }, number.unit) : null,
       make("button", { type: "submit", class: "main" }, t("page.answer"))), drawn, hint);

@@ -5,12 +5,15 @@ import { t } from "./words.js";
 
 const [WIDE, HIGH] = [320, 44];
 
-/** {element, mark(value)}; null where the model does not know the distribution. */
+/** {element, mark(value), cut: whether a tail is cut on either side}; null where the model does not know the distribution. */
 export function sparkline({ low, high, thresholds, distribution, date, unit }) {
   if (!distribution) return null;
   const at = (value) => (date ? Date.parse(value) : Number(value));
   const inside = thresholds.map(at);
-  const edges = [Math.min(at(low), inside[0]), ...inside, Math.max(at(high), inside[inside.length - 1])];
+  // long tails are cut, so that the middle can be seen
+  const [first, last] = [inside[0], inside[inside.length - 1]];
+  const tail = (last - first) / 2 || 1;
+  const edges = [Math.min(Math.max(at(low), first - tail), first), ...inside, Math.max(Math.min(at(high), last + tail), last)];
   const span = edges[edges.length - 1] - edges[0] || 1;
   const x = (value) => (WIDE * (value - edges[0])) / span;
   const density = distribution.map((share, i) => share / Math.max(edges[i + 1] - edges[i], span / 200));
@@ -38,5 +41,5 @@ export function sparkline({ low, high, thresholds, distribution, date, unit }) {
     marker.setAttribute("x1", inside);
     marker.setAttribute("x2", inside);
   }
-  return { element, mark };
+  return { element, mark, cut: [at(low) < edges[0], at(high) > edges[edges.length - 1]] };
 }
