@@ -368,9 +368,14 @@ def remaining(session: Session, n: int = N_CONTINUATIONS) -> Remaining | None:
     The interval is the shortest one whose share of the continuations is nearest to 80 %: lengths are whole numbers, so
     that one with exactly 80 % seldom exists.
     """
-    if session.question is None:
+    return remaining_after(session.pursuit, session._step, n)
+
+
+def remaining_after(pursuit: Pursuit[Any], step: Step[Any], n: int = N_CONTINUATIONS) -> Remaining | None:
+    """`remaining` of a step of one history."""
+    if int(step.choice.query[0]) == UNKNOWN:
         return Remaining(0, 0, 0)
-    lengths = continuations(session.pursuit, session._step, n)
+    lengths = continuations(pursuit, step, n)
     return None if lengths is None else _interval(lengths)
 
 

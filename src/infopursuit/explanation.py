@@ -99,7 +99,7 @@ class Explanation:
         return len(self.steps)
 
     def __repr__(self) -> str:
-        return f"<Explanation: {self.prediction}, {self.probability}, after {count(len(self), 'question')}>"
+        return f"<Explanation: {self.prediction}, {self.say_probability()}, after {count(len(self), 'question')}>"
 
     def _repr_html_(self) -> str:
         from infopursuit.notebook import explanation_html
@@ -131,8 +131,9 @@ class Explanation:
         label = {"label": self.label_name, "class": self.prediction}
         return words("case.label", **label) if self.label_name else str(self.prediction)
 
-    def say_probability(self, words: Messages) -> str:
-        """The confidence in words, marked where it is not calibrated."""
+    def say_probability(self, words: Messages | None = None) -> str:
+        """The confidence in words, English where nothing is given, marked where it is not calibrated."""
+        words = words or load()
         p = words.percent(self.confidence)
         return p if self.calibrated else words("uncalibrated", p=p)
 

@@ -118,13 +118,13 @@ def explanation_html(e: Explanation) -> Markup:
         parts.insert(0, tag("div", picture(e, len(e), 132), style="margin:6px 0"))
     if e.warning:
         parts.insert(0, tag("div", e.warning, role="alert", style="font-weight:600"))
-    return card(f"{e.prediction}: {e.probability}", *parts, lead=f"{_asked(e)} {_ending(e)}")
+    return card(f"{e.prediction}: {e.say_probability()}", *parts, lead=f"{_asked(e)} {_ending(e)}")
 
 
 def session_html(session: Session) -> Markup:
     """A session: the question, the posterior, and the answers so far."""
     e, question = session.explanation, session.question
-    title = f"{e.prediction}: {e.probability}" if question is None else question.sentence
+    title = f"{e.prediction}: {e.say_probability()}" if question is None else question.sentence
     lead = f"{_asked(e)} {_ending(e)}"
     if question is not None:
         lead = f"Answer with {answers_in_words(session.pursuit.queries, question)}."
