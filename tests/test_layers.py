@@ -13,10 +13,10 @@ import infopursuit
 
 ROOT = Path(infopursuit.__file__).parent
 LAYERS = (
-    "types checks display labels lazy files progress terminal threads compiled history queries models",
+    "types checks display labels lazy messages files progress terminal threads history queries models",
     "beliefs acquisition",
     """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
-    conformal novelty report notebook""",  # what `Trace.to_html` writes and notebooks show
+    conformal novelty case report notebook""",  # what `Trace.to_html` writes and notebooks show
     """estimator hybrid amortized distillation tuning selection serialization model_files versions testing
     tabular conversation answer_profile model_card evaluation inspection data_checks monitoring plots datasets shipped
     pipelines""",
@@ -131,7 +131,6 @@ def test_the_core_works_where_nothing_optional_is_installed():
         "pyarrow",
         "ray",
         "torch",
-        "yaml",
     }
     script = f"""
 import sys

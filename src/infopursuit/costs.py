@@ -237,13 +237,11 @@ class BoundConstraints:
         possible = np.ones((n, variables.n_slots), dtype=bool)
         relevant = np.zeros(len(variables), dtype=bool)
         relevant[[variable for needed in self.prerequisites for variable in needed.variables]] = True
-        for k in range(queries.shape[1]):
-            for w in range(self.queries.width):
-                variable, cell = self.queries.query_variables[queries[:, k], w], answers[:, k, w]
-                rows = np.flatnonzero((variable >= 0) & (cell >= 0) & relevant[variable])
-                partition = self.queries.query_cells[queries[rows, k], w]  # (n', V)
-                row, value = np.nonzero((partition >= 0) & (partition != cell[rows, None]))
-                possible[rows[row], variables.offsets[variable[rows[row]]] + value] = False
+        asked = self.queries.query_variables[queries]  # (H, K, W)
+        h, k, w = np.nonzero((asked >= 0) & (answers >= 0) & relevant[asked])
+        partition = self.queries.query_cells[queries[h, k], w]  # (n', V)
+        row, value = np.nonzero((partition >= 0) & (partition != answers[h, k, w][:, None]))
+        possible[h[row], variables.offsets[asked[h, k, w][row]] + value] = False
         alive = np.add.reduceat(possible, variables.offsets[:-1], axis=1)  # (H, A) whether any value is left
         met = np.zeros((n, len(self.prerequisites)), dtype=bool)
         for r, needed in enumerate(self.prerequisites):

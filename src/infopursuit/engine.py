@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from infopursuit.acquisition.mutual_information import MutualInformation
+from infopursuit.acquisition.mutual_information import MutualInformation, check_time_limit, within_time_limit
 from infopursuit.acquisition.ranking import Ranking
-from infopursuit.acquisition.time_limit import check_time_limit, within_time_limit
 from infopursuit.beliefs import build_belief
 from infopursuit.bindings import Bindings
 from infopursuit.calibration import Calibrator
@@ -76,7 +75,7 @@ class Pursuit(Generic[B]):
     acquisition: history -> utility of every query, see `infopursuit.history.Acquisition`.
     stopping: when to stop.
     patience: the paper's T: a rule must hold at T + 1 checks in a row.
-    classes: the labels, 0 to C - 1 where nothing is given.
+    classes: the labels, 0 to C - 1 where nothing is given. label_name: what they are values of, such as "diagnosis".
     noise: the answer noise, `AnswerNoise`; None takes every answer as certain.
     costs, constraints: what queries cost, prerequisites, and which are never asked.
     calibrator: corrects the posterior, such as `TemperatureScaling`; the queries do not change, only when they end.
@@ -109,6 +108,7 @@ class Pursuit(Generic[B]):
     seed: int = 0
     memory_limit: int = 2**29
     learnt: bool = False
+    label_name: str = ""
     bindings: Bindings = field(default_factory=Bindings, repr=False)
 
     def __post_init__(self) -> None:
@@ -455,7 +455,7 @@ class Pursuit(Generic[B]):
         observed = replace(observed, values=self.queries.variables.check(observed.values))
         costs = self.query_costs if self.costs else None
         n = len(observed)
-        writer = TraceWriter(n, self.queries, self.classes, self.exact_gains, costs, self.calibrated)
+        writer = TraceWriter(n, self.queries, self.classes, self.exact_gains, costs, self.calibrated, self.label_name)
         rows = self.rows_at_a_time()
         with Progress("asking", n, show=progress) as shown:
             for start in range(0, n, rows):

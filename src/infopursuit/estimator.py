@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from infopursuit import models
 from infopursuit import queries as query_builders
-from infopursuit.acquisition.time_limit import check_time_limit
+from infopursuit.acquisition.mutual_information import check_time_limit
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs.predictor import MAX_ANSWERS
@@ -40,7 +40,7 @@ from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
 from infopursuit.threads import n_threads, thread_limit
 from infopursuit.trace import Trace
-from infopursuit.tuning import MAX_QUESTIONS, N_FOLDS, CandidateBuilder, HeldOutRuns, Tuning, tune
+from infopursuit.tuning import MAX_QUESTIONS, N_FOLDS, CandidateBuilder, Tuning, tune
 from infopursuit.types import FloatArray
 from infopursuit.versions import provenance
 
@@ -181,6 +181,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, class_prior: Any) -> InformationPursuitClassifier:
         seed, learners = self._seed(), self._learners()
         X = self._check_input(X, reset=True)
+        name = str(getattr(y, "name", None) or "")  # of a column of pandas or polars
         learnt = isinstance(learners.get("model", ()), tuple)  # else a model that somebody stated
         y = check_labels(X, y, facts=not learnt)
         weights = None
@@ -212,7 +213,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
         parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
-        parts["learnt"] = learnt
+        parts |= {"learnt": learnt, "label_name": "" if name in ("target", "y") else name}
         options = {"belief": self.belief, "exact_gains": self.exact_gains, "time_limit": self.time_limit}
         prepare = partial(self._prepared, prior=prior)
         builder = CandidateBuilder(self.queries_, labels, weights, self.classes_, seed, parts, options, prepare)
@@ -231,7 +232,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         rule, n = self._rule(), min(self.max_questions or MAX_QUESTIONS, len(self.queries_))
         self.tuning_: Tuning | None = None
         if len(tuned) == len(candidates) and (len(tuned) > 1 or rule is None or tuned[0].name == "hybrid"):
-            runs = {each.name: HeldOutRuns.of(each, n, self.verbose) for each in candidates}
+            runs = {each.name: each.run(n, self.verbose) for each in candidates}
             self.tuning_ = tune(runs, n, rule)
             chosen = next(each for each in candidates if each.name == self.tuning_.strategy)
             self.pursuit_: Pursuit[Any] = replace(

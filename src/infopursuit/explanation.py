@@ -100,6 +100,8 @@ class Explanation:
     """Of an image: how many values a pixel has; 2 are black and white."""
     channels: int = 1
     """Of an image: 3 for colours; a pixel then has three variables."""
+    label_name: str = ""
+    """What the classes are values of, such as "diagnosis"; empty where nobody said."""
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -290,7 +292,7 @@ class Explanation:
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""
         data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
-        _drop(data, n_novelty_queries=0, p_value=None, known=(), calibrated=True, levels=2, channels=1)
+        _drop(data, n_novelty_queries=0, p_value=None, known=(), calibrated=True, levels=2, channels=1, label_name="")
         for step in (
             *data.get("known", ()),
             *data["steps"],
@@ -342,6 +344,8 @@ class Explanation:
             raise ValueError("shape must be two whole numbers, or null")
         if type(self.levels) is not int or not 2 <= self.levels <= MAX_LEVELS or self.channels not in (1, 3):
             raise ValueError(f"levels must be 2 to {MAX_LEVELS}, and channels 1 or 3")
+        if not isinstance(cast(Any, self.label_name), str):
+            raise ValueError("label_name must be a text")
         if type(self.calibrated) is not bool:
             raise ValueError("calibrated must be true or false")
         if self.p_value is not None and not 0 <= self.p_value <= 1:

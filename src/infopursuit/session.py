@@ -158,7 +158,9 @@ class Session:
         pursuit, last = self.pursuit, self._step.state.histories
         costs = pursuit.query_costs if pursuit.costs else None
         writer, one = (
-            TraceWriter(1, pursuit.queries, pursuit.classes, pursuit.exact_gains, costs, pursuit.calibrated),
+            TraceWriter(
+                1, pursuit.queries, pursuit.classes, pursuit.exact_gains, costs, pursuit.calibrated, pursuit.label_name
+            ),
             np.zeros(1, np.int64),
         )
         for k, step in enumerate(self._taken):

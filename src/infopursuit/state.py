@@ -38,20 +38,14 @@ class State(Generic[B]):
 
 @dataclass(frozen=True)
 class Choice:
-    """The best query after each of H histories.
+    """The best query after each of H histories."""
 
-    query: (H,) its index, -1 where none is left. gain: (H,) its utility, with standard error. runner_up: (H,) the
-    second best, -1 where there is none. tie: (H,) whether the lead over it is within two standard errors of the
-    difference. largest: (H,) the largest utility of any allowed query; where queries have costs, the best need not
-    have it.
-    """
-
-    query: IntArray
-    gain: FloatArray
-    error: FloatArray
-    runner_up: IntArray
-    tie: BoolArray
-    largest: FloatArray
+    query: IntArray  # (H,) its index, -1 where none is left
+    gain: FloatArray  # (H,) its utility
+    error: FloatArray  # (H,) the standard error of that
+    runner_up: IntArray  # (H,) the second best, -1 where there is none
+    tie: BoolArray  # (H,) whether the lead over it is within two standard errors of the difference
+    largest: FloatArray  # (H,) the largest utility of any allowed query, which the best need not have with costs
 
     __repr__ = brief
 

@@ -32,6 +32,7 @@ class Trace:
     (B, K) the number that was answered, NaN where it was none; None where no query is numeric. known: B histories of
     what was known beforehand, None where nothing was; queries, length and costs do not have it, and what was believed
     first, ``posteriors[:, 0]``, rests on it. calibrated: whether posteriors are, or a stated model's; see `Pursuit`.
+    label_name: what the classes are values of.
     """
 
     queries: IntArray
@@ -56,6 +57,7 @@ class Trace:
     numbers: FloatArray | None = None
     known: Histories | None = field(default=None, repr=False)
     calibrated: bool = True
+    label_name: str = ""
 
     def __len__(self) -> int:
         return len(self.length)
@@ -187,6 +189,7 @@ class Trace:
             settled_at=int(self.settled_at[i]),
             exact_gains=self.exact_gains,
             calibrated=self.calibrated,
+            label_name=self.label_name,
             shape=getattr(qs, "shape", None),
             levels=getattr(qs, "n_levels", 2),
             channels=getattr(qs, "channels", 1),
@@ -244,7 +247,9 @@ class TraceWriter:
         exact: bool,
         costs: FloatArray | None = None,
         calibrated: bool = True,
+        label_name: str = "",
     ) -> None:
+        self.label_name = label_name
         self.calibrated, self.query_set, self.classes, self.exact_gains, self.query_costs = (
             calibrated,
             queries,

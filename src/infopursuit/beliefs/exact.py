@@ -9,7 +9,6 @@ import numpy as np
 
 from infopursuit.acquisition import tables
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
-from infopursuit.beliefs.diagnostics import weight_ess
 from infopursuit.history import Estimate, Histories
 from infopursuit.models.finite import FiniteModel, class_log_sums, log_sum_exp, segments
 from infopursuit.queries.queryset import QuerySet
@@ -49,6 +48,14 @@ def log_normalised(log_joint: FloatArray) -> FloatArray:
     """(H, C) log p(y, history) -> log p(y | history), eq. 17; NaN where the history is impossible."""
     with np.errstate(invalid="ignore"):
         return np.asarray(log_joint - log_sum_exp(log_joint)[:, None])
+
+
+def weight_ess(log_weights: FloatArray) -> FloatArray:
+    """Effective sample size of weighted draws, (sum w)^2 / sum w^2 over the last axis; 0 where all weights are 0 or one
+    is not a number."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
+        return np.asarray(np.nan_to_num(weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1), nan=0.0))
 
 
 class LatentBelief:

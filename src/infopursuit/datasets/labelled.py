@@ -29,7 +29,7 @@ class LabelledTable:
     classes, y: the labels, and (B,) which of them each row has.
     left_out: the columns that are not asked about, each with the reason. unlabelled: rows that had no label.
     facts: each row states what is true of its label, rather than being one example of many. why: how that was decided.
-    groups: (B,) the same number for rows that belong together, None where nobody said.
+    groups: (B,) the same number for rows that belong together, None where nobody said. name: the column of the labels.
     """
 
     X: Any
@@ -40,6 +40,7 @@ class LabelledTable:
     facts: bool
     why: str
     groups: IntArray | None = None
+    name: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -105,7 +106,7 @@ def label_table(
         raise ValueError(f"no column is left to ask about: {shown or 'there is only that of the labels'}")
     is_facts, why = _is_facts(len(y), len(classes), facts)
     X = frame.drop(list(left_out)).to_native()
-    return LabelledTable(X, classes, y, left_out, int((~known).sum()), is_facts, why, groups)
+    return LabelledTable(X, classes, y, left_out, int((~known).sum()), is_facts, why, groups, label)
 
 
 def _is_facts(n_rows: int, n_labels: int, said: bool | None) -> tuple[bool, str]:

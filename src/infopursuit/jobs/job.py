@@ -10,12 +10,11 @@ A part counts as finished when its file in ``done`` is there; all files are writ
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-import os
 import shutil
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +30,7 @@ from infopursuit.jobs.engines import Engine, Make, Unit
 from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
-from infopursuit.serialization import load_pursuit, save
+from infopursuit.serialization import load_pursuit
 from infopursuit.trace import Trace
 
 MIN_PART, MAX_PARTS = 1_000, 10_000
@@ -87,7 +86,7 @@ def explain(
     Parameters
     ----------
     data: a table or .npz file, a folder of Parquet files, or the name of a data set.
-    model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
+    model: the folder of a saved model.
     out: a folder for ``traces.parquet``, one table in many files.
     engine: "local" or "ray", or an `Engine`, which says on how many workers.
     label: the column of a table that holds the true classes. name: that of what the inputs are called.
@@ -102,15 +101,14 @@ def explain(
     folder = Path(out)
     job = JobFolder(folder, TRACES)
     place = Source(str(data), label, name)
-    with _on_disk(model) as saved:
-        asked = {"label": label, "name": name, "inputs": inputs, "part": part}
-        about = {"model": _checksum(saved), "data": place.identity(), **asked}
-        pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
-        source = place.open(pursuit)  # what cannot be read leaves nothing behind
-        if not source.n_inputs:
-            raise ValueError(f"{source.about} has no rows; there is nothing to explain")
-        job.begin(about, again=again)
-        where = saved if _is_path(model) else shutil.copytree(saved, folder / HIDDEN / "model", dirs_exist_ok=True)
+    saved = Path(model)
+    asked = {"label": label, "name": name, "inputs": inputs, "part": part}
+    about = {"model": _checksum(saved), "data": place.identity(), **asked}
+    pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
+    source = place.open(pursuit)  # what cannot be read leaves nothing behind
+    if not source.n_inputs:
+        raise ValueError(f"{source.about} has no rows; there is nothing to explain")
+    job.begin(about, again=again)
     n = source.n_inputs if inputs is None else min(source.n_inputs, inputs)
     size = part or max(MIN_PART, -(-n // MAX_PARTS))
     units = [{"number": i, "start": s, "stop": min(s + size, n)} for i, s in enumerate(range(0, n, size))]
@@ -119,7 +117,7 @@ def explain(
         kept.add(told["number"])
         summary.merge(Summary.from_spec(told["summary"]))
     todo = [unit for unit in units if unit["number"] not in kept]
-    make: Make = partial(_make, str(where.absolute()), place, str(folder.absolute()), job.traces)
+    make: Make = partial(_make, str(saved.absolute()), place, str(folder.absolute()), job.traces)
     if chosen.kind == "local":  # all is open already
         make = partial(Explainer, pursuit, source, job)
     with Progress("explaining", n, show=progress, done=n - sum(u["stop"] - u["start"] for u in todo)) as shown:
@@ -146,12 +144,12 @@ class Explainer:
         finished = self.job.finished(number)
         if finished is not None:  # by a worker that died before it could tell
             return finished
-        with trace_file(self.job.part(number), unit["start"]) as rows:
+        with trace_file(self.job.part(number), unit["start"]) as add:
             for start in range(unit["start"], unit["stop"], self.at_once):
                 some = self.source.read(start, min(start + self.at_once, unit["stop"]))
                 trace = self.pursuit.run(some.X, progress=False)
                 summary.add(trace, some.y)
-                rows.add(trace, some.y, some.names)
+                add(trace, some.y, some.names)
         return self.job.finish(number, {"summary": summary.to_spec()})
 
 
@@ -164,21 +162,6 @@ def _make(model: str, place: Source, folder: str, traces: str) -> Explainer:
     """An explainer in another process, which has only names."""
     pursuit = load_pursuit(model, BEFORE.format(model))
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
-
-
-@contextmanager
-def _on_disk(model: Any) -> Iterator[Path]:
-    """The folder of a model; one that is not saved yet is, for as long as this lasts."""
-    if _is_path(model):
-        yield Path(model)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        save(model, folder)
-        yield Path(folder)
-
-
-def _is_path(model: Any) -> bool:
-    return isinstance(model, (str, os.PathLike))
 
 
 def _checksum(folder: Path) -> str:
@@ -255,12 +238,9 @@ class JobFolder:
             return None
         return told
 
-    def all_finished(self, n: int) -> Iterator[dict[str, Any]]:
+    def all_finished(self, n: int) -> list[dict[str, Any]]:
         """What came of those of n parts that are finished."""
-        for number in range(n):
-            told = self.finished(number)
-            if told is not None:
-                yield told
+        return [told for number in range(n) if (told := self.finished(number)) is not None]
 
     def _mark(self, number: int) -> Path:
         return self.folder / HIDDEN / "done" / f"{number:06d}.json"
@@ -277,10 +257,10 @@ class JobFolder:
 # ---- explanations as rows of a Parquet file -------------------------------------------------------------------------
 
 
-def rows_of(trace: Trace, first: int, truth: Any = None, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+def rows_of(trace: Trace, numbers: Iterator[int], truth: Any = None, names: Any = None) -> list[dict[str, Any]]:
     """A row for each input: what came out, and the questions and answers, in the user's words, as JSON.
 
-    first: the number of the first input. truth: the true classes. names: what the inputs are called.
+    numbers: of the inputs. truth: the true classes. names: what the inputs are called.
     """
     told, table, nothing = trace.columns(), trace.columns("input"), [None] * len(trace)
     steps: list[list[dict[str, Any]]] = [[] for _ in range(len(trace))]
@@ -289,8 +269,9 @@ def rows_of(trace: Trace, first: int, truth: Any = None, names: Sequence[str] | 
         steps[i].append(dict(zip(STEP.values(), step, strict=True)))
     labels = nothing if truth is None else [None if label is None else str(label) for label in truth]
     columns = (
-        range(first, first + len(trace)), names or nothing, map(str, table["prediction"]), table["confidence"].tolist(),
-        labels, _json_values(table["novelty_p_value"]), table["length"].tolist(), table["stop_reason"].tolist(),
+        itertools.islice(numbers, len(trace)), names or nothing,
+        map(str, table["prediction"]), table["confidence"].tolist(), labels, _json_values(table["novelty_p_value"]),
+        table["length"].tolist(), table["stop_reason"].tolist(),
         (json.dumps(each, ensure_ascii=False, allow_nan=False) for each in steps),
     )  # fmt: skip
     return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -301,29 +282,22 @@ def _json_values(values: Any) -> list[Any]:
     return [None if value != value else value for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
 
-class TraceFile:
-    """Where rows are written to, a trace at a time. first: the number of the first input."""
-
-    def __init__(self, writer: Any, first: int) -> None:
-        self.n_rows, self._writer, self._first = 0, writer, first
-
-    def add(self, trace: Trace, truth: Any = None, names: Sequence[str] | None = None) -> None:
-        """Write the rows of a trace; with the true classes and what the inputs are called, where that is known."""
-        rows = rows_of(trace, self._first + self.n_rows, truth, names)
-        self._writer(rows)
-        self.n_rows += len(rows)
-
-
 @contextmanager
-def trace_file(file: Path, first: int = 0) -> Iterator[TraceFile]:
-    """A Parquet file of rows."""
+def trace_file(file: Path, first: int = 0) -> Iterator[Callable[[Trace, Any, Any], None]]:
+    """A Parquet file of rows, from input ``first`` on: ``add(trace, truth, names)`` writes those of a trace, with the
+    true classes and what the inputs are called, where that is known."""
     pa = import_arrow()
     kinds = {"input": pa.int64(), "length": pa.int64(), "probability": pa.float64(), "p_value": pa.float64()}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+    schema, number = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS]), itertools.count(first)
+
+    def add(trace: Trace, truth: Any, names: Any) -> None:
+        rows = rows_of(trace, number, truth, names)
+        writer.write_table(pa.Table.from_pylist(rows, schema))
+
     # through a stream of our own: what the system says about a full disk is then heard as it is
     with (
         replacing(file) as beside,
         beside.open("wb") as stream,
         pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
     ):
-        yield TraceFile(lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema)), first)
+        yield add

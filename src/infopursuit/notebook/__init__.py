@@ -101,7 +101,8 @@ def explanation_html(e: Explanation) -> Markup:
     """An explanation: the prediction, and each question with its answer and the posterior after it."""
     image, classes = is_image(e), leading_classes(e)
     steps = e.shown_steps(MAX_STEPS) if len(e) else []
-    before = ("known", "; ".join(f"{step.name}: {step.said}" for step in e.known)) if e.known else ("before any question", "")
+    known = "; ".join(f"{step.name}: {step.said}" for step in e.known)
+    before = ("known", known) if known else ("before any question", "")
     rows: list[tuple[Any, ...]] = [("", *before, *_bars(e, classes, e.prior))]
     for k in steps:
         step = e.steps[k]

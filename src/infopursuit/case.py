@@ -1,0 +1,338 @@
+"""A case in words: a summary sentence, why not another class, and how many more questions to expect.
+
+What the page, reports, notebooks and `ask` say about one input beyond its questions and answers. Everything is computed
+from the pursuit and the answers, so that it can be checked: a change of answers that `why_not` names leads to the
+posterior that it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from infopursuit import messages as catalogues
+from infopursuit.engine import Pursuit
+from infopursuit.explanation import Explanation, ExplanationStep
+from infopursuit.messages import Messages
+from infopursuit.queries.queryset import YES_NO, QuerySet
+from infopursuit.session import Session
+from infopursuit.state import Branches, State, Step
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer, cells_of
+
+CERTAIN, PROBABLE, POSSIBLE = 0.95, 0.75, 0.5
+"""From which probability on a summary says "almost certainly", "probably" and "more likely than not"."""
+MAX_REASONS = 3
+"""Answers that a summary names."""
+LOW, HIGH = 0.25, 0.75
+"""A number is low in the lowest quarter of the training distribution, and high in the highest."""
+MAX_CHANGES = 3
+"""Answers that a counterfactual changes at the most."""
+MAX_ALTERNATIVES = 64
+"""Queries with more answers than this are left as they are in counterfactuals."""
+N_CONTINUATIONS = 200
+COVERAGE = 0.8
+
+
+# ---- summary --------------------------------------------------------------------------------------------------------
+
+
+def title(pursuit: Pursuit[Any], words: Messages | None = None) -> str:
+    """What is to be decided: "diagnosis: negative or positive?"."""
+    words, classes = words or catalogues.load(), [str(label) for label in pursuit.classes]
+    name = pursuit.label_name or words("label")
+    if len(classes) > 4:
+        return words("case.title_many", label=name, n=len(classes))
+    return words(
+        "case.title", label=name, classes=words("case.or", a=words.texts["comma"].join(classes[:-1]), b=classes[-1])
+    )
+
+
+def summary(explanation: Explanation, queries: QuerySet, words: Messages | None = None) -> str:
+    """The outcome and what spoke for it most, in one sentence.
+
+    "Probably negative (91 %): glucose is low (85 mg/dl) and BMI is low (22.1)". An answer speaks for the class by the
+    change of its log odds; at most `MAX_REASONS` answers are named, the strongest first, and none that is less than a
+    tenth of the strongest. Where nothing was asked, what was known beforehand is named.
+    """
+    words, c = words or catalogues.load(), int(explanation.posteriors[-1].argmax())
+    p = explanation.confidence
+    level = "certain" if p >= CERTAIN else "probable" if p >= PROBABLE else "possible" if p > POSSIBLE else "undecided"
+    verdict = words(f"summary.{level}", **{"class": explanation.prediction, "p": words.percent(p)})
+    if not explanation.calibrated:
+        verdict = words("summary.uncalibrated", verdict=verdict)
+    odds = log_odds(explanation.posteriors[:, c])
+    weights = np.diff(odds)
+    order = [int(k) for k in np.argsort(-weights, kind="stable")[:MAX_REASONS] if weights[k] > 0]
+    steps = [explanation.steps[k] for k in order if weights[k] >= 0.1 * weights[order[0]]] or explanation.known[:3]
+    reasons = [reason(step, queries, words) for step in steps if step.answer is not None]
+    if not reasons:
+        return f"{verdict}."
+    return words("summary.because", verdict=verdict, reasons=words.join(reasons)) + "."
+
+
+def reason(step: ExplanationStep, queries: QuerySet, words: Messages) -> str:
+    """An answer as a part of a sentence: a number is called low or high where it is, in training."""
+    name, scale = step.name, queries.scale(step.query)
+    if scale is not None and step.number is not None:
+        share = (np.searchsorted(scale.thresholds, step.number, side="left") + 0.5) / (len(scale.thresholds) + 1)
+        kind = "low" if share <= LOW else "high" if share >= HIGH else "value"
+        return words(f"reason.{kind}", name=name, value=words.number(scale.say(step.number)))
+    if step.worded:
+        return words("reason.other", name=step.sentence.rstrip("?"), value=step.said)
+    if step.answer in ((0,), (1,)) and tuple(queries.choices(step.query)) == YES_NO:
+        return words("reason.yes" if step.answer == (1,) else "reason.no", name=name)
+    kind = "value" if len(step.answer or ()) == 1 and "=" not in name else "other"
+    return words(f"reason.{kind}", name=name, value=step.said)
+
+
+def log_odds(p: FloatArray) -> FloatArray:
+    """log p / (1 - p), finite also where p is 0 or 1."""
+    p = np.clip(p, 1e-12, 1 - 1e-12)
+    return np.asarray(np.log(p) - np.log1p(-p))
+
+
+# ---- why not another class ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """One answer as it is and as it would have to be. place: where it is in what was known and then asked.
+
+    other: as `Session.answer` takes it.
+    """
+
+    place: int
+    query: int
+    name: str
+    said: str
+    other: Said
+    other_said: str
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """Why a class is not predicted.
+
+    label, probability: the class, and its posterior. prediction: what is predicted instead. against: places of the
+    answers that count against it, the strongest first, each with its weight: by how much it lowered log p(label) / p(
+    prediction), nats; an answer's weight is what its absence would change. changes: the fewest answers whose change
+    makes the class the most probable one, all other answers as they are; empty where `MAX_CHANGES` changes do not.
+    then: the posterior (C,) after these changes.
+    """
+
+    label: Any
+    probability: float
+    prediction: Any
+    against: tuple[tuple[int, float], ...]
+    changes: tuple[Change, ...]
+    then: tuple[float, ...]
+
+
+def why_not(session: Session, label: Any) -> WhyNot:
+    """Why a session does not predict a class: which answers count against it, and which changes would lead to it.
+
+    Changes are searched for one at a time: among those of one answer that suffice the smallest is taken (a number moves
+    by as few cells as possible); where none suffices, the one that helps most is kept, and another is looked for.
+    """
+    pursuit, history = session.pursuit, (*session.known, *session.history)
+    names = [str(each) for each in pursuit.classes]
+    if str(label) not in names:
+        raise ValueError(f"label={label!r:.80} is no class of this pursuit; the classes are {', '.join(names[:8])}")
+    c, now = names.index(str(label)), session.posterior
+    best = int(now.argmax())
+    found: tuple[Change, ...] = ()
+    then = now
+    if c != best:
+        found, then = _counterfactual(pursuit, history, c)
+    return WhyNot(
+        pursuit.classes[c], float(now[c]), pursuit.classes[best], _against(pursuit, history, c, best), found,
+        tuple(then.tolist()) if found else (),
+    )  # fmt: skip
+
+
+def say_why_not(found: WhyNot, session: Session, words: Messages | None = None) -> list[str]:
+    """`why_not` in sentences."""
+    words, steps = words or catalogues.load(), (*session.explanation.known, *session.explanation.steps)
+    label: dict[str, Any] = {"class": found.label}
+    if found.label == found.prediction:
+        return [words("whynot.is", **label, p=words.percent(found.probability))]
+    against = [reason(steps[place], session.pursuit.queries, words) for place, _ in found.against[:MAX_REASONS]]
+    lines = [words("whynot.nothing_against", **label, prediction=found.prediction)]
+    if against:
+        shown = {"p": words.percent(found.probability), "reasons": words.join(against)}
+        lines = [words("whynot.against", **label, **shown)]
+    if not found.changes:
+        return [*lines, words("whynot.no_change", **label, n=MAX_CHANGES)]
+    changes = [
+        words("change", name=each.name, other=words.number(each.other_said), said=words.number(each.said))
+        for each in found.changes
+    ]
+    p = found.then[list(session.pursuit.classes).index(found.label)]
+    return [*lines, words("whynot.change", **label, p=words.percent(p), changes=words.join(changes))]
+
+
+def _against(pursuit: Pursuit[Any], history: History, c: int, best: int) -> tuple[tuple[int, float], ...]:
+    """The places of answers that lower log p(c) / p(best), with the amount, the strongest first."""
+    told = [place for place, (_, said) in enumerate(history) if said is not None]
+    if c == best or not told:
+        return ()
+    without = [tuple((q, None if k == place else said) for k, (q, said) in enumerate(history)) for place in told]
+    p, _ = posteriors_after(pursuit, [history, *without])
+    ratio = np.log(np.maximum(p[:, c], 1e-12)) - np.log(np.maximum(p[:, best], 1e-12))
+    weight = ratio[1:] - ratio[0]  # what the answer took away
+    order = np.argsort(-weight, kind="stable")
+    return tuple((told[i], float(weight[i])) for i in order if weight[i] > 1e-9)
+
+
+def _counterfactual(pursuit: Pursuit[Any], history: History, c: int) -> tuple[tuple[Change, ...], FloatArray]:
+    """The fewest changes that make class c the most probable one, and the posterior after them."""
+    queries, changed, changes = pursuit.queries, history, list[Change]()
+    for _ in range(min(MAX_CHANGES, len(history))):
+        taken = {each.place for each in changes}
+        tries = [
+            (place, other, far)
+            for place, (query, said) in enumerate(history)
+            if said is not None and place not in taken
+            for other, far in _alternatives(queries, query, said)
+        ]
+        if not tries:
+            break
+        others = [tuple((q, other if k == place else said) for k, (q, said) in enumerate(changed))
+                  for place, other, _ in tries]  # fmt: skip
+        p, possible = posteriors_after(pursuit, others)
+        ratio = np.log(np.maximum(p[:, c], 1e-12)) - np.log(np.maximum(np.delete(p, c, axis=1).max(axis=1), 1e-12))
+        ratio[~possible] = -np.inf
+        flips = np.flatnonzero(ratio > 1e-9)
+        far = np.array([each for _, _, each in tries])
+        # of those that suffice the nearest, of equally near ones the surest; where none does, what helps most
+        i = int(flips[np.lexsort((-ratio[flips], far[flips]))[0]]) if len(flips) else int(ratio.argmax())
+        if not np.isfinite(ratio[i]):
+            break
+        place, other, _ = tries[i]
+        query, said = history[place]
+        shown = [queries.say_answer(query, each) for each in (said, other)]
+        changes.append(Change(place, query, queries.names[query], shown[0], other, shown[1]))
+        changed = others[i]
+        if len(flips):
+            return tuple(changes), p[i]
+    return (), np.empty(0)
+
+
+def _alternatives(queries: QuerySet, query: int, said: Said) -> list[tuple[Said, int]]:
+    """Other answers to a query, each with how far it is from the one that was given."""
+    n, scale = int(queries.n_answers[query]), queries.scale(query)
+    cells = cells_of(said)
+    if n > MAX_ALTERNATIVES or cells is None or len(cells) != 1:
+        return []
+    (now,) = cells
+    found: list[tuple[Said, int]] = []
+    for cell in range(n):
+        if cell == now or (scale is not None and scale.missing and cell == 0):
+            continue
+        other: Said = (cell,) if scale is None else Number(float(scale.representatives[cell]), (cell,))
+        found.append((other, 1 if scale is None else abs(cell - now)))
+    return found
+
+
+def posteriors_after(pursuit: Pursuit[Any], histories: Sequence[History]) -> tuple[FloatArray, Any]:
+    """(H, C) the posterior after each of some histories with the same queries, and (H,) whether each is possible."""
+    n, state = len(histories), pursuit.start()
+    possible = np.ones(n, dtype=bool)
+    parents = np.zeros(n, dtype=np.int64)
+    for k in range(len(histories[0])):
+        rows = [pursuit.branch(*each[k]) for each in histories]
+        soft = tuple(each[k][1] if isinstance(each[k][1], SoftAnswer) else None for each in histories)
+        numbers = np.array([np.nan if row.numbers is None else row.numbers[0] for row in rows])
+        branches = Branches(
+            parents,
+            np.concatenate([row.queries for row in rows]),
+            np.concatenate([row.answers for row in rows]),
+            soft if any(soft) else (),  # type: ignore[arg-type]
+            None if np.isnan(numbers).all() else numbers,
+        )
+        state = pursuit.absorb(state, branches, state.watch)
+        possible &= ~state.impossible
+        parents = np.arange(n)
+    return (state.posterior if histories[0] else np.repeat(state.posterior, n, axis=0)), possible
+
+
+# ---- how many more questions ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """How many more questions to expect: the median, and an interval that holds 80 % of the continuations."""
+
+    median: int
+    low: int
+    high: int
+
+
+def remaining(session: Session, n: int = N_CONTINUATIONS) -> Remaining | None:
+    """How many more questions a session will take: from continuations whose answers are drawn from what the belief
+    predicts, with as many "don't know" as in training. None where it predicts no answers, 0 after the stop.
+
+    The interval is the shortest one whose share of the continuations is nearest to 80 %: lengths are whole numbers, so
+    that one with exactly 80 % seldom exists.
+    """
+    if session.question is None:
+        return Remaining(0, 0, 0)
+    lengths = continuations(session.pursuit, session._step, n)
+    return None if lengths is None else _interval(lengths)
+
+
+def say_remaining(found: Remaining, words: Messages | None = None) -> str:
+    """`remaining` in words."""
+    words = words or catalogues.load()
+    if found.low == found.high:
+        return words("remaining.exact", n=found.median)
+    return words("remaining.range", n=found.median, low=found.low, high=found.high)
+
+
+def continuations(pursuit: Pursuit[Any], step: Step[Any], n: int) -> IntArray | None:
+    """(n,) how many more questions are asked from a step of one history on, with answers drawn from the belief."""
+    belief: Any = pursuit.bindings.bind(pursuit)[0]
+    if not hasattr(belief, "answer_distribution"):
+        return None
+    key = np.frombuffer(step.state.histories.key(0), dtype=np.uint8)
+    rng = np.random.default_rng([pursuit.seed, *key.tolist()])
+    lengths, who, place = np.zeros(n, dtype=np.int64), np.arange(n), np.zeros(n, dtype=np.int64)
+    while True:
+        query = step.choice.query[place]
+        going = query != UNKNOWN
+        who, place, query = who[going], place[going], query[going]
+        if not len(who):
+            return lengths
+        lengths[who] += 1
+        answers = _drawn(pursuit, belief, step.state, place, query, rng)
+        branches, place = pursuit.together(place, query, answers)
+        step = pursuit.advance(step, branches)
+
+
+def _drawn(pursuit: Pursuit[Any], belief: Any, state: State[Any], place: IntArray, query: IntArray, rng: Any) -> Any:
+    """(n, W) an answer for each of n continuations in histories ``place``."""
+    queries = pursuit.queries
+    answers = np.full((len(place), queries.width), UNKNOWN, dtype=np.int64)
+    for q in np.unique(query):
+        rows = np.flatnonzero(query == q)
+        p = np.asarray(belief.answer_distribution(state.belief, int(q)))[place[rows]]  # (rows, answers)
+        index = (rng.random((len(rows), 1)) * p.sum(axis=1, keepdims=True) >= np.cumsum(p, axis=1)).sum(axis=1)
+        wide = int((queries.query_variables[q] >= 0).sum())
+        index = np.minimum(index, p.shape[1] - 1)
+        answers[rows, :wide] = np.stack(np.unravel_index(index, tuple(queries.n_cells[q, :wide])), axis=1)
+        if hasattr(belief, "unanswered"):
+            answers[rows[rng.random(len(rows)) < belief.unanswered(state.belief, int(q))[place[rows]]]] = UNKNOWN
+    return answers
+
+
+def _interval(lengths: IntArray) -> Remaining:
+    values, counts = np.unique(lengths, return_counts=True)
+    shares = np.cumsum(np.concatenate([[0], counts])) / len(lengths)
+    best = min(
+        ((abs(shares[j + 1] - shares[i] - COVERAGE), values[j] - values[i], i, j)
+         for i in range(len(values)) for j in range(i, len(values))),
+    )  # fmt: skip
+    return Remaining(int(np.median(lengths)), int(values[best[2]]), int(values[best[3]]))
