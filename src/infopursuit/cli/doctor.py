@@ -27,7 +27,6 @@ MODULES = {"scikit-learn": "sklearn"}
 EXTRAS = {
     "tables": "reading CSV and Parquet files; wording and costs in YAML files",
     "server": "`infopursuit serve`: the HTTP API and its page",
-    "notebook": "in notebooks `session.widget()`, and `Trace.to_frame`",
     "report": "HTML reports: `explain --html`, `Trace.to_html`",
     "plots": "figures",
     "text": "word stems in `queries.words`",
