@@ -534,8 +534,7 @@ class Pursuit(Generic[B]):
         return Session(self, history, known)
 
     def believe(self, history: History) -> FloatArray:
-        """(C,) the posterior after a history: the function that the prediction is of the explanation. (What was known
-        beforehand comes first in it.)"""
+        """(C,) the posterior after a history, what was known beforehand first: a prediction is this function of it."""
         state = self.start()
         for query, answer in history:
             state = self.absorb(state, self.branch(query, answer), state.watch)
@@ -544,10 +543,9 @@ class Pursuit(Generic[B]):
     def at(self, history: History, since: State[B] | None = None, known: History = ()) -> State[B]:
         """The state of a session with this history, without choosing a query at each step on the way there.
 
-        `propose` then says what a session would ask. A gain on the way is computed only where a rule's patience needs
-        it, so that a long history costs hardly more than a short one. (Of a history that goes on after its stop,
-        `Step.settled` may come out later than a session has it.) ``since``: the state of a beginning of this history.
-        ``known``: what was known beforehand.
+        `propose` then says what a session would ask; gains on the way are computed only where a rule's patience needs
+        them. (Of a history that goes on after its stop, `Step.settled` may come out later than a session has it.)
+        ``since``: the state of a beginning of this history. ``known``: what was known beforehand.
         """
         needed = self._gains_needed(history)
         state = self._knowing(known) if since is None else since

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -25,7 +25,6 @@ from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
 from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
-from infopursuit.history import Acquisition, Belief
 from infopursuit.hybrid import Hybrid
 from infopursuit.labels import check_labels, read_prior
 from infopursuit.lazy import lazy_name
@@ -65,13 +64,6 @@ MAX_ROWS = 200_000
 MAX_CLASSES = 5_000
 MAX_QUERIES = 50
 """Queries at the most after calibration, where neither it nor the stopping rule says how many."""
-
-
-class Strategy(Protocol):
-    """A strategy of your own: what to believe and how to choose, learnt from a sample."""
-
-    def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[Belief[Any], Acquisition[Any]]:
-        """The belief and the acquisition function."""
 
 
 class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):

@@ -222,15 +222,19 @@ class Trace:
         names: Sequence[Any] | None = None,
         max_inputs: int = 50,
         title: str | None = None,
+        language: str | None = None,
     ) -> str:
-        """One HTML file that needs nothing else: a summary, and the first ``max_inputs`` explanations step by step.
+        """One HTML file that needs nothing else: a summary, an index that can be filtered, and the first ``max_inputs``
+        explanations step by step.
 
         Written to ``path`` if that is given; returned in any case. ``images``: what was asked about, for patch
-        queries. ``truth``: the true classes. ``names``: what the inputs are called.
+        queries. ``truth``: the true classes. ``names``: what the inputs are called. ``language``: such as "de"; English
+        where nothing is said.
         """
         from infopursuit.report.page import trace_page
 
-        page = trace_page(self, images=images, truth=truth, names=names, max_inputs=max_inputs, title=title)
+        told = {"images": images, "truth": truth, "names": names}
+        page = trace_page(self, max_inputs=max_inputs, title=title, language=language, **told)
         if path is not None:
             write_atomically(Path(path), page.encode())
         return page

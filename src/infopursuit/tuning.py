@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from infopursuit.calibration import HeldOutRuns, TemperatureScaling, expected_ca
 from infopursuit.checks import instance, number, whole_number
 from infopursuit.conformal import PredictionSets, min_inputs_for_coverage, prediction_sets
 from infopursuit.engine import Pursuit
+from infopursuit.history import Acquisition, Belief
 from infopursuit.models.learning import Empirical
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
@@ -45,6 +46,13 @@ COVERAGES = (0.95, 0.9, 0.8, 0.99)
 """Of the prediction sets, the first where nothing is asked for."""
 N_ROUNDS = 2
 """Of fitting the temperature where inputs stop, and finding where they stop with it."""
+
+
+class Strategy(Protocol):
+    """A strategy of your own: what to believe and how to choose, learnt from a sample."""
+
+    def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[Belief[Any], Acquisition[Any]]:
+        """The belief and the acquisition function."""
 
 
 @dataclass(frozen=True)

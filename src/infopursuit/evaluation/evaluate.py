@@ -17,7 +17,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation import baselines as trees
 from infopursuit.evaluation.measures import Bin, Calibration, Point, Row, Z, calibration, confidence_curve, counted
-from infopursuit.explanation import reason_text
+from infopursuit.messages import load
 from infopursuit.progress import Progress, bar
 from infopursuit.serialization import encode
 from infopursuit.stopping import Confidence
@@ -277,7 +277,7 @@ def tell(found: Evaluation, terminal: Terminal) -> None:
     terminal.tell(_lengths(found))
     lines = [["stop reason", "inputs", "accuracy", "questions"]]
     for stop in found.stops:
-        why, n = textwrap.shorten(reason_text(stop.name), 44, placeholder=" ..."), stop.n_inputs or 0
+        why, n = textwrap.shorten(load().reason(stop.name), 44, placeholder=" ..."), stop.n_inputs or 0
         lines.append([why, _share(n / found.n_inputs, 1), _share(stop.accuracy, 1), f"{stop.length:.1f}"])
     terminal.say("", *table(lines))
     terminal.head("Accuracy at other confidence thresholds")

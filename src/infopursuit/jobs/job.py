@@ -10,11 +10,10 @@ A part counts as finished when its file in ``done`` is there; all files are writ
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -257,10 +256,10 @@ class JobFolder:
 # ---- explanations as rows of a Parquet file -------------------------------------------------------------------------
 
 
-def rows_of(trace: Trace, numbers: Iterator[int], truth: Any = None, names: Any = None) -> list[dict[str, Any]]:
+def rows_of(trace: Trace, first: int, truth: Any = None, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """A row for each input: what came out, and the questions and answers, in the user's words, as JSON.
 
-    numbers: of the inputs. truth: the true classes. names: what the inputs are called.
+    first: the number of the first input. truth: the true classes. names: what the inputs are called.
     """
     told, table, nothing = trace.columns(), trace.columns("input"), [None] * len(trace)
     steps: list[list[dict[str, Any]]] = [[] for _ in range(len(trace))]
@@ -269,9 +268,8 @@ def rows_of(trace: Trace, numbers: Iterator[int], truth: Any = None, names: Any 
         steps[i].append(dict(zip(STEP.values(), step, strict=True)))
     labels = nothing if truth is None else [None if label is None else str(label) for label in truth]
     columns = (
-        itertools.islice(numbers, len(trace)), names or nothing,
-        map(str, table["prediction"]), table["confidence"].tolist(), labels, _json_values(table["novelty_p_value"]),
-        table["length"].tolist(), table["stop_reason"].tolist(),
+        range(first, first + len(trace)), names or nothing, map(str, table["prediction"]), table["confidence"].tolist(),
+        labels, _json_values(table["novelty_p_value"]), table["length"].tolist(), table["stop_reason"].tolist(),
         (json.dumps(each, ensure_ascii=False, allow_nan=False) for each in steps),
     )  # fmt: skip
     return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -288,11 +286,12 @@ def trace_file(file: Path, first: int = 0) -> Iterator[Callable[[Trace, Any, Any
     true classes and what the inputs are called, where that is known."""
     pa = import_arrow()
     kinds = {"input": pa.int64(), "length": pa.int64(), "probability": pa.float64(), "p_value": pa.float64()}
-    schema, number = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS]), itertools.count(first)
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
 
     def add(trace: Trace, truth: Any, names: Any) -> None:
-        rows = rows_of(trace, number, truth, names)
-        writer.write_table(pa.Table.from_pylist(rows, schema))
+        nonlocal first
+        writer.write_table(pa.Table.from_pylist(rows_of(trace, first, truth, names), schema))
+        first += len(trace)
 
     # through a stream of our own: what the system says about a full disk is then heard as it is
     with (

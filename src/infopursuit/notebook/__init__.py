@@ -101,8 +101,11 @@ def explanation_html(e: Explanation) -> Markup:
     """An explanation: the prediction, and each question with its answer and the posterior after it."""
     image, classes = is_image(e), leading_classes(e)
     steps = e.shown_steps(MAX_STEPS) if len(e) else []
-    known = "; ".join(f"{step.name}: {step.said}" for step in e.known)
-    before = ("known", known) if known else ("before any question", "")
+    before = (
+        ("known", "; ".join(f"{step.name}: {step.said}" for step in e.known))
+        if e.known
+        else ("before any question", "")
+    )
     rows: list[tuple[Any, ...]] = [("", *before, *_bars(e, classes, e.prior))]
     for k in steps:
         step = e.steps[k]
@@ -115,13 +118,13 @@ def explanation_html(e: Explanation) -> Markup:
         parts.insert(0, tag("div", picture(e, len(e), 132), style="margin:6px 0"))
     if e.warning:
         parts.insert(0, tag("div", e.warning, role="alert", style="font-weight:600"))
-    return card(f"{e.prediction}: {e.probability}", *parts, lead=f"{_asked(e)} {_ending(e)}")
+    return card(f"{e.prediction}: {e.say_probability()}", *parts, lead=f"{_asked(e)} {_ending(e)}")
 
 
 def session_html(session: Session) -> Markup:
     """A session: the question, the posterior, and the answers so far."""
     e, question = session.explanation, session.question
-    title = f"{e.prediction}: {e.probability}" if question is None else question.sentence
+    title = f"{e.prediction}: {e.say_probability()}" if question is None else question.sentence
     lead = f"{_asked(e)} {_ending(e)}"
     if question is not None:
         lead = f"Answer with {answers_in_words(session.pursuit.queries, question)}."

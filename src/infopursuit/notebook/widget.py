@@ -33,7 +33,7 @@ def session_view(session: Session, error: str = "") -> dict[str, Any]:
         "known": [{"question": step.name, "answer": step.said} for step in e.known],
         "answers": [{"question": step.sentence, "answer": step.said} for step in e.steps],
         "picture": picture(e, len(e), 144, framed(session)) if is_image(e) else "",
-        "result": f"{e.prediction}: {e.probability}",
+        "result": f"{e.prediction}: {e.say_probability()}",
         "asked": f"after {count(len(e), 'question')}",
         "stopped": stopped,
         "warning": e.warning,
