@@ -10,6 +10,8 @@ import csv
 import gzip
 import io
 import lzma
+import re
+import warnings
 import zipfile
 import zlib
 from collections import Counter
@@ -65,6 +67,32 @@ PATTERNS = {
     "int": r"^\s*[+-]?\d{1,18}\s*$",  # longer ones are identifiers, which floats would merge
     "float": r"^\s*[+-]?((\d{1,18}|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))\s*$",
 }
+
+NO_NUMBER = frozenset(
+    (
+        "",
+        "-",
+        "--",
+        ".",
+        "..",
+        "n.a.",
+        "n/a",
+        "na",
+        "nil",
+        "no data",
+        "none",
+        "not available",
+        "not known",
+        "null",
+        "unk",
+    )
+    + ("missing", "unknown")
+)
+"""What stands for a missing number among numbers, in small letters."""
+NUMBERS = 0.95
+"""A column of texts is one of numbers where at least so many cells are; others are then missing."""
+GROUPED = re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f]\d{3})+(\.\d+)?")
+DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}([. '\u00a0\u202f]\d{3})+|\d+)(,\d+)?")
 
 BAD_HEADER = (ValueError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 """What numpy raises for a malformed array header."""
@@ -279,7 +307,8 @@ def _read_csv(path: Path, max_rows: int | None, rng: np.random.Generator) -> Any
     except pa.ArrowInvalid:  # such as rows with too few cells
         rows = (row for row in islice(_records(path, separator), skipped, None) if row)
         table = _drawn(_filled(rows, names, path), names, max_rows, rng)
-    return pa.table([_typed(column) for column in table.columns], names)
+    comma = separator == ";"  # who separates cells by semicolons writes decimal commas
+    return pa.table([_typed(column, name, comma) for name, column in zip(names, table.columns, strict=True)], names)
 
 
 def _separator(path: Path) -> str:
@@ -328,8 +357,8 @@ def _filled(rows: Iterator[list[str]], names: list[str], path: Path) -> Iterator
         yield pa.record_batch([pa.array(column, pa.string()) for column in cells], names=names)
 
 
-def _typed(column: Any) -> Any:
-    """A column of texts as dates, booleans, whole numbers or numbers, where all its cells are."""
+def _typed(column: Any, name: str, comma: bool) -> Any:
+    """A column of texts as dates, booleans, whole numbers or numbers, where all its cells are; see `_numbers`."""
     pa = import_arrow()
     kind = _kind(column)
     if kind == "bool":
@@ -340,9 +369,44 @@ def _typed(column: Any) -> Any:
         except pa.ArrowInvalid:  # such as the 31st of February
             return column
     if kind == "text":
-        return column
+        trimmed = pa.compute.utf8_trim_whitespace(column)
+        return _numbers(pa.compute.replace_with_mask(trimmed, pa.compute.equal(trimmed, ""), None), name, comma)
     trimmed = pa.compute.utf8_ltrim(pa.compute.utf8_trim_whitespace(column), "+")
     return trimmed.cast(pa.int64() if kind == "int" else pa.float64())
+
+
+def _numbers(column: Any, name: str, comma: bool) -> Any:
+    """Texts as numbers, where nearly all are as people write them: 1,234.5 or 12,5 (``comma``), with % or a currency.
+
+    Words such as "unknown" are then missing; other cells, at most one in twenty, too, and a warning names them.
+    """
+    pa = import_arrow()
+    encoded = (column.combine_chunks() if hasattr(column, "chunks") else column).dictionary_encode()
+    encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
+    labels = encoded.dictionary.to_pylist()
+    values = [_number(label, comma) for label in labels]
+    counts = np.bincount(encoded.indices.drop_null().to_numpy(), minlength=len(labels))
+    numeric = np.array([value is not None for value in values], dtype=bool)
+    strange = [i for i in np.flatnonzero(~numeric) if labels[i].lower() not in NO_NUMBER]
+    share = counts[numeric].sum() / max(counts.sum(), 1)
+    if numeric.sum() < 2 or share < (0.5 if not strange else NUMBERS):
+        return column
+    if strange:
+        example, cells = labels[strange[0]], int(counts[strange].sum())
+        warnings.warn(
+            f"column {name!r} is read as numbers: {cells} cells that are none, such as {example[:40]!r}, are missing",
+            stacklevel=2,
+        )
+    return pa.array(values, pa.float64()).take(encoded.indices)
+
+
+def _number(text: str, comma: bool) -> float | None:
+    bare = text.strip().strip("$€£¥").removesuffix("%").strip()
+    if comma and DECIMAL_COMMA.fullmatch(bare):
+        bare = re.sub(r"[. '\u00a0\u202f]", "", bare).replace(",", ".") if "," in bare or bare.count(".") != 1 else bare
+    elif GROUPED.fullmatch(bare):
+        bare = re.sub(r"[,' \u00a0\u202f]", "", bare)
+    return float(bare) if re.fullmatch(PATTERNS["float"], bare) else None
 
 
 def _kind(column: Any) -> str:
