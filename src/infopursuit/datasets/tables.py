@@ -370,7 +370,8 @@ def _typed(column: Any, name: str, comma: bool) -> Any:
             return column
     if kind == "text":
         trimmed = pa.compute.utf8_trim_whitespace(column)
-        return _numbers(pa.compute.replace_with_mask(trimmed, pa.compute.equal(trimmed, ""), None), name, comma)
+        empty = pa.scalar(None, pa.string())
+        return _numbers(pa.compute.if_else(pa.compute.equal(trimmed, ""), empty, trimmed), name, comma)
     trimmed = pa.compute.utf8_ltrim(pa.compute.utf8_trim_whitespace(column), "+")
     return trimmed.cast(pa.int64() if kind == "int" else pa.float64())
 
