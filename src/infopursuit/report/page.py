@@ -108,7 +108,7 @@ def explanation_page(
     article |= {"summary": about.summary or article["summary"], "why_not": about.why_not}
     version = about.version and words("report.version", version=about.version)
     facts = [
-        (words("report.prediction"), f"{e.say_outcome(words)} ({words.percent(e.confidence)})"),
+        (words("report.prediction"), e.say_verdict(words)),
         (words("report.truth"), "" if truth is None else str(truth)),
         (words("report.n_questions"), str(len(e)) if e.cost is None else e.say_length(words)),
         (words("report.case"), about.name if title else ""),
