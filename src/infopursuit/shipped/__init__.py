@@ -2,13 +2,14 @@
 
 >>> from infopursuit import shipped
 >>> shipped.names()
-('animals', 'digits', 'mnist')
+('animals', 'tumours', 'digits', 'mnist')
 
 ``animals``: ``animals.csv`` has a row for each animal and a column for each question; a cell is *yes*, *no* or
 *sometimes*. It was written by hand, from common knowledge. The model is naive Bayes: *sometimes* is a probability of
-one half, *yes* and *no* are wrong with probability `ERROR`. ``digits``: a saved classifier of scikit-learn's digits.
+one half, *yes* and *no* are wrong with probability `ERROR`. ``tumours``: a saved classifier of some columns of
+scikit-learn's breast cancer data, for demonstration. ``digits``: a saved classifier of scikit-learn's digits.
 ``mnist``: samples of a VAE, decoded beforehand and stored in eight shades of grey, are the latent states of a finite
-model; they are blurred when they are read, since a decoder is overconfident about edges. The last two
+model; they are blurred when they are read, since a decoder is overconfident about edges. The last three
 are written by ``benchmarks/make_shipped.py``.
 """
 
@@ -31,7 +32,7 @@ from infopursuit.models.table import TableModel
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import FloatArray, ModelFormatError
 
-__all__ = ["fingerprint", "is_shipped", "load", "names", "open_model", "summary", "version"]
+__all__ = ["fingerprint", "is_shipped", "load", "names", "open_model", "summary", "tumours", "version"]
 
 FOLDER = Path(__file__).parent
 VERSION_DIGITS = 12
@@ -41,6 +42,13 @@ TABLE, WORDING = "animals.csv", "animals-questions.csv"
 CELLS = {"yes": 1.0, "no": 0.0, "sometimes": 0.5}
 ERROR = 0.05
 """Probability that an answer differs from what the table of animals states."""
+
+# tumours
+TUMOUR_COLUMNS = {
+    "mean radius": "radius", "mean texture": "texture", "mean smoothness": "smoothness", "mean symmetry": "symmetry",
+    "mean compactness": "compactness", "mean concavity": "concavity", "radius error": "spread of the radius",
+    "worst texture": "highest texture", "worst smoothness": "highest smoothness",
+}  # fmt: skip
 
 # mnist
 SAMPLES = "pictures.safetensors"
@@ -66,6 +74,12 @@ MODELS = {
         "Think of an animal and answer yes or no: about a hundred animals, told apart by questions anybody can answer.",
         lambda: load_animals(),
         (TABLE, WORDING),
+    ),
+    "tumours": Shipped(
+        "Breast tumours, described by measurements of their cell nuclei. A demonstration on scikit-learn's data: not "
+        "medical advice.",
+        lambda: serialization.load(FOLDER / "tumours"),
+        (f"tumours/{model_files.MANIFEST}",),
     ),
     "digits": Shipped(
         "Handwritten digits of 8 x 8 pixels, told apart by asking what is in 3 x 3 patches of the image.",
@@ -173,6 +187,21 @@ def load_animals() -> Pursuit[Any]:
 def _rows(name: str) -> list[list[str]]:
     with (FOLDER / name).open(encoding="utf-8", newline="") as stream:
         return list(csv.reader(stream))
+
+
+# ---- tumours --------------------------------------------------------------------------------------------------------
+
+
+def tumours() -> tuple[FloatArray, npt.NDArray[np.str_], FloatArray, npt.NDArray[np.str_]]:
+    """Rows and labels that the model was fitted on, and those that it has not seen."""
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.model_selection import train_test_split
+
+    data = load_breast_cancer()
+    names = data.feature_names.tolist()
+    rows, labels = data.data[:, [names.index(name) for name in TUMOUR_COLUMNS]], data.target_names[data.target]
+    train, test, y_train, y_test = train_test_split(rows, labels, test_size=0.3, random_state=0, stratify=labels)
+    return train, y_train, test, y_test
 
 
 # ---- mnist ----------------------------------------------------------------------------------------------------------
