@@ -18,14 +18,16 @@ import numpy as np
 import safetensors.numpy
 import torch
 
-from benchmarks import WEIGHTS
+from benchmarks import WEIGHTS, datasets
 from benchmarks.vae_files import load_vae
 from benchmarks.vae_variants import aggregate
-from infopursuit import datasets, queries, serialization, shipped
+from infopursuit import queries, serialization, shipped
 from infopursuit.beliefs.particles import decode
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
+from infopursuit.hybrid import Hybrid
 from infopursuit.models import latent_classes
+from infopursuit.models.masked import Training
 from infopursuit.stopping import Confidence, InformationGain
 
 N_LATENTS, LIT_ABOVE = 16, 8
@@ -42,6 +44,17 @@ def make_digits(folder: Path) -> None:
         random_state=0,
     )
     serialization.save(classifier.fit(data.x_train, data.y_train), folder)
+
+
+def make_tumours(folder: Path) -> None:
+    """Some columns of scikit-learn's breast cancer data, learnt from rows that ``infopursuit demo`` does not show."""
+    import pandas as pd
+
+    rows, labels, _, _ = shipped.tumours()
+    strategy = Hybrid(n_members=3, training=Training(n_units=48))
+    table = pd.DataFrame(rows, columns=list(shipped.TUMOUR_COLUMNS.values()))
+    classifier = InformationPursuitClassifier(strategy=strategy, random_state=0)
+    serialization.save(classifier.fit(table, pd.Series(labels, name="tumour")), folder)
 
 
 def make_mnist(folder: Path) -> None:
@@ -64,7 +77,7 @@ def save_samples(lit: Any, folder: Path) -> None:
     write_atomically(folder / shipped.SAMPLES, safetensors.numpy.save({"pictures": packed}))
 
 
-MAKERS = {"digits": make_digits, "mnist": make_mnist}
+MAKERS = {"digits": make_digits, "tumours": make_tumours, "mnist": make_mnist}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -34,7 +34,7 @@ MAX_CHANGES = 3
 """Answers that a counterfactual changes at the most."""
 MAX_ALTERNATIVES = 64
 """Queries with more answers than this are left as they are in counterfactuals."""
-N_CONTINUATIONS = 200
+N_CONTINUATIONS = 128
 COVERAGE = 0.8
 
 
@@ -368,9 +368,14 @@ def remaining(session: Session, n: int = N_CONTINUATIONS) -> Remaining | None:
     The interval is the shortest one whose share of the continuations is nearest to 80 %: lengths are whole numbers, so
     that one with exactly 80 % seldom exists.
     """
-    if session.question is None:
+    return remaining_after(session.pursuit, session._step, n)
+
+
+def remaining_after(pursuit: Pursuit[Any], step: Step[Any], n: int = N_CONTINUATIONS) -> Remaining | None:
+    """`remaining` of a step of one history."""
+    if int(step.choice.query[0]) == UNKNOWN:
         return Remaining(0, 0, 0)
-    lengths = continuations(session.pursuit, session._step, n)
+    lengths = continuations(pursuit, step, n)
     return None if lengths is None else _interval(lengths)
 
 
@@ -397,25 +402,41 @@ def continuations(pursuit: Pursuit[Any], step: Step[Any], n: int) -> IntArray | 
         if not len(who):
             return lengths
         lengths[who] += 1
-        answers = _drawn(pursuit, belief, step.state, place, query, rng)
-        branches, place = pursuit.together(place, query, answers)
+        answers, numbers = _drawn(pursuit, belief, step.state, place, query, rng)
+        branches, place = pursuit.together(place, query, answers, numbers)
         step = pursuit.advance(step, branches)
 
 
-def _drawn(pursuit: Pursuit[Any], belief: Any, state: State[Any], place: IntArray, query: IntArray, rng: Any) -> Any:
-    """(n, W) an answer for each of n continuations in histories ``place``."""
+def _drawn(
+    pursuit: Pursuit[Any], belief: Any, state: State[Any], place: IntArray, query: IntArray, rng: Any
+) -> tuple[IntArray, FloatArray | None]:
+    """An answer for each of n continuations in histories ``place``: (n, W) cells, and (n,) numbers.
+
+    A number lies in its cell: half of them below the median of the training numbers in the cell, half above it.
+    """
     queries = pursuit.queries
     answers = np.full((len(place), queries.width), UNKNOWN, dtype=np.int64)
-    for q in np.unique(query):
-        rows = np.flatnonzero(query == q)
-        p = np.asarray(belief.answer_distribution(state.belief, int(q)))[place[rows]]  # (rows, answers)
+    numbers = np.full(len(place), np.nan)
+    for q in np.unique(query).tolist():
+        rows, scale = np.flatnonzero(query == q), queries.scale(q)
+        p = np.asarray(belief.answer_distribution(state.belief, q))[place[rows]]  # (rows, answers)
         index = (rng.random((len(rows), 1)) * p.sum(axis=1, keepdims=True) >= np.cumsum(p, axis=1)).sum(axis=1)
-        wide = int((queries.query_variables[q] >= 0).sum())
         index = np.minimum(index, p.shape[1] - 1)
+        wide = int((queries.query_variables[q] >= 0).sum())
         answers[rows, :wide] = np.stack(np.unravel_index(index, tuple(queries.n_cells[q, :wide])), axis=1)
+        if scale is not None:
+            ends = np.array([scale.low, *scale.thresholds, scale.high])
+            low, middle, high = ends[index], np.array(scale.representatives)[index], ends[index + 1]
+            at = 2 * rng.random(len(rows)) - 1
+            numbers[rows] = middle + np.where(at < 0, at * (middle - low), at * (high - middle))
+            if scale.whole:
+                numbers[rows] = np.clip(np.round(numbers[rows]), np.floor(low) + 1, np.maximum(high, np.floor(low) + 1))
+            if scale.missing:
+                numbers[rows[index == 0]] = np.nan
         if hasattr(belief, "unanswered"):
-            answers[rows[rng.random(len(rows)) < belief.unanswered(state.belief, int(q))[place[rows]]]] = UNKNOWN
-    return answers
+            silent = rows[rng.random(len(rows)) < belief.unanswered(state.belief, q)[place[rows]]]
+            answers[silent], numbers[silent] = UNKNOWN, np.nan
+    return answers, None if np.isnan(numbers).all() else numbers
 
 
 def _interval(lengths: IntArray) -> Remaining:

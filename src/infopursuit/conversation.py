@@ -23,9 +23,9 @@ from infopursuit.files import write_atomically
 from infopursuit.messages import Messages, load
 from infopursuit.noise import read_answer
 from infopursuit.queries.groups import NOT_KNOWN, Component, Groups
+from infopursuit.queries.numbers import format_date
 from infopursuit.queries.patches import MAX_DIGITS, Patches
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.thresholds import format_date
 from infopursuit.session import Session
 from infopursuit.state import Branches, State
 from infopursuit.types import UNKNOWN, Answer, FloatArray, History, Number, Query, Said, SoftAnswer

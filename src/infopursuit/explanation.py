@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from infopursuit.checks import whole_number
+from infopursuit.display import brief
 from infopursuit.files import write_atomically
 from infopursuit.messages import Messages, load
 from infopursuit.queries.patches import MAX_LEVELS, shade
@@ -48,6 +49,8 @@ class ExplanationStep:
     """The number that was answered, None where the answer is a choice."""
     known: bool = False
     """Whether the answer was known beforehand, so that nobody was asked."""
+
+    __repr__ = brief
 
     @property
     def phrase(self) -> str:
@@ -95,6 +98,14 @@ class Explanation:
     def __len__(self) -> int:
         return len(self.steps)
 
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.prediction}, {self.say_probability()}, after {count(len(self), 'question')}>"
+
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import explanation_html
+
+        return explanation_html(self)
+
     @property
     def posteriors(self) -> FloatArray:
         """(K + 1, C) what was believed before the first question, given what was known, and after each answer."""
@@ -120,8 +131,9 @@ class Explanation:
         label = {"label": self.label_name, "class": self.prediction}
         return words("case.label", **label) if self.label_name else str(self.prediction)
 
-    def say_probability(self, words: Messages) -> str:
-        """The confidence in words, marked where it is not calibrated."""
+    def say_probability(self, words: Messages | None = None) -> str:
+        """The confidence in words, English where nothing is given, marked where it is not calibrated."""
+        words = words or load()
         p = words.percent(self.confidence)
         return p if self.calibrated else words("uncalibrated", p=p)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from infopursuit.checks import whole_number
 from infopursuit.engine import IMPOSSIBLE, Pursuit
-from infopursuit.explanation import Explanation
+from infopursuit.explanation import Explanation, count, percent
 from infopursuit.history import Histories
 from infopursuit.noise import AnswerNoise, read_answer
 from infopursuit.queries.queryset import QuerySet
@@ -37,6 +37,25 @@ class Session:
         self._step = pursuit.propose(pursuit.at((), known=self.known))
         for query, value in history:
             self._take(self._index(query), value)
+
+    def __repr__(self) -> str:
+        now = f"stopped ({self.stop_reason})" if self.question is None else f"asks {self.question.sentence!r}"
+        found = f"{self.prediction} ({percent(float(self.posterior.max()))})"
+        return f"<Session: {count(len(self.history), 'answer')}, {found}, {now}>"
+
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import session_html
+
+        return session_html(self)
+
+    def widget(self) -> Any:
+        """The session as a form in a notebook: Jupyter, VS Code, Colab (extra ``notebook``).
+
+        Its answers are this session's: ``session.explanation`` in the next cell has them.
+        """
+        from infopursuit.notebook.widget import session_widget
+
+        return session_widget(self)
 
     @property
     def question(self) -> Query | None:

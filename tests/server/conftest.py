@@ -12,7 +12,7 @@ import infopursuit as ip
 from infopursuit.cli.serve import listen
 from infopursuit.server.app import Server, create_app
 from infopursuit.server.limits import Limits
-from infopursuit.server.registry import ServedModel
+from infopursuit.server.registry import served
 
 ANIMALS = ["cat", "dog", "hen", "duck", "carp", "bee"]
 FACTS = {
@@ -59,16 +59,16 @@ def _make_models():
     texts = ["a fine day of rain", "the team won the match"] * 10
 
     def fit(queries, X, y):
-        return ip.InformationPursuitClassifier(queries=queries, strategy="table").fit(X, y).pursuit_
+        return ip.InformationPursuitClassifier(queries=queries, strategy="table").fit(X, y)
 
-    pursuits = {
+    things = {
         "certain": ip.Pursuit.of(certain, asked, classes=ANIMALS),
         "animals": ip.Pursuit.of(doubtful, asked, classes=ANIMALS, stopping=ip.Confidence(0.1)),
         "images": fit(ip.queries.patches((4, 5), size=2), images, labels),
         "table": fit(ip.queries.columns(names=["size", "colour"]), table, sizes > 0),
         "texts": fit(ip.queries.words(), texts, ["weather", "sport"] * 10),
     }
-    return {name: ServedModel(name, f"a small model of {name}", pursuit) for name, pursuit in pursuits.items()}
+    return {name: served(name, thing, f"a small model of {name}") for name, thing in things.items()}
 
 
 @pytest.fixture(scope="session")

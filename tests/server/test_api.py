@@ -124,7 +124,8 @@ def test_no_path_reaches_the_disk(client):
 
 def test_the_description_names_all_routes(client):
     api = client.get("/openapi.json").json()
-    routes = {"/v1/models", *(f"/v1/models/{{name}}{verb}" for verb in ("", "/next", "/report", "/explain"))}
+    verbs = ("", "/next", "/report", "/explain", "/why-not", "/remaining")
+    routes = {"/v1/models", *(f"/v1/models/{{name}}{verb}" for verb in verbs)}
     assert set(api["paths"]) == routes | {"/healthz", "/metrics"}
     assert all(told["summary"] for verbs in api["paths"].values() for told in verbs.values())
     answers = api["paths"]["/v1/models/{name}/next"]["post"]["responses"]

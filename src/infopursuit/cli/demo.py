@@ -1,4 +1,4 @@
-"""``infopursuit demo``: handwritten digits, classified by asking about patches, and every prediction explained."""
+"""``infopursuit demo``: a case of a table, then handwritten digits; classified by asking, and explained."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit import __version__, queries
+from infopursuit import __version__, case, queries, shipped
 from infopursuit.cli.main import whole
 from infopursuit.datasets import Dataset, digits
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.baselines import on_columns
-from infopursuit.explanation import Explanation, percent
+from infopursuit.explanation import Explanation, ExplanationStep, percent
 from infopursuit.models import latent_classes
 from infopursuit.plots import image_trace, text_trace
 from infopursuit.stopping import Confidence, InformationGain
@@ -25,6 +25,8 @@ from infopursuit.types import UNKNOWN, IntArray
 
 EXAMPLES = ("infopursuit demo", "infopursuit demo --examples 10 --seed 3 --out pictures")
 FOLDER = "infopursuit-demo"
+N_ROWS, N_QUESTIONS = 120, 4
+"""Of the table: rows that are classified, and questions of the one that is told."""
 N_LATENTS = 16
 """Latent classes of each digit. A fixed number, since trying several would take most of the time."""
 THRESHOLDS = (4, 8, 12)
@@ -45,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
     terminal.say(terminal.paint(f"infopursuit {__version__}: a classifier that explains itself by asking", "bold"), "")
     folder = _prepare(args.out, terminal) if args.examples else None
     with single_threaded():
+        tell_case(terminal)
+        terminal.head("Images")
         data = digits()
         rows, columns = data.x_train.shape[1:]
         terminal.tell(
@@ -78,6 +82,42 @@ def run(args: argparse.Namespace) -> int:
         "  infopursuit --help                                 # all commands",
     )
     return 0
+
+
+def tell_case(terminal: Terminal) -> None:
+    """A row of a table that the model has not seen: questions, answers, the outcome, and why it is not another."""
+    clf = shipped.load("tumours")
+    _, _, rows, labels = shipped.tumours()
+    pursuit = clf.pursuit_
+    trace = pursuit.run(rows[:N_ROWS], progress=False)
+    right = trace.predictions == labels[:N_ROWS]
+    chosen = int(np.flatnonzero(right & (trace.length == N_QUESTIONS))[0])
+    explanation = trace[chosen]
+    terminal.head(case.title(pursuit).capitalize())
+    terminal.tell(
+        f"A row of a table: {len(pursuit.queries)} measurements of a tumour, from scikit-learn; not medical advice. It "
+        f"asks for the number with the highest expected information gain, and for no more than it needs."
+    )
+    table_rows = [["", "question", "answer", "posterior"]]
+    for k, step in enumerate(explanation.steps, start=1):
+        best = int(np.argmax(step.posterior))
+        believed = f"{explanation.classes[best]} {percent(step.posterior[best])}"
+        table_rows.append([str(k), step.sentence, step.said, believed])
+    terminal.say(*table(table_rows), "")
+    session = pursuit.session(
+        list(zip((s.query for s in explanation.steps), map(_said, explanation.steps), strict=True))
+    )
+    other = next(label for label in pursuit.classes if label != explanation.prediction)
+    terminal.tell(case.summary(explanation, pursuit.queries), style="good")
+    terminal.tell(" ".join([f"Why not {other}?", *case.say_why_not(case.why_not(session, other), session)]))
+    terminal.tell(
+        f"So it was with row {chosen + 1} of those held out; of the first {len(right)} {100 * right.mean():.0f} % are "
+        f"correct, after {trace.length.mean():.1f} questions on average. infopursuit serve tumours asks you."
+    )
+
+
+def _said(step: ExplanationStep) -> Any:
+    return step.answer if step.number is None else step.number
 
 
 def learn(data: Dataset, seed: int, terminal: Terminal) -> InformationPursuitClassifier:

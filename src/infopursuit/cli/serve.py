@@ -25,6 +25,7 @@ EXAMPLES = (
     "infopursuit serve animals --port 9000",
     "infopursuit serve flowers=models/iris --models-dir more-models --reload --log json",
     "infopursuit serve --host 0.0.0.0 --token-file token.txt",
+    "infopursuit serve --allow-origin https://example.org --frame-ancestor https://example.org",
 )
 
 
@@ -44,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reload", action="store_true", help="check every second for models saved anew (else on SIGHUP only)")
     add("--token-file", type=Path, metavar="FILE", help=f"with the bearer token (or the variable {security.VARIABLE})")
     add("--open", action="store_true", help="allow requests without a token where --host is not this machine only")
+    for option, text in (
+        ("--allow-origin", "pages of this origin may ask the API (CORS)"),
+        ("--frame-ancestor", "pages of this origin may show the page in a frame"),
+    ):
+        add(option, action="append", default=[], metavar="URL", help=f"{text}; may be given more than once")
+    add("--allow-fit", action="store_true", help="visitors may upload a table, which is fitted and kept for an hour")
     add("--log", choices=(JSON, TEXT, QUIET), default=QUIET, help="log each request to stderr (default: errors only)")
     for option, name, kind, text in (
         ("--max-body", "max_body", positive, "bytes of a request"),
@@ -66,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
         raise ImportError(f"serve needs {error.name}; pip install 'infopursuit[server]'") from None
     terminal, token = Terminal(), security.read_token(args.token_file)
     security.check_exposure(args.host, has_token=token is not None, open_to_all=args.open)
+    embedding = security.Embedding(frozenset(args.allow_origin), tuple(args.frame_ancestor))
     limits = Limits(
         **{one.name: getattr(args, one.name) for one in fields(Limits) if hasattr(args, one.name)},
         max_total_body=max(Limits.max_total_body, 2 * args.max_body),
@@ -75,7 +83,10 @@ def run(args: argparse.Namespace) -> int:
         models = load_models(args.models, args.models_dir)
         hosts = frozenset({*security.LOCAL_HOSTS, args.host}) if security.is_local(args.host) else None
         reloader = Reloader(models, always=args.reload)
-        app = create_app(models, limits, hosts=hosts, token=security.Token(token) if token else None, reloader=reloader)
+        app = create_app(
+            models, limits, hosts=hosts, token=security.Token(token) if token else None, reloader=reloader,
+            embedding=embedding, fit=args.allow_fit,
+        )  # fmt: skip
         listener = listen(args.host, args.port, limits.write_timeout)
         host, port = f"[{args.host}]" if ":" in args.host else args.host, listener.getsockname()[1]
         terminal.say(f"models: {', '.join(models)}", f"open http://{host}:{port}/ (Ctrl-C stops it)")

@@ -8,10 +8,10 @@ import mimetypes
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import uvicorn
 from cachetools import LRUCache
@@ -21,13 +21,16 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.staticfiles import StaticFiles
 
 from infopursuit import __version__
-from infopursuit.server import inference, schemas
+from infopursuit.messages import Messages
+from infopursuit.server import fitting, inference, schemas
 from infopursuit.server.errors import Problem, add_error_handlers, invalid
+from infopursuit.server.fitting import Uploads
+from infopursuit.server.language import catalogue, words_for
 from infopursuit.server.limits import HEALTH, MODEL_VERSION, HeadTimer, Limits, RequestMiddleware, Workers
 from infopursuit.server.observability import Metrics, log
 from infopursuit.server.registry import Reloader, ServedModel
 from infopursuit.server.schemas import COMMON_ERRORS, ERRORS
-from infopursuit.server.security import Token
+from infopursuit.server.security import Embedding, Token
 from infopursuit.types import History
 
 BATCH = 4  # inputs that are explained together; between two batches the requests of others have their turn
@@ -39,6 +42,7 @@ DESCRIPTION = (
     "A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the whole "
     "history each time, and the same history always gets the same answer."
 )
+Result = TypeVar("Result")
 Name = Annotated[str, Path(description="the name of a model", max_length=64)]
 
 
@@ -53,13 +57,25 @@ class PageFiles(StaticFiles):
 
 def create_app(
     models: dict[str, ServedModel], limits: Limits | None = None, *, hosts: frozenset[str] | None = None,
-    token: Token | None = None, reloader: Reloader | None = None,
+    token: Token | None = None, reloader: Reloader | None = None, embedding: Embedding | None = None, fit: bool = False,
 ) -> FastAPI:  # fmt: skip
-    """The application that serves some models. hosts, token: see `RequestMiddleware`. reloader: replaces ``models``; a
-    request is answered by the version that is there when it comes."""
+    """The application that serves some models: an ASGI application for the root of a host.
+
+    Parameters
+    ----------
+    models: by name, as `registry.served` makes them from a classifier, or `registry.load_models` from folders.
+    limits: bounds on requests.
+    hosts: allowed Host headers, None for any.
+    token: what clients must show, None for nothing.
+    reloader: replaces ``models``; a request is answered by the version that is there when it comes.
+    embedding: other origins that may ask the API, and that may show the page in a frame.
+    fit: whether visitors may upload tables, see `infopursuit.server.fitting`.
+    """
     limits, metrics = limits or Limits(), Metrics()
-    workers = Workers(models, limits)
-    for name in models:
+    uploads = Uploads() if fit else None
+    pools = [*models, *([fitting.POOL] if fit else [])]
+    workers = Workers(pools, limits)
+    for name in pools:
         metrics.queue_length.labels(name).set_function(partial(workers.queued.__getitem__, name))
     cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=len)
     mimetypes.add_type("text/javascript", ".js")  # some Windows machines say otherwise
@@ -84,16 +100,25 @@ def create_app(
         docs_url=None, redoc_url=None,  # they load their scripts from elsewhere
     )  # fmt: skip
     app.state.workers, app.state.head_timers, app.state.stopping = workers, {}, False
-    app.add_middleware(RequestMiddleware, limits=limits, metrics=metrics, hosts=hosts, token=token, models=models)
+    app.add_middleware(
+        RequestMiddleware, limits=limits, metrics=metrics, hosts=hosts, token=token, models=models,
+        embedding=embedding or Embedding(), max_bodies={fitting.PATH: 2 * fitting.MAX_BYTES} if fit else {},
+    )  # fmt: skip
     add_error_handlers(app)
 
     def find(name: str) -> ServedModel:
+        uploaded = None if uploads is None else uploads.models.get(name)
+        if uploaded is not None:
+            return uploaded
         if name not in models:
             remedy = f"the models are {', '.join(models) or 'none'}"
             raise Problem(404, "no such model", field="name", value=name, remedy=remedy)
         return models[name]
 
-    def said(model: ServedModel, request: schemas.ReportRequest) -> tuple[History, History]:
+    async def run(model: ServedModel, task: Callable[[], Result], until: float | None = None) -> Result:
+        return await workers.run(model.name if model.name in models else fitting.POOL, task, until)
+
+    def said(model: ServedModel, request: schemas.CaseRequest) -> tuple[History, History]:
         """The history of a request, and what was known before it."""
         for field in ("history", "known"):
             n = len(getattr(request, field))
@@ -106,17 +131,18 @@ def create_app(
     @app.get("/v1/models", response_model=schemas.ModelList, responses=COMMON_ERRORS, tags=["models"],
              summary="The models of this server")  # fmt: skip
     async def list_models() -> Response:
-        return JSONResponse({"models": [model.info for model in models.values()]})
+        return JSONResponse({"models": [model.info for model in models.values()], "fit": fit})
 
     @app.get("/v1/models/{name}", response_model=schemas.ModelPage, tags=["models"],
              responses={**COMMON_ERRORS, 404: ERRORS[404], 422: ERRORS[422]},
              summary="A model and its queries, some at a time")  # fmt: skip
     async def get_model(
-        name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100
-    ) -> Response:
-        model = find(name)
+        name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100,
+        language: Annotated[str, Query(max_length=35)] = "en",
+    ) -> Response:  # fmt: skip
+        model, words = find(name), words_for(language)
         n = len(model.pursuit.queries)
-        queries = [inference.query_info(model.pursuit, q) for q in range(offset, min(offset + limit, n))]
+        queries = [inference.query_info(model, q, words) for q in range(offset, min(offset + limit, n))]
         after = offset + limit if offset + limit < n else None
         content = {**model.info, "queries": queries, "offset": offset, "next_offset": after}
         return JSONResponse(content, headers={MODEL_VERSION: model.version})
@@ -126,22 +152,39 @@ def create_app(
     async def post_next(name: Name, request: schemas.NextRequest) -> Response:
         model = find(name)
         later = inference.read_later(model, request.later)
-        key = (name, model.version, *said(model, request), later, request.top, request.explanation)
+        asked, words = (*said(model, request), later, request.top, request.explanation, request.more), _words(request)
+        key = (name, model.version, *asked, words.language)
         content = cache.get(key)
         if content is None:
-            content = await workers.run(name, lambda: _dump(inference.next_step(model, *key[2:])))
+            content = await run(model, lambda: _dump(inference.next_step(model, *asked, words)))
             if len(content) <= CACHE_BYTES:
                 cache[key] = content
         else:
             metrics.cache_hits.inc()
         return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
 
+    @app.post("/v1/models/{name}/why-not", response_model=schemas.WhyNotResponse, responses=ERRORS, tags=["asking"],
+              summary="Which answers count against a class, and which changes would lead to it")  # fmt: skip
+    async def post_why_not(name: Name, request: schemas.WhyNotRequest) -> Response:
+        model, words = find(name), _words(request)
+        asked = said(model, request)
+        content = await run(model, lambda: _dump(inference.why_not(model, *asked, request.label, words)))
+        return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
+
+    @app.post("/v1/models/{name}/remaining", response_model=schemas.RemainingResponse, responses=ERRORS,
+              tags=["asking"], summary="How many more questions to expect")  # fmt: skip
+    async def post_remaining(name: Name, request: schemas.CaseRequest) -> Response:
+        model, words = find(name), _words(request)
+        asked = said(model, request)
+        content = await run(model, lambda: _dump(inference.remaining(model, *asked, words)))
+        return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
+
     @app.post("/v1/models/{name}/report", response_class=HTMLResponse, responses=ERRORS, tags=["asking"],
               summary="A history as a page to keep: one HTML file that needs nothing else")  # fmt: skip
-    async def post_report(name: Name, request: schemas.ReportRequest) -> Response:
+    async def post_report(name: Name, request: schemas.CaseRequest) -> Response:
         model = find(name)
         history, known = said(model, request)
-        content = await workers.run(name, lambda: inference.explain_history(model, history, known).to_html())
+        content = await run(model, lambda: inference.explain_history(model, history, known).to_html())
         attachment = f'attachment; filename="explanation-{name}.html"'
         return HTMLResponse(content, headers={"content-disposition": attachment, MODEL_VERSION: model.version})
 
@@ -153,14 +196,22 @@ def create_app(
             title, remedy = f"at most {limits.max_inputs} inputs at once", "send them in several requests"
             raise invalid(title, "inputs", f"{n} inputs", remedy)
         until = workers.deadline()
-        values = await workers.run(name, lambda: inference.read_inputs(model, request.inputs))
+        values = await run(model, lambda: inference.read_inputs(model, request.inputs))
         found: list[dict[str, Any]] = []
         for start in range(0, n, BATCH):
-            found += await workers.run(
-                name, partial(inference.explain_inputs, model, values.take(slice(start, start + BATCH))), until
-            )
+            some = partial(inference.explain_inputs, model, values.take(slice(start, start + BATCH)))
+            found += await run(model, some, until)
         content = _dump({"explanations": found})
         return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
+
+    if uploads is not None:
+
+        @app.post(fitting.PATH, response_model=schemas.FitResponse, tags=["models"],
+                  responses={status: told for status, told in ERRORS.items() if status not in (404, 409, 503)},
+                  summary="Fit a table, one at a time; the model is kept for an hour")  # fmt: skip
+        async def post_fit(request: schemas.FitRequest) -> Response:
+            model, told = await uploads.fit(request)
+            return JSONResponse({"model": model.info, "told": told})
 
     @app.get(HEALTH, response_model=schemas.Health, tags=["operating"], summary="Whether the server is up")
     async def health(request: Request) -> Response:
@@ -181,14 +232,22 @@ def create_app(
     async def docs(request: Request) -> Response:
         return await page.get_response("docs.html", request.scope)
 
+    @app.get("/page/messages/{language}", include_in_schema=False)
+    async def texts(language: str) -> Response:
+        return JSONResponse(catalogue(language), headers={"cache-control": "no-cache"})
+
     app.mount("/page", page)
     return app
 
 
 def _warm_up(model: ServedModel) -> None:
     """Compile and cache what the first request would have to wait for."""
-    inference.next_step(model, (), (), (), 1, False)
+    inference.next_step(model, (), (), (), 1, False, False, words_for("en"))
     _ = model.info, model.index_of, model.classes
+
+
+def _words(request: schemas.CaseRequest) -> Messages:
+    return words_for(request.language)
 
 
 def _dump(data: Any) -> bytes:

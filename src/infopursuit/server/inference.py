@@ -6,29 +6,37 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
+from infopursuit import case
 from infopursuit.acquisition.ranking import Ranking
 from infopursuit.acquisition.tables import entropy
 from infopursuit.conversation import look_ahead
 from infopursuit.engine import Pursuit
-from infopursuit.explanation import NOVELTY_QUERY, Explanation, percent, reason_text
+from infopursuit.explanation import NOVELTY_QUERY, Explanation, ExplanationStep
+from infopursuit.messages import Messages
 from infopursuit.noise import read_answer
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.groups import Groups
+from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.patches import Patches
+from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.words import Words
+from infopursuit.server import language
 from infopursuit.server.errors import Problem, invalid
 from infopursuit.server.registry import ServedModel
 from infopursuit.session import put_aside
 from infopursuit.session import read_known as known_history
-from infopursuit.state import State
-from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, Observed, Said
+from infopursuit.state import State, Step
+from infopursuit.types import UNKNOWN, History, ImpossibleAnswer, Number, Observed, Said, cells_of
 
-MAX_LISTED = 16  # choices of a question; of more only their number is told
-MAX_LOOK_AHEAD = 8  # choices of a question for which the posterior after each is computed
+MAX_LISTED = 16  # choices of a question about several variables; of more only their number is told
+MAX_CATEGORIES = 100  # and of one about one variable
+MAX_LOOK_AHEAD = 12  # choices of a question for which the posterior after each is computed
+MAX_WHY_NOT = 64  # answers whose changes are searched
 
 
 def read_history(model: ServedModel, items: Sequence[tuple[str, str | float | dict[str, float] | None]]) -> History:
@@ -137,33 +145,119 @@ def _read_yes_no(value: Any) -> float:
 
 
 def next_step(
-    model: ServedModel, history: History, known: History, later: tuple[int, ...], top: int, explain: bool
-) -> dict[str, Any]:
+    model: ServedModel, history: History, known: History, later: tuple[int, ...], top: int, explain: bool, more: bool,
+    words: Messages,
+) -> dict[str, Any]:  # fmt: skip
     """The posterior after a history and the next question (`schemas.NextResponse`); the state is cached."""
     pursuit = model.pursuit
     step = put_aside(pursuit, pursuit.propose(_state(model, history, known)), later)
     state = model.states[known, history] = step.state
     posterior, gains = state.posterior[0], pursuit.utilities(state).value[0]
-    best, leader, reason = int(step.choice.query[0]), int(posterior.argmax()), step.reason[0] or None
+    reason = step.reason[0] or None
+    if more and reason is not None:
+        step = _ask_on(pursuit, step, later)
+    best, leader = int(step.choice.query[0]), int(posterior.argmax())
     asks = best != UNKNOWN
     warns = reason is not None and pursuit.novelty is not None
     return {
-        "model": model.name, "n_asked": len(history),
+        "model": model.name, "n_asked": len(history), "title": case.title(pursuit, words),
+        "summary": case.summary(_summarized(model, history, known), pursuit.queries, words),
         "prediction": model.classes[leader], "confidence": float(posterior[leader]),
         "posterior": dict(zip(model.classes, posterior.tolist(), strict=True)),
         "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.exact_gains,
         "calibrated": pursuit.calibrated,
-        "question": query_info(pursuit, best) if asks else None,
-        "stop_reason": reason, "stopped_in_words": None if reason is None else reason_text(reason),
-        "ranked": _ranked(pursuit, gains, best, top) if asks else [],
-        "why": _why(pursuit, state, best, float(step.choice.gain[0]), gains) if asks else None,
+        "question": query_info(model, best, words) if asks else None,
+        "stop_reason": reason, "stopped_in_words": None if reason is None else language.stop_reason(reason, words),
+        "ranked": _ranked(model, gains, best, top, words) if asks else [],
+        "why": _why(model, state, best, float(step.choice.gain[0]), gains, words) if asks else None,
         "warning": explain_history(model, history, known).warning or None if warns else None,
         "so_far": [
-            *(f"known: {pursuit.queries.say(query, answer)}" for query, answer in known),
+            *(words("known", phrase=pursuit.queries.say(query, answer)) for query, answer in known),
             *(pursuit.queries.say(query, answer) for query, answer in history),
         ],
         "explanation": json.loads(explain_history(model, history, known).to_json()) if explain else None,
     }  # fmt: skip
+
+
+def why_not(model: ServedModel, history: History, known: History, label: str, words: Messages) -> dict[str, Any]:
+    """Why a class is not predicted (`schemas.WhyNotResponse`)."""
+    if label not in model.classes:
+        remedy = f"the classes are {', '.join(model.classes[:MAX_LISTED])}"
+        raise invalid(f"the model {model.name} has no such class", "label", label, remedy)
+    n = len(history) + len(known)
+    if n > MAX_WHY_NOT:
+        remedy = "leave out some of the answers"
+        raise invalid(f"why-not takes at most {MAX_WHY_NOT} answers", "history", f"{n} answers", remedy)
+    _state(model, history, known)
+    session, queries = model.pursuit.session(history, known=dict(known)), model.pursuit.queries
+    found, everything = case.why_not(session, label), (*known, *history)
+    return {
+        "label": label, "probability": found.probability, "prediction": str(found.prediction),
+        "sentences": case.say_why_not(found, session, words),
+        "against": [
+            {"place": place, "query": queries.names[everything[place][0]], "weight": _amount(weight)}
+            for place, weight in found.against
+        ],
+        "changes": [
+            {"place": each.place, "query": each.name, "said": words.number(each.said),
+             "answer": _written(queries, each.query, each.other), "in_words": words.number(each.other_said)}
+            for each in found.changes
+        ],
+        "then": dict(zip(model.classes, found.then, strict=True)) if found.changes else None,
+    }  # fmt: skip
+
+
+def remaining(model: ServedModel, history: History, known: History, words: Messages) -> dict[str, Any]:
+    """How many more questions to expect (`schemas.RemainingResponse`); null where that is expensive."""
+    found, pursuit = None, model.pursuit
+    state = _state(model, history, known)
+    if pursuit.queries.n_answers.max() <= MAX_LISTED**2:  # else patches of images, whose steps cost too much
+        found = case.remaining_after(pursuit, pursuit.propose(state))
+    if found is None:
+        return {"median": None, "low": None, "high": None, "sentence": None}
+    return {**asdict(found), "sentence": case.say_remaining(found, words)}
+
+
+def _ask_on(pursuit: Pursuit[Any], step: Step[Any], later: tuple[int, ...]) -> Step[Any]:
+    """The step with the best question although a rule has fired; those to be asked later come last."""
+    for aside in (later, ()):
+        closed = step.state.closed.copy()
+        closed[0, list(aside)] = True
+        choice = pursuit._choose(replace(step.state, closed=closed), np.ones(1, dtype=bool))
+        if int(choice.query[0]) != UNKNOWN:
+            return replace(step, choice=choice)
+    return step
+
+
+def _summarized(model: ServedModel, history: History, known: History) -> Explanation:
+    """The history as far as a summary needs it: without the gains, which would have to be computed at each step."""
+    pursuit, queries, state = model.pursuit, model.pursuit.queries, None
+    posteriors: list[tuple[float, ...]] = []
+    for k in range(len(history) + 1):
+        state = model.states.get((known, history[:k])) or pursuit.at(history[:k], state, known)
+        posteriors.append(tuple(state.posterior[0].tolist()))
+
+    def told(query: int, said: Said, posterior: tuple[float, ...]) -> ExplanationStep:
+        number = said.value if isinstance(said, Number) else None
+        name, sentence, answer = queries.names[query], queries.sentences[query], queries.say_answer(query, said)
+        worded = query in queries.worded
+        return ExplanationStep(
+            query, name, sentence, cells_of(said), answer, 0.0, 0.0, posterior, (), worded=worded, number=number
+        )
+
+    return Explanation(
+        tuple(pursuit.classes.tolist()), posteriors[0],
+        tuple(told(*each, posterior) for each, posterior in zip(history, posteriors[1:], strict=True)), "", 0, True,
+        known=tuple(told(*each, posteriors[0]) for each in known), calibrated=pursuit.calibrated,
+    )  # fmt: skip
+
+
+def _written(queries: QuerySet, query: int, said: Said) -> str | float | None:
+    """An answer as a request has it: a number (a date as text) or a choice."""
+    if isinstance(said, Number):
+        scale = queries.scale(query)
+        return scale.write(said.value) if scale is not None and scale.date else said.value
+    return queries.say_answer(query, said)
 
 
 def explain_history(model: ServedModel, history: History, known: History = ()) -> Explanation:
@@ -178,14 +272,18 @@ def explain_inputs(model: ServedModel, values: Observed) -> list[dict[str, Any]]
     return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
 
 
-def query_info(pursuit: Pursuit[Any], index: int) -> dict[str, Any]:
+def query_info(model: ServedModel, index: int, words: Messages) -> dict[str, Any]:
     """A query as JSON data (`schemas.Question`)."""
-    query, queries = pursuit.queries[index], pursuit.queries
+    pursuit, queries = model.pursuit, model.pursuit.queries
+    choices, scale = queries.choices(index), queries.scale(index)
+    few = MAX_LISTED if (queries.query_variables[index] >= 0).sum() > 1 else MAX_CATEGORIES
+    listed = list(choices) if len(choices) <= few else None
     found: dict[str, Any] = {
-        "name": query.name, "sentence": query.sentence, "n_choices": len(query.choices),
-        "patch": None, "components": None, "choices": list(query.choices) if len(query.choices) <= MAX_LISTED else None,
+        "name": queries.names[index], "sentence": language.sentence(queries, index, model.topics[index], words),
+        "column": model.topics[index][0], "n_choices": len(choices), "choices": listed,
+        "patch": None, "components": None, "labels": None if listed is None else language.labels(listed, scale, words),
         "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
-        "number": None if (scale := queries.scale(index)) is None else scale.describe(),
+        "number": None if scale is None else scale.describe() | _distribution(model, index, scale),
     }  # fmt: skip
     if isinstance(queries, Groups) and queries.components(index):
         found["components"] = [
@@ -197,6 +295,19 @@ def query_info(pursuit: Pursuit[Any], index: int) -> dict[str, Any]:
         (row, column), (rows, columns) = queries.corners[index], queries.size
         pixel = {"levels": queries.n_levels, "channels": queries.channels}
         found["patch"] = {"row": row, "column": column, "rows": rows, "columns": columns, **pixel}
+    return found
+
+
+def _distribution(model: ServedModel, index: int, scale: NumberScale) -> dict[str, Any]:
+    """The cells of a number, and how frequent each was in training."""
+    found: dict[str, Any] = {
+        "thresholds": [scale.write(each) if scale.date else each for each in scale.thresholds], "distribution": None
+    }  # fmt: skip
+    if model.profile is not None:
+        variables, variable = model.profile.variables, int(model.pursuit.queries.query_variables[index, 0])
+        counts = model.profile.counts()[0][variables.offsets[variable] : variables.offsets[variable + 1]]
+        if counts.sum() > 0:
+            found["distribution"] = (counts / counts.sum()).tolist()
     return found
 
 
@@ -216,40 +327,44 @@ def _state(model: ServedModel, history: History, known: History) -> State[Any]:
         raise Problem(409, title, field=f"history[{k}]", value=said, remedy=remedy) from None
 
 
-def _ranked(pursuit: Pursuit[Any], gains: Any, best: int, top: int) -> list[dict[str, Any]]:
-    keys = np.nan_to_num(Ranking.of(pursuit.query_costs).scores(gains), nan=-1.0)
+def _ranked(model: ServedModel, gains: Any, best: int, top: int, words: Messages) -> list[dict[str, Any]]:
+    queries = model.pursuit.queries
+    keys = np.nan_to_num(Ranking.of(model.pursuit.query_costs).scores(gains), nan=-1.0)
     keys[best] = np.inf  # first also among those that are as good within rounding
-    order = [q for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
-    names, sentences = pursuit.queries.names, pursuit.queries.sentences
-    return [{"name": names[q], "sentence": sentences[q], "gain": _amount(float(gains[q]))} for q in order]
+    order = [int(q) for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
+    return [
+        {"name": queries.names[q], "sentence": language.sentence(queries, q, model.topics[q], words),
+         "gain": _amount(float(gains[q]))}
+        for q in order
+    ]  # fmt: skip
 
 
-def _why(pursuit: Pursuit[Any], state: State[Any], query: int, gain: float, gains: Any) -> dict[str, Any]:
+def _why(model: ServedModel, state: State[Any], query: int, gain: float, gains: Any, words: Messages) -> dict[str, Any]:
     """The expected information gain, and where this is cheap the posterior after each answer."""
-    sentence = NOVELTY_QUERY
+    pursuit, sentence = model.pursuit, NOVELTY_QUERY
     if np.isnan(gain):  # a check
         gain = float(np.nan_to_num(gains[query]))
     else:
         entropy_bits, bits = (_amount(nats)["bits"] for nats in (entropy(state.posterior[0]), gain))
-        share = f" ({percent(bits / entropy_bits)})" if entropy_bits > 1e-9 else ""
-        than = "any other question" + ("" if pursuit.costs is None else " for what it costs")
-        sentence = f"It is expected to settle {bits:.2f} of the {entropy_bits:.2f} bits that are still open{share}, "
-        sentence += f"more than {than}."
-    return {"gain": _amount(gain), "sentence": sentence, "answers": _look_ahead(pursuit, state, query)}
+        share = f" ({words.percent(bits / entropy_bits)})" if entropy_bits > 1e-9 else ""
+        shown = {"gain": words.number(f"{bits:.2f}"), "open": words.number(f"{entropy_bits:.2f}"), "share": share}
+        sentence = words("page.why.bits" if pursuit.costs is None else "page.why.bits_cost", **shown)
+    return {"gain": _amount(gain), "sentence": sentence, "answers": _look_ahead(pursuit, state, query, words)}
 
 
-def _look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int) -> list[dict[str, Any]] | None:
+def _look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int, words: Messages) -> list[dict[str, Any]] | None:
     """The probability of each answer and the posterior after it; None where that is expensive."""
-    choices = pursuit.queries.choices(query)
-    if len(choices) > MAX_LOOK_AHEAD or not pursuit.exact_gains:
+    choices, predicts = pursuit.queries.choices(query), hasattr(pursuit.belief, "answer_distribution")
+    if len(choices) > MAX_LOOK_AHEAD or not (pursuit.exact_gains or predicts):
         return None
     outcomes = {outcome.said: outcome for outcome in look_ahead(pursuit, state, query)}
     found = []
-    for choice in choices:
+    for choice, label in zip(choices, language.labels(choices, pursuit.queries.scale(query), words), strict=True):
         said = pursuit.queries.say_answer(query, pursuit.queries.to_answer(query, choice))
         one = outcomes.get(said)  # an impossible one is not among them
         then = [] if one is None else [{"class": str(c), "probability": p} for c, p in one.leaders]
-        found.append({"answer": choice, "probability": 0.0 if one is None else one.probability, "then": then})
+        probability = 0.0 if one is None else one.probability
+        found.append({"answer": choice, "label": label, "probability": probability, "then": then})
     return found
 
 

@@ -8,14 +8,14 @@ import math
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from infopursuit.server.errors import PROBLEM, Problem
 from infopursuit.server.observability import Metrics, log, log_error
-from infopursuit.server.security import HEADERS, Token, check_host
+from infopursuit.server.security import PREFLIGHT, Embedding, Token, check_host
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -172,7 +172,8 @@ class Exchange:
 class RequestMiddleware:
     """Every request passes here (pure ASGI): host, token, limits, response headers, errors, log and metrics.
 
-    hosts: allowed Host headers, None for any. models: names that the log may tell. The state of the app has
+    hosts: allowed Host headers, None for any. models: names that the log may tell. embedding: other origins that may
+    ask. max_bodies: bytes of a body, for paths that take more or fewer than the limits say. The state of the app has
     ``head_timers``, by client address, and ``stopping``.
     """
 
@@ -182,6 +183,8 @@ class RequestMiddleware:
     hosts: frozenset[str] | None = None
     token: Token | None = None
     models: Iterable[str] = ()
+    embedding: Embedding = field(default_factory=Embedding)
+    max_bodies: Mapping[str, int] = field(default_factory=dict)
     in_flight: int = 0
     body_bytes: int = 0
 
@@ -190,6 +193,7 @@ class RequestMiddleware:
             await self.app(scope, receive, send)
             return
         exchange, state = Exchange(), scope["app"].state
+        security = self.embedding.headers(next((v for k, v in scope["headers"] if k == b"origin"), None))
         timer = state.head_timers.get(tuple(scope["client"] or ()))
         if timer is not None:
             timer.stop()
@@ -198,7 +202,7 @@ class RequestMiddleware:
             if message["type"] == "http.response.start":
                 exchange.status, headers = message["status"], list(message.get("headers", []))
                 exchange.version = next((v.decode() for k, v in headers if k == MODEL_VERSION.encode()), None)
-                headers += _encoded({**HEADERS, REQUEST_ID: exchange.id})
+                headers += _encoded({**security, REQUEST_ID: exchange.id})
                 if state.stopping and (b"connection", b"close") not in headers:
                     headers.append((b"connection", b"close"))
                 message["headers"] = headers
@@ -233,6 +237,10 @@ class RequestMiddleware:
 
     async def _admit(self, scope: Scope, receive: Receive, respond: Send, exchange: Exchange) -> None:
         check_host(scope["headers"], self.hosts)
+        if scope["method"] == "OPTIONS" and any(k == b"access-control-request-method" for k, _ in scope["headers"]):
+            # browsers send no token with it; without the origin among the headers they go no further
+            await respond({"type": "http.response.start", "status": 204, "headers": _encoded(PREFLIGHT)})
+            return await respond({"type": "http.response.body", "body": b""})
         if self.token is not None:
             self.token.check(scope["path"], scope["headers"])
         if self.in_flight > self.limits.max_requests and scope["path"] != HEALTH:
@@ -242,35 +250,36 @@ class RequestMiddleware:
         async def receive_again() -> Message:
             return {"type": "http.request", "body": bodies.pop(), "more_body": False} if bodies else await receive()
 
-        await self.app(scope, receive_again, respond)
+        return await self.app(scope, receive_again, respond)
 
     async def _read_body(self, scope: Scope, receive: Receive, exchange: Exchange) -> bytes:
         """The whole body; `Problem` where it is too long or too slow, or all bodies together are too much."""
         limits, body, more = self.limits, bytearray(), True
+        max_body = self.max_bodies.get(scope["path"], limits.max_body)
         length = next((v for k, v in scope["headers"] if k == b"content-length"), b"")
         size = int(length[:16]) if length.isdigit() else 0
         try:
             async with asyncio.timeout(limits.timeout):
-                while more and size <= limits.max_body + DRAIN_BYTES:
+                while more and size <= max_body + DRAIN_BYTES:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise ClientDisconnected
                     part, more = message.get("body", b""), message.get("more_body", False)
                     exchange.bytes_in += len(part)
                     size = max(size, exchange.bytes_in)
-                    if size <= limits.max_body:
+                    if size <= max_body:
                         body += part
                         exchange.bytes_held += len(part)
                         self.body_bytes += len(part)
                     if self.body_bytes > limits.max_total_body:
                         raise _busy("the server holds as many bytes of requests as it may")
         except TimeoutError:
-            if size <= limits.max_body:
+            if size <= max_body:
                 title = f"the body did not arrive within {limits.timeout:g} s"
                 raise Problem(408, title, remedy="send it again") from None
-        if size > limits.max_body:
+        if size > max_body:
             remedy = "send fewer inputs, or several requests"
-            raise Problem(413, f"the body is longer than {limits.max_body} bytes", remedy=remedy)
+            raise Problem(413, f"the body is longer than {max_body} bytes", remedy=remedy)
         return bytes(body)
 
     def _record(self, scope: Scope, exchange: Exchange) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from infopursuit import shipped
+from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
 from infopursuit.model_files import MANIFEST
 from infopursuit.queries.patches import Patches
@@ -37,13 +38,14 @@ MAX_REASON = 300
 @dataclass(frozen=True)
 class ServedModel:
     """A loaded model. version: the first digits of the checksum of its manifest. source: the folder that it was read
-    from, None for one that is part of the package."""
+    from, None for one that is part of the package. profile: how frequent the answers were in training, where known."""
 
     name: str
     summary: str
     pursuit: Pursuit[Any]
     version: str = "unsaved"
     source: Path | None = None
+    profile: AnswerProfile | None = None
 
     @cached_property
     def states(self) -> LRUCache[tuple[History, History], State[Any]]:
@@ -57,6 +59,16 @@ class ServedModel:
     @cached_property
     def classes(self) -> list[str]:
         return [str(label) for label in self.pursuit.classes.tolist()]
+
+    @cached_property
+    def topics(self) -> Sequence[tuple[str, str]]:
+        return self.pursuit.queries.topics
+
+    @property
+    def mode(self) -> str:
+        """ "case" where rows of a table were learnt from, "game" where facts were stated, and for images and texts."""
+        queries = self.pursuit.queries
+        return "case" if getattr(queries, "base", queries).tabular and self.pursuit.learnt else "game"
 
     @cached_property
     def info(self) -> dict[str, Any]:
@@ -73,6 +85,7 @@ class ServedModel:
             "n_queries": len(queries), "image": image,
             "yes_no": queries.width == 1 and all(tuple(queries.choices(q)) == YES_NO for q in range(len(queries))),
             "stopping": str(self.pursuit.stopping), "exact_gains": self.pursuit.exact_gains,
+            "mode": self.mode, "label_name": self.pursuit.label_name,
         }  # fmt: skip
 
 
@@ -97,7 +110,7 @@ def load_models(named: Sequence[str], folder: Path | None = None) -> dict[str, S
             models[name] = load_folder(name, path)
         else:
             version = shipped.fingerprint(name)[:VERSION_DIGITS]
-            models[name] = ServedModel(name, shipped.summary(name), _pursuit(shipped.load(name)), version)
+            models[name] = served(name, shipped.load(name), shipped.summary(name), version)
     return models
 
 
@@ -118,7 +131,7 @@ def load_folder(name: str, path: Path) -> ServedModel:
     for tried in range(MAX_READS):
         version = version_of(path)
         try:
-            pursuit = _pursuit(shipped.open_model(path))
+            loaded = shipped.open_model(path)
         except (ValueError, OSError):
             if tried + 1 < MAX_READS and version_of(path) != version:
                 continue
@@ -127,12 +140,16 @@ def load_folder(name: str, path: Path) -> ServedModel:
             break
     else:
         raise ValueError(f"{path} is written again and again while it is read; try later")
-    summary = f"{len(pursuit.classes)} classes told apart by {len(pursuit.queries)} {pursuit.queries.kind}"
-    return ServedModel(name, summary, pursuit, version, path)
+    return served(name, loaded, version=version, source=path)
 
 
-def _pursuit(loaded: Any) -> Pursuit[Any]:
-    return loaded if isinstance(loaded, Pursuit) else loaded.pursuit_
+def served(
+    name: str, thing: Any, summary: str = "", version: str = "unsaved", source: Path | None = None
+) -> ServedModel:
+    """A pursuit or a fitted classifier as a server has it."""
+    pursuit = thing if isinstance(thing, Pursuit) else thing.pursuit_
+    told = summary or f"{len(pursuit.classes)} classes told apart by {len(pursuit.queries)} {pursuit.queries.kind}"
+    return ServedModel(name, told, pursuit, version, source, getattr(thing, "profile_", None))
 
 
 def version_of(path: Path) -> str:

@@ -48,7 +48,7 @@ Known = Annotated[
 History = Annotated[list[HistoryItem], FailFast(), BeforeValidator(lambda value: _check_length(value, MAX_ITEMS))]
 
 
-class ReportRequest(Request):
+class CaseRequest(Request):
     history: History = Field(default_factory=list, description="everything asked so far, in its order")
     known: Known = Field(
         default_factory=dict,
@@ -56,8 +56,18 @@ class ReportRequest(Request):
         examples=[{"glucose": 148, "smoker": True}],
     )
 
+    language: str = Field(
+        default="en", max_length=35, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$",
+        description="of texts in the response, such as de or fr-CA; English where it is not there. Answers stay as the "
+        "model has them",
+    )  # fmt: skip
 
-class NextRequest(ReportRequest):
+
+class WhyNotRequest(CaseRequest):
+    label: Text = Field(description="a class that is not predicted")
+
+
+class NextRequest(CaseRequest):
     later: Annotated[list[Text], Field(max_length=MAX_ITEMS)] = Field(
         default_factory=list,
         description="queries to ask later, in the order in which they were put aside: only when nothing else would be "
@@ -65,10 +75,16 @@ class NextRequest(ReportRequest):
     )
     top: int = Field(default=10, ge=0, le=100, description="how many of the best questions to rank")
     explanation: bool = Field(default=False, description="also the whole explanation so far, as Explanation.to_json")
+    more: bool = Field(default=False, description="ask on after the stop: the question with the highest gain")
 
 
 class ExplainRequest(Request):
     inputs: list[Any] = Field(description="images as lists of rows, texts, or rows; null is unknown", min_length=1)
+
+
+class FitRequest(Request):
+    table: str = Field(description="CSV or TSV with a header; a row is an example", max_length=5 * 2**20)
+    label: Text = Field(description="the column of the classes")
 
 
 class Amount(BaseModel):
@@ -107,12 +123,18 @@ class NumberInfo(BaseModel):
     unit: str
     whole: bool
     date: bool
+    thresholds: list[float] | list[str] = Field(description="between the cells that finite models see")
+    distribution: list[float] | None = Field(
+        description="the share of the training rows in each cell; null where the model does not know it"
+    )
 
 
 class Question(BaseModel):
     name: str
+    column: str = Field(description="what it is about: `known` may name it")
     sentence: str
     choices: list[str] | None = Field(description="the possible answers; null where there are very many")
+    labels: list[str] | None = Field(description="the choices in the language of the request")
     n_choices: int
     patch: Patch | None
     components: list[Component] | None = Field(
@@ -138,6 +160,7 @@ class Outlook(BaseModel):
     """A possible answer, its probability, and the posterior after it."""
 
     answer: str
+    label: str = Field(description="the answer in the language of the request")
     probability: float
     then: list[Candidate]
 
@@ -151,11 +174,13 @@ class Why(BaseModel):
 class NextResponse(BaseModel):
     model: str
     n_asked: int
+    title: str = Field(description="what is to be decided")
+    summary: str = Field(description="the outcome so far and what spoke for it most, in one sentence")
     prediction: str
     confidence: float
     posterior: dict[str, float] = Field(description="the probability of each class")
     entropy: Amount = Field(description="of the posterior")
-    question: Question | None = Field(description="null after the stop")
+    question: Question | None = Field(description="null after the stop, unless `more` was wanted")
     stop_reason: str | None
     stopped_in_words: str | None
     warning: str | None = Field(description="after the stop: why not to trust the label, if so")
@@ -165,6 +190,43 @@ class NextResponse(BaseModel):
     calibrated: bool = Field(description="whether the posterior was calibrated, or is that of a stated model")
     exact_gains: bool = Field(description="whether gains are computed on all states and for all queries")
     explanation: dict[str, Any] | None = Field(description="as Explanation.from_json reads it, where it was asked for")
+
+
+class Against(BaseModel):
+    """An answer that counts against a class. place: where it is in what was known and then asked."""
+
+    place: int
+    query: str
+    weight: Amount = Field(description="by how much it lowers the log odds of the class against the prediction")
+
+
+class Changed(BaseModel):
+    """An answer as it is and as it would have to be."""
+
+    place: int
+    query: str
+    said: str
+    answer: str | float | None = Field(description="as a history takes it")
+    in_words: str
+
+
+class WhyNotResponse(BaseModel):
+    label: str
+    probability: float
+    prediction: str
+    sentences: list[str]
+    against: list[Against] = Field(description="the strongest first")
+    changes: list[Changed] = Field(description="the fewest answers whose change leads to the class, all others kept")
+    then: dict[str, float] | None = Field(description="the posterior after these changes; null without any")
+
+
+class RemainingResponse(BaseModel):
+    """From simulated continuations; null where the model does not predict answers, and for images."""
+
+    median: int | None
+    low: int | None = Field(description="with high: the interval that holds 80 % of the continuations")
+    high: int | None
+    sentence: str | None
 
 
 class Image(BaseModel):
@@ -188,16 +250,24 @@ class ModelInfo(BaseModel):
     image: Image | None
     stopping: str
     exact_gains: bool
+    mode: str = Field(description="case: rows of a table, one at a time; game: anything else")
+    label_name: str = Field(description="what the classes are values of; empty where nobody said")
 
 
 class ModelList(BaseModel):
     models: list[ModelInfo]
+    fit: bool = Field(description="whether POST /v1/fit takes tables")
 
 
 class ModelPage(ModelInfo):
     queries: list[Question]
     offset: int
     next_offset: int | None = Field(description="where the next page begins, null on the last")
+
+
+class FitResponse(BaseModel):
+    model: ModelInfo = Field(description="under a name that nobody can guess; it is kept for an hour")
+    told: str = Field(description="what `infopursuit fit` says of it, such as its accuracy on held-out rows")
 
 
 class Explained(BaseModel):

@@ -9,6 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from infopursuit.server.errors import Problem
@@ -21,17 +22,51 @@ PUBLIC = frozenset({"/", "/docs", "/healthz", "/openapi.json"})  # and /page/, w
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
 )
 HEADERS = {
-    "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
+ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:\d{1,5})?")
+EXPOSED = "x-model-version, x-request-id, retry-after"
+PREFLIGHT = {
+    "access-control-allow-methods": "GET, POST",
+    "access-control-allow-headers": "authorization, content-type",
+    "access-control-max-age": "600",
+    "content-length": "0",
+}
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Which other origins, such as https://example.org, may ask the API (CORS), and which may show the page in a frame.
+
+    >>> Embedding(frozenset({"https://example.org"})).headers(b"https://example.org")["access-control-allow-origin"]
+    'https://example.org'
+    """
+
+    origins: frozenset[str] = frozenset()
+    ancestors: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for origin in (*self.origins, *self.ancestors):
+            if not ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r} is no origin; give scheme, host and port alone: https://example.org:8443")
+
+    def headers(self, origin: bytes | None) -> dict[str, str]:
+        """The security headers of a response to a request from an origin."""
+        found = {**HEADERS, "content-security-policy": POLICY + (" ".join(("'self'", *self.ancestors)))}
+        if not self.ancestors:
+            found |= {"content-security-policy": f"{POLICY}'none'", "x-frame-options": "DENY"}
+        if self.origins:
+            found["vary"] = "origin"
+        if origin is not None and (shown := origin.decode("latin-1")) in self.origins:
+            found |= {"access-control-allow-origin": shown, "access-control-expose-headers": EXPOSED}
+        return found
 
 
 class Token:

@@ -1,14 +1,19 @@
-// The page: which view is shown, and what is said when the server is away.
+// The page: which view is shown, in which language, and what is said when the server is away.
 
-import { models } from "./api.js";
 import { AskView } from "./ask.js";
+import { CaseView } from "./case.js";
 import { make } from "./dom.js";
 import { DrawView } from "./draw.js";
+import { FitView, HomeView } from "./home.js";
+import { client } from "./server.js";
 import { askForToken } from "./token.js";
+import { language, languages, loadWords, t } from "./words.js";
 
-const trouble = document.getElementById("trouble");
+const find = (id) => document.getElementById(id);
+const trouble = find("trouble");
 const views = {};
 let again = null;
+let first = "home";
 
 /** Do something that may fail: the trouble is said in words, and the same can be tried again. */
 async function attempt(work) {
@@ -19,58 +24,82 @@ async function attempt(work) {
   } catch (error) {
     again = () => attempt(work);
     if (error.status === 401) {
-      askForToken(document.getElementById("token"), () => again());
+      askForToken(find("token"), () => again());
       trouble.hidden = true;
       return undefined;
     }
-    document.getElementById("trouble-text").textContent = error.message;
-    document.getElementById("trouble-retry").hidden = !error.away;
+    find("trouble-text").textContent = error.away && !error.status ? t("page.away") : error.message;
+    find("trouble-retry").hidden = !error.away;
     trouble.hidden = false;
     if (!("away" in error)) console.error(error);
     return undefined;
   }
 }
 
-document.getElementById("trouble-retry").addEventListener("click", () => again?.());
+find("trouble-retry").addEventListener("click", () => again?.());
 
-/** Show the view that the address names: #draw, #ask, or #ask/model. */
+/** Show the view that the address names: #home, #draw, #fit, #ask/model, or #case/model/answers. */
 function show() {
-  const [name, model] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const [name, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
   if (name === "main") return;
-  const wanted = views[name] ? name : views.draw ? "draw" : "ask";
+  const wanted = views[name] ? name : first;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.dataset.view === wanted) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   for (const [key, view] of Object.entries(views)) {
     view.root.hidden = key !== wanted;
-    if (key === wanted) view.open(model);
-    else view.close();
+    if (key !== wanted) view.close();
   }
   document.title = `${views[wanted].title} · infopursuit`;
+  views[wanted].open(...rest);
+}
+
+/** The texts outside the views, and the choice of a language. */
+function dress() {
+  for (const element of document.querySelectorAll("[data-t]")) element.textContent = t(element.dataset.t);
+  for (const element of document.querySelectorAll("[data-label]")) element.setAttribute("aria-label", t(element.dataset.label));
+  const all = Object.entries(languages());
+  const picker = find("language");
+  picker.append(...all.map(([code, name]) => make("option", { value: code, lang: code, selected: code === language() }, name)));
+  picker.addEventListener("change", () => {
+    const address = new URL(location);
+    address.searchParams.set("lang", picker.value);
+    location.assign(address); // the answers are in its fragment
+    if (address.search === location.search) location.reload();
+  });
+  if (new URLSearchParams(location.search).has("embed")) document.body.classList.add("embedded");
 }
 
 async function start() {
-  const offered = await attempt(models);
+  const offered = await attempt(() => client.models());
   if (!offered) {
     again = start;
     return;
   }
-  const images = offered.filter(({ image }) => image);
+  const images = offered.models.filter(({ image }) => image);
   // large pictures first: people draw as the 28 x 28 digits are written
   images.sort((a, b) => b.image.shape[0] - a.image.shape[0]);
-  const words = [...offered.filter(({ image }) => !image), ...images];
+  const cases = offered.models.filter(({ mode }) => mode === "case");
+  const games = [...offered.models.filter(({ image, mode }) => !image && mode !== "case"), ...images];
   const drawn = images.filter(({ image }) => image.channels === 1);
-  if (drawn.length) views.draw = new DrawView(document.getElementById("draw"), drawn, attempt);
-  else document.querySelector('nav a[data-view="draw"]').remove();
-  if (words.length) views.ask = new AskView(document.getElementById("ask"), words, attempt);
-  else document.getElementById("main").append(make("p", { class: "card" }, "This server has no models."));
+  views.home = new HomeView(find("home"), { drawn, games, cases, fit: offered.fit });
+  if (drawn.length) views.draw = new DrawView(find("draw"), drawn, attempt);
+  if (games.length) views.ask = new AskView(find("ask"), games, attempt);
+  if (cases.length || offered.fit) views.case = new CaseView(find("case"), cases, attempt);
+  if (offered.fit) views.fit = new FitView(find("fit"), attempt);
+  if (offered.models.length === 1) first = cases.length ? "case" : drawn.length ? "draw" : "ask";
+  for (const link of document.querySelectorAll("nav a")) if (!views[link.dataset.view] || (link.dataset.view === "case" && !cases.length)) link.remove();
+  if (!offered.models.length && !offered.fit) find("main").append(make("p", { class: "card" }, t("page.no_models")));
   window.addEventListener("hashchange", () => {
     show();
-    document.getElementById("main").focus({ preventScroll: true });
+    find("main").focus({ preventScroll: true });
     window.scrollTo(0, 0);
   });
   show();
 }
 
+await attempt(loadWords);
+client.language = language();
+dress();
 start();

@@ -1,13 +1,14 @@
 // Bars that show how probable each class is.
 
-import { leading, make, percent } from "./dom.js";
+import { leading, make } from "./dom.js";
+import { percent, t } from "./words.js";
 
-/** A list of bars. fixed: all classes in their own order; else the leading ones, and the rest in one line. */
+/** A list of bars. fixed: all classes in their own order; else the leading ones, and the rest in one line. side(name, best):
+ * what stands beside a bar. */
 export class Bars {
-  constructor(label, { fixed = false, most = 8 } = {}) {
-    this.fixed = fixed;
-    this.most = most;
-    this.list = make("ul", { class: "bars", "aria-label": label });
+  constructor(label, { fixed = false, most = 8, side = null } = {}) {
+    Object.assign(this, { fixed, most, side });
+    this.list = make("ul", { class: side ? "bars with-side" : "bars", "aria-label": label });
     this.rest = make("p", { class: "quiet rest" });
     this.element = make("div", {}, this.list, this.rest);
     this.rows = new Map();
@@ -23,7 +24,8 @@ export class Bars {
     wanted.forEach((element, i) => this.list.children[i] !== element && this.list.insertBefore(element, this.list.children[i] ?? null));
     const others = order.slice(this.most).filter(() => !this.fixed);
     const left = others.reduce((sum, { p }) => sum + p, 0);
-    this.rest.textContent = others.length ? `${others.length} others together: ${percent(left)}` : "";
+    this.rest.textContent = others.length ? t("page.bars.rest", { n: others.length, p: percent(left) }) : "";
+    this.rest.hidden = !others.length;
   }
 
   row({ name, p }, best) {
@@ -31,13 +33,15 @@ export class Bars {
     if (!row) {
       const fill = make("span", { class: "fill" });
       const value = make("span", { class: "value" });
-      const element = make("li", {}, make("span", { class: "name" }, name), make("span", { class: "track", "aria-hidden": "true" }, fill), value);
-      row = { element, fill, value };
+      const aside = this.side ? make("span", { class: "side" }) : null;
+      const element = make("li", {}, make("span", { class: "name" }, name), make("span", { class: "track", "aria-hidden": "true" }, fill), value, aside);
+      row = { element, fill, value, aside };
       this.rows.set(name, row);
     }
     row.fill.style.setProperty("--p", String(p));
     row.value.textContent = percent(p);
     row.element.classList.toggle("best", best);
+    if (row.aside) row.aside.replaceChildren(...[this.side(name, best)].filter(Boolean));
     return row.element;
   }
 }

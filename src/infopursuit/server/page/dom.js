@@ -1,12 +1,19 @@
-// Small ways to build the page: elements, words for numbers, and what a screen reader is told.
+// Small ways to build the page: elements, and what a screen reader is told.
 
 /** An element: make("button", {class: "main", onclick: f, "aria-pressed": "true"}, "text", child, ...). */
 export function make(tag, options = {}, ...children) {
-  const element = document.createElement(tag);
+  return fill(document.createElement(tag), options, children);
+}
+
+/** The same for a picture. */
+export function draw(tag, options = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), options, children);
+}
+
+function fill(element, options, children) {
   for (const [name, value] of Object.entries(options)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "class") element.className = value;
     else if (value === true) element.setAttribute(name, "");
     else element.setAttribute(name, value);
   }
@@ -14,15 +21,8 @@ export function make(tag, options = {}, ...children) {
   return element;
 }
 
-/** A probability as a reader wants it: one that is short of one is never called 100 %. */
-export function percent(p) {
-  if (p > 0.99 && p < 1) return `${Math.min(100 * p, 99.9).toFixed(1)}\u00a0%`;
-  if (p > 0 && p < 0.005) return "<\u00a01\u00a0%";
-  return `${Math.round(100 * p)}\u00a0%`;
-}
-
-export const bits = (amount) => `${amount.bits.toFixed(2)}\u00a0bits`;
-export const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+export const button = (words, act, options = {}) => make("button", { type: "button", onclick: act, ...options }, words);
+export const key = (name) => make("kbd", { "aria-hidden": "true" }, name);
 export const calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 

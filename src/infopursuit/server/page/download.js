@@ -1,26 +1,24 @@
 // The explanation to take home: as a page that needs nothing else, as JSON, or as a picture.
 
-import { explanation, report } from "./api.js";
-import { make } from "./dom.js";
-import { history } from "./path.js";
+import { button, make } from "./dom.js";
+import { given } from "./path.js";
 import { picture } from "./poster.js";
+import { client } from "./server.js";
+import { t } from "./words.js";
 
 /** Three buttons; what() gives {model, path} to write down. */
 export function downloads(what, attempt) {
-  const button = (words, ending, write) => make("button", {
-    type: "button",
-    onclick: () => attempt(async () => {
-      const { model, path } = what();
-      save(await write(model, history(path)), `explanation-${model.name}.${ending}`);
-    }),
-  }, words);
+  const one = (words, ending, write) => button(words, () => attempt(async () => {
+    const { model, path } = what();
+    save(await write(model, given(path)), `explanation-${model.name}.${ending}`);
+  }));
+  const explanation = async (model, told) => (await client.next(model.name, { ...told, explanation: true, top: 0 })).explanation;
   return make(
-    "div", { class: "buttons downloads", role: "group", "aria-label": "Download the explanation" },
-    make("span", { class: "quiet" }, "Download:"),
-    button("HTML", "html", (model, told) => report(model.name, told)),
-    button("JSON", "json", async (model, told) =>
-      new Blob([JSON.stringify(await explanation(model.name, told), null, 1)], { type: "application/json" })),
-    button("PNG", "png", async (model, told) => picture(await explanation(model.name, told), model)),
+    "div", { class: "buttons downloads", role: "group", "aria-label": t("page.download.label") },
+    make("span", { class: "quiet" }, t("page.download")),
+    one("HTML", "html", (model, told) => client.report(model.name, told)),
+    one("JSON", "json", async (model, told) => new Blob([JSON.stringify(await explanation(model, told), null, 1)], { type: "application/json" })),
+    one("PNG", "png", async (model, told) => picture(await explanation(model, told), model)),
   );
 }
 

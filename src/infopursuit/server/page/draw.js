@@ -1,7 +1,7 @@
 // Draw a digit and watch which patches are asked, what they reveal, and what is believed.
 
 import { Bars } from "./bars.js";
-import { calm, count, leading, make, percent, tell } from "./dom.js";
+import { button, calm, leading, make, tell } from "./dom.js";
 import { downloads } from "./download.js";
 import { example } from "./examples.js";
 import { look, toImage } from "./normalize.js";
@@ -10,52 +10,52 @@ import { Pen, SIZE } from "./pen.js";
 import { colours, paint, seen } from "./picture.js";
 import { short, stepList } from "./steps.js";
 import { comparison } from "./whatif.js";
+import { bits, percent, questions, t } from "./words.js";
 
 const PAUSE = 550;
 const WAIT = 700;
 
 export class DrawView {
   constructor(root, models, attempt) {
-    Object.assign(this, { root, models, attempt, title: "Draw a digit" });
+    Object.assign(this, { root, models, attempt, title: t("page.draw") });
     this.model = models[0];
     this.path = this.image = this.timer = null;
     this.shown = 0;
     this.playing = false;
     this.run = 0; // grows whenever the drawing changes, so that what was under way for an older one is dropped
     this.pen = new Pen({ changed: () => this.drawn(), started: () => this.stop() });
-    this.bars = new Bars("How probable each digit is", { fixed: true });
+    this.bars = new Bars(t("page.draw.bars"), { fixed: true });
     this.build();
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show());
   }
 
   build() {
-    const button = (words, act, options = {}) => make("button", { type: "button", onclick: act, ...options }, words);
     this.seen = make("canvas", { class: "seen", width: 2 * SIZE, height: 2 * SIZE, role: "img" });
     this.verdict = make("p", { class: "verdict" });
     this.asked = make("p", { class: "asked" });
-    this.play = button("Play", () => (this.playing ? this.stop() : this.start()), { class: "main" });
-    this.step = button("Step", () => { this.stop(); this.forward(); });
-    this.back = button("Back", () => { this.stop(); this.show(this.shown - 1); });
-    this.slider = make("input", { type: "range", min: "0", max: "0", value: "0", "aria-label": "Question", oninput: () => { this.stop(); this.show(Number(this.slider.value)); } });
+    this.play = button(t("page.draw.play"), () => (this.playing ? this.stop() : this.start()), { class: "main" });
+    this.step = button(t("page.draw.step"), () => { this.stop(); this.forward(); });
+    this.back = button(t("page.draw.back"), () => { this.stop(); this.show(this.shown - 1); });
+    this.slider = make("input", { type: "range", min: "0", max: "0", value: "0", "aria-label": t("page.draw.slider"), oninput: () => { this.stop(); this.show(Number(this.slider.value)); } });
     this.list = make("div");
     this.compare = make("div");
-    this.more = make("div", { class: "card", hidden: true }, make("h2", {}, "What was asked"), this.list, downloads(() => this.forDownload(), this.attempt));
+    this.more = make("div", { class: "card", hidden: true }, make("h2", {}, t("page.draw.asked")), this.list, downloads(() => this.forDownload(), this.attempt));
     const picks = Array.from({ length: 10 }, (_, digit) =>
-      button(String(digit), () => this.pick(digit), { class: "pick", "aria-label": `Example: a ${digit}` }));
+      button(String(digit), () => this.pick(digit), { class: "pick", "aria-label": t("page.draw.example", { digit }) }));
     const picker = this.models.length < 2 ? null : make(
-      "label", { class: "field" }, make("span", {}, "Model"),
+      "label", { class: "field" }, make("span", {}, t("page.model")),
       make("select", { id: "draw-model", onchange: (event) => { this.model = this.models[event.target.selectedIndex]; this.drawn(0); } },
         this.models.map(({ name, image }) => make("option", {}, `${name} (${image.shape.join(" × ")})`))));
     this.root.append(
-      make("div", { class: "intro" }, make("h1", { id: "draw-title" }, "Draw a digit"),
-        make("p", {}, "It may look at one small patch at a time, picks the one that tells most, and stops when it is sure."), picker),
+      make("div", { class: "intro" }, make("h1", { id: "draw-title" }, t("page.draw")),
+        make("p", {}, t("page.draw.intro")), picker),
       make("div", { class: "three" },
-        make("div", { class: "card" }, make("h2", {}, "Your drawing"), this.pen.canvas,
-          make("div", { class: "buttons" }, button("Clear", () => this.clear()), button("Take back a stroke", () => { this.pen.set(this.pen.strokes.slice(0, -1)); this.drawn(0); })),
-          make("div", { class: "picks", role: "group", "aria-label": "Or pick an example" }, picks)),
-        make("div", { class: "card" }, make("h2", {}, "What it has seen"), this.seen, this.asked,
+        make("div", { class: "card" }, make("h2", {}, t("page.draw.yours")), this.pen.canvas,
+          make("div", { class: "buttons" }, button(t("page.draw.clear"), () => this.clear()), button(t("page.draw.take_back"), () => { this.pen.set(this.pen.strokes.slice(0, -1)); this.drawn(0); })),
+          make("div", { class: "picks", role: "group", "aria-label": t("page.draw.pick") }, picks)),
+        make("div", { class: "card" }, make("h2", {}, t("page.draw.seen")), this.seen, this.asked,
           make("div", { class: "buttons" }, this.play, this.back, this.step), this.slider),
-        make("div", { class: "card" }, make("h2", {}, "What it believes"), this.bars.element, this.verdict)),
+        make("div", { class: "card" }, make("h2", {}, t("page.draw.believes")), this.bars.element, this.verdict)),
       this.compare, this.more);
   }
 
@@ -138,10 +138,10 @@ export class DrawView {
     const words = this.words(turn, steps);
     this.verdict.replaceChildren(...words.verdict);
     this.asked.textContent = words.asked;
-    this.seen.setAttribute("aria-label", `${words.share} of the picture seen after ${count(steps.length, "question")}`);
+    this.seen.setAttribute("aria-label", t("page.draw.seen_share", { share: words.share, questions: questions(steps.length) }));
     this.slider.max = String(this.path.steps.length);
     this.slider.value = String(this.shown);
-    this.slider.setAttribute("aria-valuetext", `after ${count(this.shown, "question")}`);
+    this.slider.setAttribute("aria-valuetext", t("page.after", { questions: questions(this.shown) }));
     this.more.hidden = !this.path.steps.length;
     this.list.replaceChildren(stepList(this.path, {
       shown: this.shown, look: (to) => { this.stop(); this.show(to); }, change: (at, said) => this.ask(at, said),
@@ -155,14 +155,14 @@ export class DrawView {
     const share = percent(pixels.filter((value) => value !== null).length / pixels.length);
     const [first, second] = leading(turn.posterior, 2);
     const name = make("strong", { class: "big", id: "draw-digit" }, first.name);
-    const sure = `${percent(first.p)} sure after ${count(steps.length, "question")}, having seen ${share} of the picture`;
-    const article = first.name === "8" ? "an" : "a";
-    if (!this.image) return { share, verdict: ["Draw a digit, or pick an example."], asked: `Nothing yet. It could ask about ${this.model.n_queries} patches.`, spoken: "" };
+    const sure = t("page.draw.sure", { p: percent(first.p), questions: questions(steps.length), share });
+    if (!this.image) return { share, verdict: [t("page.draw.start")], asked: t("page.draw.nothing", { n: this.model.n_queries }), spoken: "" };
     if (!turn.question) {
-      return { share, verdict: [make("span", { class: "quiet" }, `It is ${article}`), name, make("span", {}, `${sure}.`)], asked: `It stopped: ${turn.stopped_in_words}.`, spoken: `It is ${article} ${first.name}, ${sure}. It stopped because ${turn.stopped_in_words}.` };
+      const stopped = t("stop", { reason: turn.stopped_in_words });
+      return { share, verdict: [make("span", { class: "quiet" }, t("page.it_is")), name, make("span", {}, sure)], asked: stopped, spoken: `${t("page.it_is")} ${first.name}, ${sure} ${stopped}` };
     }
-    const asked = `${steps.length ? `Question ${steps.length + 1}` : "First question"}: ${short(turn.question.patch).toLowerCase()}, ${turn.why.gain.bits.toFixed(2)} of ${turn.entropy.bits.toFixed(2)} bits expected.`;
-    const guess = !steps.length ? "It has seen nothing yet." : `Perhaps ${first.name} (${percent(first.p)}) or ${second.name} (${percent(second.p)}).`;
+    const asked = t("page.draw.expected", { n: steps.length + 1, patch: short(turn.question.patch), gain: bits(turn.why.gain), open: bits(turn.entropy) });
+    const guess = !steps.length ? t("page.draw.unseen") : t("page.draw.perhaps", { a: `${first.name} (${percent(first.p)})`, b: `${second.name} (${percent(second.p)})` });
     return { share, verdict: [guess], asked, spoken: `${guess} ${asked}` };
   }
 
@@ -171,7 +171,7 @@ export class DrawView {
   }
 
   controls() {
-    this.play.textContent = this.playing ? "Pause" : this.ended() ? "Play again" : "Play";
+    this.play.textContent = t(this.playing ? "page.draw.pause" : this.ended() ? "page.play_again" : "page.draw.play");
     this.play.disabled = !this.image;
     this.step.disabled = !this.image || this.ended();
     this.back.disabled = this.shown === 0;
@@ -193,7 +193,7 @@ export class DrawView {
     if (!other || run !== this.run) return;
     this.show(old.steps.length);
     const close = (path) => () => { this.path = path; this.compare.replaceChildren(); this.show(path.steps.length); this.step.focus(); };
-    this.compare.replaceChildren(comparison(old, other, k, { keep: close(other), drop: close(old) }));
+    this.compare.replaceChildren(comparison(old, other, [k], { keep: close(other), drop: close(old) }));
     document.getElementById("whatif-title").focus();
   }
 

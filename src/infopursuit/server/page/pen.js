@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { trace } from "./normalize.js";
+import { t } from "./words.js";
 
 export const SIZE = 280;
 const STEP = 8;
@@ -16,7 +17,7 @@ export class Pen {
     this.down = this.keys = false;
     this.canvas = make("canvas", {
       class: "pad", width: 2 * SIZE, height: 2 * SIZE, tabindex: "0", role: "img",
-      "aria-label": "Drawing area. Draw a digit with the mouse, a finger or a pen. With the keyboard: arrow keys move, the space bar puts the pen down and up.",
+      "aria-label": t("page.pen.label"),
     });
     const on = (name, act) => this.canvas.addEventListener(name, act);
     on("pointerdown", (event) => this.begin(event));
@@ -97,7 +98,7 @@ export class Pen {
       context.fillStyle = style.getPropertyValue("--quiet");
       context.font = "500 17px system-ui, sans-serif";
       context.textAlign = "center";
-      context.fillText("Draw a digit here", SIZE / 2, SIZE / 2 + 6);
+      context.fillText(t("page.pen.here"), SIZE / 2, SIZE / 2 + 6);
     }
     if (this.keys) {
       context.strokeStyle = style.getPropertyValue("--warm");

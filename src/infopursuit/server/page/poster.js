@@ -1,8 +1,8 @@
 // An explanation as a picture: the verdict, what was asked and answered, and bars.
 
-import { count, percent } from "./dom.js";
 import { shade } from "./picture.js";
 import { pixelsIn, ranked, revealed } from "./told.js";
+import { percent, questions, t } from "./words.js";
 
 const [WIDE, EDGE, LINE, MOST] = [900, 40, 30, 16];
 const INK = { text: "#16242c", quiet: "#5c6d76", main: "#14708f", track: "#e3eaed", warm: "#b45309", page: "#ffffff" };
@@ -26,7 +26,7 @@ export function picture(told, model) {
   };
   const [best] = ranked(told, k);
   write(`${best.name}, ${percent(best.p)}`, EDGE, EDGE + 32, 34, INK.text, 650);
-  write(`after ${count(k, "question")} to the model ${model.name}`, EDGE, EDGE + 62, 17, INK.quiet);
+  write(t("page.poster.after", { questions: questions(k), model: model.name }), EDGE, EDGE + 62, 17, INK.quiet);
   const top = EDGE + 110;
   shown.forEach((step, i) => {
     const number = k - shown.length + i + 1;

@@ -1,6 +1,7 @@
 // The token that some servers want: asked for once, kept by the browser until the tab is closed, sent with every request.
 
 import { make } from "./dom.js";
+import { t } from "./words.js";
 
 const KEY = "infopursuit-token";
 let kept = "";
@@ -10,12 +11,12 @@ try {
   // a browser that keeps nothing: it is asked for again when the page is loaded again
 }
 
-export const authorization = () => (kept ? { authorization: `Bearer ${kept}` } : {});
+export const token = () => kept;
 
-function keep(token) {
-  kept = token;
+function keep(given) {
+  kept = given;
   try {
-    if (token) sessionStorage.setItem(KEY, token);
+    if (given) sessionStorage.setItem(KEY, given);
     else sessionStorage.removeItem(KEY);
   } catch {
     // as above
@@ -27,7 +28,7 @@ export function askForToken(root, then) {
   const wrong = kept !== "";
   keep("");
   const field = make("input", { type: "password", id: "token-field", autocomplete: "off", spellcheck: "false", required: true, "aria-describedby": "token-hint" });
-  const hint = make("p", { class: "quiet", id: "token-hint" }, "Whoever runs the server has it. It stays in this tab, and is forgotten when you close it.");
+  const hint = make("p", { class: "quiet", id: "token-hint" }, t("page.token.hint"));
   const form = make("form", { class: "card token", "aria-labelledby": "token-title", onsubmit: (event) => {
     event.preventDefault();
     // signs that cannot stand in a header would make the request fail before it is sent
@@ -36,10 +37,10 @@ export function askForToken(root, then) {
     root.hidden = true;
     then();
   } },
-  make("h1", { id: "token-title" }, "This server wants a token"),
-  wrong ? make("p", { class: "wrong", role: "alert" }, "That was not the right one.") : null,
-  make("label", { for: "token-field" }, "Token"),
-  make("div", { class: "token-row" }, field, make("button", { type: "submit", class: "main" }, "Open")), hint);
+  make("h1", { id: "token-title" }, t("page.token.title")),
+  wrong ? make("p", { class: "wrong", role: "alert" }, t("page.token.wrong")) : null,
+  make("label", { for: "token-field" }, t("page.token.label")),
+  make("div", { class: "token-row" }, field, make("button", { type: "submit", class: "main" }, t("page.token.open"))), hint);
   root.replaceChildren(form);
   root.hidden = false;
   field.focus();

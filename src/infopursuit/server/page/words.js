@@ -1,0 +1,41 @@
+// The texts of the page in the reader's language, from the same catalogues as reports and the terminal.
+
+let catalogue = { language: "en", direction: "ltr", languages: {}, texts: {} };
+
+const read = async (language) => (await fetch(`/page/messages/${encodeURIComponent(language)}`)).json();
+const short = (language) => language.slice(0, 2).toLowerCase();
+
+/** Read the catalogue: of ?lang=, else of the first language of the browser that there is. */
+export async function loadWords() {
+  const given = new URLSearchParams(location.search).get("lang");
+  const wanted = given ? [given] : navigator.languages ?? [navigator.language ?? "en"];
+  catalogue = await read(wanted[0]);
+  const other = wanted.find((language) => short(language) in catalogue.languages);
+  if (!given && other && short(other) !== catalogue.language) catalogue = await read(other);
+  document.documentElement.lang = catalogue.language;
+  document.documentElement.dir = catalogue.direction;
+}
+
+export const language = () => catalogue.language;
+export const languages = () => catalogue.languages;
+
+/** A text with its {fields} filled in; with a number n in the form that the language has for it. */
+export function t(key, values = {}) {
+  const { texts } = catalogue;
+  const one = catalogue.language === "fr" ? values.n <= 1 : values.n === 1;
+  const form = `${key}.other` in texts && values.n !== undefined ? `${key}.${one && `${key}.one` in texts ? "one" : "other"}` : key;
+  return (texts[form] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+}
+
+/** A number as the language writes it. */
+export const number = (value) => String(value).replace(".", t("decimal"));
+
+/** A probability: one that is short of one is never called 100 %. */
+export function percent(p) {
+  const shown = p > 0.99 && p < 1 ? Math.min(100 * p, 99.9).toFixed(1) : String(Math.round(100 * p));
+  const text = t("percent", { p: number(p > 0 && p < 0.005 ? 1 : shown) }).replace(" ", "\u00a0");
+  return p > 0 && p < 0.005 ? `<\u00a0${text}` : text;
+}
+
+export const bits = (amount) => t("page.bits", { n: number(amount.bits.toFixed(2)) });
+export const questions = (n) => t("questions", { n });
