@@ -9,7 +9,7 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -117,7 +117,8 @@ def explanation_page(
     ]
     calibration = about.calibration or ("" if e.calibrated else words("calibration.none"))
     shown = {"facts": [fact for fact in facts if fact[1]], "calibration": calibration, "article": article}
-    title = title or (words("report.case_title", name=about.name) if about.name else e.say_outcome(words))
+    case_title = words("report.case_title", name=about.name) if about.name.isdigit() else about.name
+    title = title or case_title or e.say_outcome(words)
     return _render(words, title=title, case=shown, summary=None, articles=[], index=[], label=e.label_name)
 
 
@@ -247,7 +248,7 @@ def _article(
         "number": number, "name": shown.name, "prediction": e.say_outcome(words), "p": e.say_probability(words),
         "truth": truth, "warning": e.say_warning(words), "summary": case.summary(e, queries, words),
         "correct": None if truth is None else same_class(e.prediction, truth), "notes": notes, "why_not": (),
-        "known": [step.say(words) for step in e.known], "pictures": _pictures(e, pixels, n, words) if n else [],
+        "known": [replace(step, known=step.answer is None).say(words) for step in e.known], "pictures": _pictures(e, pixels, n, words) if n else [],
         "prior": _posterior(e, np.asarray(e.prior), truth, words), "asked": e.say_length(words),
         "steps": [_step(e, k, pixels, truth, words) for k in steps],
     }  # fmt: skip
