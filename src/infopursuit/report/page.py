@@ -240,6 +240,7 @@ def _article(
 ) -> View:  # fmt: skip
     e, truth = shown.explanation, shown.truth
     steps, n = e.shown_steps(max_steps), len(e)
+    known = [replace(step, known=step.answer is None).say(words) for step in e.known]
     notes = [note for note in e.say_notes(words, codes=False) if note != e.say_warning(words)]
     if len(steps) < n:
         notes.append(words("report.some_steps", shown=len(steps), all=n))
@@ -248,7 +249,7 @@ def _article(
         "number": number, "name": shown.name, "prediction": e.say_outcome(words), "p": e.say_probability(words),
         "truth": truth, "warning": e.say_warning(words), "summary": case.summary(e, queries, words),
         "correct": None if truth is None else same_class(e.prediction, truth), "notes": notes, "why_not": (),
-        "known": [replace(step, known=step.answer is None).say(words) for step in e.known], "pictures": _pictures(e, pixels, n, words) if n else [],
+        "known": known, "pictures": _pictures(e, pixels, n, words) if n else [],
         "prior": _posterior(e, np.asarray(e.prior), truth, words), "asked": e.say_length(words),
         "steps": [_step(e, k, pixels, truth, words) for k in steps],
     }  # fmt: skip
