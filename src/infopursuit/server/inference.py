@@ -266,14 +266,6 @@ def explain_history(model: ServedModel, history: History, known: History = ()) -
     return model.pursuit.session(history, known=dict(known)).explanation
 
 
-def report(model: ServedModel, history: History, known: History, name: str, words: Messages) -> str:
-    """The history as a page; ``name``: of the case."""
-    _state(model, history, known)
-    session = model.pursuit.session(history, known=dict(known))
-    about = case.about(session, words, name=name, model=model.name, version=model.version)
-    return session.explanation.to_html(language=words.language, about=about)
-
-
 def explain_inputs(model: ServedModel, values: Observed) -> list[dict[str, Any]]:
     """Explanations of inputs (`schemas.Explained`)."""
     trace = model.pursuit.run_values(values, progress=False)
