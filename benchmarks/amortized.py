@@ -25,7 +25,7 @@ from benchmarks.step_times import forward_seconds, step_seconds
 from infopursuit.calibration import expected_calibration_error
 from infopursuit.distillation import agreement, demonstrate
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import confidence_curve, stops_at
+from infopursuit.evaluation.measures import confidence_curve, stops_at
 from infopursuit.models.amortized import Demonstrations, QuerierTraining, Trunk
 from infopursuit.models.training import RandomAffine
 from infopursuit.stopping import Confidence, MaxQueries

@@ -28,8 +28,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from infopursuit.evaluation.baselines import MAX_BOOSTED_CLASSES, answer_matrix, feature_queries
-from infopursuit.evaluation.curve import Point
-from infopursuit.evaluation.table import Row, accuracy_interval
+from infopursuit.evaluation.measures import Point, Row, accuracy_interval
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray

@@ -32,8 +32,9 @@ from benchmarks.baselines import (
     score,
 )
 from benchmarks.inputs import Inputs
+from benchmarks.paper_architecture import Mean
 from infopursuit.files import write_atomically
-from infopursuit.models.architectures import Mean, Plane, initialise
+from infopursuit.models.architectures import Plane, initialise
 from infopursuit.models.training import RandomAffine, schedule
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet

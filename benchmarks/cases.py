@@ -30,7 +30,7 @@ TABLES = ("heart_c", "credit_g", "car", "hypothyroid", "pendigits")
 def covered(clf: Any, rows: Any) -> dict[str, Any]:
     """The share of steps at which the interval holds the number of questions that were asked after it."""
     trace, known = clf.explain(rows), dict[bytes, Any]()
-    hits, widths, errors, who = [], [], [], []
+    hits, widths, errors, who, at = [], [], [], [], []
     for i in range(len(trace)):
         history = trace.history(i)
         for k in range(len(history)):
@@ -42,11 +42,14 @@ def covered(clf: Any, rows: Any) -> dict[str, Any]:
             widths.append(found.high - found.low)
             errors.append(abs(found.median - left))
             who.append(i)
+            at.append(k)
     coverage, n = float(np.mean(hits)), len(hits)
     # the steps of a row depend on each other: the standard error is that of sums over rows
     sums = np.bincount(who, weights=np.array(hits) - coverage)
     return {
-        "rows": len(trace), "steps": n, "coverage": coverage, "standard_error": float(np.sqrt((sums**2).sum())) / n,
+        "rows": len(trace), "steps": n,
+        "first": float(np.mean(np.array(hits)[np.array(at) == 0])),
+        "coverage": coverage, "standard_error": float(np.sqrt((sums**2).sum())) / n,
         "width": float(np.mean(widths)), "error_of_median": float(np.mean(errors)),
         "questions": float(trace.length.mean()),
     }  # fmt: skip
@@ -89,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
         lines.append({
             "table": name, "rows": str(found["rows"]), "steps": str(found["steps"]),
             "questions": f"{found['questions']:.1f}",
-            "coverage": f"{100 * found['coverage']:.1f} ± {100 * found['standard_error']:.1f} %",
+            "at first": f"{100 * found['first']:.1f} %",
+            "at all steps": f"{100 * found['coverage']:.1f} ± {100 * found['standard_error']:.1f} %",
             "width": f"{found['width']:.1f}", "median is off by": f"{found['error_of_median']:.1f}",
             "changes named": str(found["named"]), "as said": str(found["as_said"]),
         })  # fmt: skip

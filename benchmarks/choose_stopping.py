@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.evaluation.curve import Point, confidence_curve
+from infopursuit.evaluation.measures import Point, confidence_curve
 from infopursuit.trace import Trace
 
 

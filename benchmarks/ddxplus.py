@@ -25,10 +25,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 import infopursuit as ip
+from benchmarks.datasets.files import data_folder
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
-from infopursuit.datasets.catalog import data_folder
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray
@@ -78,7 +78,7 @@ class Evidences(QuerySet):
         """X: for each patient the list of evidences as the release has them, ``E_55_@_V_89``."""
         index = {name: q for q, name in enumerate(self.names)}
         found = np.zeros((len(X), len(self.variables)), dtype=np.int64)
-        for q in np.flatnonzero(self.kinds == "C"):
+        for q in np.flatnonzero(self.kinds == "C").tolist():
             found[:, self.first[q]] = -1  # not asked where its parent is not there
         for row, evidences in enumerate(X):
             for each in evidences:

@@ -183,7 +183,7 @@ def _workers() -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and b"MapBatches(Worker)" in (entry / "cmdline").read_bytes():
+            if entry.name.isdigit() and b"ray::Worker" in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
     return sorted(found)
 

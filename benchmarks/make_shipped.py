@@ -18,10 +18,10 @@ import numpy as np
 import safetensors.numpy
 import torch
 
-from benchmarks import WEIGHTS
+from benchmarks import WEIGHTS, datasets
 from benchmarks.vae_files import load_vae
 from benchmarks.vae_variants import aggregate
-from infopursuit import datasets, queries, serialization, shipped
+from infopursuit import queries, serialization, shipped
 from infopursuit.beliefs.particles import decode
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically

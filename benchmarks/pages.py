@@ -1,4 +1,4 @@
-"""RESULTS.md: what is measured stands between two marks, and is written there from the files of results."""
+"""RESULTS.md and docs/results/: what is measured stands between two marks, written there from the files of results."""
 
 from __future__ import annotations
 
@@ -9,39 +9,52 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infopursuit.evaluation.table import Row, Z
+from infopursuit.evaluation.measures import Row, Z
 from infopursuit.files import write_atomically
 
 # one that is not closed ends nowhere: it must not take the text up to the end of the next one with it
-_SECTION = re.compile(r"<!-- measured: (?P<name>[\w-]+) -->\r?\n(?:(?!<!-- measured: ).)*?<!-- end -->", re.DOTALL)
+_SECTION = re.compile(
+    r"<!-- measured: (?P<name>[\w-]+)(?:, (?P<table>[^\n]+?))? -->\r?\n(?:(?!<!-- measured: ).)*?<!-- end -->",
+    re.DOTALL,
+)
 
 
 def update_page(page: Path, folder: Path) -> list[str]:
-    """Write every measured section of a page anew from ``folder``; returns the names of the experiments.
+    """Write every measured section of a page, or of all pages in a folder, anew; returns the names of the experiments.
 
-    A section stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``; one whose file is missing is left.
+    A section stands between ``<!-- measured: NAME -->`` and ``<!-- end -->``; one whose file is missing in ``folder``
+    is left. ``<!-- measured: NAME, TABLE -->`` takes one table of the experiment.
     """
+    if page.is_dir():
+        return [name for each in sorted(page.glob("*.md")) for name in update_page(each, folder)]
     names: list[str] = []
-    pictures = Path(os.path.relpath(folder, page.parent)).as_posix()
-
-    def anew(match: re.Match[str]) -> str:
-        file = folder / f"{match['name']}.json"
-        if not file.is_file():
-            return match[0]
-        names.append(match["name"])
-        return f"<!-- measured: {match['name']} -->\n{section(json.loads(file.read_text()), pictures)}\n<!-- end -->"
-
     before = page.read_bytes().decode()  # as it is: reading text would change ends of lines
-    after = _SECTION.sub(anew, before)
+    after = measured(before, page.parent, folder, names)
     if after != before:
         write_atomically(page, after.encode())
     return names
 
 
-def section(result: Mapping[str, Any], pictures: str) -> str:
+def measured(text: str, place: Path, folder: Path, names: list[str] | None = None) -> str:
+    """The text of a page in the folder ``place`` with its sections anew; appends the experiments to ``names``."""
+    pictures = Path(os.path.relpath(folder, place)).as_posix()
+
+    def anew(match: re.Match[str]) -> str:
+        file = folder / f"{match['name']}.json"
+        if not file.is_file():
+            return match[0]
+        if names is not None:
+            names.append(match["name"])
+        first = match[0].splitlines()[0]
+        return f"{first}\n{section(json.loads(file.read_text()), pictures, match['table'])}\n<!-- end -->"
+
+    return _SECTION.sub(anew, text)
+
+
+def section(result: Mapping[str, Any], pictures: str, only: str | None = None) -> str:
     """One experiment: the command and the machine, its tables, its pictures.
 
-    pictures: their folder as the page has to name it.
+    pictures: their folder as the page has to name it. only: the title of the one table that is wanted.
     """
     machine = result["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores"
@@ -52,6 +65,8 @@ def section(result: Mapping[str, Any], pictures: str) -> str:
         f"`{data}{result['command']}` ({machine['when']}, commit {machine['commit']}, {where}, "
         f"seed {result['seed']}, {_duration(result['seconds'])})"
     )
+    if only is not None:
+        return f"{head}\n\n{plain_table(result['tables'][only])}"
     parts = [head]
     if result.get("rows"):
         parts.append(markdown(result["rows"]))

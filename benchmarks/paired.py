@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
-from infopursuit.evaluation.table import LEVEL, Z
+from infopursuit.evaluation.measures import LEVEL, Z
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from infopursuit.beliefs.exact import Exact
-from infopursuit.beliefs.pruned import BlockWeights, Pruned, PrunedBelief, States
-from infopursuit.compiled import compiled
+from infopursuit.beliefs.pruned import BlockWeights, Pruned, PrunedBelief, States, compiled
 from infopursuit.models.finite import Array, FiniteModel, check_prior, log, log_sum_exp, segments
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray

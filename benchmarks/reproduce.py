@@ -24,14 +24,20 @@ def build_parser() -> argparse.ArgumentParser:
         "finished is kept.",
         epilog=f"experiments:\n{listed}\n\nexamples:\n  python -m benchmarks.reproduce mnist\n"
         "  INFOPURSUIT_DATA=data python -m benchmarks.reproduce fashion --inputs 500\n"
-        "  python -m benchmarks.reproduce all --page RESULTS.md",
+        "  python -m benchmarks.reproduce all --page docs/results",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("experiment", choices=[*RECIPES, ALL], metavar="EXPERIMENT", help=f"one of the list, or {ALL}")
     add_out(parser)
     parser.add_argument("--inputs", type=positive, default=None, metavar="N", help="only the first N test inputs")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of everything that is drawn (default: 0)")
-    parser.add_argument("--page", type=Path, default=None, metavar="FILE", help="a page whose tables are written anew")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="a page, or a folder of pages, whose tables are written anew",
+    )
     return parser
 
 

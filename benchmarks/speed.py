@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import datasets
 from benchmarks.machine import write_result
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.scaling import scaling
 from benchmarks.step_times import compare
-from infopursuit import datasets
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
 from infopursuit.acquisition.tables import mutual_information, pattern_joint
 from infopursuit.engine import Pursuit

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from infopursuit.calibration import (
     CalibrationReport,
-    CalibrationRuns,
+    HeldOutRuns,
     TemperatureScaling,
     calibrate,
     stopping_outcome,
@@ -56,7 +56,7 @@ def halves(n: int, seed: int) -> tuple[IntArray, IntArray]:
     return np.sort(order[: n // 2]), np.sort(order[n // 2 :])
 
 
-def one_split(pursued: CalibrationRuns, target: float, delta: float, seed: int) -> Split | None:
+def one_split(pursued: HeldOutRuns, target: float, delta: float, seed: int) -> Split | None:
     """Calibrate on a random half; None where the target cannot be guaranteed."""
     ours, theirs = halves(len(pursued), seed)
     budget = pursued.log_posterior.shape[1] - 1
@@ -86,7 +86,7 @@ def one_split(pursued: CalibrationRuns, target: float, delta: float, seed: int) 
     )
 
 
-def _covered(pursued: CalibrationRuns, found: CalibrationReport, threshold: float) -> dict[str, Any]:
+def _covered(pursued: HeldOutRuns, found: CalibrationReport, threshold: float) -> dict[str, Any]:
     ends, each = pursued.ends(threshold), np.arange(len(pursued))
     steps = np.minimum(np.arange(pursued.confidence.shape[1]), ends[:, None])  # (B, K + 1)
     own, right = (np.take_along_axis(a, steps, axis=1) for a in (pursued.true_class_posterior, pursued.correct))
@@ -105,7 +105,7 @@ def _covered(pursued: CalibrationRuns, found: CalibrationReport, threshold: floa
 
 
 def many_splits(
-    pursued: CalibrationRuns, target: float, delta: float, n_splits: int, seed: int, *, progress: bool | None = None
+    pursued: HeldOutRuns, target: float, delta: float, n_splits: int, seed: int, *, progress: bool | None = None
 ) -> dict[str, Any]:
     """All splits of a target, as JSON data, and what they come to together."""
     found = []
@@ -145,7 +145,7 @@ def _mean(made: Sequence[Split], kind: str, name: str) -> float:
 
 
 def before_and_after(
-    pursued: CalibrationRuns, calibrator: TemperatureScaling, target: float, threshold: float
+    pursued: HeldOutRuns, calibrator: TemperatureScaling, target: float, threshold: float
 ) -> tuple[tuple[FloatArray, Any], tuple[FloatArray, Any]]:
     """(confidence, right) of all inputs where they stop: at the target with the model's own posterior; calibrated."""
     found = []

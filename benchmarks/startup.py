@@ -32,7 +32,7 @@ COMMANDS = {
     "import argparse, numpy": ["-c", "import argparse, numpy"],
 }
 LAYERS = {  # as tests/test_layers.py has them
-    "1 queries, models": "types checks files lazy progress terminal threads compiled history queries models",
+    "1 queries, models": "types checks files lazy progress terminal threads history queries models",
     "2 beliefs, acquisition": "beliefs acquisition",
     "3 engine": "engine session trace explanation stopping noise annotators costs calibration risk_control conformal "
     "novelty report",

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from benchmarks.paper_architecture import PaperArchitecture
 from infopursuit.acquisition.tables import mutual_information
-from infopursuit.beliefs.langevin_kernels import start, target, ula
+from infopursuit.beliefs.chains import start, target, ula
 from infopursuit.beliefs.particles import LEAST
 from infopursuit.engine import Pursuit
-from infopursuit.models.architectures import PaperArchitecture
 from infopursuit.models.autoencoder import VAE
 from infopursuit.state import Branches
 from infopursuit.types import FloatArray, IntArray

@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 import infopursuit as ip
+from benchmarks.datasets.files import data_folder
 from benchmarks.experiment import Experiment
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, run_program, say
 from benchmarks.tables import folds, read_table
 from infopursuit import plots
-from infopursuit.datasets.catalog import data_folder
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import Point
+from infopursuit.evaluation.measures import Point
 from infopursuit.stopping import MaxQueries
 
 N_QUESTIONS, STEP_BATCH = 10, 1_000

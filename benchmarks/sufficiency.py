@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.calibration import MIN_PROBABILITY
+from infopursuit.evaluation.measures import MIN_PROBABILITY
 from infopursuit.progress import Progress
 from infopursuit.state import Branches
 from infopursuit.types import UNKNOWN, FloatArray, IntArray

@@ -12,7 +12,7 @@ from scipy.stats import t
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.table_peers import Outcome
-from infopursuit.evaluation.table import LEVEL, accuracy_interval
+from infopursuit.evaluation.measures import LEVEL, accuracy_interval
 from infopursuit.types import FloatArray, IntArray
 
 BINS = 15

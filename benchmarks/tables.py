@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from benchmarks.datasets.files import data_folder
 from benchmarks.experiment import Experiment
 from benchmarks.machine import describe, write_result
 from benchmarks.pages import plain_table, update_page
@@ -31,7 +32,6 @@ from benchmarks.table_measures import (
     summary,
 )
 from benchmarks.table_peers import METHODS, encoder, owners
-from infopursuit.datasets.catalog import data_folder
 from infopursuit.files import write_atomically
 from infopursuit.progress import Progress
 from infopursuit.types import IntArray
@@ -176,7 +176,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="python -m benchmarks.tables",
         description="Compare the default classifier with its peers on public tables, those of the folder tables/ in "
         "the one that INFOPURSUIT_DATA names. What an earlier run has finished is kept.",
-        epilog="examples:\n  python -m benchmarks.tables --page RESULTS.md\n"
+        epilog="examples:\n  python -m benchmarks.tables --page docs/results\n"
         "  python -m benchmarks.tables --tables heart_c,vote --methods cart,ours\n"
         "  python -m benchmarks.tables --methods ours --again ours",
     )
@@ -186,7 +186,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--again", type=_chosen(METHODS), default=[], metavar="A,B", help="methods to measure anew")
     add("--folds", type=positive, default=N_FOLDS, metavar="N", help=f"only the first N of {N_FOLDS}")
     add("--export", type=Path, metavar="DIR", help="only write the folds there, encoded as numbers")
-    add("--page", type=Path, metavar="FILE", help="a page whose tables are written anew")
+    add("--page", type=Path, metavar="FILE", help="a page, or a folder of pages, whose tables are written anew")
     add_out(parser)
     return parser
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infopursuit.datasets import data_folder
+from benchmarks.datasets.files import data_folder
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -9,7 +9,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import shipped
-from infopursuit.cli.ask import show_posterior, show_why
+from infopursuit.cli.talk import show_posterior, show_why
 from infopursuit.conversation import (
     Word,
     entropy,
@@ -20,6 +20,7 @@ from infopursuit.conversation import (
     understand,
     why,
 )
+from infopursuit.messages import load
 from infopursuit.terminal import Terminal
 
 
@@ -56,7 +57,7 @@ def test_patches_in_several_spellings():
     assert understand("????", queries, 0) is None
     assert understand("?", queries, 0) is Word.UNKNOWN
     for wrong in ("011", "01102", "abcd"):
-        with pytest.raises(ValueError, match="give 2 rows of 2 pixels"):
+        with pytest.raises(ValueError, match="say 2 rows of 2 pixels"):
             understand(wrong, queries, 0)
 
 
@@ -136,8 +137,8 @@ def test_lines_fit_the_terminal(width):
     out = io.StringIO()
     terminal = Terminal(out, width=width, colour=False)
     for answer in itertools.islice(itertools.cycle(["yes", "no", "no"]), 8):
-        show_posterior(session, terminal)
-        show_why(why(session), terminal)
+        show_posterior(session, terminal, load())
+        show_why(session, terminal, load())
         session.answer(answer)
     assert max(len(line.rstrip()) for line in out.getvalue().splitlines()) < width
 

@@ -2,11 +2,13 @@
 
 import ast
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import infopursuit
+from infopursuit import cli
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -56,16 +58,22 @@ def test_the_tests_that_the_paper_page_names_exist():
 
 PAGES = [
     "README.md",
-    "docs/index.md",
-    "docs/concepts.md",
-    "docs/design.md",
-    "docs/evaluate.md",
-    "docs/paper.md",
-    "docs/reproducibility.md",
-    "docs/tour.md",
     "RESULTS.md",
     "CONTRIBUTING.md",
+    *sorted(page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").rglob("*.md")),
 ]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/howto.md", "docs/commands.md", "docs/index.md"])
+def test_commands_of_a_page_have_options_that_exist(page, capsys):
+    """Those that other tests do not run: every command line is parsed."""
+    text = (ROOT / page).read_text()
+    lines = re.findall(r"^ *(infopursuit [a-z][^`#\n]*)|`(infopursuit [a-z]+ [^`]+)`", text, re.MULTILINE)
+    told = [shlex.split(block or inline)[1:] for block, inline in lines]
+    assert len(told) >= 3
+    for arguments in told:
+        command = next(each for each in cli.COMMANDS if each.name == arguments[0])
+        cli.build_parser(command).parse_args(arguments)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -79,7 +87,10 @@ def test_links_and_files_that_a_page_names_exist(page):
 
 
 def test_the_version_is_the_same_everywhere():
-    assert f'version = "{infopursuit.__version__}"' in (ROOT / "pyproject.toml").read_text()
+    """The package says it, and the build reads it there; the changelog and the citation have it too."""
+    assert 'path = "src/infopursuit/__init__.py"' in (ROOT / "pyproject.toml").read_text()
+    assert f"## [{infopursuit.__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
+    assert f"\nversion: {infopursuit.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def _functions(file):

@@ -280,7 +280,6 @@ def test_the_gains_of_a_consistent_belief_are_mutual_information(history):
         pair /= pair.sum()
         expected = (pair * np.log(pair / pair.sum(axis=0) / pair.sum(axis=1, keepdims=True))).sum()
         assert own[0, q] == pytest.approx(expected, abs=1e-9)
-    assert belief.consistency_gap(b)[0, allowed[0]].max() < 1e-12
 
 
 @pytest.mark.parametrize("history", HISTORIES)
@@ -292,7 +291,6 @@ def test_missing_answers_discount_the_gain(history):
     allowed[0, [q for q, _ in history]] = False
     whole, found = (each.look_ahead(b, allowed).value for each in (belief, gappy))
     np.testing.assert_allclose(found, whole * [1, 0.25, 0.8], rtol=0, atol=1e-9)
-    assert gappy.consistency_gap(b)[0, allowed[0]].max() < 1e-12
     np.testing.assert_allclose(gappy.answer_distribution(b, 1), belief.answer_distribution(b, 1), rtol=0, atol=1e-12)
 
 
@@ -323,8 +321,6 @@ def test_gains_are_those_of_the_generic_look_ahead_but_for_the_inconsistency(clf
     now = np.exp(belief.log_posterior(b).value)
     rest = (mean * np.log(mean / now)).sum(axis=1)
     np.testing.assert_allclose(own + rest, brute, rtol=0, atol=5e-3)  # answers below 1 in 1,000 are not looked at
-    gap = belief.consistency_gap(b)[:, query]
-    np.testing.assert_allclose(gap, 0.5 * np.abs(mean - now).sum(axis=1), rtol=0, atol=FLOAT32)
     assert own.max() > 0.05
 
 

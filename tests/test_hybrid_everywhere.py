@@ -192,20 +192,18 @@ def test_drawn(fitted):
     clf, X, y = fitted
     trace = clf.explain(X)
     assert plots.strategy_tree(ip.strategy_tree(clf, 2)).texts
-    assert plots.posterior(trace[0], truth=y[0]) is not None
     assert plots.first_queries(trace).patches
-    assert plots.heatmap(trace[0]) is not None
+    assert plots.heatmap(trace[0], truth=y[0]) is not None
 
 
 def test_the_model_card_says_what_it_is(fitted):
     clf, _, _ = fitted
     card = clf.model_card()
-    assert "`PredictorBelief`, the mean of 2 members of a `MaskedClassifier`" in card
-    assert "### Chosen on held-out training rows" in card
+    assert "`PredictorBelief` with 2 `MaskedClassifier`" in card
+    assert "### Tuning" in card
     assert f"{clf.tuning_.n_rows} held-out rows" in card
     assert "**not calibrated**" not in card
     assert "independent given the class" not in card
-    assert "`class_prior=` sets them" not in card
     assert "not calibrated" in ip.InformationPursuitClassifier(
         strategy="table", stopping=ip.Confidence(0.01)
     ).fit(*iris()).model_card()  # fmt: skip

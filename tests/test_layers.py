@@ -13,17 +13,17 @@ import infopursuit
 
 ROOT = Path(infopursuit.__file__).parent
 LAYERS = (
-    "types checks labels lazy messages files progress terminal threads compiled history queries models",
+    "types checks display labels lazy messages files progress terminal threads history queries models",
     "beliefs acquisition",
     """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
-    conformal novelty case report""",  # what `Trace.to_html` writes
+    conformal novelty case report notebook""",  # what `Trace.to_html` writes and notebooks show
     """estimator hybrid amortized distillation tuning selection serialization model_files versions testing
     tabular conversation answer_profile model_card evaluation inspection data_checks monitoring plots datasets shipped
     pipelines""",
     "cli server jobs __main__",
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS, start=1) for part in parts.split()}
-HEAVY = ("torch", "numba", "matplotlib", "pandas", "ray")
+HEAVY = ("torch", "numba", "matplotlib", "pandas", "ray", "anywidget", "infopursuit.notebook")
 CORE = {"cachetools", "numba", "numpy", "rich", "torch", "scipy", "sklearn", "safetensors"}
 SERVER = {"fastapi", "prometheus_client", "pydantic", "pydantic_core", "starlette", "uvicorn"}
 
@@ -121,6 +121,7 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(script):
 def test_the_core_works_where_nothing_optional_is_installed():
     """Neither the extras nor torch."""
     optional = SERVER | {
+        "anywidget",
         "captum",
         "jinja2",
         "matplotlib",
@@ -130,7 +131,6 @@ def test_the_core_works_where_nothing_optional_is_installed():
         "pyarrow",
         "ray",
         "torch",
-        "yaml",
     }
     script = f"""
 import sys
@@ -149,6 +149,15 @@ X = np.random.default_rng(0).normal(size=(40, 2))
 clf = ip.InformationPursuitClassifier(strategy="table").fit(X, X[:, 0] > 0)
 assert clf.score(X, X[:, 0] > 0) > 0.8
 print(clf.explain(X)[0])
+for thing in (clf, clf.queries_, clf.pursuit_, clf.explain(X), clf.explain(X)[0], clf.session()):
+    assert thing._repr_html_().startswith("<div")
+for call in (clf.explain(X).to_frame, clf.explain(X).to_arrow, clf.session().widget):
+    try:
+        call()
+    except ImportError as error:
+        assert "pip install 'infopursuit[" in str(error)
+    else:
+        raise AssertionError(call)
 """
     done = run(script)
     assert done.returncode == 0, done.stderr

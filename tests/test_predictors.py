@@ -1,7 +1,6 @@
-"""The choices of the hybrid strategy: boosted trees, both, predictors from elsewhere, and models of the answers."""
+"""The choices of the hybrid strategy: predictors from elsewhere, and models of the answers."""
 
 import logging
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,13 +9,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import infopursuit as ip
 from infopursuit.acquisition import LookAhead
-from infopursuit.beliefs.own_predictor import OwnPredictor
-from infopursuit.beliefs.predictor import PredictorBelief, answer_vectors
-from infopursuit.models import answers as answer_models
-from infopursuit.models import boosting
-from infopursuit.models.answers import RowAnswers, cells_of, held_out_losses
-from infopursuit.models.boosting import Averaged, MaskedTrees, fit_trees
-from infopursuit.models.masked import AnswerNetwork, Encoding, Rows, Training
+from infopursuit.beliefs.predictor import OwnPredictor, PredictorBelief, answer_vectors
+from infopursuit.models.masked import Training
 from infopursuit.models.sample import Sample
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 
@@ -50,159 +44,10 @@ def sample():
     return Sample.of(QUERIES.variables, read.values, np.unique(Y, return_inverse=True)[1], None, 2, read.numbers)
 
 
-def rows_of(one, n_members=2):
-    """The rows that members learn from, and the index of each of their answers."""
-    answers, cells = answer_vectors(QUERIES, one.values, one.numbers)
-    held_out = one.folds(n_members)
-    numeric = ~np.isnan(QUERIES.representatives[:, 0])
-    encoding = Encoding.fit(answers, numeric, QUERIES.n_answers, one.labels, one.weights)
-    none = np.zeros(0, np.int64)
-    rows = Rows(encoding, answers, one.labels, one.weights - held_out, none, none.reshape(0, 1), held_out)
-    return rows, cells, numeric
-
-
-# ---- boosted trees --------------------------------------------------------------------------------------------------
-
-
-def wide_rows(n_classes, n=300, n_queries=6):
-    rng = np.random.default_rng(n_classes)
-    answers = rng.normal(size=(n, n_queries))
-    answers[:, 1], answers[:, 4] = rng.integers(0, 12, n), rng.choice([0, 2, 3, 40], n)  # 1 is never seen
-    answers[rng.random(answers.shape) < 0.1] = np.nan
-    labels = (np.nan_to_num(answers[:, 0]) + np.isin(answers[:, 4], (2, 40)) > 0.5).astype(int)
-    labels += 2 * np.isin(answers[:, 1], (0, 5, 7)) * (n_classes > 2)
-    held_out = np.zeros((2, n))
-    held_out[0, : n // 2], held_out[1, n // 2 :] = 1, 1
-    none = np.zeros(0, np.int64)
-    numeric = ~np.isin(np.arange(n_queries), (1, 4))
-    return Rows(None, answers, labels, 1 - held_out, none, none.reshape(0, 1), held_out), numeric, rng
-
-
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_trees_predict_what_scikit_learn_predicts(n_classes, monkeypatch):
-    rows, numeric, rng = wide_rows(n_classes)
-    kept, extract = [], boosting._extract
-    monkeypatch.setattr(boosting, "MAX_ROWS", 1500)
-    monkeypatch.setattr(boosting, "_extract", lambda model, *a: kept.append((model, a[2])) or extract(model, *a))
-    trees = fit_trees(rows, n_classes, numeric, Training(), np.random.default_rng(0))
-    trees.trees.check(6)
-    answers = np.where(rng.random(rows.answers.shape) < 0.6, rows.answers, np.nan)
-    answers[:5, 4] = 1  # an answer that was never seen counts as missing
-    each = trees.predict_each(answers)
-    for m, (model, order) in enumerate(kept):
-        np.testing.assert_allclose(each[m], model.predict_proba(answers[:, order]), atol=1e-12)
-        np.testing.assert_allclose(trees.member(m).predict(answers)[0], each[m], atol=1e-12)
-    np.testing.assert_allclose(trees.predict(answers)[0], each.mean(axis=0), atol=1e-12)
-    assert (each.argmax(axis=2) == rows.labels).mean() > 0.6
-
-    # one more answer
-    n_answers = np.array([3, 12, 3, 3, 41, 3])
-    query = np.repeat(np.arange(6), n_answers)
-    index = np.arange(len(query)) - np.repeat(np.cumsum(n_answers) - n_answers, n_answers)
-    some = np.full((len(query), 6), np.nan)
-    some[np.arange(len(query)), query] = np.where(numeric[query], index - 1.0, index)
-    row, place = np.nonzero(np.isnan(answers[:40])[:, query])
-    then = answers[row].copy()
-    then[np.arange(len(row)), query[place]] = some[place, query[place]]
-    for n in (1, 2):
-        found = trees.predict_after(answers[:40], row, place, some, n)
-        np.testing.assert_allclose(found, trees.predict_each(then)[:n].mean(axis=0), atol=1e-12)
-
-
-def test_a_class_that_a_member_never_saw():
-    rows, numeric, _ = wide_rows(2)
-    trees = fit_trees(rows, 3, numeric, Training(), np.random.default_rng(0))
-    p = trees.predict(rows.answers)[0]
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    assert (p[:, 2] < 0.01).all()
-
-
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("left", lambda a: np.where(a >= 0, 0, a)),  # a walk that never ends
-        ("right", lambda a: a + 10**6),
-        ("feature", lambda a: a + 6),
-        ("roots", lambda a: a - 1),
-        ("root_class", lambda a: a + 2),
-        ("value", lambda a: a * np.nan),
-        ("threshold", lambda a: a[:-1]),
-        ("ends", lambda a: a[::-1].copy()),
-        ("baseline", lambda a: a[:, :1]),
-    ],
-)
-def test_damaged_trees_are_refused(name, change):
-    rows, numeric, _ = wide_rows(2)
-    arrays = fit_trees(rows, 2, numeric, Training(), np.random.default_rng(0)).to_arrays()
-    MaskedTrees.from_arrays(arrays, 6)
-    arrays[f"tree_{name}"] = change(arrays[f"tree_{name}"])
-    with pytest.raises(ValueError, match="trees"):
-        MaskedTrees.from_arrays(arrays, 6)
-
-
-# ---- models of the answers ------------------------------------------------------------------------------------------
-
-
 def histories(n=30, seed=0):
     """(H, Q) answer vectors with most answers hidden."""
     answers = answer_vectors(QUERIES, sample().values, sample().numbers)[0][:n]
     return np.where(np.random.default_rng(seed).random(answers.shape) < 0.5, answers, np.nan)
-
-
-def test_cells_of_numbers():
-    one = sample()
-    answers, cells = answer_vectors(QUERIES, one.values, one.numbers)
-    np.testing.assert_array_equal(cells_of(QUERIES, answers), cells)
-
-
-def test_weighted_rows_are_as_defined(monkeypatch):
-    one = sample()
-    _, cells = answer_vectors(QUERIES, one.values, one.numbers)
-    weights = np.linspace(0.5, 2, len(cells))
-    model = RowAnswers.fit(QUERIES, cells, weights)
-    h = histories()
-    found, asked = model.predict(h), cells_of(QUERIES, h)
-    numeric = ~np.isnan(QUERIES.representatives[:, 0])
-    for i in range(len(h)):
-        w = weights.copy()
-        for q in np.flatnonzero(asked[i] >= 0):
-            same = cells[:, q] == asked[i, q]
-            near = np.exp(-0.9 * np.abs(cells[:, q] - asked[i, q])) if numeric[q] else np.where(same, 1, 0.08)
-            w *= np.where(cells[:, q] < 0, 0.3, near)
-        for q in range(len(QUERIES)):
-            mine = found[i, model.offsets[q] : model.offsets[q + 1]]
-            place = np.where(cells[:, q] < 0, len(mine) - 1, cells[:, q])
-            expected = np.bincount(place, w, len(mine)) / w.sum()
-            np.testing.assert_allclose(mine - 0.95 * expected, 0.05 * model._marginal[
-                model.offsets[q] : model.offsets[q + 1]
-            ], atol=1e-5)  # fmt: skip
-            assert mine.sum() == pytest.approx(1, abs=1e-5)
-    monkeypatch.setattr(answer_models, "WORK_BYTES", 1)
-    np.testing.assert_allclose(model.predict(h), found, atol=1e-6)
-    monkeypatch.setattr(answer_models, "MAX_ROWS", 50)
-    assert len(RowAnswers.fit(QUERIES, cells, weights).cells) == 50
-
-
-def test_answers_are_chosen_by_held_out_likelihood(monkeypatch):
-    one = sample()
-    rows, cells, _ = rows_of(one)
-    found = [RowAnswers.fit(QUERIES, cells, rows.weights[0]), RowAnswers.fit(QUERIES, cells * 0, rows.weights[0])]
-    found[1] = replace(found[1], offsets=found[0].offsets)
-    first = replace(rows, weights=rows.weights[:1], held_out=rows.held_out[:1])
-    good, bad = held_out_losses(found, first, cells, QUICK, np.random.default_rng(0))
-    assert good < bad - 0.5
-
-    hybrid = ip.Hybrid(n_members=2, training=QUICK, answers="auto", predictor=Always())
-    for by_rows, kind in ((0.9, RowAnswers), (0.999, AnswerNetwork), (1.1, AnswerNetwork)):
-        monkeypatch.setattr("infopursuit.hybrid.held_out_losses", lambda *_, by_rows=by_rows: (1.0, by_rows))
-        assert isinstance(hybrid.build(one, QUERIES, 0)[0].answers, kind)
-
-
-class Always:
-    """A predictor that says the same whatever it sees."""
-
-    def predict_proba(self, X):
-        return np.tile([0.25, 0.75], (len(X), 1))
 
 
 # ---- the hybrid strategy with each choice ---------------------------------------------------------------------------
@@ -213,58 +58,38 @@ def classifier(stopping="auto", **options):
     return ip.InformationPursuitClassifier(strategy=strategy, stopping=stopping, random_state=0)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"predictor": "trees"},
-        {"predictor": "both", "acquisition": LookAhead(depth=2)},
-        {"answers": "rows"},
-    ],
-    ids=str,
-)
-def test_contracts_and_files(options, tmp_path, caplog):
+def test_contracts_and_files(tmp_path, caplog):
+    options = {"acquisition": LookAhead(depth=2)}
     clf = classifier(**options).fit(X, Y)
     pursuit = clf.pursuit_
-    expected = {"trees": MaskedTrees, "both": Averaged}.get(options.get("predictor"))
-    assert expected is None or isinstance(pursuit.belief.predictor, expected)
     assert clf.tuning_.strategy == "hybrid"
     assert len(clf.pursuit_.belief.predictor.member(0).predict(histories())[0]) == 30
-    if options.get("predictor"):
-        assert clf.score(X, Y) > 0.75
     check_belief(pursuit.belief, QUERIES, n_histories=3, n_steps=2)
     check_acquisition(pursuit.acquisition, pursuit.belief, QUERIES, n_histories=2, tolerance=2e-5)
     check_strategy(pursuit, X[:3], tolerance=2e-5)  # networks look ahead in float32
     with caplog.at_level(logging.WARNING):
         clf.save(tmp_path / "model")
     again = ip.load(tmp_path / "model")
-    assert again.pursuit_.acquisition == options.get("acquisition", LookAhead())
+    assert again.pursuit_.acquisition == options["acquisition"]
     traces = [each.explain(X) for each in (clf, again)]
     np.testing.assert_array_equal(traces[0].queries, traces[1].queries)
     np.testing.assert_allclose(traces[0].posteriors, traces[1].posteriors, atol=1e-12)
-    has_rows = options.get("answers") == "rows"
-    assert ("contains" in caplog.text) == has_rows
-    assert ("contains its training data" in clf.model_card()) == has_rows
+    assert "contains" not in caplog.text
+    assert "contains its training data" not in clf.model_card()
 
 
-def test_damaged_rows_are_refused():
-    one = sample()
-    rows, cells, _ = rows_of(one)
-    trees = fit_trees(rows, 2, np.ones(len(QUERIES), bool), Training(), np.random.default_rng(0))
-    spec, arrays = PredictorBelief(trees, RowAnswers.fit(QUERIES, cells, one.weights), QUERIES).to_parts()
+@pytest.mark.parametrize("part", ["answers", "predictor"])
+def test_parts_that_are_gone_are_refused(part):
+    spec, arrays = classifier().fit(X, Y).pursuit_.belief.to_parts()
     PredictorBelief.from_parts(spec, arrays, QUERIES)
-    for name in ("row_cells", "row_weights"):
-        for broken in (arrays[name][:-1], arrays[name] * 0 - 2):
-            with pytest.raises(ValueError, match="row_"):
-                PredictorBelief.from_parts(spec, {**arrays, name: broken}, QUERIES)
-    for part in ("answers", "predictor"):
-        with pytest.raises(ValueError, match=part):
-            PredictorBelief.from_parts({**spec, part: "guess"}, arrays, QUERIES)
+    with pytest.raises(ValueError, match=part):
+        PredictorBelief.from_parts({**spec, part: "rows"}, arrays, QUERIES)
 
 
-@pytest.mark.parametrize("options", [{"predictor": "forest"}, {"answers": "guess"}, {"predictor": None}])
-def test_choices_that_do_not_exist(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        ip.Hybrid(**options)
+@pytest.mark.parametrize("predictor", ["forest", None])
+def test_choices_that_do_not_exist(predictor):
+    with pytest.raises(ValueError, match="predictor"):
+        ip.Hybrid(predictor=predictor)
 
 
 # ---- predictors from elsewhere --------------------------------------------------------------------------------------

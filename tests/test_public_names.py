@@ -25,18 +25,18 @@ PUBLIC = {
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Union Words columns concepts
         from_spec functions groups guess patches union words""",
     "infopursuit.models": """VAE Blur ConvArchitecture EmpiricalModel FiniteModel Flip Learner MLPArchitecture
-        PaperArchitecture RandomAffine Sample TableModel Training empirical latent_classes naive_bayes
+        RandomAffine Sample TableModel Training empirical latent_classes naive_bayes
         train vae""",
     "infopursuit.inspection": """Branch QueryFrequencies StrategyTree TreeNode query_frequencies strategy_tree""",
     "infopursuit.monitoring": "Change DriftReport drift",
-    "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace posterior save
+    "infopursuit.plots": """asked_by_class calibration compare first_queries heatmap image_trace save
         strategy_tree text_trace trade_off""",
     "infopursuit.testing": "check_acquisition check_belief check_model check_queries check_strategy",
 }
 TRIVIAL = ("n_scales", "to_spec", "from_spec", "dtype", "fit", "candidates", "holds", "rules", "build")
 OPTIONAL = {
     *("captum", "fastapi", "matplotlib", "narwhals", "pandas", "polars", "pooch", "prometheus_client", "pyarrow"),
-    *("pydantic", "ray", "snowballstemmer", "starlette", "torch", "uvicorn", "yaml"),
+    *("pydantic", "ray", "snowballstemmer", "starlette", "torch", "uvicorn"),
 }
 
 

@@ -298,7 +298,7 @@ def test_labels_come_back_in_their_type(labels, tmp_path):
 
 def test_functions_are_code_and_must_be_given_again(saved):
     folder, _, _, functions = saved["functions"]
-    with pytest.raises(ValueError, match=r"functions is missing: functions are not saved; give functions=\.\.\."):
+    with pytest.raises(ValueError, match=r"functions is None; functions are not saved; give functions=\.\.\."):
         ip.load(folder)
     with pytest.raises(ValueError, match="functions has no entry 'first'"):
         ip.load(folder, functions={"sum is large": functions["sum is large"]})

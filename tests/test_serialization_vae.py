@@ -13,8 +13,9 @@ import safetensors.torch
 import torch
 
 import infopursuit as ip
+from benchmarks.paper_architecture import PaperArchitecture
 from infopursuit.beliefs import SMC, Langevin, particles
-from infopursuit.models import ConvArchitecture, MLPArchitecture, PaperArchitecture, Training
+from infopursuit.models import ConvArchitecture, MLPArchitecture, Training
 from infopursuit.models.autoencoder import log_evidence
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from test_serialization import (
@@ -306,9 +307,9 @@ TENSORS = [
     (_change("encoder.mean.weight", _put(torch.nan)), "weight 'encoder.mean.weight' holds a number that is not finite"),
     (_change(NORM, _put(-0.5)), "or a negative variance"),
     (_change(LAST, lambda t: torch.full_like(t, 3e38)), "so large that its logits are not finite"),
-    (_change(LAST, lambda t: t.T.contiguous()), "has shape"),
-    (_change(LAST, lambda t: t[:-1].contiguous()), r"weight 'decoder.network.1.weight' has shape \(8, 8\); expected"),
-    (_change(LAST, lambda t: t.flatten()), "has shape"),
+    (_change(LAST, lambda t: t.T.contiguous()), "size mismatch for decoder.network.1.weight"),
+    (_change(LAST, lambda t: t[:-1].contiguous()), r"decoder.network.1.weight: .*\[8, 8\]"),
+    (_change(LAST, lambda t: t.flatten()), "size mismatch for decoder.network.1.weight"),
     (_change(LAST, lambda t: t.double()), "is float64; expected float32"),
     (_change(LAST, lambda t: t.half()), "is float16; expected float32"),
     (_change("encoder.mean.weight", lambda t: t.float()), "is float32; expected float16"),
@@ -317,11 +318,11 @@ TENSORS = [
     (_change("class_prior", _put(torch.nan)), "class_prior must be probabilities"),
     (_change("class_prior", lambda t: t[:2].contiguous()), "tensor 'class_prior' is"),
     (_change("class_prior", lambda t: t.float()), "tensor 'class_prior' is float32"),
-    (lambda t: {name: tensor for name, tensor in t.items() if name != LAST}, "is missing or too many"),
+    (lambda t: {name: tensor for name, tensor in t.items() if name != LAST}, LAST),
     (lambda t: {name: tensor for name, tensor in t.items() if name != "class_prior"}, "class_prior"),
-    (lambda t: {**t, "decoder.more": torch.zeros(2)}, "'decoder.more' is missing or too many"),
-    (lambda t: {**t, "stowaway": torch.zeros(2)}, "'stowaway' is missing or too many"),
-    (lambda t: {"class_prior": t["class_prior"]}, "more layers than there are weights|is missing or too many"),
+    (lambda t: {**t, "decoder.more": torch.zeros(2)}, "decoder.more"),
+    (lambda t: {**t, "stowaway": torch.zeros(2)}, "stowaway"),
+    (lambda t: {"class_prior": t["class_prior"]}, "more layers than there are weights|Missing key"),
 ]
 
 

@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
 from local_only import loaded_from_elsewhere, on_post_build  # noqa: E402
+from outside import moved  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,21 @@ def test_the_first_page_shows_a_trace_before_it_says_a_word(site):
     article = page[page.index("<article") :]
     assert article.index("images/gallery/digit.png") < article.index("after 5 questions") < article.index("<h1")
     assert article.index("<h1") < article.index("These five answers")
+
+
+def test_results_are_part_of_the_site_with_their_pictures(site):
+    assert len(list((site / "results").glob("*.html"))) >= 15
+    for page in (site / "results").glob("*.html"):
+        for picture in re.findall(r'src="(pictures/[^"]+)"', page.read_text(encoding="utf-8")):
+            assert (page.parent / picture).is_file()
+    assert 'src="pictures/mnist.png"' in (site / "results" / "index.html").read_text(encoding="utf-8")
+
+
+def test_links_of_pages_outside_the_folder_are_rewritten():
+    text = "[a](docs/results/mnist.md) [b](RELIABILITY.md) ![c](benchmarks/results/mnist.png) [d](https://example.com)"
+    assert moved(text, "results/index.md") == (
+        "[a](../results/mnist.md) [b](../results/reliability.md) ![c](../results/pictures/mnist.png) [d](https://example.com)"
+    )
 
 
 @pytest.mark.parametrize("module", PUBLIC)

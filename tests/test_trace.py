@@ -1,6 +1,7 @@
 """The shape of what comes out, and what follows from it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import infopursuit as ip
@@ -136,3 +137,62 @@ def test_many_steps_grow_the_trace():
     assert trace.runners_up[0].tolist() == [1] + [-1] * 34
     np.testing.assert_allclose(trace.posteriors[0, 1:], [[0.001, 0.999]] * 35)
     np.testing.assert_allclose(trace.posteriors[1], 0.5)
+
+
+# ---- as tables -------------------------------------------------------------------------------------------------------
+
+
+def test_a_frame_has_a_row_for_each_step(trace):
+    frame = trace.to_frame()
+    assert len(frame) == trace.length.sum()
+    first = ["input", "step", "query", "question", "answer", "number", "gain", "cost", "prediction", "confidence"]
+    assert frame.columns.tolist() == [*first, *(f"p_{label}" for label in trace.classes)]
+    rows = iter(frame.to_dict("records"))
+    for i, explanation in enumerate(trace):
+        for k, step in enumerate(explanation.steps):
+            row = next(rows)
+            assert (row["input"], row["step"], row["query"], row["question"]) == (i, k + 1, step.name, step.sentence)
+            assert row["answer"] == step.said if step.answer is not None else pd.isna(row["answer"])
+            assert row["gain"] == step.gain
+            assert [row[f"p_{label}"] for label in trace.classes] == list(step.posterior)
+            assert row["confidence"] == max(step.posterior) == row[f"p_{row['prediction']}"]
+
+
+def test_a_frame_of_inputs(trace):
+    frame = trace.to_frame(per="input")
+    assert frame["prediction"].tolist() == trace.predictions.tolist()
+    assert frame["length"].tolist() == frame["cost"].tolist() == trace.length.tolist()
+    assert frame["stop_reason"].tolist() == trace.stop_reason.tolist()
+    np.testing.assert_array_equal(frame[[f"p_{label}" for label in trace.classes]], trace.posterior)
+    with pytest.raises(ValueError, match="per="):
+        trace.to_frame(per="query")
+
+
+@pytest.mark.parametrize("per", ["step", "input"])
+def test_an_arrow_table_says_the_same(trace, per):
+    table, frame = trace.to_arrow(per), trace.to_frame(per)
+    assert table.column_names == frame.columns.tolist()
+    assert table.num_rows == len(frame)
+    for name in ("number", "gain", "confidence"):
+        if name in frame:
+            np.testing.assert_array_equal(table[name].to_pandas(), frame[name])
+    assert per == "input" or table["answer"].null_count == sum(s.answer is None for e in trace for s in e.steps)
+
+
+def test_numbers_and_costs_are_told():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)).round(2)
+    costs = ip.Costs({"x0": 3.0, "x1": 2.0})
+    asked = ip.queries.columns(names=["x0", "x1"])
+    clf = ip.InformationPursuitClassifier(asked, strategy="table", stopping=ip.MaxQueries(2), costs=costs)
+    frame = clf.fit(X, X[:, 0] > 0).explain(X[:3]).to_frame()
+    for row in frame.to_dict("records"):
+        assert row["number"] == X[row["input"], int(row["query"][1])]
+        assert row["cost"] == {"x0": 3.0, "x1": 2.0}[row["query"]]
+
+
+def test_nothing_asked_gives_tables_without_rows(trace):
+    empty = ip.Pursuit.of(
+        ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.1]]), ip.queries.concepts(["a"]), stopping=ip.MaxQueries(0)
+    )
+    assert len(empty.run([[1.0]]).to_frame()) == empty.run([[1.0]]).to_arrow().num_rows == 0

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 import infopursuit as ip
+from infopursuit.calibration import HeldOutRuns
 from infopursuit.models import Sample
 from infopursuit.stopping import describe
-from infopursuit.tuning import HeldOutRuns, held_out_rows, tune
+from infopursuit.tuning import held_out_rows, tune
 
 LEVELS = np.array([0.5, 0.7, 0.9, 0.9, 0.9])
 """What the answers tell about the class after 0, 1, ... questions: nothing new after the second."""

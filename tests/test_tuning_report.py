@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from infopursuit.tuning import HeldOutRuns, tune
+from infopursuit.calibration import HeldOutRuns
+from infopursuit.tuning import tune
 
 N, K = 60, 6
 

@@ -14,12 +14,13 @@ from typing import Any
 from benchmarks.datasets.bird_images import cub_images
 from benchmarks.datasets.birds import Birds, cub
 from benchmarks.datasets.download import REMOTES, fetch
+from benchmarks.datasets.files import data_folder
 from benchmarks.datasets.folds import folds
 from benchmarks.datasets.grouped import GroupedDataset
 from benchmarks.datasets.images import fashion_mnist, kmnist, mnist
 from benchmarks.datasets.news import clean_headline, huffpost
 from benchmarks.datasets.small_tables import diseases, zoo
-from infopursuit.datasets import Dataset, breast_cancer, catalog, data_folder, digits, fold_numbers
+from infopursuit.datasets import Dataset, breast_cancer, digits, fold_numbers
 
 __all__ = [
     "NAMES",
@@ -61,7 +62,9 @@ NAMES = tuple(LOADERS)
 """What `load` knows."""
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
-        **catalog.ALIASES,
+        "fashion": "fashion_mnist",
+        "fashionmnist": "fashion_mnist",
+        "kuzushiji_mnist": "kmnist",
         "birds": "cub",
         "cub_200_2011": "cub",
         "disease_symptoms": "diseases",
@@ -107,7 +110,8 @@ def download(name: str, *, progress: bool | None = None) -> Path:
 
 
 def _known(name: str) -> str:
-    known = catalog.known_name(name, LOADERS, ALIASES)
-    if known is None:
+    plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
+    known = ALIASES.get(plain, plain)
+    if known not in LOADERS:
         raise ValueError(f"there is no data set {name!r}; there are {', '.join(NAMES)}")
     return known

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.datasets.birds import PAGE
-from infopursuit.datasets.catalog import find_file, not_found
+from benchmarks.datasets.files import find_file, not_found
 
 PLACES = ("CUB_200_2011/images", "cub/images", "images")
 """As the archive unpacks, or beside the texts."""

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.datasets.files import read_lines
+from benchmarks.datasets.files import check_array, data_folder, find_file, not_found, read_lines, read_names
 from benchmarks.datasets.grouped import GroupedDataset
-from infopursuit.datasets.catalog import check_array, data_folder, find_file, not_found, read_names
 from infopursuit.datasets.dataset import parts
 from infopursuit.datasets.tables import read_arrays
 

@@ -1,17 +1,32 @@
-"""MNIST, Fashion-MNIST and KMNIST from their official idx files, or else from npz files as the package reads them."""
+"""MNIST, Fashion-MNIST and KMNIST from their official idx files, or else from npz files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.datasets.files import read_bytes
-from infopursuit.datasets.catalog import IMAGE_SETS, data_folder, find_file, image_set, not_found
-from infopursuit.datasets.catalog import LOADERS as FROM_NPZ
+from benchmarks.datasets.files import check_array, data_folder, find_file, not_found, read_bytes, read_names
 from infopursuit.datasets.dataset import Dataset
+from infopursuit.datasets.tables import read_arrays
 
+KEYS = ("x_train", "y_train", "x_test", "y_test")
+DIGITS = tuple("0123456789")
+KMNIST_OFFICIAL = 60_000
+CLOTHES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
+LETTERS = ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")
+PIXELS = "28 x 28 pixels from 0 to 255"
+CODH = 'CC BY-SA 4.0 ("KMNIST Dataset" created by CODH, adapted from "Kuzushiji Dataset" by NIJL and others)'
+MNIST_PAGE = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+FASHION, FASHION_PAGE = "Pictures of clothing", "https://github.com/zalandoresearch/fashion-mnist"
+IMAGE_SETS: Mapping[str, tuple[tuple[str, ...], str, str, str]] = {
+    "mnist": (DIGITS, f"Handwritten digits, {PIXELS}, in the official split.", "CC BY-SA 3.0", MNIST_PAGE),
+    "fashion_mnist": (CLOTHES, f"{FASHION}, {PIXELS}, in the official split.", "MIT", FASHION_PAGE),
+    "kmnist": (LETTERS, f"Old Japanese cursive letters (Kuzushiji), {PIXELS}.", CODH, "http://codh.rois.ac.jp/kmnist/"),
+}
+"""Class names, description, licence and page."""
 IMAGES, LABELS = 0x803, 0x801
 """The magic numbers: unsigned bytes (8) in three dimensions, and in one."""
 IDX = {
@@ -45,8 +60,10 @@ def _from_files(name: str) -> Dataset:
     if len(found) == len(IDX):
         arrays = {key: read_idx(path, IDX[key][1]) for key, path in found.items()}
         return image_set(name, arrays, {key: str(path) for key, path in found.items()}, found["x_train"].parent)
-    if find_file(f"{name}.npz") is not None:
-        return FROM_NPZ[name]()
+    path = find_file(f"{name}.npz")
+    if path is not None:
+        npz = read_arrays(path, KEYS, optional=("class_names",))
+        return image_set(name, npz, {key: f"{key} of {path}" for key in KEYS}, path)
     few = "Some of the official files are there; the rest goes into" if found else "Or put the official files into"
     files = ", ".join(f"{file}.gz" for key, (file, _) in IDX.items() if key not in found)
     raise not_found(
@@ -54,6 +71,30 @@ def _from_files(name: str) -> Dataset:
         f"{few} {data_folder() / name}: {files} (as they come, or unpacked). They are at {IMAGE_SETS[name][3]}; "
         f"benchmarks.datasets.download({name!r}) fetches them.",
     )
+
+
+def image_set(name: str, arrays: Mapping[str, Any], sources: Mapping[str, str], whole: Path) -> Dataset:
+    """A data set of `IMAGE_SETS` from its arrays; sources and whole: where they came from, for errors."""
+    class_names, description, licence, _ = IMAGE_SETS[name]
+    if "class_names" in arrays:
+        class_names = read_names(np.ravel(arrays["class_names"]), f"class_names of {whole}")
+    for key in ("x_train", "x_test"):
+        images = arrays[key]
+        if images.dtype != np.uint8 or images.ndim != 3 or images.shape[1:] != (28, 28):
+            found = f"shape {images.shape} and dtype {images.dtype}"
+            raise ValueError(f"{sources[key]} has {found}; expected (images, 28, 28) of uint8")
+    y = {key: check_array(arrays[key], (None,), "iu", sources[key]).astype(np.int64) for key in ("y_train", "y_test")}
+    n_train = len(arrays["x_train"])
+    if name == "kmnist" and n_train < KMNIST_OFFICIAL:
+        description += (
+            f" This copy has only {n_train:,} of the official {KMNIST_OFFICIAL:,} training images, so that accuracies "
+            f"cannot be compared with published ones."
+        )
+    x_train, x_test = arrays["x_train"], arrays["x_test"]
+    try:
+        return Dataset(name, x_train, y["y_train"], x_test, y["y_test"], class_names, description, licence)
+    except ValueError as error:
+        raise ValueError(f"{whole} does not fit together: {error}") from None
 
 
 def read_idx(path: Path, magic: int) -> Any:

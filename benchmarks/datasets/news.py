@@ -12,9 +12,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from benchmarks.datasets.files import read_lines
+from benchmarks.datasets.files import data_folder, find_file, not_found, read_lines
 from benchmarks.datasets.grouped import GroupedDataset
-from infopursuit.datasets.catalog import data_folder, find_file, not_found
 from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, group_numbers, parts
 
 TOPICS = (

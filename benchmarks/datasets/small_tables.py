@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.datasets.files import read_lines
+from benchmarks.datasets.files import check_array, data_folder, find_file, not_found, read_lines, read_names
 from benchmarks.datasets.grouped import GroupedDataset
-from infopursuit.datasets.catalog import check_array, data_folder, find_file, not_found, read_names
 from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, group_numbers, parts
 from infopursuit.datasets.tables import read_arrays
 

@@ -18,8 +18,7 @@ from benchmarks.datasets import folds, load
 from benchmarks.experiment import Experiment
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.curve import stops_at
-from infopursuit.evaluation.table import accuracy_interval
+from infopursuit.evaluation.measures import accuracy_interval, stops_at
 from infopursuit.noise import AnswerNoise, NoisyAnnotator
 from infopursuit.shipped import load_animals, read_animals
 from infopursuit.stopping import Confidence, MaxQueries

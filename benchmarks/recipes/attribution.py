@@ -13,7 +13,7 @@ from benchmarks.paired import paired
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.recipes.images import VAE, network_of, pursuit_part
 from benchmarks.sufficiency import posteriors_after
-from infopursuit.evaluation.table import counted
+from infopursuit.evaluation.measures import counted
 from infopursuit.stopping import Confidence, MaxQueries
 
 

@@ -26,7 +26,7 @@ from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksu
 from benchmarks.recipes.word_models import LOG_ODDS
 from benchmarks.splits import before_and_after, halves, many_splits, one_split
 from infopursuit import queries
-from infopursuit.calibration import BIN_EDGES, CalibrationRuns, TemperatureScaling
+from infopursuit.calibration import HeldOutRuns, TemperatureScaling
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
 from infopursuit.models.learning import naive_bayes
@@ -108,7 +108,7 @@ def calibration_splits(name: str, experiment: Experiment) -> dict[str, Any]:
     )
 
 
-def _splits(experiment: Experiment, pursued: CalibrationRuns, target: float, n: int) -> dict[str, Any]:
+def _splits(experiment: Experiment, pursued: HeldOutRuns, target: float, n: int) -> dict[str, Any]:
     found = experiment.part(
         f"{n} splits at {target:g}",
         [target, DELTA, n, _checksum(pursued)],
@@ -124,7 +124,7 @@ def _splits(experiment: Experiment, pursued: CalibrationRuns, target: float, n: 
     return dict(found)
 
 
-def _highest(experiment: Experiment, pursued: CalibrationRuns, target: float) -> float:
+def _highest(experiment: Experiment, pursued: HeldOutRuns, target: float) -> float:
     """The highest target, in whole per cents, that a few splits can all guarantee with enough inputs stopped: above the
     one that is asked for where that can be kept, else below it."""
 
@@ -178,18 +178,14 @@ def _set_rows(found: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(
-    experiment: Experiment, pursued: CalibrationRuns, about: CalibrationSet, target: float
-) -> list[dict[str, str]]:
+def _draw(experiment: Experiment, pursued: HeldOutRuns, about: CalibrationSet, target: float) -> list[dict[str, str]]:
     """The reliability of the first split at a target."""
     first = one_split(pursued, target, DELTA, experiment.seed)
     if first is None:
         return []
     theirs = pursued.take(halves(len(pursued), experiment.seed)[1])
     before, after = before_and_after(theirs, TemperatureScaling(first.temperature), target, first.threshold)
-    axes = calibration(
-        *after, before=before, bins=BIN_EDGES, title=f"{about.name}, target {100 * target:g} %, one split"
-    )
+    axes = calibration(*after, before=before, title=f"{about.name}, target {100 * target:g} %, one split")
     told = f"reliability on {about.name} before and after calibration"
     return [experiment.figure(axes, f"calibration-{about.name}.png", told)]
 
@@ -197,7 +193,7 @@ def _draw(
 # ---- the strict run -------------------------------------------------------------------------------------------------
 
 
-def _pursued(about: CalibrationSet, experiment: Experiment) -> CalibrationRuns:
+def _pursued(about: CalibrationSet, experiment: Experiment) -> HeldOutRuns:
     """All test inputs, in parts that are kept; arrays lie beside the parts, named by their checksum."""
     task = _Task(about, experiment)
     arrays: list[dict[str, Any]] = []
@@ -218,8 +214,8 @@ def _pursued(about: CalibrationSet, experiment: Experiment) -> CalibrationRuns:
         np.concatenate([each[key] for each in arrays]) for key in ("log_posterior", "length", "labels")
     )
     log_posterior, length = log_posterior[:, :: about.every].astype(np.float64), -(-length // about.every)
-    unanswered = np.arange(log_posterior.shape[1]) > length[:, None]
-    return CalibrationRuns(log_posterior, unanswered, length, labels, about.epsilon)
+    n_answers = np.minimum(np.arange(log_posterior.shape[1]), length[:, None])
+    return HeldOutRuns(log_posterior, np.zeros(n_answers.shape), n_answers, length, labels, about.epsilon)
 
 
 def _run(task: _Task, fold: int, start: int, stop: int) -> dict[str, Any]:
@@ -305,6 +301,6 @@ def _folds(experiment: Experiment) -> list[Any]:
     return list(datasets.folds(datasets.load("huffpost"), n=huffpost.Settings().n_folds, seed=experiment.seed))
 
 
-def _checksum(pursued: CalibrationRuns) -> str:
+def _checksum(pursued: HeldOutRuns) -> str:
     """Of what the splits are made of."""
     return hashlib.sha256(pursued.log_posterior.tobytes()).hexdigest()

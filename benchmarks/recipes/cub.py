@@ -18,15 +18,14 @@ from benchmarks.black_box import NetworkSettings, black_box
 from benchmarks.choose_stopping import told
 from benchmarks.datasets.birds import Birds
 from benchmarks.experiment import Experiment
+from benchmarks.log_joint import log_joint
 from benchmarks.pages import quoted
 from benchmarks.paired import paired
 from benchmarks.recipes.shrinkage import RANKS, Shrinkage, drawn_towards, expected
 from benchmarks.recipes.walks import RULES, Walks, walk
 from infopursuit import plots, queries
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import Point
-from infopursuit.evaluation.map_using_q import log_joint
-from infopursuit.evaluation.table import Row, counted
+from infopursuit.evaluation.measures import Point, Row, counted
 from infopursuit.models.empirical import Flip
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes
 from infopursuit.models.sample import Sample

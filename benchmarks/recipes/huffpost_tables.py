@@ -14,8 +14,7 @@ from benchmarks.pages import quoted
 from benchmarks.paired import Difference, paired
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS
 from infopursuit import plots
-from infopursuit.evaluation.curve import Point, point_of
-from infopursuit.evaluation.table import Row, counted
+from infopursuit.evaluation.measures import Point, Row, counted, point_of
 from infopursuit.types import IntArray
 
 PAPER_GAIN = 1e-3

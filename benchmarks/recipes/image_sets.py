@@ -22,7 +22,7 @@ from infopursuit import queries
 from infopursuit.beliefs import SMC
 from infopursuit.beliefs.particles import Particles, stratified_prior
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.table import Row
+from infopursuit.evaluation.measures import Row
 from infopursuit.models.architectures import ConvArchitecture
 from infopursuit.models.autoencoder import VAE
 from infopursuit.models.empirical import Blur, EmpiricalModel

@@ -17,11 +17,10 @@ from benchmarks.black_box import Network, fit_network, load_network, save_networ
 from benchmarks.choose_stopping import choose_stopping, told
 from benchmarks.experiment import Experiment
 from benchmarks.inputs import Fitted
+from benchmarks.log_joint import log_joint
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageSet, ImageTask, weights_checksum
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import Point, confidence_curve, stops_at
-from infopursuit.evaluation.map_using_q import log_joint
-from infopursuit.evaluation.table import Row, accuracy_interval, counted
+from infopursuit.evaluation.measures import Point, Row, accuracy_interval, confidence_curve, counted, stops_at
 from infopursuit.models.autoencoder import log_evidence
 from infopursuit.plots import image_trace, trade_off
 from infopursuit.stopping import Confidence, MaxQueries

@@ -19,7 +19,7 @@ from benchmarks.novelty_rates import novelty_rates
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, weights_checksum
 from infopursuit import shipped
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.table import accuracy_interval, counted
+from infopursuit.evaluation.measures import accuracy_interval, counted
 from infopursuit.novelty import INPUTS, MODEL, NoveltyReference, sample_values
 from infopursuit.trace import Trace
 from infopursuit.types import FloatArray

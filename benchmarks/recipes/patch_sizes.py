@@ -13,7 +13,7 @@ from benchmarks.choose_stopping import told
 from benchmarks.experiment import Experiment
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.recipes.images import pixels_seen
-from infopursuit.evaluation.curve import Point, confidence_curve, stops_at
+from infopursuit.evaluation.measures import Point, confidence_curve, stops_at
 from infopursuit.plots import trade_off
 from infopursuit.stopping import Confidence, MaxQueries
 

@@ -14,7 +14,7 @@ from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.vae_variants import aggregate, soften
 from infopursuit.beliefs import SMC, Langevin
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import Point, confidence_curve
+from infopursuit.evaluation.measures import Point, confidence_curve
 from infopursuit.models.empirical import EmpiricalModel
 from infopursuit.models.sample import Sample
 from infopursuit.plots import trade_off

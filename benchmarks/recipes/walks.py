@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.curve import Point, point_of
+from infopursuit.evaluation.measures import Point, point_of
 from infopursuit.progress import Progress
 from infopursuit.types import FloatArray, IntArray
 

@@ -4,7 +4,7 @@ import sys
 
 import infopursuit as ip
 from infopursuit import datasets, plots
-from infopursuit.evaluation.curve import confidence_curve
+from infopursuit.evaluation.measures import confidence_curve
 
 EPSILONS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
 data = datasets.digits()

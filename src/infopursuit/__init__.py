@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from infopursuit.trace import Trace
     from infopursuit.types import LATER, NOT_APPLICABLE, ImpossibleAnswer, ModelFormatError, SoftAnswer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 MODULES = ("acquisition", "annotators", "beliefs", "history", "jobs", "models", "queries", "testing")
 NAMES = {

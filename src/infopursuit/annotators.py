@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from infopursuit.checks import number, whole_number
+from infopursuit.display import brief
 from infopursuit.noise import AnswerNoise
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -43,6 +44,8 @@ class DawidSkene:
     tasks: tuple[tuple[Hashable, Hashable], ...]
     truth: FloatArray
     objective: tuple[float, ...]
+
+    __repr__ = brief
 
     def accuracy(self) -> dict[Hashable, float]:
         """Balanced accuracy of each annotator: the mean of the diagonal of the confusion matrix."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.models.sample import Sample
 from infopursuit.types import FloatArray, Variables
 
@@ -39,6 +40,8 @@ class AnswerProfile:
     class_weights: FloatArray
     values: FloatArray
     fingerprint: str
+
+    __repr__ = brief
 
     @classmethod
     def of(cls, sample: Sample, n_rows: float) -> AnswerProfile:

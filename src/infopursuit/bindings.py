@@ -1,18 +1,85 @@
-"""What pursuits with the same parts share."""
+"""What pursuits with the same parts share: the bound acquisition function, and a cache of its utilities."""
 
 from __future__ import annotations
 
+import hashlib
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from infopursuit.acquisition.cached import Cached
+import numpy as np
+from cachetools import LRUCache
+
+from infopursuit.history import BoolArray, Estimate, Histories
+from infopursuit.types import TIE
 
 if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
 
+MAX_BYTES = 64 * 2**20
+"""Memory that the utilities of one acquisition function may take; the least recently used are dropped."""
+
+
+class Cached:
+    """An acquisition function that remembers what it returned, by history and allowed queries."""
+
+    def __init__(self, function: Any, max_bytes: int = MAX_BYTES) -> None:
+        self.function, self.unit = function, function.unit
+        self.exact: bool = getattr(function, "exact", True)
+        self.tie: float = getattr(function, "tie", TIE)
+        self._lock = Lock()
+        self._rows: LRUCache[bytes, tuple[Any, ...]] = LRUCache(max_bytes, getsizeof=lambda row: 200 + row[0].nbytes)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._rows.clear()
+
+    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
+        """(H, Q) utilities, computed where they are not known yet."""
+        wanted, packed = np.flatnonzero(allowed.any(axis=1)).tolist(), np.packbits(allowed, axis=1)
+        names = {
+            row: hashlib.blake2b(h.key(row) + b"|" + packed[row].tobytes(), digest_size=16).digest() for row in wanted
+        }
+        with self._lock:
+            known: dict[int, Any] = {row: self._rows.get(name) for row, name in names.items()}
+        missing = [row for row in wanted if known[row] is None]
+        if not missing:
+            value, error = np.full(allowed.shape, np.nan), np.zeros(allowed.shape)
+            tie = np.zeros(len(allowed), dtype=bool)
+        else:
+            only = allowed
+            if len(missing) < len(wanted):
+                only = np.zeros_like(allowed)
+                only[missing] = allowed[missing]
+            found = self.function(b, h, only)
+            value, error = found.value.copy(), found.error.copy()
+            tie = np.zeros(len(allowed), dtype=bool) if found.tie is None else found.tie.copy()
+            self._keep(missing, names, value, error, tie)
+        for row, kept in known.items():
+            if kept is not None:
+                value[row], tie[row] = kept[0], kept[3]
+                error[row, kept[1]] = kept[2]
+        return Estimate(value, error, tie)
+
+    def _keep(self, rows: list[int], names: dict[int, bytes], value: Any, error: Any, tie: Any) -> None:
+        """Remember some rows; few errors are above 0, those of sampled utilities that may be the best."""
+        at_row, at = error[rows].nonzero()
+        first = np.searchsorted(at_row, np.arange(len(rows) + 1)).tolist()
+        size = 200 + value[0].nbytes
+        if size > self._rows.maxsize:
+            return
+        with self._lock:
+            for i, row in enumerate(rows):
+                mine = at[first[i] : first[i + 1]].copy()
+                self._rows[names[row]] = (value[row].copy(), mine, error[row, mine], bool(tie[row]))
+
 
 class Bindings:
-    """What pursuits with the same parts share: the belief for noisy answers, and the bound acquisition function with
-    its cache. ``dataclasses.replace(pursuit, stopping=...)`` passes it on, so that nothing is computed twice."""
+    """The belief for noisy answers and the bound acquisition function of pursuits with the same parts:
+    ``dataclasses.replace(pursuit, stopping=...)`` passes them on, so that nothing is computed twice."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, ...], tuple[Any, ...]] = {}

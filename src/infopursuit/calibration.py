@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,14 +16,14 @@ from scipy.special import logsumexp
 from infopursuit.checks import number, whole_number
 from infopursuit.conformal import (
     PredictionSets,
-    check_probability,
     find_sets,
     min_inputs_for_coverage,
     prediction_sets,
     sets_from_spec,
 )
+from infopursuit.display import brief
 from infopursuit.risk_control import candidate_thresholds, choose_threshold, min_inputs_for_target, plan_sequence
-from infopursuit.stopping import SLACK, Confidence, MaxQueries
+from infopursuit.stopping import SLACK, Check, Confidence, MaxQueries, Rule, Watch, check_rules
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -138,72 +139,100 @@ def expected_calibration_error(confidence: Any, correct: Any) -> float:
 
 
 @dataclass(frozen=True)
-class CalibrationRuns:
-    """B pursuits of held-out inputs, run with the model's own posterior and a strict rule, past any stop to be chosen.
+class HeldOutRuns:
+    """B pursuits of inputs that the model was not trained on, past any stop that may be chosen.
 
-    log_posterior: (B, K + 1, C), the last one repeated after the end. unanswered: (B, K + 1) whether the query before
-    had no answer, so that no rule is checked. length: (B,) queries asked. labels: (B,) the true classes as numbers.
-    epsilon: of the strict rule. calibrator: the temperature at which confidences are read. patience: of the rule to be
-    chosen.
+    log_posterior: (B, K + 1, C), the last one repeated after the end. gains: (B, K + 1) the largest gain before each
+    further query, 0 at the end. n_answers: (B, K + 1) answers so far. length: (B,) queries asked. labels: (B,) the true
+    classes as numbers. epsilon: of the strict rule that ended them. calibrator: the temperature at which posteriors are
+    read. patience: of the rule to be chosen.
     """
 
     log_posterior: FloatArray
-    unanswered: Any
+    gains: FloatArray
+    n_answers: IntArray
     length: IntArray
     labels: IntArray
-    epsilon: float
+    epsilon: float = 0.0
     calibrator: TemperatureScaling = field(default_factory=TemperatureScaling)
     patience: int = 0
 
     @classmethod
-    def of(cls, trace: Trace, labels: Any, epsilon: float, patience: int = 0) -> CalibrationRuns:
-        """A trace of strict pursuits and the true classes (B,), given as numbers."""
-        unanswered = np.zeros(trace.posteriors.shape[:2], dtype=bool)
-        unanswered[:, 1:] = (trace.answers == UNKNOWN).all(axis=2)
-        cut_off = np.flatnonzero(trace.stop_reason == "impossible")
-        unanswered[cut_off, trace.length[cut_off]] = True
+    def of(cls, traces: Sequence[Trace], labels: Any, n: int, epsilon: float, patience: int = 0) -> HeldOutRuns:
+        """Traces of at most n queries, with the model's own posterior, and the true classes (B,) as numbers."""
+
+        def joined(arrays: Sequence[Any], mode: Any = "edge") -> Any:
+            widths = [((0, 0), (0, n + 1 - a.shape[1]), *[(0, 0)] * (a.ndim - 2)) for a in arrays]
+            return np.concatenate([np.pad(a, width, mode) for a, width in zip(arrays, widths, strict=True)])
+
+        answered = [np.pad((trace.answers != UNKNOWN).any(axis=2), ((0, 0), (1, 0))) for trace in traces]
+        for trace, each in zip(traces, answered, strict=True):
+            impossible = np.flatnonzero(trace.stop_reason == "impossible")
+            each[impossible, trace.length[impossible]] = False
         with np.errstate(divide="ignore"):
-            log_posterior = np.log(trace.posteriors)
-        labels = np.asarray(labels, dtype=np.int64)
-        return cls(log_posterior, unanswered, trace.length, labels, epsilon, patience=patience)
+            log_posterior = np.log(joined([trace.posteriors for trace in traces]))
+        return cls(
+            log_posterior,
+            joined([trace.gains for trace in traces], "constant"),
+            joined([each.cumsum(axis=1) for each in answered]),
+            np.concatenate([trace.length for trace in traces]),
+            np.asarray(labels, dtype=np.int64),
+            epsilon,
+            patience=patience,
+        )
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def take(self, rows: Any) -> CalibrationRuns:
+    def take(self, rows: Any) -> HeldOutRuns:
         """Some of the runs."""
-        names = ("log_posterior", "unanswered", "length", "labels")
+        names = ("log_posterior", "gains", "n_answers", "length", "labels")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
-    def scaled(self, calibrator: TemperatureScaling) -> CalibrationRuns:
+    def scaled(self, calibrator: TemperatureScaling) -> HeldOutRuns:
         """The same runs, read at another temperature."""
         return replace(self, calibrator=calibrator)
 
-    @cached_property
-    def n_answers(self) -> IntArray:
-        """(B, K + 1) answers so far; none are given after the end."""
-        answered = ~self.unanswered
-        answered[:, 0] = False
-        return np.asarray(answered.cumsum(axis=1))
+    def scaled_at(self, stops: IntArray | None = None) -> HeldOutRuns:
+        """The same runs with the temperature that fits best where they stop (B,), or after every query; unchanged where
+        none has an answer there."""
+        at = self.n_answers > 0
+        if stops is not None:
+            at &= np.arange(at.shape[1]) == stops[:, None]
+        if not at.any():
+            return self
+        labels = np.broadcast_to(self.labels[:, None], at.shape)[at]
+        return self.scaled(TemperatureScaling.fit(self.log_posterior[at], labels))
 
     @cached_property
-    def _calibrated(self) -> FloatArray:
-        return self.calibrator.log_posterior(self.log_posterior, self.n_answers)
+    def posterior(self) -> FloatArray:
+        """(B, K + 1, C) calibrated."""
+        return np.exp(self.calibrator.log_posterior(self.log_posterior, self.n_answers))
 
     @cached_property
     def confidence(self) -> FloatArray:
         """(B, K + 1) the largest posterior."""
-        return np.asarray(np.exp(self._calibrated.max(axis=2)))
+        return np.asarray(self.posterior.max(axis=2))
 
     @cached_property
     def true_class_posterior(self) -> FloatArray:
         """(B, K + 1) the posterior of the true class."""
-        return np.exp(self._calibrated[np.arange(len(self)), :, self.labels])
+        return np.asarray(self.posterior[np.arange(len(self)), :, self.labels])
+
+    @cached_property
+    def loss(self) -> FloatArray:
+        """(B, K + 1) -log p(true class)."""
+        return np.asarray(-np.log(np.maximum(self.true_class_posterior, FLOOR)))
 
     @cached_property
     def correct(self) -> Any:
         """(B, K + 1) whether the most probable class is the true one."""
         return self.log_posterior.argmax(axis=2) == self.labels[:, None]
+
+    @cached_property
+    def unanswered(self) -> Any:
+        """(B, K + 1) whether the query before had no answer, so that no rule is checked."""
+        return np.pad(np.diff(self.n_answers, axis=1) == 0, ((0, 0), (1, 0)))
 
     @property
     def max_threshold(self) -> float:
@@ -223,6 +252,21 @@ class CalibrationRuns:
         """(B,) after how many queries each run stops at a threshold, or ends without reaching it."""
         stop = self.stopping_times([threshold])[:, 0]
         return np.where(stop >= 0, stop, self.length)
+
+    def stops(self, threshold: float, min_gain: float, n: int) -> IntArray:
+        """(B,) after how many queries each run stops at a confidence, at a gain, after n queries, or ends."""
+        ended = np.arange(self.gains.shape[1]) >= np.minimum(n, self.length)[:, None]
+        return np.asarray((ended | (self.confidence >= threshold) | (self.gains <= min_gain)).argmax(axis=1))
+
+    def stops_of(self, rule: Rule) -> IntArray:
+        """(B,) after how many queries a given rule stops each run, or where the run ends."""
+        watch = Watch.start(rule).take(np.zeros(len(self), np.int64))
+        ended: Any = np.arange(self.gains.shape[1]) >= self.length[:, None]
+        for k in range(ended.shape[1]):
+            check = Check(self.posterior[:, k], self.gains[:, k], np.full(len(self), k))
+            watch, reason, _ = check_rules(rule, watch, check, 0, self.unanswered[:, k])
+            ended[:, k] |= reason != ""
+        return np.asarray(np.where(ended.any(axis=1), ended.argmax(axis=1), ended.shape[1] - 1))
 
 
 def first_stopping_times(
@@ -281,16 +325,17 @@ class CalibrationReport:
     calibrator: TemperatureScaling
     sets: tuple[PredictionSets, ...]
 
+    __repr__ = brief
+
     def __post_init__(self) -> None:
         for name in ("target", "delta"):
-            check_probability(getattr(self, name), name)
+            number(getattr(self, name), name, above=0, below=1)
         for each in fields(self)[2:-2]:
+            value = getattr(self, each.name)
             if each.type == "int":
-                whole_number(getattr(self, each.name), each.name)
+                whole_number(value, each.name)
             else:
-                number(
-                    getattr(self, each.name), each.name, least=0, most=math.inf if each.name.startswith("length") else 1
-                )
+                number(value, each.name, least=0, most=math.inf if each.name.startswith("length") else 1)
 
     def prediction_sets(self, coverage: float | None = None) -> PredictionSets:
         """The sets of a coverage that was calibrated, the first where none is given."""
@@ -335,7 +380,7 @@ class StoppingOutcome(NamedTuple):
     ece: float
 
 
-def stopping_outcome(runs: CalibrationRuns, threshold: float) -> StoppingOutcome:
+def stopping_outcome(runs: HeldOutRuns, threshold: float) -> StoppingOutcome:
     """Stop some runs at a confidence, or where they end."""
     stopped = runs.stopping_times([threshold])[:, 0] >= 0
     at, each = runs.ends(threshold), np.arange(len(runs))
@@ -345,23 +390,17 @@ def stopping_outcome(runs: CalibrationRuns, threshold: float) -> StoppingOutcome
     return StoppingOutcome(float(stopped.mean()), accuracy, float(at.mean()), float(correct.mean()), ece)
 
 
-def fit_temperature(runs: CalibrationRuns, target: float, delta: float) -> TemperatureScaling:
+def fit_temperature(runs: HeldOutRuns, target: float, delta: float) -> TemperatureScaling:
     """The temperature fitted to the posteriors at the stop of the laxest rule that is planned with it.
 
     Where runs stop is what counts: a rule that stops at the first high confidence selects what is overconfident.
     """
-    calibrator, threshold = TemperatureScaling(), target
-    each = np.arange(len(runs))
+    runs, threshold = runs.scaled(TemperatureScaling()), target
     for _ in range(N_ROUNDS):
-        at = runs.scaled(calibrator).ends(threshold)
-        answered = runs.n_answers[each, at] > 0
-        if not answered.any():
-            return TemperatureScaling()
-        calibrator = TemperatureScaling.fit(runs.log_posterior[each, at][answered], runs.labels[answered])
-        scaled = runs.scaled(calibrator)
-        tried = candidate_thresholds(scaled.max_threshold, runs.log_posterior.shape[2])
-        threshold = plan_sequence(scaled, tried, target, delta)[-1]
-    return calibrator
+        runs = runs.scaled_at(runs.ends(threshold))
+        tried = candidate_thresholds(runs.max_threshold, runs.log_posterior.shape[2])
+        threshold = plan_sequence(runs, tried, target, delta)[-1]
+    return runs.calibrator
 
 
 def run_held_out(
@@ -373,13 +412,14 @@ def run_held_out(
     target: float,
     delta: float,
     progress: Any = None,
-) -> CalibrationRuns:
+) -> HeldOutRuns:
     """Pursue held-out inputs, (B, A) or an `Observed`, far enough for `calibrate`, with the model's own posterior."""
     for share in STRICT:
         epsilon = share * (1 - target)
         rule = Confidence(epsilon) | MaxQueries(max_queries)
         strict = replace(pursuit, calibrator=None, stopping=rule, patience=0, novelty=None)
-        runs = CalibrationRuns.of(strict.run_values(values, progress=progress), labels, epsilon, pursuit.patience)
+        trace = strict.run_values(values, progress=progress)
+        runs = HeldOutRuns.of([trace], labels, trace.queries.shape[1], epsilon, pursuit.patience)
         # whether it is far enough is decided on runs that are not tested
         learn = runs.take(split(len(runs), pursuit.seed)[0])
         if learn.scaled(fit_temperature(learn, target, delta)).max_threshold >= (1 + target) / 2:
@@ -388,7 +428,7 @@ def run_held_out(
 
 
 def calibrate(
-    runs: CalibrationRuns,
+    runs: HeldOutRuns,
     *,
     max_queries: int,
     target: float = 0.97,
@@ -413,6 +453,7 @@ def calibrate(
     learn, test, last = (part.scaled(calibrator) for part in (learn, before, last))
     tried = candidate_thresholds(learn.max_threshold, learn.log_posterior.shape[2])
     chosen = choose_threshold(learn, test, tried, target, delta)
+    ends = methodcaller("ends", chosen.threshold)
     outcomes = {"before": stopping_outcome(before, target), "after": stopping_outcome(test, chosen.threshold)}
     return CalibrationReport(
         target=float(target),
@@ -427,7 +468,7 @@ def calibrate(
         accuracy_bound=chosen.bound,
         **{f"{name}_{when}": getattr(outcome, name) for when, outcome in outcomes.items() for name in OUTCOMES},
         calibrator=calibrator,
-        sets=tuple(prediction_sets(learn, last, each, chosen.threshold, by_class=by_class) for each in coverage),
+        sets=tuple(prediction_sets(learn, last, each, ends, by_class=by_class) for each in coverage),
     )
 
 
@@ -440,7 +481,7 @@ def split(n: int, seed: int) -> list[IntArray]:
 def check_sample_size(n: int, target: float, delta: float, coverage: Sequence[float]) -> None:
     """Refuse so few held-out inputs that nothing can be guaranteed, even if all of them are right."""
     for name, value in (("target", target), ("delta", delta), *(("coverage", each) for each in coverage)):
-        check_probability(value, name)
+        number(value, name, above=0, below=1)
     to_test = min_inputs_for_target(target, delta)
     for_sets = max([1, *(min_inputs_for_coverage(each) for each in coverage)])
     _, tested, last = (len(part) for part in split(n, 0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from infopursuit import messages as catalogues
 from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages
+from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import YES_NO, QuerySet
 from infopursuit.session import Session
 from infopursuit.state import Branches, State, Step
@@ -32,8 +34,38 @@ MAX_CHANGES = 3
 """Answers that a counterfactual changes at the most."""
 MAX_ALTERNATIVES = 64
 """Queries with more answers than this are left as they are in counterfactuals."""
-N_CONTINUATIONS = 200
+N_CONTINUATIONS = 128
 COVERAGE = 0.8
+
+
+# ---- questions in the chosen language -------------------------------------------------------------------------------
+
+
+def question(queries: QuerySet, query: int, words: Messages | None = None) -> str:
+    """How a question is asked; custom wording stays as it is."""
+    return (words or catalogues.load()).question(queries[query])
+
+
+def choices(queries: QuerySet, query: int, words: Messages | None = None) -> tuple[str, ...]:
+    """The answers to a question of one variable, in the order of their indices: yes and no, cells of numbers."""
+    words, asked = words or catalogues.load(), queries[query]
+    return tuple(words.answer(asked, choice) for choice in asked.choices)
+
+
+def answer(queries: QuerySet, query: int, said: Said, words: Messages | None = None) -> str:
+    """An answer in words."""
+    return (words or catalogues.load()).answer(queries[query], queries.say_answer(query, said))
+
+
+def hint(queries: QuerySet, query: int, words: Messages | None = None) -> str:
+    """What numbers, dates and pixels are answered with; empty where a question has choices."""
+    words, scale = words or catalogues.load(), queries.scale(query)
+    if scale is not None:
+        return words.hint(scale)
+    if not isinstance(queries, Patches):
+        return ""
+    kind = "colour" if queries.channels > 1 else "pixels" if queries.levels is None else "grey"
+    return words(f"hint.{kind}", high=queries.size[0], wide=queries.size[1], most=queries.n_levels - 1)
 
 
 # ---- summary --------------------------------------------------------------------------------------------------------
@@ -50,12 +82,13 @@ def title(pursuit: Pursuit[Any], words: Messages | None = None) -> str:
     )
 
 
-def summary(explanation: Explanation, queries: QuerySet, words: Messages | None = None) -> str:
+def summary(explanation: Explanation, queries: QuerySet | None, words: Messages | None = None) -> str:
     """The outcome and what spoke for it most, in one sentence.
 
     "Probably negative (91 %): glucose is low (85 mg/dl) and BMI is low (22.1)". An answer speaks for the class by the
     change of its log odds; at most `MAX_REASONS` answers are named, the strongest first, and none that is less than a
-    tenth of the strongest. Where nothing was asked, what was known beforehand is named.
+    tenth of the strongest. Where nothing was asked, what was known beforehand is named. Without ``queries`` no number
+    is called low or high.
     """
     words, c = words or catalogues.load(), int(explanation.posteriors[-1].argmax())
     p = explanation.confidence
@@ -68,30 +101,86 @@ def summary(explanation: Explanation, queries: QuerySet, words: Messages | None 
     order = [int(k) for k in np.argsort(-weights, kind="stable")[:MAX_REASONS] if weights[k] > 0]
     steps = [explanation.steps[k] for k in order if weights[k] >= 0.1 * weights[order[0]]] or explanation.known[:3]
     reasons = [reason(step, queries, words) for step in steps if step.answer is not None]
-    if not reasons:
-        return f"{verdict}."
-    return words("summary.because", verdict=verdict, reasons=words.join(reasons)) + "."
+    if reasons and explanation.shape is None:  # patches of an image are shown, not told
+        verdict = words("summary.because", verdict=verdict, reasons=words.join(reasons))
+    return verdict + words("full_stop")
 
 
-def reason(step: ExplanationStep, queries: QuerySet, words: Messages) -> str:
+def reason(step: ExplanationStep, queries: QuerySet | None, words: Messages) -> str:
     """An answer as a part of a sentence: a number is called low or high where it is, in training."""
-    name, scale = step.name, queries.scale(step.query)
+    name, scale = words.name(step), None if queries is None else queries.scale(step.query)
     if scale is not None and step.number is not None:
         share = (np.searchsorted(scale.thresholds, step.number, side="left") + 0.5) / (len(scale.thresholds) + 1)
         kind = "low" if share <= LOW else "high" if share >= HIGH else "value"
         return words(f"reason.{kind}", name=name, value=words.number(scale.say(step.number)))
+    said = words.answer(step, step.said)
     if step.worded:
-        return words("reason.other", name=step.sentence.rstrip("?"), value=step.said)
-    if step.answer in ((0,), (1,)) and tuple(queries.choices(step.query)) == YES_NO:
+        return words("reason.other", name=step.sentence.rstrip("?"), value=said)
+    if step.answer in ((0,), (1,)) and step.said in YES_NO:
         return words("reason.yes" if step.answer == (1,) else "reason.no", name=name)
     kind = "value" if len(step.answer or ()) == 1 and "=" not in name else "other"
-    return words(f"reason.{kind}", name=name, value=step.said)
+    return words(f"reason.{kind}", name=name, value=said)
 
 
 def log_odds(p: FloatArray) -> FloatArray:
     """log p / (1 - p), finite also where p is 0 or 1."""
     p = np.clip(p, 1e-12, 1 - 1e-12)
     return np.asarray(np.log(p) - np.log1p(-p))
+
+
+# ---- what a report says besides -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class About:
+    """What a report of one case says besides its questions and answers; `about` fills it in.
+
+    name: of the case. date: of the report. model, version: what was asked, and its checksum. calibration: whether
+    probabilities are calibrated. summary: the outcome in a sentence. why_not: a heading and sentences, or nothing.
+    """
+
+    name: str = ""
+    date: str = ""
+    model: str = ""
+    version: str = ""
+    calibration: str = ""
+    summary: str = ""
+    why_not: tuple[str, ...] = ()
+
+
+def about(
+    session: Session, words: Messages | None = None, *, classifier: Any = None, name: str = "", model: str = "",
+    version: str = "",
+) -> About:  # fmt: skip
+    """What a report of a session says: ``session.explanation.to_html(about=about(session))``.
+
+    classifier: the fitted one, which knows on what it was calibrated. Of the classes that are not predicted the most
+    probable one is explained.
+    """
+    words, explanation = words or catalogues.load(), session.explanation
+    sentences: tuple[str, ...] = ()
+    if len(explanation.classes) > 1 and (session.history or session.known):
+        other = explanation.classes[int(np.argsort(-session.posterior, kind="stable")[1])]
+        sentences = (words("whynot.title", **{"class": other}), *say_why_not(why_not(session, other), session, words))
+    return About(
+        name, date.today().isoformat(), model, version, say_calibration(session.pursuit, classifier, words),
+        summary(explanation, session.pursuit.queries, words), sentences,
+    )  # fmt: skip
+
+
+def say_calibration(pursuit: Pursuit[Any], classifier: Any = None, words: Messages | None = None) -> str:
+    """Whether probabilities are calibrated, and on what: from ``classifier.calibration_`` or ``classifier.tuning_``."""
+    words = words or catalogues.load()
+    after, tuned = getattr(classifier, "calibration_", None), getattr(classifier, "tuning_", None)
+    if not pursuit.calibrated:
+        return words("calibration.none")
+    for n, error in (
+        (getattr(after, "n_inputs", None), getattr(after, "ece_after", None)),
+        (getattr(tuned, "n_rows", None), getattr(tuned, "ece", None)),
+    ):
+        if n is not None and error is not None:
+            return words("calibration.held_out", rows=n, error=words("percent", p=words.number(f"{100 * error:.1f}")))
+    return words("calibration.yes" if pursuit.learnt else "calibration.stated")
 
 
 # ---- why not another class ------------------------------------------------------------------------------------------
@@ -166,9 +255,10 @@ def say_why_not(found: WhyNot, session: Session, words: Messages | None = None) 
         lines = [words("whynot.against", **label, **shown)]
     if not found.changes:
         return [*lines, words("whynot.no_change", **label, n=MAX_CHANGES)]
+    asked = [(each, session.pursuit.queries[each.query]) for each in found.changes]
     changes = [
-        words("change", name=each.name, other=words.number(each.other_said), said=words.number(each.said))
-        for each in found.changes
+        words("change", name=each.name, other=words.answer(query, each.other_said), said=words.answer(query, each.said))
+        for each, query in asked
     ]
     p = found.then[list(session.pursuit.classes).index(found.label)]
     return [*lines, words("whynot.change", **label, p=words.percent(p), changes=words.join(changes))]
@@ -312,25 +402,41 @@ def continuations(pursuit: Pursuit[Any], step: Step[Any], n: int) -> IntArray | 
         if not len(who):
             return lengths
         lengths[who] += 1
-        answers = _drawn(pursuit, belief, step.state, place, query, rng)
-        branches, place = pursuit.together(place, query, answers)
+        answers, numbers = _drawn(pursuit, belief, step.state, place, query, rng)
+        branches, place = pursuit.together(place, query, answers, numbers)
         step = pursuit.advance(step, branches)
 
 
-def _drawn(pursuit: Pursuit[Any], belief: Any, state: State[Any], place: IntArray, query: IntArray, rng: Any) -> Any:
-    """(n, W) an answer for each of n continuations in histories ``place``."""
+def _drawn(
+    pursuit: Pursuit[Any], belief: Any, state: State[Any], place: IntArray, query: IntArray, rng: Any
+) -> tuple[IntArray, FloatArray | None]:
+    """An answer for each of n continuations in histories ``place``: (n, W) cells, and (n,) numbers.
+
+    A number lies in its cell: half of them below the median of the training numbers in the cell, half above it.
+    """
     queries = pursuit.queries
     answers = np.full((len(place), queries.width), UNKNOWN, dtype=np.int64)
-    for q in np.unique(query):
-        rows = np.flatnonzero(query == q)
-        p = np.asarray(belief.answer_distribution(state.belief, int(q)))[place[rows]]  # (rows, answers)
+    numbers = np.full(len(place), np.nan)
+    for q in np.unique(query).tolist():
+        rows, scale = np.flatnonzero(query == q), queries.scale(q)
+        p = np.asarray(belief.answer_distribution(state.belief, q))[place[rows]]  # (rows, answers)
         index = (rng.random((len(rows), 1)) * p.sum(axis=1, keepdims=True) >= np.cumsum(p, axis=1)).sum(axis=1)
-        wide = int((queries.query_variables[q] >= 0).sum())
         index = np.minimum(index, p.shape[1] - 1)
+        wide = int((queries.query_variables[q] >= 0).sum())
         answers[rows, :wide] = np.stack(np.unravel_index(index, tuple(queries.n_cells[q, :wide])), axis=1)
+        if scale is not None:
+            ends = np.array([scale.low, *scale.thresholds, scale.high])
+            low, middle, high = ends[index], np.array(scale.representatives)[index], ends[index + 1]
+            at = 2 * rng.random(len(rows)) - 1
+            numbers[rows] = middle + np.where(at < 0, at * (middle - low), at * (high - middle))
+            if scale.whole:
+                numbers[rows] = np.clip(np.round(numbers[rows]), np.floor(low) + 1, np.maximum(high, np.floor(low) + 1))
+            if scale.missing:
+                numbers[rows[index == 0]] = np.nan
         if hasattr(belief, "unanswered"):
-            answers[rows[rng.random(len(rows)) < belief.unanswered(state.belief, int(q))[place[rows]]]] = UNKNOWN
-    return answers
+            silent = rows[rng.random(len(rows)) < belief.unanswered(state.belief, q)[place[rows]]]
+            answers[silent], numbers[silent] = UNKNOWN, np.nan
+    return answers, None if np.isnan(numbers).all() else numbers
 
 
 def _interval(lengths: IntArray) -> Remaining:

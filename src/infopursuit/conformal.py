@@ -18,18 +18,19 @@ library offers sets at a stopping time: MAPIE, crepes and others take one score 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from infopursuit.checks import number
+from infopursuit.display import brief
 from infopursuit.stopping import SLACK
-from infopursuit.types import FloatArray
+from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from infopursuit.calibration import CalibrationRuns
+    from infopursuit.calibration import HeldOutRuns
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,10 @@ class PredictionSets:
     after: tuple[tuple[float, ...], ...]
     anytime: tuple[tuple[float, ...], ...]
 
+    __repr__ = brief
+
     def __post_init__(self) -> None:
-        check_probability(self.coverage, "coverage")
+        number(self.coverage, "coverage", above=0, below=1)
         for name in ("after", "anytime"):
             rows = getattr(self, name)
             if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
@@ -72,34 +75,31 @@ class PredictionSets:
 
 
 def prediction_sets(
-    ranked: CalibrationRuns, tested: CalibrationRuns, coverage: float, threshold: float, *, by_class: bool = False
+    ranked: HeldOutRuns,
+    tested: HeldOutRuns,
+    coverage: float,
+    stops: Callable[[HeldOutRuns], IntArray],
+    *,
+    by_class: bool = False,
 ) -> PredictionSets:
-    """Fit the sets of a pursuit that stops at a confidence of ``threshold``.
+    """Fit the sets of a pursuit that stops each run after ``stops(runs)`` queries (B,).
 
     ranked: runs among which ranks are taken. tested: runs that the guarantee rests on, on which neither the temperature
-    nor the threshold may have been chosen.
+    nor the rule may have been chosen.
     """
-    groups = [np.ones(len(tested), dtype=bool)]
-    if by_class:
-        groups = [tested.labels == c for c in range(tested.log_posterior.shape[2])]
-    return sets_of_scores(_scores(ranked, threshold), _scores(tested, threshold), coverage, groups)
-
-
-def sets_of_scores(ranked: FloatArray, scores: FloatArray, coverage: float, groups: Any = None) -> PredictionSets:
-    """Fit sets to (B, K + 1) scores of the true class, ranks being taken among other ones; groups: (B,) masks of the
-    inputs of each class, for all of which it covers."""
-    check_probability(coverage, "coverage")
-    among, n_steps = np.sort(ranked, axis=0), scores.shape[1]
-    groups = [np.ones(len(scores), dtype=bool)] if groups is None else groups
+    number(coverage, "coverage", above=0, below=1)
+    among, scores = np.sort(_scores(ranked, stops(ranked)), axis=0), _scores(tested, stops(tested))
+    n_steps = scores.shape[1]
     ranks = np.stack([np.searchsorted(among[:, k], scores[:, k]) for k in range(n_steps)], axis=1)
     after, anytime = [], []
-    for rows in groups:
+    for c in range(tested.log_posterior.shape[2] if by_class else 1):
+        rows = tested.labels == c if by_class else np.ones(len(tested), dtype=bool)
         place = math.ceil((int(rows.sum()) + 1) * coverage - 1e-9)
         enough = place <= rows.sum()
         after.append(1 - np.sort(scores[rows], axis=0)[place - 1] if enough else np.zeros(n_steps))
         # a rank is how many of the others score less; it is at most m where the score is at most their m-th, from 0 on
-        worst = int(np.sort(ranks[rows].max(axis=1))[place - 1]) if enough else len(ranked)
-        anytime.append(1 - among[worst] if worst < len(ranked) else np.zeros(n_steps))
+        worst = int(np.sort(ranks[rows].max(axis=1))[place - 1]) if enough else len(among)
+        anytime.append(1 - among[worst] if worst < len(among) else np.zeros(n_steps))
     both = (tuple(tuple(np.clip(row, 0, 1).tolist()) for row in rows) for rows in (after, anytime))
     return PredictionSets(float(coverage), *both)
 
@@ -130,14 +130,7 @@ def min_inputs_for_coverage(coverage: float) -> int:
     return math.ceil(coverage / (1 - coverage) - 1e-9)
 
 
-def check_probability(value: Any, name: str) -> None:
-    """Refuse what is no number between 0 and 1, both left out."""
-    if number(value, name, above=0, most=1) == 1:
-        raise ValueError(f"{name}={value!r} must be below 1, such as 0.95")
-
-
-def _scores(runs: CalibrationRuns, threshold: float) -> FloatArray:
+def _scores(runs: HeldOutRuns, stops: IntArray) -> FloatArray:
     """(B, K + 1) 1 - p(true class) after each query; the last one repeated after the stop."""
     score = 1 - runs.true_class_posterior
-    steps = np.minimum(np.arange(score.shape[1]), runs.ends(threshold)[:, None])
-    return np.take_along_axis(score, steps, axis=1)
+    return np.take_along_axis(score, np.minimum(np.arange(score.shape[1]), stops[:, None]), axis=1)

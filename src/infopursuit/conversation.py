@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import json
 import re
@@ -15,14 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit import case
 from infopursuit.acquisition.tables import entropy
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
+from infopursuit.messages import Messages, load
 from infopursuit.noise import read_answer
 from infopursuit.queries.groups import NOT_KNOWN, Component, Groups
+from infopursuit.queries.numbers import format_date
 from infopursuit.queries.patches import MAX_DIGITS, Patches
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.queries.thresholds import format_date
 from infopursuit.session import Session
 from infopursuit.state import Branches, State
 from infopursuit.types import UNKNOWN, Answer, FloatArray, History, Number, Query, Said, SoftAnswer
@@ -35,49 +38,67 @@ MAX_NAMES = 1000
 
 
 class Word(Enum):
-    """What may be said besides an answer."""
+    """What may be said besides an answer; the catalogues have the ways to say it, English always works."""
 
-    UNKNOWN = "don't know"
-    NOT_APPLICABLE = "not applicable"
+    UNKNOWN = "unknown"
+    NOT_APPLICABLE = "not_applicable"
     LATER = "later"
     BACK = "back"
     WHY = "why"
+    WHY_NOT = "why_not"
+    KNOWN = "known"
+    MORE = "more"
     STOP = "stop"
     HELP = "help"
 
 
-WORDS = {
-    Word.UNKNOWN: ("don't know", "dont know", "d", "?", "unknown", "skip", "not sure"),
-    Word.NOT_APPLICABLE: ("not applicable", "n/a", "does not apply"),
-    Word.LATER: ("later", "l", "ask later"),
-    Word.BACK: ("back", "b", "undo"),
-    Word.WHY: ("why", "w", "why?"),
-    Word.STOP: ("stop", "s", "quit", "q", "exit"),
-    Word.HELP: ("help", "h"),
-}
+@dataclass(frozen=True)
+class Command:
+    """A word that is said about something: "why not cat", "known age=31". about: empty where nothing follows."""
+
+    word: Word
+    about: str = ""
+
+
 LIT, DARK, HIDDEN = "1#x█", "0.-·", "?"
 """How the pixels of a patch may be written."""
-PROBABILITIES = {"probably": 0.8, "likely": 0.8, "i think": 0.8, "maybe": 0.65, "perhaps": 0.65}
+PROBABILITIES = {"probably": 0.8, "maybe": 0.65}
 """The probability of an answer that follows such a word."""
-PERCENT = re.compile(r"(?P<answer>.*[^\s,]),?\s+(?P<percent>\d{1,3}(?:\.\d+)?)\s*%")
+PERCENT = re.compile(r"(?P<answer>.*[^\s,]),?\s+(?P<percent>\d{1,3}(?:[.,]\d+)?)\s*%")
+MAX_SHOWN = 8
+"""Choices that an error names."""
 
 
-def understand(text: str, queries: QuerySet, query: int) -> Word | Said:
+def understand(
+    text: str, queries: QuerySet, query: int, words: Messages | None = None
+) -> Word | Command | Said:  # fmt: skip
     """A line that somebody wrote, as a word or as an answer; else an error that says what would do.
 
     An answer in full comes first, then the words, then the beginning of an answer: in a question whose answers are
     "small" and "large", "s" is "stop" and "sm" is "small". "probably yes", "maybe no" and "yes 70 %" are soft answers.
     """
-    said = _normal(text)
-    names = [_normal(choice) for choice in queries.choices(query)[:MAX_NAMES]]
+    words, said = words or load(), _normal(text)
+    names = _names(queries, query, words)
     if said not in names:
-        rest, probability = _soft(said)
+        if (found := command(text, words)) is not None:
+            return found
+        rest, probability = _soft(said, words)
         if probability is not None:
-            meant = _parse(rest, rest, queries, query)
+            meant = _parse(rest, queries, query, words)
             if isinstance(meant, Word) or meant is None:
-                raise ValueError(f"{text.strip()!r} does not say what is likely; say an answer too, such as {names[0]}")
+                raise ValueError(words("error.soft", said=_shown(text), choice=names[0]))
             return read_answer(queries, query, meant, probability)
-    return _parse(said, text, queries, query)
+    return _parse(said, queries, query, words)
+
+
+def command(text: str, words: Messages) -> Command | None:
+    """A word about something, None where it is none."""
+    plain = " ".join(text.replace("’", "'").split())
+    for word in (Word.WHY_NOT, Word.KNOWN):
+        for way in sorted(words.ways(word.value), key=len, reverse=True):
+            if plain.lower() == way or plain.lower().startswith(f"{way} "):
+                return Command(word, plain[len(way) :].strip(" ?\uff1f"))
+    return None
 
 
 def is_numbered(choices: Sequence[str]) -> bool:
@@ -85,100 +106,122 @@ def is_numbered(choices: Sequence[str]) -> bool:
     return 2 < len(choices) <= 99 and not any(str(choice).strip().lstrip("-").isdigit() for choice in choices)
 
 
+def no_answer(words: Messages, what: str, said: str, choices: Sequence[str], hint: str = "") -> ValueError:
+    """What is wrong with what was said, what may have been meant, and what may be said instead."""
+    known = {_normal(each): each for each in choices[:MAX_NAMES]}
+    ways = {word: words.ways(word.value) for word in Word}
+    known |= {way: ways[word][0] for word in Word for way in ways[word] if len(way) > 2 and way not in known}
+    near = difflib.get_close_matches(_normal(said), list(known), n=1, cutoff=0.6)
+    if near:
+        what = words("error.did_you_mean", what=what, name=known[near[0]])
+    listed = words.texts["comma"].join(choices[:MAX_SHOWN]) + (", ..." if len(choices) > MAX_SHOWN else "")
+    say = words("error.say", hint=hint) if hint else words("error.say_one", choices=listed)
+    return ValueError(words("error.line", what=what, say=say, help=words.ways("help")[0]))
+
+
 def _normal(text: Any) -> str:
     return " ".join(str(text).lower().replace("’", "'").split())
 
 
-def _soft(said: str) -> tuple[str, float | None]:
+def _shown(text: str) -> str:
+    """What somebody typed, fit to be shown."""
+    return "".join(each if each.isprintable() else "?" for each in text.strip())[:80]
+
+
+def _names(queries: QuerySet, query: int, words: Messages) -> list[str]:
+    """The choices, each in the language and as the query set calls it."""
+    asked = queries[query]
+    choices = asked.choices[:MAX_NAMES]
+    return [_normal(each) for choice in choices for each in (words.answer(asked, choice), choice)]
+
+
+def _soft(said: str, words: Messages) -> tuple[str, float | None]:
     for word, probability in PROBABILITIES.items():
-        if said.startswith(f"{word} "):
-            return said.removeprefix(word).strip(), probability
+        for way in words.ways(word):
+            if said.startswith(way) and len(said) > len(way):  # some languages leave no space after it
+                rest = said.removeprefix(way)
+                if rest[0] == " " or not rest[0].isascii():
+                    return rest.strip(), probability
     found = PERCENT.fullmatch(said)
-    return (said, None) if found is None else (found["answer"], float(found["percent"]) / 100)
+    return (said, None) if found is None else (found["answer"], float(found["percent"].replace(",", ".")) / 100)
 
 
-def _parse(said: str, text: str, queries: QuerySet, query: int) -> Word | Answer | Number:
-    """What was said, taken as certain; ``text`` is how it was written."""
+def _parse(said: str, queries: QuerySet, query: int, words: Messages) -> Word | Answer | Number:
+    """What was said, taken as certain."""
     choices = queries.choices(query)
     components = queries.components(query) if isinstance(queries, Groups) else ()
     wide = (queries.query_variables[query] >= 0).sum() > 1
     several = bool(components) or wide or int(queries.n_answers[query]) != len(choices)
-    names = [] if several else [_normal(choice) for choice in choices]
+    names = [] if several else _names(queries, query, words)  # two for each choice
     scale = queries.scale(query)
     at = _choice(said, names, numbered=is_numbered(choices) and scale is None)
     if at is not None:
         return queries.to_answer(query, choices[at])
-    for word, ways in WORDS.items():
-        if said in ways:
+    for word in Word:
+        if said in words.ways(word.value):
             return word
     if scale is not None:
+        plain = re.sub(r"(?<=\d),(?=\d)", ".", said) if words.texts["decimal"] == "," else said
         with contextlib.suppress(ValueError):
-            return queries.to_answer(query, said)
+            return queries.to_answer(query, plain)
     if several:
-        return _cells(said, queries, query, components)
-    starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
+        return _cells(said, queries, query, components, words)
+    starting = {i // 2 for i, name in enumerate(names) if said and name.startswith(said)}
     if len(starting) == 1:
-        return queries.to_answer(query, choices[starting[0]])
-    words = [word for word in Word if len(said) > 1 and word.value.startswith(said)]
-    if words and not starting:
-        return words[0]
-    shown = ", ".join(str(choice) for choice in list(choices)[:8]) + (", ..." if len(choices) > 8 else "")
-    what = "could mean several answers" if starting else "is no answer here" if said else "An empty line is no answer"
-    shown = f"say one of: {shown}" if scale is None else f"say {scale.hint}"
-    raise ValueError((f"{text.strip()!r} {what}" if said else what) + f"; {shown}; or help")
+        return queries.to_answer(query, choices[starting.pop()])
+    begun = [word for word in Word if len(said) > 1 and any(way.startswith(said) for way in words.ways(word.value))]
+    if begun and not starting:
+        return begun[0]
+    what = (
+        words("error.empty")
+        if not said
+        else words(f"error.{'several' if starting else 'no_answer'}", said=_shown(said))
+    )
+    listed = [words.answer(queries[query], choice) for choice in choices[:MAX_NAMES]]
+    raise no_answer(words, what, said, listed, "" if scale is None else words.hint(scale))
 
 
 def _choice(said: str, names: Sequence[str], *, numbered: bool) -> int | None:
+    """The choice that is meant; ``names`` has two for each."""
     if said in names:
-        return names.index(said)
-    return int(said) - 1 if numbered and said.isascii() and said.isdigit() and 1 <= int(said) <= len(names) else None
+        return names.index(said) // 2
+    numbered = numbered and said.isascii() and said.isdigit()
+    return int(said) - 1 if numbered and 1 <= int(said) <= len(names) // 2 else None
 
 
-def _cells(said: str, queries: QuerySet, query: int, components: Sequence[Component]) -> Answer | Number:
+def _cells(
+    said: str, queries: QuerySet, query: int, components: Sequence[Component], words: Messages
+) -> Answer | Number:  # fmt: skip
     """An answer about several variables: pixels of a patch, the components of a group, else a joint choice."""
     if components:
-        return _panel(said, components, queries, query)
+        return _panel(said, components, queries, query, words)
     if not isinstance(queries, Patches):
         return queries.to_answer(query, said)
-    high, wide = queries.size
-    if queries.n_levels > 2 or queries.channels > 1:
-        return _levels(said, queries, query)
-    marks = said.replace("/", "").replace(",", "").replace(" ", "")
-    known = {**dict.fromkeys(LIT, 1), **dict.fromkeys(DARK, 0), HIDDEN: UNKNOWN}
-    if len(marks) != high * wide or any(mark not in known for mark in marks):
-        example = "/".join("".join("1" if r == high // 2 else "0" for _ in range(wide)) for r in range(high))
-        raise ValueError(
-            f"{said!r} is no patch; give {high} rows of {wide} pixels, 1 for lit, 0 for dark and ? for not known, such "
-            f"as {example}; or help"
-        )
+    marks = list(said.replace("/", "").replace(",", "").replace(" ", ""))
+    known: dict[str, int] = {**dict.fromkeys(LIT, 1), **dict.fromkeys(DARK, 0), HIDDEN: UNKNOWN}
+    if queries.n_levels > 2 or queries.channels > 1:  # levels with something between them; up to ten need nothing
+        marks = marks if queries.n_levels <= MAX_DIGITS else said.replace("/", " ").replace(",", " ").split()
+        known = {**{str(level): level for level in range(queries.n_levels)}, HIDDEN: UNKNOWN}
+    if len(marks) != int((queries.query_variables[query] >= 0).sum()) or any(mark not in known for mark in marks):
+        hint = case.hint(queries, query, words)
+        raise no_answer(words, words("error.patch", said=_shown(said)), "", (), hint)
     return queries.to_answer(query, [known[mark] for mark in marks])
 
 
-def _levels(said: str, queries: Patches, query: int) -> Answer | Number:
-    """A grey or colour patch: levels with spaces, commas or / between them; up to ten levels need none."""
-    marks = said.replace("/", " ").replace(",", " ").split()
-    marks = list("".join(marks)) if queries.n_levels <= MAX_DIGITS else marks
-    levels = [UNKNOWN if mark == HIDDEN else int(mark) for mark in marks if mark == HIDDEN or mark.isdecimal()]
-    n = int((queries.query_variables[query] >= 0).sum())
-    if len(levels) != len(marks) or len(marks) != n or max(levels, default=0) >= queries.n_levels:
-        raise ValueError(f"{said!r} is no patch; give {queries.hint}; or help")
-    return queries.to_answer(query, levels)
-
-
-def _panel(said: str, components: Sequence[Component], queries: QuerySet, query: int) -> Answer | Number:
+def _panel(
+    said: str, components: Sequence[Component], queries: QuerySet, query: int, words: Messages
+) -> Answer | Number:  # fmt: skip
     """A group component by component: "y n ?", with commas where answers have several words; or in full."""
+    said = said.replace("\uff0c", ",")  # as Chinese keyboards have it
     parts = [said] if len(components) == 1 else said.split(",") if "," in said else said.split()
     if len(parts) != len(components):
         with contextlib.suppress(ValueError):
             return queries.to_answer(query, said)
-        raise ValueError(
-            f"{said!r} has {len(parts)} answers for {len(components)} components; give one for each, in order, with "
-            f"commas between them, and ? for not known; or help"
-        )
+        what = words("error.components", said=_shown(said), found=len(parts), n=len(components))
+        raise ValueError(words("error.line", what=what, say=words("error.give_components"), help=words.ways("help")[0]))
     try:
-        return queries.to_answer(
-            query, [_component(part.strip(), component) for part, component in zip(parts, components, strict=True)]
-        )
+        given = [_component(part.strip(), one, words) for part, one in zip(parts, components, strict=True)]
+        return queries.to_answer(query, given)
     except _Unclear:
         return queries.to_answer(query, said)
 
@@ -187,23 +230,25 @@ class _Unclear(ValueError):
     """A part of an answer that could be part of a longer one."""
 
 
-def _component(said: str, component: Component) -> str | None:
+def _component(said: str, component: Component, words: Messages) -> str | None:
     """A choice of one component by name, number or first letters; None for not known."""
-    if said in (*WORDS[Word.UNKNOWN], NOT_KNOWN):
+    if said in (*words.ways("unknown"), NOT_KNOWN):
         return None
-    names = [_normal(choice) for choice in component.choices]
+    asked = Query(0, component.name, f"{component.name}?", component.choices)
+    local = [words.answer(asked, choice) for choice in component.choices]
+    names = [_normal(each) for both in zip(local, component.choices, strict=True) for each in both]
     at = _choice(said, names, numbered=is_numbered(component.choices) and not component.bounds)
     if at is not None:
         return component.choices[at]
     with contextlib.suppress(ValueError):
         return component.choices[component.cell_of(float(said))]
-    starting = [i for i, name in enumerate(names) if said and name.startswith(said)]
+    starting = {i // 2 for i, name in enumerate(names) if said and name.startswith(said)}
     if len(starting) == 1:
-        return component.choices[starting[0]]
+        return component.choices[starting.pop()]
     if ":" in said:
         raise _Unclear(said)
-    what = "could mean several answers" if starting else "is no answer"
-    raise ValueError(f"{said!r} {what} for {component.name}; say one of: {', '.join(component.choices[:8])}; or help")
+    kind = {"said": _shown(said)} if starting else {"said": _shown(said), "name": component.name}
+    raise no_answer(words, words("error.several" if starting else "error.no_answer_for", **kind), said, local)
 
 
 # ---- why it is asked ------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.checks import number, whole_number
+from infopursuit.display import brief
 from infopursuit.explanation import amount
 from infopursuit.queries.queryset import QuerySet, near
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, cells_of
@@ -45,6 +46,8 @@ class Costs:
     """
 
     per_query: Any = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         given: Any = self.per_query
@@ -122,6 +125,8 @@ class Constraints:
 
     prerequisites: Any = None
     forbidden: Any = ()
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if self.prerequisites is not None and not isinstance(self.prerequisites, Mapping):

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 
-from infopursuit.acquisition.mutual_information import MutualInformation
+from infopursuit.acquisition.mutual_information import MutualInformation, check_time_limit, within_time_limit
 from infopursuit.acquisition.ranking import Ranking
-from infopursuit.acquisition.time_limit import check_time_limit, within_time_limit
 from infopursuit.beliefs import build_belief
 from infopursuit.bindings import Bindings
 from infopursuit.calibration import Calibrator
@@ -38,7 +37,7 @@ from infopursuit.novelty import NoveltyReference, StopPoint, choose_novelty_quer
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.state import Branches, Choice, State, Step
-from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, max_cost
+from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, describe, max_cost
 from infopursuit.threads import single_threaded
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import (
@@ -199,6 +198,16 @@ class Pursuit(Generic[B]):
             **parts,
         )
         return pursuit if time_limit is None else within_time_limit(pursuit, time_limit)
+
+    def __repr__(self) -> str:
+        parts = f"{type(self.belief).__name__}, {type(self.acquisition).__name__}"
+        asked = f"{len(self.classes)} classes, {len(self.queries)} {self.queries.kind} queries"
+        return f"<Pursuit: {asked}, {parts}; stops when {describe(self.stopping)}>"
+
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import pursuit_html
+
+        return pursuit_html(self)
 
     # ---- what follows from the parts ---------------------------------------------------------------------------------
 
@@ -525,8 +534,7 @@ class Pursuit(Generic[B]):
         return Session(self, history, known)
 
     def believe(self, history: History) -> FloatArray:
-        """(C,) the posterior after a history: the function that the prediction is of the explanation. (What was known
-        beforehand comes first in it.)"""
+        """(C,) the posterior after a history, what was known beforehand first: a prediction is this function of it."""
         state = self.start()
         for query, answer in history:
             state = self.absorb(state, self.branch(query, answer), state.watch)
@@ -535,10 +543,9 @@ class Pursuit(Generic[B]):
     def at(self, history: History, since: State[B] | None = None, known: History = ()) -> State[B]:
         """The state of a session with this history, without choosing a query at each step on the way there.
 
-        `propose` then says what a session would ask. A gain on the way is computed only where a rule's patience needs
-        it, so that a long history costs hardly more than a short one. (Of a history that goes on after its stop,
-        `Step.settled` may come out later than a session has it.) ``since``: the state of a beginning of this history.
-        ``known``: what was known beforehand.
+        `propose` then says what a session would ask; gains on the way are computed only where a rule's patience needs
+        them. (Of a history that goes on after its stop, `Step.settled` may come out later than a session has it.)
+        ``since``: the state of a beginning of this history. ``known``: what was known beforehand.
         """
         needed = self._gains_needed(history)
         state = self._knowing(known) if since is None else since

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from infopursuit import models
 from infopursuit import queries as query_builders
-from infopursuit.acquisition.time_limit import check_time_limit
+from infopursuit.acquisition.mutual_information import check_time_limit
 from infopursuit.answer_profile import AnswerProfile, effective_rows
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs.predictor import MAX_ANSWERS
@@ -25,7 +25,6 @@ from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
 from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
-from infopursuit.history import Acquisition, Belief
 from infopursuit.hybrid import Hybrid
 from infopursuit.labels import check_labels, read_prior
 from infopursuit.lazy import lazy_name
@@ -40,7 +39,7 @@ from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
 from infopursuit.threads import n_threads, thread_limit
 from infopursuit.trace import Trace
-from infopursuit.tuning import MAX_QUESTIONS, N_FOLDS, CandidateBuilder, HeldOutRuns, Tuning, tune
+from infopursuit.tuning import MAX_QUESTIONS, N_FOLDS, CandidateBuilder, Tuning, tune
 from infopursuit.types import FloatArray
 from infopursuit.versions import provenance
 
@@ -65,13 +64,6 @@ MAX_ROWS = 200_000
 MAX_CLASSES = 5_000
 MAX_QUERIES = 50
 """Queries at the most after calibration, where neither it nor the stopping rule says how many."""
-
-
-class Strategy(Protocol):
-    """A strategy of your own: what to believe and how to choose, learnt from a sample."""
-
-    def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[Belief[Any], Acquisition[Any]]:
-        """The belief and the acquisition function."""
 
 
 class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
@@ -232,7 +224,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         rule, n = self._rule(), min(self.max_questions or MAX_QUESTIONS, len(self.queries_))
         self.tuning_: Tuning | None = None
         if len(tuned) == len(candidates) and (len(tuned) > 1 or rule is None or tuned[0].name == "hybrid"):
-            runs = {each.name: HeldOutRuns.of(each, n, self.verbose) for each in candidates}
+            runs = {each.name: each.run(n, self.verbose) for each in candidates}
             self.tuning_ = tune(runs, n, rule)
             chosen = next(each for each in candidates if each.name == self.tuning_.strategy)
             self.pursuit_: Pursuit[Any] = replace(
@@ -440,6 +432,15 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         from infopursuit.serialization import save
 
         save(self, path)
+
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import classifier_html
+
+        return classifier_html(self) if hasattr(self, "pursuit_") else super()._repr_html_()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # without HTML where scikit-learn is set to text
+        return {kind: self._repr_html_() if kind == "text/html" else text for kind, text in bundle.items()}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

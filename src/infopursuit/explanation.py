@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, cast
@@ -10,7 +11,9 @@ from typing import Any, cast
 import numpy as np
 
 from infopursuit.checks import whole_number
+from infopursuit.display import brief
 from infopursuit.files import write_atomically
+from infopursuit.messages import Messages, load
 from infopursuit.queries.patches import MAX_LEVELS, shade
 from infopursuit.types import UNKNOWN, Answer, FloatArray
 
@@ -21,21 +24,6 @@ RENAMED = {"stopped_because": "stop_reason", "atoms": "variables", "likely": "so
 
 NOVELTY_LEVEL = 0.05
 """The p-value up to which an input is called novel."""
-
-NOVELTY_QUERY = (
-    "Novelty query: the model predicts the answer with high confidence; another answer indicates a novel input."
-)
-"""Why a novelty query is asked."""
-
-REASONS = {
-    "confidence": "the confidence is high enough",
-    "information_gain": "the information gain left is too small",
-    "max_queries": "the maximum number of questions was asked",
-    "max_cost": "no question left is within the budget",
-    "exhausted": "no question is left",
-    "impossible": "the last answer is impossible after the others under the model",
-    "open": "not stopped yet",
-}
 
 
 @dataclass(frozen=True)
@@ -62,13 +50,20 @@ class ExplanationStep:
     known: bool = False
     """Whether the answer was known beforehand, so that nobody was asked."""
 
+    __repr__ = brief
+
     @property
     def phrase(self) -> str:
         """Question and answer as one phrase: the name and the answer, or the sentence where it is custom."""
+        return self.say(load())
+
+    def say(self, words: Messages) -> str:
+        """`phrase` in a language."""
+        asked, said = self.sentence if self.worded else words.name(self), words.answer(self, self.said)
         if self.known:
-            asked = self.sentence if self.worded else self.name
-            return f"missing: {asked}" if self.answer is None else f"known: {asked} {self.said}"
-        return f"{self.sentence} {self.said}" if self.worded else f"{self.name}: {self.said}"
+            phrase = asked if self.answer is None else f"{asked} {said}"
+            return words("missing" if self.answer is None else "known", phrase=phrase)
+        return f"{asked} {said}" if self.worded else words("reason.other", name=asked, value=said)
 
 
 @dataclass(frozen=True)
@@ -103,6 +98,14 @@ class Explanation:
     def __len__(self) -> int:
         return len(self.steps)
 
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.prediction}, {self.say_probability()}, after {count(len(self), 'question')}>"
+
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import explanation_html
+
+        return explanation_html(self)
+
     @property
     def posteriors(self) -> FloatArray:
         """(K + 1, C) what was believed before the first question, given what was known, and after each answer."""
@@ -119,9 +122,20 @@ class Explanation:
         return float(self.posteriors[-1].max())
 
     @property
-    def probability(self) -> str:
-        """The confidence in words, marked where it is not calibrated."""
-        return percent(self.confidence) + ("" if self.calibrated else " (not calibrated)")
+    def outcome(self) -> str:
+        """The prediction with the name of the label, where that is known: "survived: yes"."""
+        return self.say_outcome(load())
+
+    def say_outcome(self, words: Messages) -> str:
+        """`outcome` in a language."""
+        label = {"label": self.label_name, "class": self.prediction}
+        return words("case.label", **label) if self.label_name else str(self.prediction)
+
+    def say_probability(self, words: Messages | None = None) -> str:
+        """The confidence in words, English where nothing is given, marked where it is not calibrated."""
+        words = words or load()
+        p = words.percent(self.confidence)
+        return p if self.calibrated else words("uncalibrated", p=p)
 
     @property
     def cost(self) -> float | None:
@@ -137,9 +151,11 @@ class Explanation:
     @property
     def warning(self) -> str:
         """The novelty warning, empty where the input is not novel."""
-        if not self.novel or self.p_value is None:
-            return ""
-        return f"Novelty warning (p-value {self.p_value:.2g}): such answers are improbable; do not trust the label."
+        return self.say_warning(load())
+
+    def say_warning(self, words: Messages) -> str:
+        """`warning` in a language."""
+        return words("novelty", p=words.number(f"{self.p_value:.2g}")) if self.novel else ""
 
     def influence(self) -> FloatArray:
         """(K,) the influence of each answer on the posterior: KL(after || before), nats."""
@@ -166,44 +182,52 @@ class Explanation:
     def __str__(self) -> str:
         return self.to_text()
 
-    def to_text(self, *, max_steps: int = 12, width: int = 80, top: int = 3) -> str:
+    def to_text(self, *, max_steps: int = 12, width: int = 80, top: int = 3, language: str | None = None) -> str:
         """The explanation in words; of more than ``max_steps`` only the most influential are shown.
 
         What was believed after an answer stands beside it where that fits into ``width`` columns, else below it.
+        ``language``: such as "de"; English where nothing is said.
         """
+        words = load(language)
+        told = {"class": self.say_outcome(words), "p": self.say_probability(words), "asked": self.say_length(words)}
+        lines = [words("text.outcome", **told)]
+        lines += [f"      {step.say(words)}" for step in self.known]
+        lines += self.say_steps(words, max_steps=max_steps, width=width, top=top)
+        return "\n".join([*lines, *self.say_notes(words)])
+
+    def say_length(self, words: Messages) -> str:
+        """How many questions were asked, and what they cost."""
+        asked = words("questions", n=len(self))
+        return asked if self.cost is None else words("cost", n=len(self), questions=asked, cost=amount(self.cost))
+
+    def say_steps(self, words: Messages, *, max_steps: int = 12, width: int = 80, top: int = 3) -> list[str]:
+        """A line for each question, its answer and the posterior after it."""
         shown = range(len(self)) if len(self) <= max_steps else self.most_influential(max_steps)
-        costs = "" if self.cost is None else f" that cost{'s' if len(self) == 1 else ''} {amount(self.cost)}"
-        asked = count(len(self), "question") + costs
-        lines = [f"{self.prediction}, with a probability of {self.probability}, after {asked}."]
-        lines += [f"      {step.phrase}" for step in self.known]
-        if len(self) > max_steps:
-            lines.append(f"The {max_steps} answers with the most influence on the posterior:")
+        lines = [] if len(self) <= max_steps else [words("text.influential", n=max_steps)]
         posteriors = self.posteriors
-        said = {k: self.steps[k].phrase for k in shown}
-        believed = {k: self._top(posteriors[k + 1], top) for k in shown}
-        room = width - 8 - max((len(words) for words in believed.values()), default=0)
-        beside = max((len(words) for words in said.values() if len(words) <= room), default=0)
+        said = {k: self.steps[k].say(words) for k in shown}
+        believed = {k: self._top(posteriors[k + 1], top, words) for k in shown}
+        room = width - 8 - max(map(columns, believed.values()), default=0)
+        beside = max((columns(text) for text in said.values() if columns(text) <= room), default=0)
         for k in shown:
-            between = "\n        " if len(said[k]) > room else " " * (beside - len(said[k]) + 2)
+            wide = columns(said[k])
+            between = "\n        " if wide > room else " " * (beside - wide + 2)
             lines.append(f"{k + 1:4d}. {said[k]}{between}{believed[k]}")
-        if self.stop_reason == "open":
-            lines.append("It has not stopped yet.")
-        else:
-            lines.append(f"It stopped because {reason_text(self.stop_reason)} ({self.stop_reason}).")
+        return lines
+
+    def say_notes(self, words: Messages, *, codes: bool = True) -> list[str]:
+        """Why it stopped, whether it was novel and whether gains are exact. codes: with the name of the reason."""
+        reason = f"{words.reason(self.stop_reason)} ({self.stop_reason})" if codes else words.reason(self.stop_reason)
+        lines = [words("stop.open") if self.stop_reason == "open" else words("stop", reason=reason)]
         if self.n_novelty_queries:
-            lines.append(
-                f"The last {count(self.n_novelty_queries, 'question')} were asked after that, to detect a novel input."
-            )
-        if self.warning:
-            lines.append(self.warning)
+            lines.append(words("text.novelty_queries", n=self.n_novelty_queries))
+        if warning := self.say_warning(words):
+            lines.append(warning)
         if not self.exact_gains:
             error = max((step.gain_error for step in self.steps), default=0.0)
-            lines.append(
-                f"Gains were estimated on a subset of states and queries (standard error up to {error:.3f} nats)."
-                if error > 0
-                else "Gains were estimated."
-            )
-        return "\n".join(lines)
+            shown = words.number(f"{error:.3f}")
+            lines.append(words("text.estimated_error", error=shown) if error > 0 else words("text.estimated"))
+        return lines
 
     def picture(self, upto: int | None = None, *, colour: bool = False) -> str:
         """What has been seen of the image after ``upto`` questions, two characters a pixel; the newest patch in colour.
@@ -266,14 +290,18 @@ class Explanation:
                     pixels[variable] = value
         return pixels.reshape(self.shape if self.channels == 1 else (*self.shape, self.channels))
 
-    def to_html(self, path: Any = None, *, image: Any = None, truth: Any = None, title: str | None = None) -> str:
+    def to_html(
+        self, path: Any = None, *, image: Any = None, truth: Any = None, title: str | None = None,
+        language: str | None = None, about: Any = None,
+    ) -> str:  # fmt: skip
         """The explanation as one HTML file that needs nothing else, step by step; written to ``path`` if given.
 
-        ``image``: what was asked about, for patch queries. ``truth``: the true class.
+        ``image``: what was asked about, for patch queries. ``truth``: the true class. ``language``: such as "de";
+        English where nothing is said. ``about``: names of the case and the model, and more: `infopursuit.case.About`.
         """
         from infopursuit.report.page import explanation_page
 
-        page = explanation_page(self, image=image, truth=truth, title=title)
+        page = explanation_page(self, image=image, truth=truth, title=title, language=language, about=about)
         if path is not None:
             write_atomically(Path(path), page.encode())
         return page
@@ -340,9 +368,10 @@ class Explanation:
         if self.p_value is not None and not 0 <= self.p_value <= 1:
             raise ValueError("p_value must be a number from 0 to 1, or null")
 
-    def _top(self, posterior: FloatArray, n: int) -> str:
+    def _top(self, posterior: FloatArray, n: int, words: Messages) -> str:
         order = np.argsort(-posterior, kind="stable")[:n]
-        return ", ".join(f"{self.classes[c]} ({percent(posterior[c])})" for c in order if posterior[c] >= 0.005)
+        shown = (f"{self.classes[c]} ({words.percent(posterior[c])})" for c in order if posterior[c] >= 0.005)
+        return words.texts["comma"].join(shown)
 
 
 def _drop(data: dict[str, Any], **defaults: Any) -> None:
@@ -363,13 +392,17 @@ def _steps(data: Any) -> tuple[ExplanationStep, ...]:
     )
 
 
-def reason_text(reason: str) -> str:
-    """A stop reason in words; of rules that were combined with ``&``, all of them.
+def columns(text: str) -> int:
+    """How many columns a text takes in a terminal: wide characters take two.
 
-    >>> reason_text("exhausted"), reason_text("confidence and mine")
-    ('no question is left', 'the confidence is high enough and mine')
+    >>> columns("age"), columns("年龄")
+    (3, 4)
     """
-    return " and ".join(REASONS.get(each, each) for each in reason.split(" and "))
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
+
+
+NOVELTY_QUERY = load()("why.novelty")
+reason_text = load().reason
 
 
 def percent(p: float) -> str:
@@ -378,9 +411,7 @@ def percent(p: float) -> str:
     >>> percent(0.5), percent(0.9999), percent(1.0)
     ('50 %', '99.9 %', '100 %')
     """
-    if 0.99 < p < 1:
-        return f"{min(100 * p, 99.9):.1f} %"
-    return f"{100 * p:.0f} %"
+    return load().percent(p)
 
 
 def short(name: Any, n: int) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from infopursuit.display import brief
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer
 
@@ -53,6 +54,8 @@ class Histories:
     log_likelihood: FloatArray | None = field(default=None, repr=False)
     numbers: FloatArray | None = None
     n_known: int = 0
+
+    __repr__ = brief
 
     @classmethod
     def empty(cls, query_set: QuerySet) -> Histories:
@@ -278,6 +281,8 @@ class Estimate:
     value: FloatArray
     error: FloatArray
     tie: BoolArray | None = None
+
+    __repr__ = brief
 
     @classmethod
     def exact(cls, value: Any) -> Estimate:

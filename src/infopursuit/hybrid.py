@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from infopursuit.acquisition.look_ahead import LookAhead
-from infopursuit.beliefs.own_predictor import OwnPredictor
-from infopursuit.beliefs.predictor import PredictorBelief, answer_vectors, check_queries
+from infopursuit.beliefs.predictor import OwnPredictor, PredictorBelief, answer_vectors, check_queries
 from infopursuit.checks import instance, one_of, whole_number
 from infopursuit.engine import Pursuit
-from infopursuit.models.answers import RowAnswers, held_out_losses
-from infopursuit.models.boosting import Averaged, fit_trees
 from infopursuit.models.masked import Encoding, Rows, Training, fit_answers, fit_classifier
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
@@ -26,9 +22,6 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 FEW_ROWS = 1_000
 """Distinct rows below which more networks are trained: that is cheap, and each leaves fewer rows out."""
-MARGIN = 0.02
-"""Nats by which the likelihood of an answer must be larger before training rows are kept to predict answers. Set by
-hand: on the five tables that were tried, smaller differences did not agree with the accuracy of pursuits."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +37,8 @@ class Hybrid:
     n_members: networks of the ensemble, and folds; None is 8 for fewer than 1,000 distinct rows, else 4.
     training: how they are trained.
     progress: show it even where no terminal is.
-    predictor: "network"; "trees", histogram gradient boosting on masked rows; "both", the mean of the two; or an object
-        of your own with ``predict_proba`` that accepts NaN, fitted on the training table, see `OwnPredictor`. Of your
-        own nothing can be tuned, and it cannot be saved.
-    answers: what predicts the next answer: "network"; "rows", weighted training rows, which take no training and are
-        saved with it; or "auto", rows if hidden answers of held-out rows are clearly more likely with them.
+    predictor: "network", or an object of your own with ``predict_proba`` that accepts NaN, fitted on the training
+        table, see `OwnPredictor`. Of your own nothing can be tuned, and it cannot be saved.
     acquisition: ``LookAhead(depth=2)`` looks two questions ahead.
 
     >>> import infopursuit as ip
@@ -60,16 +50,14 @@ class Hybrid:
     training: Training = field(default_factory=Training)
     progress: bool | None = None
     predictor: Any = "network"
-    answers: str = "network"
     acquisition: LookAhead = field(default_factory=LookAhead)
 
     def __post_init__(self) -> None:
         if self.n_members is not None:
             whole_number(self.n_members, "n_members", 2)
         instance(self.training, "training", Training, "infopursuit.models.masked.Training(max_steps=1000)")
-        one_of(self.answers, "answers", ("auto", "network", "rows"))
         if not hasattr(self.predictor, "predict_proba"):
-            one_of(self.predictor, "predictor", ("network", "trees", "both"))
+            one_of(self.predictor, "predictor", ("network",))
 
     @single_threaded()
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[PredictorBelief, LookAhead]:
@@ -87,21 +75,21 @@ class Hybrid:
         # few rows are learnt in few steps, and overfitted soon after
         how = replace(self.training, check=min(self.training.check, max(25, len(sample) // 20)))
         one = replace(rows, weights=weights[:1], held_out=held_out[:1])
-        own = hasattr(self.predictor, "predict_proba")
         with Progress("training", int(2.5 * how.max_steps), show=self.progress) as shown:
-            fit = partial(self._fit, n_classes=sample.n_classes, numeric=numeric, rng=rng, shown=shown)
+            if hasattr(self.predictor, "predict_proba"):
+                own = OwnPredictor(self.predictor, queries, sample.n_classes)
+                predicted = fit_answers(one, cells, queries.n_answers, how, other, shown)
+                return PredictorBelief(own, predicted, queries), self.acquisition
             tasks: list[Any] = [
-                lambda: self._answers(one, cells, queries, how, other, shown),
-                lambda: OwnPredictor(self.predictor, queries, sample.n_classes) if own else fit(rows, how),
+                lambda: fit_answers(one, cells, queries.n_answers, how, other, shown),
+                lambda: fit_classifier(rows, sample.n_classes, how, rng, shown),
             ]
             predicted, predictor = side_by_side(lambda i: tasks[i](), 2)
-            belief = PredictorBelief(predictor, predicted, queries)
-            if own:
-                return belief, self.acquisition
-            which, paths = self._paths(belief, sample, seed)
+            which, paths = self._paths(PredictorBelief(predictor, predicted, queries), sample, seed)
             rows = replace(rows, path_rows=which, paths=paths)
             shorter = replace(how, max_steps=how.max_steps // 2)
-            return PredictorBelief(fit(rows, shorter, start=belief.predictor), predicted, queries), self.acquisition
+            predictor = fit_classifier(rows, sample.n_classes, shorter, rng, shown, start=predictor)
+            return PredictorBelief(predictor, predicted, queries), self.acquisition
 
     def _held_out(self, sample: Sample) -> FloatArray:
         """(M, N) the weight of each row that each network leaves out; fewer networks where classes have few rows."""
@@ -114,29 +102,6 @@ class Hybrid:
             f"X has {sample.weights.sum():g} rows of {sample.n_classes} classes, too few to hold any out for "
             f"strategy='hybrid'; give more rows of each class, fewer n_members, or use strategy='table'"
         )
-
-    def _fit(
-        self, rows: Rows, how: Training, n_classes: int, numeric: Any, rng: Any, shown: Progress, start: Any = None
-    ) -> Any:
-        """The predictor; ``start``: the networks to go on from."""
-        parts: list[Any] = []
-        if self.predictor != "trees":
-            network = start.parts[0] if isinstance(start, Averaged) else start
-            parts.append(fit_classifier(rows, n_classes, how, rng, shown, network))
-        if self.predictor != "network":
-            parts.append(fit_trees(rows, n_classes, numeric, how, rng))
-        return parts[0] if len(parts) == 1 else Averaged(tuple(parts))
-
-    def _answers(self, rows: Rows, cells: IntArray, queries: QuerySet, how: Training, rng: Any, shown: Progress) -> Any:
-        """The answer model; both candidates leave the same rows out."""
-        if self.answers == "rows":
-            return RowAnswers.fit(queries, cells, rows.weights[0])
-        network = fit_answers(rows, cells, queries.n_answers, how, rng, shown)
-        if self.answers == "network":
-            return network
-        found = RowAnswers.fit(queries, cells, rows.weights[0])
-        losses = held_out_losses((network, found), rows, cells, how, rng)
-        return found if losses[1] < losses[0] - MARGIN else network
 
     def folds(self, belief: PredictorBelief) -> list[tuple[PredictorBelief, LookAhead]] | None:
         """For each fold of the sample the belief of the member that was not trained on it; None where there is none."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from infopursuit.checks import instance, number, whole_number
+from infopursuit.display import brief
 from infopursuit.queries.queryset import Parts, QuerySet, find_parts
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Said, SoftAnswer, cells_of
 
@@ -36,6 +37,8 @@ class AnswerNoise:
     accuracy: Any = 0.9
     queries: Mapping[str, Any] = field(default_factory=dict)
     max_repeats: int = 1
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         whole_number(self.max_repeats, "max_repeats", 1)
@@ -114,6 +117,8 @@ class NoiseChannel:
     confusion_matrices: tuple[FloatArray, ...]
     which: IntArray
     max_repeats: int
+
+    __repr__ = brief
 
     @cached_property
     def parts(self) -> Parts:

@@ -19,6 +19,7 @@ import numpy as np
 
 from infopursuit.acquisition.ranking import resample
 from infopursuit.checks import number, whole_number
+from infopursuit.display import brief
 from infopursuit.history import uniform_of
 from infopursuit.models.finite import softmax
 from infopursuit.queries.queryset import QuerySet
@@ -47,12 +48,8 @@ GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True)
 class NoveltyReference:
-    """The surprisals of reference inputs, from which p-values are computed.
-
-    Parameters
-    ----------
-    surprisals: (n,) sorted, in nats.
-    source: "model" where the inputs were sampled from the model, "inputs" where they were given.
+    """The surprisals (n,) of reference inputs, sorted, in nats, from which p-values are computed; ``source`` is "model"
+    where they were sampled from the model, "inputs" where they were given.
 
     >>> NoveltyReference(np.arange(19.0), "inputs").pvalues([18.0, 30.0]).tolist()
     [0.1, 0.05]
@@ -61,14 +58,14 @@ class NoveltyReference:
     surprisals: FloatArray
     source: str
 
+    __repr__ = brief
+
     @classmethod
     def from_model(
         cls, pursuit: Pursuit[Any], n: int = N_SAMPLES, *, seed: int = 0, progress: bool | None = None
     ) -> NoveltyReference:
-        """A reference of ``n`` inputs sampled from the pursuit's own model; no data are needed.
-
-        Real inputs that the model describes badly are novel to it.
-        """
+        """A reference of ``n`` inputs sampled from the own model; no data are needed, but real inputs that the
+        model describes badly are novel to it."""
         _check_evidence(pursuit)
         values = sample_values(pursuit.model, whole_number(n, "n", MIN_INPUTS, MAX_INPUTS), seed)
         return replace(cls.from_values(pursuit, values, progress=progress), source=MODEL)
@@ -108,9 +105,8 @@ class NoveltyReference:
     @classmethod
     def from_spec(cls, spec: Any) -> NoveltyReference:
         """The reference that `to_spec` described; refused where it cannot be one."""
-        source, listed, n_impossible = (
-            spec.get(name) if isinstance(spec, Mapping) else None for name in ("source", "surprises", "n_impossible")
-        )
+        known = spec if isinstance(spec, Mapping) else {}
+        source, listed, n_impossible = (known.get(name) for name in ("source", "surprises", "n_impossible"))
         if source not in (MODEL, INPUTS) or type(n_impossible) is not int or not 0 <= n_impossible <= MAX_INPUTS:
             raise ValueError(f"reference has source {source!r} and n_impossible {n_impossible!r}")
         if not isinstance(listed, list) or not all(type(s) in (int, float) for s in listed):
@@ -154,11 +150,8 @@ def abstention_mask(trace: Trace, stopping: Rule, alpha: float) -> Any:
 
 @dataclass(frozen=True)
 class StopPoint:
-    """Where the pursuits of H histories stopped and their novelty queries begin.
-
-    at: (H,) queries asked by then, -1 while a pursuit goes on. reason: (H,) why it stopped. settled: (H,) the paper's
-    L.
-    """
+    """Where the pursuits of H histories stopped and their novelty queries begin: (H,) queries asked by then, -1 while a
+    pursuit goes on; why it stopped; and the paper's L."""
 
     at: IntArray
     reason: Any
@@ -202,9 +195,8 @@ def choose_novelty_query(latent: Any, queries: QuerySet, asked: Any, number: int
 def novelty_utility(model: Any, log_weights: Any, evidence: Any, queries: QuerySet, uniform: float) -> FloatArray:
     """(Q,) KL(uniform || predicted answer), summed over the variables of each query; known variables contribute 0.
 
-    Of an input of another kind no more is assumed than that each answer is as probable as any other.
-    log_weights: (S,) of the model's states. evidence: (L,) log-weights of the values. uniform: in [0, 1), for the
-    states that are drawn where there are more than 256.
+    Of an input of another kind no more is assumed than that each answer is as probable as any other. log_weights: (S,)
+    of the model's states, of which 256 are drawn by ``uniform`` where there are more. evidence: (L,) of the values.
     """
     states, weights, _ = resample(softmax(log_weights), N_STATES, uniform)
     table = model.state_probs(states).astype(np.float64)  # (L, M)

@@ -14,7 +14,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.masked import Encoding, MaskedClassifier
 from infopursuit.queries.columns import CategoryField, Columns, DateField, Field, NumberField, YesNoField
-from infopursuit.queries.thresholds import format_number
+from infopursuit.queries.numbers import format_number
 
 SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
 INSTEAD = "leave it out of the pipeline: the classifier needs no scaling, and reads categories and missing cells itself"

@@ -26,7 +26,7 @@ from scipy.special import expit, logit
 from scipy.stats import beta
 
 if TYPE_CHECKING:
-    from infopursuit.calibration import CalibrationRuns
+    from infopursuit.calibration import HeldOutRuns
 
 N_THRESHOLDS = 100
 PLANNING_LEVEL = 0.2
@@ -83,21 +83,19 @@ def candidate_thresholds(strictest: float, n_classes: int) -> list[float]:
     return [float(value) for value in np.minimum(expit(log_odds), top)]
 
 
-def evaluate_thresholds(runs: CalibrationRuns, thresholds: Sequence[float], delta: float) -> list[ThresholdResult]:
+def evaluate_thresholds(runs: HeldOutRuns, thresholds: Sequence[float], delta: float) -> list[ThresholdResult]:
     """What each threshold gives on some runs."""
     stops = runs.stopping_times(thresholds)  # (B, T)
     right = np.take_along_axis(runs.correct, np.maximum(stops, 0), axis=1) & (stops >= 0)
     n_stopped, n_right = (stops >= 0).sum(axis=0), right.sum(axis=0)
-    found = (
-        thresholds,
-        n_stopped.tolist(),
-        n_right.tolist(),
-        clopper_pearson_bound(n_right, n_stopped, delta).tolist(),
-    )
-    return [ThresholdResult(float(t), len(runs), n, r, bound) for t, n, r, bound in zip(*found, strict=True)]
+    bounds = clopper_pearson_bound(n_right, n_stopped, delta)
+    return [
+        ThresholdResult(float(threshold), len(runs), int(n), int(right), float(bound))
+        for threshold, n, right, bound in zip(thresholds, n_stopped, n_right, bounds, strict=True)
+    ]
 
 
-def plan_sequence(runs: CalibrationRuns, thresholds: Sequence[float], target: float, delta: float) -> list[float]:
+def plan_sequence(runs: HeldOutRuns, thresholds: Sequence[float], target: float, delta: float) -> list[float]:
     """The thresholds to test, in order, from runs that the tests will not see.
 
     The sequence ends where these runs leave doubt, which costs a few queries and makes a lucky choice rarer. Where no
@@ -116,7 +114,7 @@ def plan_sequence(runs: CalibrationRuns, thresholds: Sequence[float], target: fl
 
 
 def fixed_sequence_test(
-    runs: CalibrationRuns, sequence: Sequence[float], target: float, delta: float
+    runs: HeldOutRuns, sequence: Sequence[float], target: float, delta: float
 ) -> list[ThresholdResult]:
     """The thresholds of a sequence whose accuracy is guaranteed: all up to the first whose bound is below target."""
     found = evaluate_thresholds(runs, sequence, delta)
@@ -125,7 +123,7 @@ def fixed_sequence_test(
 
 
 def choose_threshold(
-    learn: CalibrationRuns, test: CalibrationRuns, thresholds: Sequence[float], target: float, delta: float
+    learn: HeldOutRuns, test: HeldOutRuns, thresholds: Sequence[float], target: float, delta: float
 ) -> ThresholdResult:
     """Plan on ``learn``, test on ``test``; raises `NotGuaranteed` where no threshold reaches the target."""
 

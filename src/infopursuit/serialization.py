@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import safetensors.numpy
 
+from infopursuit import beliefs
 from infopursuit import queries as query_builders
 from infopursuit.acquisition import (
     FixedOrder,
@@ -31,11 +32,9 @@ from infopursuit.acquisition import (
     RandomOrder,
 )
 from infopursuit.answer_profile import AnswerProfile
-from infopursuit.beliefs import KINDS as BELIEFS
-from infopursuit.beliefs import build_belief
 from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.calibration import CalibrationReport, TemperatureScaling
-from infopursuit.checks import pursuit_of, whole_number
+from infopursuit.checks import pursuit_of
 from infopursuit.conformal import sets_from_spec
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
@@ -50,11 +49,24 @@ from infopursuit.queries.queryset import from_manifest, to_manifest
 from infopursuit.stopping import AllOf, AnyOf, Confidence, InformationGain, MaxCost, MaxQueries, Rule
 from infopursuit.tuning import Tuning
 from infopursuit.types import ModelFormatError
-from infopursuit.versions import check_provenance, log_differences, provenance, versions
+from infopursuit.versions import check_provenance, differences, provenance, versions
 
 logger = logging.getLogger(__name__)
 
 CARD = "CARD.md"
+PLAIN = {"patience": 0, "n_novelty_queries": 0, "seed": 0, "memory_limit": 1, "learnt": bool, "label_name": str}
+"""The plain fields of a pursuit: the least whole number, or a type."""
+PLAIN_OF_CLASSIFIER = {
+    "strategy": (str, None),
+    "belief": (str, None),
+    "patience": 0,
+    "random_state": (0, None),
+    "dtype": (str, None),
+    "exact_gains": (bool, None),
+    "time_limit": (float, int, None),
+    "max_questions": (1, None),
+    "n_features_in": (1, None),
+}
 PARTS = ("stopping", "noise", "costs", "constraints", "calibrator", "novelty")
 """The parts of a pursuit that are saved by their own entry, beside queries, belief and acquisition function."""
 
@@ -155,13 +167,11 @@ def _belief_from_parts(kind: str) -> Any:
     def from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> Any:
         model = model_from_parts(spec["model"], arrays)
         if kind == "exact":
-            return build_belief(model, queries, kind)
+            return beliefs.build_belief(model, queries, kind)
         if kind not in model.beliefs:
             raise ModelFormatError(f"belief {kind!r} does not suit a model of kind {model.kind!r}")
-        from infopursuit import beliefs
-
         given = {name: value for name, value in spec["settings"].items() if name != "pooled"}  # of older files
-        settings = getattr(beliefs, BELIEFS[kind])(**given)
+        settings = getattr(beliefs, beliefs.KINDS[kind])(**given)
         if hasattr(settings, "check"):
             settings.check(model)
         return settings.build(model, queries, int(spec.get("seed", 0)), noisy=bool(spec.get("noisy", False)))
@@ -192,7 +202,7 @@ for _class, _kind in (
     ("exact.Exact", "exact"),
     ("pruned.PrunedBelief", "pruned"),
     ("particles.SMCBelief", "smc"),
-    ("langevin.LangevinBelief", "langevin"),
+    ("particles.LangevinBelief", "langevin"),
 ):
     register(f"infopursuit.beliefs.{_class}", _kind, _belief_to_parts, _belief_from_parts(_kind))
 register(PredictorBelief, "masked_networks", PredictorBelief.to_parts, PredictorBelief.from_parts)
@@ -200,15 +210,8 @@ register(
     "infopursuit.beliefs.network.NetworkBelief",
     "network",
     lambda belief: belief.to_parts(),
-    lambda spec, arrays, queries: _network_belief().from_parts(spec, arrays, queries),
+    lambda spec, arrays, queries: beliefs.NetworkBelief.from_parts(spec, arrays, queries),  # type: ignore[attr-defined]
 )
-
-
-def _network_belief() -> Any:
-    """Imported when it is needed: it needs torch."""
-    from infopursuit import beliefs
-
-    return beliefs.NetworkBelief
 
 
 # ---- saving ---------------------------------------------------------------------------------------------------------
@@ -261,10 +264,7 @@ def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
         "queries": to_manifest(queries),
         "belief": belief,
         "acquisition": encode(pursuit.acquisition, "acquisition")[0],
-        **{
-            name: getattr(pursuit, name)
-            for name in ("patience", "n_novelty_queries", "seed", "memory_limit", "learnt", "label_name")
-        },
+        **{name: getattr(pursuit, name) for name in PLAIN},
     }
     for role in PARTS:
         part = getattr(pursuit, role)
@@ -357,14 +357,15 @@ def load(path: Any, *, functions: Any = None) -> Any:
             belief,
             decode(spec["acquisition"], {}, queries),
             classes=classes,
-            learnt=_boolean(spec.get("learnt", bool((manifest["classifier"] or {}).get("strategy"))), "learnt"),
-            label_name=_text(spec.get("label_name", ""), "label_name"),
-            **_checked_counts(spec),
+            **_checked(
+                {"learnt": bool((manifest["classifier"] or {}).get("strategy")), "label_name": "", **spec}, PLAIN
+            ),
             **{role: decode(spec[role], {}, queries) for role in PARTS if spec[role] is not None},
         )
         part = "provenance"
         made = check_provenance(manifest["provenance"])
-        log_differences(folder, made)
+        if found := differences(made):
+            logger.info("%s was made with %s; its last digits may differ", folder, "; ".join(found))
         part = "classifier"
         if manifest["classifier"] is None:
             return pursuit
@@ -396,36 +397,42 @@ def load_pursuit(path: Any, instead: str) -> Pursuit[Any]:
     return pursuit
 
 
-def _checked_counts(spec: dict[str, Any]) -> dict[str, Any]:
-    least = {"patience": 0, "n_novelty_queries": 0, "seed": 0, "memory_limit": 1}
-    return {name: whole_number(spec[name], name, low) for name, low in least.items()}
+def _checked(spec: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    """Plain fields, refused where they are not what ``fields`` says: the least whole number, or a type; null for None
+    among several."""
+    for name, expected in fields.items():
+        value, kinds = spec[name], expected if isinstance(expected, tuple) else (expected,)
+        whole = type(value) is int and any(type(kind) is int and value >= kind for kind in kinds)
+        if not whole and type(value) not in kinds and not (value is None and None in kinds):
+            names = " or ".join(
+                f"a whole number from {k}" if type(k) is int else "null" if k is None else k.__name__ for k in kinds
+            )
+            raise ModelFormatError(f"{name} is {value!r}; expected {names}")
+    return {name: spec[name] for name in fields}
 
 
 def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursuitClassifier:
-    for name in ("belief", "strategy"):
-        if spec[name] is not None and not isinstance(spec[name], str):
-            raise ModelFormatError(f"{name} is {spec[name]!r}; expected the name of one, or null for the pursuit's")
-    settings, limit = getattr(pursuit.belief, "settings", "auto"), spec.get("max_questions")
+    plain = _checked({"max_questions": None, **spec}, PLAIN_OF_CLASSIFIER)
+    settings, width = getattr(pursuit.belief, "settings", "auto"), plain.pop("n_features_in")
+    plain["strategy"] = pursuit.model if plain["strategy"] is None else plain["strategy"]
+    plain["belief"] = settings if plain["belief"] is None else plain["belief"]
     classifier = InformationPursuitClassifier(
         queries=pursuit.queries,
-        strategy=spec["strategy"] if spec["strategy"] is not None else pursuit.model,
-        belief=settings if spec["belief"] is None else spec["belief"],
         stopping="auto" if spec["stopping"] is None else decode(spec["stopping"], {}, pursuit.queries),
-        max_questions=None if limit is None else whole_number(limit, "max_questions", 1),
         noise=pursuit.noise,
         costs=pursuit.costs,
         constraints=pursuit.constraints,
         n_novelty_queries=pursuit.n_novelty_queries,
-        **{name: spec[name] for name in ("patience", "random_state", "dtype", "exact_gains", "time_limit")},
+        **plain,
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
     classifier.model_, classifier.pursuit_, classifier.selection_ = pursuit.model, pursuit, []
     classifier.tuning_ = _tuning_from_spec(spec.get("tuning"))
     if spec["calibration"] is not None:
         classifier.calibration_ = _calibration(spec["calibration"], pursuit)
-    width, names = spec["n_features_in"], spec["feature_names_in"]
+    names = spec["feature_names_in"]
     if width is not None:
-        classifier.n_features_in_ = whole_number(width, "n_features_in", 1)
+        classifier.n_features_in_ = width
     if names is not None:
         if not isinstance(names, list) or len(names) != width or not all(isinstance(name, str) for name in names):
             raise ModelFormatError(f"feature_names_in is not a list of {width} names")
@@ -476,7 +483,7 @@ def _upgraded(manifest: dict[str, Any]) -> dict[str, Any]:
         "belief": {**belief, "seed": old["seed"], "noisy": "reliability" in old},
         "acquisition": {
             "kind": "mutual_information",
-            "exact": _boolean(old["exact_gains"]),
+            "exact": _checked(old, {"exact_gains": bool})["exact_gains"],
             **{name: old[name] for name in ("n_states", "n_screened", "seed")},
             "memory_limit": old["budget"],
         },
@@ -516,15 +523,3 @@ def _old_rule(spec: dict[str, Any]) -> dict[str, Any]:
     if "members" in rest:
         rest["members"] = [_old_rule(member) for member in rest["members"]]
     return {"kind": spec["rule"], **rest}
-
-
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str) or len(value) > 1000:
-        raise ModelFormatError(f"{name} is {value!r:.80}; expected a text")
-    return value
-
-
-def _boolean(value: Any, name: str = "exact_gains") -> bool:
-    if type(value) is not bool:
-        raise ModelFormatError(f"{name} is {value!r}; expected true or false")
-    return value

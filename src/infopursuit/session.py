@@ -10,11 +10,12 @@ import numpy as np
 
 from infopursuit.checks import whole_number
 from infopursuit.engine import IMPOSSIBLE, Pursuit
-from infopursuit.explanation import Explanation
+from infopursuit.explanation import Explanation, count, percent
 from infopursuit.history import Histories
 from infopursuit.noise import AnswerNoise, read_answer
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.state import Choice, State, Step
+from infopursuit.stopping import MaxQueries
 from infopursuit.trace import TraceWriter
 from infopursuit.types import UNKNOWN, FloatArray, History, ImpossibleAnswer, NonAnswer, Number, Query, Said, SoftAnswer
 
@@ -36,6 +37,25 @@ class Session:
         self._step = pursuit.propose(pursuit.at((), known=self.known))
         for query, value in history:
             self._take(self._index(query), value)
+
+    def __repr__(self) -> str:
+        now = f"stopped ({self.stop_reason})" if self.question is None else f"asks {self.question.sentence!r}"
+        found = f"{self.prediction} ({percent(float(self.posterior.max()))})"
+        return f"<Session: {count(len(self.history), 'answer')}, {found}, {now}>"
+
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import session_html
+
+        return session_html(self)
+
+    def widget(self) -> Any:
+        """The session as a form in a notebook: Jupyter, VS Code, Colab (extra ``notebook``).
+
+        Its answers are this session's: ``session.explanation`` in the next cell has them.
+        """
+        from infopursuit.notebook.widget import session_widget
+
+        return session_widget(self)
 
     @property
     def question(self) -> Query | None:
@@ -131,6 +151,24 @@ class Session:
         self._step = self._taken.pop()
         self._said.pop()
         self._not_applicable -= {len(self._said)}
+        return self
+
+    def tell(self, known: Any) -> Session:
+        """Add to what is known beforehand, at any time; a question about it that was answered is taken back."""
+        found = {**dict(self.known), **dict(read_known(self.pursuit.queries, known))}
+        return self._again(self.pursuit, found)
+
+    def go_on(self) -> Session:
+        """Ask on after the stop, until nothing is left to ask."""
+        rule = MaxQueries(2**31 - 1)
+        return self._again(replace(self.pursuit, stopping=rule, n_novelty_queries=0), dict(self.known))
+
+    def _again(self, pursuit: Pursuit[Any], known: Mapping[int, Said]) -> Session:
+        """The same answers to another pursuit, or with other answers known."""
+        kept = [k for k, (query, _) in enumerate(self.history) if query not in known]
+        other = Session(pursuit, [self.history[k] for k in kept], known)
+        other._not_applicable = frozenset(place for place, k in enumerate(kept) if k in self._not_applicable)
+        vars(self).update(vars(other))
         return self
 
     @property

@@ -7,6 +7,7 @@ from typing import Generic
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.history import B, BoolArray, Histories, number_bits
 from infopursuit.novelty import StopPoint
 from infopursuit.stopping import Watch
@@ -29,26 +30,24 @@ class State(Generic[B]):
     impossible: BoolArray  # (H,) the last answer is impossible
     stop_point: StopPoint  # where the pursuit stopped, if novelty queries follow
 
+    __repr__ = brief
+
     def __len__(self) -> int:
         return len(self.histories)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The best query after each of H histories.
+    """The best query after each of H histories."""
 
-    query: (H,) its index, -1 where none is left. gain: (H,) its utility, with standard error. runner_up: (H,) the
-    second best, -1 where there is none. tie: (H,) whether the lead over it is within two standard errors of the
-    difference. largest: (H,) the largest utility of any allowed query; where queries have costs, the best need not
-    have it.
-    """
+    query: IntArray  # (H,) its index, -1 where none is left
+    gain: FloatArray  # (H,) its utility
+    error: FloatArray  # (H,) the standard error of that
+    runner_up: IntArray  # (H,) the second best, -1 where there is none
+    tie: BoolArray  # (H,) whether the lead over it is within two standard errors of the difference
+    largest: FloatArray  # (H,) the largest utility of any allowed query, which the best need not have with costs
 
-    query: IntArray
-    gain: FloatArray
-    error: FloatArray
-    runner_up: IntArray
-    tie: BoolArray
-    largest: FloatArray
+    __repr__ = brief
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,8 @@ class Step(Generic[B]):
     reason: list[str]
     settled: IntArray
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True)
 class Branches:
@@ -80,6 +81,8 @@ class Branches:
     answers: IntArray
     soft: SoftAnswers = ()
     numbers: FloatArray | None = None
+
+    __repr__ = brief
 
     @classmethod
     def together(

@@ -57,10 +57,13 @@ class Rule:
         >>> (Confidence() | MaxQueries(5)).with_params(confidence__epsilon=0.1)
         AnyOf(members=(Confidence(epsilon=0.1, patience=None), MaxQueries(n=5)))
         """
+        self._check_params(changes)
+        return replace(self, **changes)
+
+    def _check_params(self, changes: Any) -> None:
         strange = [name for name in changes if name not in self.params()]
         if strange:
             raise ValueError(f"stopping has no parameter {strange[0]!r}; it has {', '.join(self.params())}")
-        return replace(self, **changes)
 
     def holds(self, check: Check) -> Any:
         """(H,) whether the rule's condition holds now."""
@@ -173,9 +176,7 @@ class _Combined(Rule):
         return {f"{m.name}__{name}": value for m in self.members for name, value in m.params().items()}
 
     def with_params(self, **changes: Any) -> Rule:
-        strange = [name for name in changes if name not in self.params()]
-        if strange:
-            raise ValueError(f"stopping has no parameter {strange[0]!r}; it has {', '.join(self.params())}")
+        self._check_params(changes)
         members = []
         for m in self.members:
             mine = {name: f"{m.name}__{name}" for name in m.params()}
@@ -215,10 +216,8 @@ def describe(rule: Rule) -> str:
 
 @dataclass(frozen=True)
 class Watch:
-    """How often in a row each rule has held, and since when: the patience of H histories and R rules.
-
-    run: (H, R) checks in a row. since: (H, R) queries asked when that run began. Both belong to the history alone.
-    """
+    """The patience of H histories and R rules: (H, R) how often in a row each rule has held, and how many queries had
+    been asked when that run began."""
 
     run: IntArray
     since: IntArray

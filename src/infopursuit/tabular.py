@@ -73,7 +73,7 @@ def fit_table(
     label: the column of the classes.
     facts: True: a row states what is true of its label, with "sometimes" or a share such as 0.7 allowed in yes/no
         columns. False: a row is one example of many. None: facts where labels have fewer than three rows on average.
-    wording: a .csv or .yaml file, or {query or column: sentence}: how questions are asked, in any language.
+    wording: a .csv file, or {query or column: sentence}: how questions are asked, in any language.
     queries: "columns", or "yes-no", which asks about each category and each threshold of a number by itself.
     strategy: as for `InformationPursuitClassifier`; facts are always a table.
     answer_error: facts only: the probability that an answer differs from what the table states.
@@ -81,8 +81,8 @@ def fit_table(
         at 99 % confidence or where no gain exceeds 0.001 nats.
     patience, seed: as for `Pursuit`.
     drop, keep: columns to leave out, and columns not to be left out although they look like names or row numbers.
-    costs, constraints: `Costs` and `Constraints`; or ``costs`` is a .csv, .yaml or .json file of both (`read_costs`),
-        which may also say what is asked together.
+    costs, constraints: `Costs` and `Constraints`; or ``costs`` is a .csv file of both (`read_costs`), which may also
+        say what is asked together.
     time_limit: how long choosing a query may take, as for `Pursuit.of`.
     max_rows: rows to learn from at the most, drawn at random where the table has more. A larger file is never in
         memory as a whole.
@@ -369,83 +369,58 @@ class CostsFile:
 
 
 def read_costs(path: Any) -> CostsFile:
-    """The costs and constraints that a CSV, YAML or JSON file gives.
+    """The costs and constraints that a CSV file gives.
 
-    A key is a query, a column for all queries about it, or a group. CSV: a head line
-    ``query,cost,requires,forbidden,group`` of which all but the first and one more may be left out. YAML and JSON:
-    ``query: 5`` for its cost, or ``query:`` with ``cost:``, ``requires:``, ``forbidden:`` and ``group:`` below it. What
-    is required reads ``sex = female``; ``ultrasound`` alone: once it was asked; ``a = yes & b = round | oval``: both,
-    and of several answers one. A group's cost is that of its own line, else the sum of its members'. A column that
-    is its own group is asked as one: what it is, not whether it is above one threshold and then another.
+    Its head line is ``query,cost,requires,forbidden,group``, of which all but the first and one more may be left out. A
+    query is also a column, for all queries about it, or a group. What is required reads ``sex = female``;
+    ``ultrasound`` alone: once it was asked; ``a = yes & b = round | oval``: both, and of several answers one. A group's
+    cost is that of its own line, else the sum of its members'.
     """
-    fields: dict[str, Sequence[str]] = {"cost": (), "requires": (), "forbidden": (), "group": ()}
-    rows = read_rows(path, "costs", fields, or_json=True)
-    return _costs_of({key: row for key, (row, _) in rows.items()}, Path(path))
-
-
-def _costs_of(rows: Mapping[str, Mapping[str, Any]], file: Path) -> CostsFile:
+    rows = read_rows(path, "costs", {"cost": (), "requires": (), "forbidden": (), "group": ()})
     groups: dict[str, list[str]] = {}
     costs: dict[str, float] = {}
     requires: dict[str, list[Any]] = {}
     forbidden: list[str] = []
-    for key, row in rows.items():
-        where = f"{key!r:.80} in {file}"
-        cost = _cost(row.get("cost"), where)
-        needed, never = _requires(row.get("requires"), where), _forbidden(row.get("forbidden"), where)
-        group = str(row.get("group", "") or "").strip()
+    priced = {key for key, (row, _) in rows.items() if row.get("cost")}
+    for key, (row, place) in rows.items():
+        where = f"{key!r:.80} in {place}"
+        cost, group, never = row.get("cost", ""), row.get("group", ""), row.get("forbidden", "").lower()
+        if never not in (*YES, *NO):
+            raise ValueError(f"forbidden of {where} is {never!r:.80}; expected yes or no")
+        needed = _requires(row.get("requires", ""), where)
         if group:
             groups.setdefault(group, []).append(key)
-        if group and group != key:
-            if needed or never:
+            if needed or never in YES:
                 raise ValueError(
                     f"{where} is asked with its group {group!r} only; write what it requires, or that it is "
                     f"forbidden, into a line of the group"
                 )
-            if cost is not None and _cost(rows.get(group, {}).get("cost"), where) is None:
-                costs[group] = costs.get(group, 0.0) + cost
-            continue
-        if cost is not None:
-            costs[key] = cost
+        if cost and not (group and group in priced):
+            costs[group or key] = costs.get(group, 0.0) + _cost(cost, where)
         if needed:
             requires[key] = needed
-        if never:
+        if never in YES:
             forbidden.append(key)
     return CostsFile(Costs(costs or None), Constraints(requires, forbidden), groups)
 
 
-def _cost(value: Any, where: str) -> float | None:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
+def _cost(text: str, where: str) -> float:
     try:
-        cost = float("nan") if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
+        cost = float(text)
+    except ValueError:
         cost = float("nan")
     if not 0 <= cost < float("inf"):
-        raise ValueError(f"the cost of {where} is {value!r:.80}; expected a number of 0 or more")
+        raise ValueError(f"the cost of {where} is {text!r:.80}; expected a number of 0 or more")
     return cost
 
 
-def _forbidden(value: Any, where: str) -> bool:
-    said = str(value if value is not None else "").strip().lower()
-    if said not in (*YES, *NO):
-        raise ValueError(f"forbidden of {where} is {value!r:.80}; expected yes or no")
-    return said in YES
-
-
-def _requires(value: Any, where: str) -> list[Any]:
-    """``a = yes & b = round | oval`` as prerequisites; a list of such texts, or {a: yes}."""
-    if value is None:
-        return []
-    if isinstance(value, Mapping):
-        return [(str(other), choices) for other, choices in value.items()]
+def _requires(text: str, where: str) -> list[Any]:
+    """``a = yes & b = round | oval`` as prerequisites."""
     found: list[Any] = []
-    for text in value if isinstance(value, list) else [value]:
-        if not isinstance(text, str):
-            raise ValueError(f"{where} requires {text!r:.80}; write it as: sex = female")
-        for part in filter(str.strip, text.split("&")):
-            other, equals, choices = part.rpartition("=")
-            several = [choice.strip() for choice in choices.split("|") if choice.strip()]
-            if equals and not (other.strip() and several):
-                raise ValueError(f"{where} requires {part.strip()!r:.80}; write it as: sex = female")
-            found.append((other.strip(), several) if equals else part.strip())
+    for part in filter(str.strip, text.split("&")):
+        other, equals, choices = part.rpartition("=")
+        several = [choice.strip() for choice in choices.split("|") if choice.strip()]
+        if equals and not (other.strip() and several):
+            raise ValueError(f"{where} requires {part.strip()!r:.80}; write it as: sex = female")
+        found.append((other.strip(), several) if equals else part.strip())
     return found

@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TextIO, cast
 
@@ -45,15 +44,17 @@ class Terminal(Console):
         """Write some lines as they are."""
         self.out(*(lines or ("",)), sep="\n")
 
-    def tell(self, text: str, style: str | None = None) -> None:
-        """Write a paragraph, wrapped to the width."""
-        lines = textwrap.wrap(text, self.width - 1, break_on_hyphens=False)
+    def tell(self, text: str, style: str | None = None, *, indent: int = 0, hanging: int = 0) -> None:
+        """Write a paragraph, wrapped to the width; the lines after the first are indented by ``hanging`` more."""
+        wrapped = Text(text).wrap(self, self.width - 1 - indent - hanging)
+        lines = [line.plain.rstrip() for line in wrapped]
+        lines = [f"{' ' * (indent + (hanging if k else 0))}{line}" for k, line in enumerate(lines)]
         self.say(*(self.paint(line, style) if style else line for line in lines))
 
     def head(self, text: str) -> None:
         """Write a heading after an empty line."""
         self.say("", self.paint("── ", "faint") + self.paint(text, "bold")
-                 + self.paint(" " + "─" * max(0, self.width - len(text) - 5), "faint"))  # fmt: skip
+                 + self.paint(" " + "─" * max(0, self.width - seen_width(text) - 5), "faint"))  # fmt: skip
 
     def paint(self, text: str, style: str) -> str:
         """Text in a style, as it is where there are no colours."""

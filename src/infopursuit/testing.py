@@ -21,7 +21,7 @@ import numpy as np
 
 from infopursuit.engine import Pursuit
 from infopursuit.history import Estimate, Histories
-from infopursuit.models.finite import FiniteModel, class_log_sums
+from infopursuit.models.finite import FiniteModel
 from infopursuit.queries.choices import MAX_ANSWERS
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Number, Observed
@@ -45,12 +45,8 @@ def check_belief(
     Posteriors are normalised; ``update`` is pure, agrees for a batch and for each history alone, and does not depend on
     the order of rows; an unanswered query changes nothing; answer distributions are distributions.
 
-    Parameters
-    ----------
-    belief: the belief.
-    queries: the query set that it is about.
-    n_histories, n_steps, seed: how many random histories are tried, of how many answers.
-    tolerance: how far numbers may differ.
+    n_histories, n_steps, seed: how many random histories are tried, of how many answers. tolerance: how far numbers may
+    differ.
     """
     rng = np.random.default_rng(seed)
     n_classes = int(belief.n_classes)
@@ -143,35 +139,31 @@ def check_acquisition(
 def check_model(model: FiniteModel, *, tolerance: float | None = None) -> None:
     """Check a finite model: shapes, distributions, parts of one table, and another class prior."""
     allowed = tolerance or (1e-9 if model.dtype == np.float64 else 1e-6)
-    table = np.asarray(model.block(slice(0, model.variables.n_slots)), dtype=np.float64)
+    n_slots, sizes = model.variables.n_slots, np.diff(model.offsets)
+    table = np.asarray(model.block(slice(0, n_slots)), dtype=np.float64)
+    classes = np.repeat(np.arange(model.n_classes), sizes)
     assert isinstance(model.kind, str), f"kind is {model.kind!r}; expected a name"
     assert model.log_prior.shape == (model.n_states,), f"log_prior has shape {model.log_prior.shape}"
-    assert table.shape == (model.variables.n_slots, model.n_states), f"the table has shape {table.shape}"
+    assert table.shape == (n_slots, model.n_states), f"the table has shape {table.shape}"
     assert model.offsets[0] == 0, "offsets must begin with 0"
-    assert (np.diff(model.offsets) >= 1).all(), "every class needs a state"
-    classes = np.repeat(np.arange(model.n_classes), np.diff(model.offsets))
+    assert (sizes >= 1).all(), "every class needs a state"
     assert np.array_equal(model.state_class, classes), "state_class does not agree with offsets"
     assert (table >= 0).all(), "a probability is negative"
     assert (table <= 1 + allowed).all(), "a probability is above 1"
     sums = np.add.reduceat(table, model.variables.offsets[:-1], axis=0)
     _close(sums, np.ones_like(sums), 10 * allowed, "the probabilities of a variable's values do not sum to 1")
-    _close(np.exp(model.log_prior).sum(), 1.0, 1e-9, "the prior does not sum to 1")
-    _close(np.bincount(classes, weights=np.exp(model.log_prior)), model.class_prior, 1e-9, "class_prior is another")
-    states, slots = np.array([model.n_states - 1, 0]), np.array([model.variables.n_slots - 1, 0, 1])
+    states, slots = np.array([model.n_states - 1, 0]), np.array([n_slots - 1, 0, 1])
     _close(model.state_probs(states), table[:, states], allowed, "state_probs does not agree with block")
     _close(model.rows(slots), table[slots], allowed, "rows does not agree with block")
-    before = model.log_prior.copy()
-    wanted = np.random.default_rng(0).dirichlet(np.ones(model.n_classes))
+    prior = np.exp(model.log_prior)
+    _close(prior.sum(), 1.0, 1e-9, "the prior does not sum to 1")
+    _close(np.bincount(classes, weights=prior), model.class_prior, 1e-9, "class_prior is another")
+    before, wanted = model.log_prior.copy(), np.random.default_rng(0).dirichlet(np.ones(model.n_classes))
     other = model.with_class_prior(wanted)
+    again = other.with_class_prior(model.class_prior)
     _close(other.class_prior, wanted, 1e-9, "with_class_prior has another prior")
-    _close(
-        other.with_class_prior(model.class_prior).log_prior, model.log_prior, 1e-9, "with_class_prior cannot be undone"
-    )
+    _close(again.log_prior, model.log_prior, 1e-9, "with_class_prior cannot be undone")
     _close(model.log_prior, before, 0.0, "with_class_prior changed the model")
-    for one in (model, other):
-        within = one.log_prior - class_log_sums(one.log_prior[None], one.offsets)[0][classes]
-        sums = np.bincount(classes, weights=np.exp(within))
-        _close(sums, np.ones_like(sums), 1e-9, "p(z | y) does not sum to 1")
 
 
 def check_queries(queries: QuerySet, X: Any, *, functions: Any = None) -> None:
@@ -195,35 +187,16 @@ def check_queries(queries: QuerySet, X: Any, *, functions: Any = None) -> None:
     for q in range(len(queries) if read.numbers is not None else 0):
         numbers, scale = queries.numbers_of(read.numbers, np.full(n, q)), queries.scale(q)
         assert numbers is not None, f"query {q} has no numbers"
-        cells = [UNKNOWN if np.isnan(number) or scale is None else _cell(scale, number) for number in numbers.tolist()]
+        cells = np.searchsorted(() if scale is None else scale.thresholds, numbers, side="left")
+        cells = np.where(np.isnan(numbers) | (scale is None), UNKNOWN, cells)
         expected = answers[:, q, 0] if scale is not None else np.full(n, UNKNOWN)
         assert np.array_equal(cells, expected), f"the numbers of query {q} lie in other cells than its answers"
     for q in range(len(queries)):
         assert np.array_equal(queries.answers_of(values, np.full(n, q)), answers[:, q]), f"query {q} alone differs"
     assert len(set(queries.names)) == len(queries), "two queries have the same name"
-    for q, query in enumerate(queries):  # type: ignore[var-annotated,arg-type]
-        assert (query.index, query.name) == (q, queries.names[q]), f"query {q} says that it is {query}"
-        assert query.sentence.endswith("?"), f"the sentence {query.sentence!r} is no question"
-        assert len(query.choices) == queries.n_answers[q] >= 2, f"query {q} has {queries.n_answers[q]} answers"
-        some = query.choices[: MAX_ANSWERS if queries.n_answers[q] <= MAX_ANSWERS else 256]
-        assert len(set(some)) == len(some), f"choices of query {q}"
-        for index, choice in enumerate(some):
-            answer = queries.to_answer(q, choice)
-            assert answer == queries.to_answer(q, answer), f"answer {choice!r}"
-            by_index = queries.scale(q) is None and q not in queries.number_labels
-            assert not by_index or answer == queries.to_answer(q, index), f"answer {choice!r} by its index {index}"
-        assert queries.to_answer(q, None) is None, "None is no answer"
-        _check_numbers(queries, q)
-        strange: tuple[Any, ...] = ("nonsense", [0] * (queries.width + 1), {})
-        strange += (
-            (len(query.choices), -2, 0.5) if queries.scale(q) is None and q not in queries.number_labels else (np.inf,)
-        )
-        for nonsense in strange:
-            said = _refusal(queries, q, nonsense)
-            assert said is not None, f"{nonsense!r} was taken for an answer to {query.name!r}"
-            assert repr(nonsense) in said, f"the error does not name {nonsense!r}: {said}"
-    for row in answers:
-        for q, cells in enumerate(row):
+    for q in range(len(queries)):
+        _check_query(queries, q)
+        for cells in answers[:, q]:
             answer = queries.to_answer(q, cells)
             assert (answer is None) == (cells == UNKNOWN).all(), f"{cells} was read as {answer}"
             assert isinstance(queries.say_answer(q, answer), str), "an answer has no words"
@@ -234,6 +207,36 @@ def check_queries(queries: QuerySet, X: Any, *, functions: Any = None) -> None:
         assert again.names == queries.names, "its specification makes other queries"
         assert np.array_equal(again.answers(X), answers), "its specification makes other answers"
         assert again.to_spec() == queries.to_spec(), "its specification changes"
+
+
+def _check_query(queries: QuerySet, q: int) -> None:
+    """The words of a query, and its answers: by name, by index, as numbers; and what is no answer."""
+    query, scale = queries[q], queries.scale(q)
+    by_index = scale is None and q not in queries.number_labels
+    assert (query.index, query.name) == (q, queries.names[q]), f"query {q} says that it is {query}"
+    assert query.sentence.endswith("?"), f"the sentence {query.sentence!r} is no question"
+    assert len(query.choices) == queries.n_answers[q] >= 2, f"query {q} has {queries.n_answers[q]} answers"
+    some = query.choices[: MAX_ANSWERS if queries.n_answers[q] <= MAX_ANSWERS else 256]
+    assert len(set(some)) == len(some), f"choices of query {q}"
+    for index, choice in enumerate(some):
+        answer = queries.to_answer(q, choice)
+        assert answer == queries.to_answer(q, answer), f"answer {choice!r}"
+        assert not by_index or answer == queries.to_answer(q, index), f"answer {choice!r} by its index {index}"
+    assert queries.to_answer(q, None) is None, "None is no answer"
+    for cell, number in enumerate(() if scale is None else scale.representatives):
+        assert scale is not None
+        answer = queries.to_answer(q, Number(number, (cell,)))
+        assert answer == Number(number, (cell,)), f"the number {number} of cell {cell} was read as {answer}"
+        assert scale.write(number) in queries.say(q, answer), "the number is not said"
+    numbers: tuple[Any, ...] = (len(query.choices), -2, 0.5) if by_index else (np.inf,)
+    for nonsense in ("nonsense", [0] * (queries.width + 1), {}, *numbers):
+        said = ""
+        try:
+            queries.to_answer(q, nonsense)
+        except ValueError as error:
+            said = str(error)
+        assert said, f"{nonsense!r} was taken for an answer to {query.name!r}"
+        assert repr(nonsense) in said, f"the error does not name {nonsense!r}: {said}"
 
 
 def check_strategy(pursuit: Pursuit[Any], X: Any, *, seed: int = 0, tolerance: float = TOLERANCE) -> None:
@@ -266,9 +269,8 @@ def check_strategy(pursuit: Pursuit[Any], X: Any, *, seed: int = 0, tolerance: f
         if whole.stop_reason[i] != "impossible":
             _close(pursuit.believe(whole.history(i)), whole.posterior[i], tolerance, "replayed, the posterior differs")
     keys = {tuple(whole.history(i)) for i in range(len(values))}
-    for one in keys:
-        for other_key in keys:
-            assert one == other_key or one != other_key[: len(one)], "one history is the beginning of another"
+    begun = {key[:k] for key in keys for k in range(len(key))}
+    assert not keys & begun, "one history is the beginning of another"
     _check_session(pursuit, whole, tolerance)
 
 
@@ -306,37 +308,15 @@ def _check_predictions(belief: Any, b: Any, queries: QuerySet, n: int, tolerance
             _close(p.sum(axis=1), np.ones(n), max(tolerance, 1e-6), "the probabilities of the answers do not sum to 1")
 
 
-def _refusal(queries: QuerySet, query: int, answer: Any) -> str | None:
-    try:
-        queries.to_answer(query, answer)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def _cell(scale: Any, number: float) -> int:
-    """The cell of a number."""
-    return int(np.searchsorted(scale.thresholds, number, side="left"))
-
-
-def _check_numbers(queries: QuerySet, query: int) -> None:
-    """Each representative of a numeric query lies in its cell, and is read and said as a number."""
-    scale = queries.scale(query)
-    for cell, number in enumerate(() if scale is None else scale.representatives):
-        assert scale is not None
-        answer = queries.to_answer(query, Number(number, (cell,)))
-        assert answer == Number(number, (cell,)), f"the number {number} of cell {cell} was read as {answer}"
-        assert scale.write(number) in queries.say(query, answer), "the number is not said"
-
-
 def _check_session(pursuit: Pursuit[Any], whole: Any, tolerance: float) -> None:
+    if whole.stop_reason[0] == "impossible":
+        return
     session = pursuit.session()
-    while session.question is not None and whole.stop_reason[0] != "impossible":
-        query = session.question.index
-        assert query == whole.queries[0, len(session.history)], "a session asks another query than a batch"
-        session.answer(whole.history(0)[len(session.history)][1])
-    if whole.stop_reason[0] != "impossible":
-        _close(session.posterior, whole.posterior[0], tolerance, "a session has another posterior than a batch")
+    while session.question is not None:
+        step = len(session.history)
+        assert session.question.index == whole.queries[0, step], "a session asks another query than a batch"
+        session.answer(whole.history(0)[step][1])
+    _close(session.posterior, whole.posterior[0], tolerance, "a session has another posterior than a batch")
 
 
 def _unasked(asked: IntArray, n_queries: int, rng: np.random.Generator) -> IntArray:

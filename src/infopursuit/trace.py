@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -72,6 +72,11 @@ class Trace:
             f"<Trace of {len(self)} inputs: {self.length.mean():.1f} queries on average, {self.length.max()} at most>"
         )
 
+    def _repr_html_(self) -> str:
+        from infopursuit.notebook import trace_html
+
+        return trace_html(self)
+
     @property
     def posterior(self) -> FloatArray:
         """(B, C) the last posterior of every input."""
@@ -112,6 +117,52 @@ class Trace:
         soft = {k: self.soft_answers[i, k] for k in range(n) if (i, k) in self.soft_answers}
         numbers = None if self.numbers is None else self.numbers[i, :n]
         return history_of(self.query_set, self.queries[i, :n], self.answers[i, :n], soft, numbers)
+
+    def columns(self, per: Literal["step", "input"] = "step") -> dict[str, Any]:
+        """{column: values} of a table with a row for each step, or for each input: what `to_frame` and `to_arrow` hold.
+
+        A step has its input and number, the query and how it was asked, the answer in words (None where it is not
+        known) and as a number, gain and cost; an input its length, cost, stop reason and novelty p-value. Both have the
+        prediction, its confidence and the posterior of each class, ``p_<class>``: after the step, or in the end.
+        """
+        if per not in ("step", "input"):
+            raise ValueError(f"per={per!r}; expected 'step' or 'input'")
+        told: dict[str, Any]
+        if per == "step":
+            rows, steps = np.nonzero(self.queries != UNKNOWN)
+            queries, posterior, qs = self.queries[rows, steps], self.posteriors[rows, steps + 1], self.query_set
+            said = [step for i in range(len(self)) for step in self.history(i)]
+            words = [None if answer is None else qs.say_answer(q, answer) for q, answer in said]
+            numbers = np.full(len(rows), np.nan) if self.numbers is None else self.numbers[rows, steps]
+            costs = np.ones(len(rows)) if self.query_costs is None else self.query_costs[queries]
+            names, sentences = ([each[q] for q in queries.tolist()] for each in (qs.names, qs.sentences))
+            told = {"input": rows, "step": steps + 1, "query": names, "question": sentences, "answer": words}
+            told |= {"number": numbers, "gain": self.gains[rows, steps], "cost": costs}
+        else:
+            posterior, nothing = self.posterior, np.full(len(self), np.nan)
+            told = {"input": np.arange(len(self)), "length": self.length, "cost": self.cost}
+            told |= {
+                "stop_reason": self.stop_reason,
+                "novelty_p_value": nothing if self.p_values is None else self.p_values,
+            }
+        told |= {"prediction": self.classes[posterior.argmax(axis=1)], "confidence": posterior.max(axis=1)}
+        return told | {f"p_{label}": posterior[:, c] for c, label in enumerate(self.classes)}
+
+    def to_frame(self, per: Literal["step", "input"] = "step") -> Any:
+        """The trace as a pandas table with a row for each step, or for each input; see `columns`."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_frame needs pandas; pip install 'infopursuit[notebook]', or use to_arrow") from None
+        return pd.DataFrame(self.columns(per))
+
+    def to_arrow(self, per: Literal["step", "input"] = "step") -> Any:
+        """The table of `to_frame` as a pyarrow table, with nulls where there is nothing."""
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise ImportError("to_arrow needs pyarrow; pip install 'infopursuit[tables]'") from None
+        return pa.table({name: pa.array(values, from_pandas=True) for name, values in self.columns(per).items()})
 
     def __getitem__(self, i: int) -> Explanation:
         i = range(len(self))[i]
@@ -171,15 +222,19 @@ class Trace:
         names: Sequence[Any] | None = None,
         max_inputs: int = 50,
         title: str | None = None,
+        language: str | None = None,
     ) -> str:
-        """One HTML file that needs nothing else: a summary, and the first ``max_inputs`` explanations step by step.
+        """One HTML file that needs nothing else: a summary, an index that can be filtered, and the first ``max_inputs``
+        explanations step by step.
 
         Written to ``path`` if that is given; returned in any case. ``images``: what was asked about, for patch
-        queries. ``truth``: the true classes. ``names``: what the inputs are called.
+        queries. ``truth``: the true classes. ``names``: what the inputs are called. ``language``: such as "de"; English
+        where nothing is said.
         """
         from infopursuit.report.page import trace_page
 
-        page = trace_page(self, images=images, truth=truth, names=names, max_inputs=max_inputs, title=title)
+        told = {"images": images, "truth": truth, "names": names}
+        page = trace_page(self, max_inputs=max_inputs, title=title, language=language, **told)
         if path is not None:
             write_atomically(Path(path), page.encode())
         return page

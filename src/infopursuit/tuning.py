@@ -9,23 +9,23 @@ can save.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from infopursuit.calibration import TemperatureScaling, expected_calibration_error
+from infopursuit.calibration import HeldOutRuns, TemperatureScaling, expected_calibration_error
 from infopursuit.checks import instance, number, whole_number
-from infopursuit.conformal import PredictionSets, min_inputs_for_coverage, sets_of_scores
+from infopursuit.conformal import PredictionSets, min_inputs_for_coverage, prediction_sets
 from infopursuit.engine import Pursuit
+from infopursuit.history import Acquisition, Belief
 from infopursuit.models.learning import Empirical
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.selection import select_learner
-from infopursuit.stopping import Check, Confidence, InformationGain, MaxQueries, Rule, Watch, check_rules, describe
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule, describe
+from infopursuit.types import FloatArray, IntArray, Observed
 
 MAX_QUESTIONS = 12
 """Questions at the most, where nothing else is said."""
@@ -48,6 +48,13 @@ N_ROUNDS = 2
 """Of fitting the temperature where inputs stop, and finding where they stop with it."""
 
 
+class Strategy(Protocol):
+    """A strategy of your own: what to believe and how to choose, learnt from a sample."""
+
+    def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[Belief[Any], Acquisition[Any]]:
+        """The belief and the acquisition function."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A strategy that may be taken: its pursuit, fitted on the whole sample; and ``folds()``, for each fold of the
@@ -57,6 +64,21 @@ class Candidate:
     pursuit: Pursuit[Any]
     sample: Sample
     folds: Callable[[], list[tuple[Any, Any]]] | None
+
+    def run(self, n: int, progress: bool | None = None) -> HeldOutRuns:
+        """Pursue held-out rows, n queries at the most."""
+        assert self.folds is not None
+        folds = self.folds()
+        indices = held_out_rows(self.sample.folds(len(folds)), n_pursued(self.pursuit.queries))
+        rule = Confidence(CONFIDENT) | MaxQueries(n)
+        traces = []
+        with Progress("held-out rows", sum(map(len, indices)), show=progress) as shown:
+            for (belief, acquisition), index in zip(folds, indices, strict=True):
+                parts = {"belief": belief, "acquisition": acquisition, "bindings": type(self.pursuit.bindings)()}
+                pursuit = replace(self.pursuit, **parts, stopping=rule, patience=0, n_novelty_queries=0)
+                traces.append(pursuit.run_values(self.sample.observed(index), progress=False))
+                shown.advance(len(index))
+        return HeldOutRuns.of(traces, self.sample.labels[np.concatenate(indices)], n, CONFIDENT)
 
 
 @dataclass
@@ -132,126 +154,6 @@ def held_out_rows(held_out: FloatArray, n: int) -> list[IntArray]:
 
 
 @dataclass(frozen=True)
-class HeldOutRuns:
-    """N pursuits of rows that the model was not trained on, past any stop to be chosen.
-
-    log_posterior: (N, K + 1, C), the last one repeated after the end. gains: (N, K + 1) the largest gain before each
-    further query, 0 at the end. n_answers: (N, K + 1) answers so far. length: (N,) queries asked. labels: (N,).
-    """
-
-    log_posterior: FloatArray
-    gains: FloatArray
-    n_answers: IntArray
-    length: IntArray
-    labels: IntArray
-    calibrator: TemperatureScaling = field(default_factory=TemperatureScaling)
-
-    @classmethod
-    def of(cls, candidate: Candidate, n: int, progress: bool | None = None) -> HeldOutRuns:
-        """Pursue held-out rows, n queries at the most."""
-        assert candidate.folds is not None
-        folds = candidate.folds()
-        indices = held_out_rows(candidate.sample.folds(len(folds)), n_pursued(candidate.pursuit.queries))
-        traces = []
-        with Progress("held-out rows", sum(map(len, indices)), show=progress) as shown:
-            for (belief, acquisition), index in zip(folds, indices, strict=True):
-                pursuit = replace(
-                    candidate.pursuit,
-                    belief=belief,
-                    acquisition=acquisition,
-                    stopping=Confidence(CONFIDENT) | MaxQueries(n),
-                    patience=0,
-                    n_novelty_queries=0,
-                    bindings=type(candidate.pursuit.bindings)(),
-                )
-                traces.append(pursuit.run_values(candidate.sample.observed(index), progress=False))
-                shown.advance(len(index))
-        return cls(
-            np.concatenate([_padded(np.log(np.maximum(t.posteriors, 1e-12)), n + 1) for t in traces]),
-            np.concatenate([_padded(t.gains, n + 1, 0.0) for t in traces]),
-            np.concatenate([_padded(_n_answers(t), n + 1) for t in traces]),
-            np.concatenate([t.length for t in traces]),
-            candidate.sample.labels[np.concatenate(indices)],
-        )
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @cached_property
-    def posterior(self) -> FloatArray:
-        """(N, K + 1, C) calibrated."""
-        return np.exp(self.calibrator.log_posterior(self.log_posterior, self.n_answers))
-
-    @cached_property
-    def log_loss(self) -> FloatArray:
-        """(N,) the mean of -log p(true class) after 1, 2, ... queries, calibrated."""
-        p = self.posterior[np.arange(len(self)), 1:, self.labels]
-        return np.asarray(-np.log(np.maximum(p, 1e-12)).mean(axis=1))
-
-    @property
-    def loss_before(self) -> FloatArray:
-        """(N,) -log p(true class) before any query."""
-        return np.asarray(-np.log(np.maximum(self.posterior[np.arange(len(self)), 0, self.labels], 1e-12)))
-
-    def scaled_at(self, stops: IntArray | None = None) -> HeldOutRuns:
-        """The same runs with the temperature that fits best where they stop, or after every query."""
-        each = np.arange(len(self))
-        if stops is None:
-            at = self.n_answers > 0
-            labels = np.broadcast_to(self.labels[:, None], at.shape)[at]
-            return replace(self, calibrator=TemperatureScaling.fit(self.log_posterior[at], labels))
-        answered = self.n_answers[each, stops] > 0
-        if not answered.any():
-            return self
-        found = TemperatureScaling.fit(self.log_posterior[each, stops][answered], self.labels[answered])
-        return replace(self, calibrator=found)
-
-    def stops(self, threshold: float, min_gain: float, n: int) -> IntArray:
-        """(N,) after how many queries a rule stops each run."""
-        steps = np.arange(self.gains.shape[1])
-        holds = (
-            (self.posterior.max(axis=2) >= threshold)
-            | (self.gains <= min_gain)
-            | (steps >= np.minimum(n, self.length)[:, None])
-        )
-        return np.asarray(holds.argmax(axis=1))
-
-    def stops_of(self, rule: Rule) -> IntArray:
-        """(N,) after how many queries a given rule stops each run, or where the run ends."""
-        watch = Watch.start(rule).take(np.zeros(len(self), np.int64))
-        ended: Any = np.zeros(self.gains.shape, dtype=bool)
-        for k in range(ended.shape[1]):
-            check = Check(self.posterior[:, k], self.gains[:, k], np.full(len(self), k))
-            skipped = (self.n_answers[:, k] == self.n_answers[:, max(k - 1, 0)]) & (k > 0)
-            watch, reason, _ = check_rules(rule, watch, check, 0, skipped)
-            ended[:, k] = (reason != "") | (k >= self.length)
-        return np.asarray(np.where(ended.any(axis=1), ended.argmax(axis=1), ended.shape[1] - 1))
-
-    def prediction_sets(self, stops: IntArray) -> tuple[PredictionSets, ...]:
-        """Cross-conformal prediction sets of runs that stop after (N,) queries.
-
-        Every run is of a row that its model was not trained on, but models differ between folds, and the temperature
-        and the rule were chosen on the same rows: coverage holds approximately, not exactly as after `calibrate`.
-        """
-        steps = np.minimum(np.arange(self.gains.shape[1]), stops[:, None])
-        scores = 1 - self.posterior[np.arange(len(self))[:, None], steps, self.labels[:, None]]
-        enough = (each for each in COVERAGES if len(self) >= min_inputs_for_coverage(each))
-        return tuple(sets_of_scores(scores, scores, each) for each in enough)
-
-
-def _padded(array: Any, n: int, fill: float | None = None) -> Any:
-    """(N, k, ...) -> (N, n, ...): the last entry repeated, or filled."""
-    more = n - array.shape[1]
-    last = array[:, -1:] if fill is None else np.full((len(array), 1), fill)
-    return np.concatenate([array, *[last] * more], axis=1)
-
-
-def _n_answers(trace: Any) -> IntArray:
-    answered = (trace.answers != UNKNOWN).any(axis=2)
-    return np.concatenate([np.zeros((len(trace), 1), np.int64), answered.cumsum(axis=1)], axis=1)
-
-
-@dataclass(frozen=True)
 class Tuning:
     """What was chosen on held-out rows, and how it did there.
 
@@ -275,19 +177,15 @@ class Tuning:
     ece_before: float
     sets: tuple[PredictionSets, ...] = ()
 
+    def __repr__(self) -> str:
+        found = f"accuracy {100 * self.accuracy:.1f} % ± {100 * self.accuracy_error:.1f}"
+        return f"<Tuning: {self.strategy}, {found} after {self.n_questions:.1f} questions on {self.n_rows:,} rows>"
+
     def __post_init__(self) -> None:
         instance(self.strategy, "strategy", str, "a name")
-        for name in (
-            "temperature",
-            "accuracy",
-            "accuracy_error",
-            "best_accuracy",
-            "n_questions",
-            "log_loss",
-            "ece",
-            "ece_before",
-        ):
-            number(getattr(self, name), name, least=0)
+        for each in fields(self):
+            if each.type == "float":
+                number(getattr(self, each.name), each.name, least=0)
         for name, loss in self.candidates.items():
             number(loss, f"candidates[{name!r}]", least=0)
         whole_number(self.n_rows, "n_rows", 1)
@@ -312,36 +210,40 @@ class Tuning:
 def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuning:
     """Choose among candidates, and the rule of the chosen one; ``rule``: the rule to keep. n: questions at the most."""
     scaled = {name: each.scaled_at() for name, each in runs.items()}
-    losses = {name: float(each.log_loss.mean()) for name, each in scaled.items()}
+    losses = {name: float(each.loss[:, 1:].mean()) for name, each in scaled.items()}
     name = min(losses, key=lambda each: losses[each])
     best = scaled[name]
     for _ in range(N_ROUNDS):
-        outcomes = [_outcome(best, t, g, n) for t in THRESHOLDS for g in MIN_GAINS]
+        outcomes, before = _outcomes(best, n), best.loss[:, 0]
         top = max(outcomes, key=lambda each: (each.accuracy, -each.length))
         good = [each for each in outcomes if each.as_good_as(top)]
-        least = INFORMED * _saved(best.loss_before, min(outcomes, key=lambda each: each.log_loss).loss)
-        informed = [each for each in good if least == 0 or (best.loss_before - each.loss).mean() >= least]
+        least = INFORMED * _saved(before, min(outcomes, key=lambda each: each.log_loss).loss)
+        informed = [each for each in good if least == 0 or (before - each.loss).mean() >= least]
         chosen = min(informed or good, key=lambda each: each.length)
         best = best.scaled_at(chosen.stops)
     if rule is None:
-        final = _outcome(best, chosen.threshold, chosen.min_gain, n)
+        stops = best.stops(chosen.threshold, chosen.min_gain, n)
     else:
         best = scaled[name]
-        final = _outcome_at(best, best.stops_of(rule))
+        stops = best.stops_of(rule)
+    final = _Outcome.of(best, stops)
+    # cross-conformal: models differ between folds, and the temperature and the rule were chosen on the same rows, so
+    # that coverage holds approximately, not exactly as after `calibrate`
+    coverages = [each for each in COVERAGES if len(best) >= min_inputs_for_coverage(each)]
     return Tuning(
         strategy=name,
         candidates=dict(sorted(losses.items(), key=lambda item: item[1])),
-        rule=final.rule(n) if rule is None else rule,
+        rule=chosen.rule(n) if rule is None else rule,
         temperature=best.calibrator.temperature,
         n_rows=len(best),
         accuracy=final.accuracy,
         accuracy_error=_standard_error(final.correct),
-        best_accuracy=max(_outcome(best, t, g, n).accuracy for t in THRESHOLDS for g in MIN_GAINS),
+        best_accuracy=max(each.accuracy for each in _outcomes(best, n)),
         n_questions=final.length,
         log_loss=final.log_loss,
         ece=final.ece,
-        ece_before=_outcome_at(replace(best, calibrator=TemperatureScaling()), final.stops).ece,
-        sets=best.prediction_sets(final.stops),
+        ece_before=_Outcome.of(replace(best, calibrator=TemperatureScaling()), final.stops).ece,
+        sets=tuple(prediction_sets(best, best, each, lambda _: stops) for each in coverages),
     )
 
 
@@ -362,12 +264,17 @@ def _standard_error(correct: Any) -> float:
 class _Outcome:
     """What a rule does on held-out rows."""
 
-    threshold: float
-    min_gain: float
     stops: IntArray
     correct: Any
     confidence: FloatArray
     loss: FloatArray
+    threshold: float
+    min_gain: float
+
+    @classmethod
+    def of(cls, runs: HeldOutRuns, stops: IntArray, threshold: float = 1.0, min_gain: float = 0.0) -> _Outcome:
+        at = (np.arange(len(runs)), stops)
+        return cls(stops, runs.correct[at], runs.confidence[at], runs.loss[at], threshold, min_gain)
 
     @property
     def accuracy(self) -> float:
@@ -397,12 +304,6 @@ class _Outcome:
         return rule | MaxQueries(n)
 
 
-def _outcome(runs: HeldOutRuns, threshold: float, min_gain: float, n: int) -> _Outcome:
-    return _outcome_at(runs, runs.stops(threshold, min_gain, n), threshold, min_gain)
-
-
-def _outcome_at(runs: HeldOutRuns, stops: IntArray, threshold: float = 1.0, min_gain: float = 0.0) -> _Outcome:
-    each = np.arange(len(runs))
-    p = runs.posterior[each, stops]
-    loss = -np.log(np.maximum(p[each, runs.labels], 1e-12))
-    return _Outcome(threshold, min_gain, stops, p.argmax(axis=1) == runs.labels, p.max(axis=1), loss)
+def _outcomes(runs: HeldOutRuns, n: int) -> list[_Outcome]:
+    """What every rule that may be chosen does."""
+    return [_Outcome.of(runs, runs.stops(t, g, n), t, g) for t in THRESHOLDS for g in MIN_GAINS]

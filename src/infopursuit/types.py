@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from infopursuit.display import brief
+
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
@@ -46,6 +48,8 @@ class Variables:
     """
 
     sizes: tuple[int, ...]
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         for variable, size in enumerate(self.sizes):
@@ -115,6 +119,8 @@ class Query:
     name: str
     sentence: str
     choices: Sequence[str]
+
+    __repr__ = brief
 
     def __str__(self) -> str:
         return self.sentence
@@ -208,6 +214,8 @@ class Observed:
     values: IntArray
     numbers: FloatArray | None = None
     soft: FloatArray | None = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if self.numbers is not None and np.shape(self.numbers) != np.shape(self.values):

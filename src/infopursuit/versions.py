@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from itertools import starmap
 from typing import Any
 
 from infopursuit.types import ModelFormatError
-
-logger = logging.getLogger(__name__)
 
 PACKAGES = ("numpy", "torch", "scikit-learn", "scipy", "numba", "safetensors")
 MOST_ENTRIES, LONGEST = 100, 200
@@ -47,13 +45,14 @@ def provenance(
 
 def check_provenance(entry: Any) -> dict[str, str | int]:
     """What a folder says it was made with, refused where it is not a list of words and whole numbers."""
-    plain = isinstance(entry, Mapping) and len(entry) <= MOST_ENTRIES
-    if not plain or not all(
-        isinstance(name, str) and len(name) <= LONGEST and (type(value) is int or _is_word(value))
-        for name, value in entry.items()
-    ):
+    if not isinstance(entry, Mapping) or len(entry) > MOST_ENTRIES or not all(starmap(_is_plain, entry.items())):
         raise ModelFormatError("provenance is not a mapping from names to short texts and whole numbers")
     return dict(entry)
+
+
+def _is_plain(name: Any, value: Any) -> bool:
+    words = (name,) if type(value) is int else (name, value)
+    return all(isinstance(word, str) and len(word) <= LONGEST and word.isprintable() for word in words)
 
 
 def differences(entry: Mapping[str, Any]) -> list[str]:
@@ -63,15 +62,7 @@ def differences(entry: Mapping[str, Any]) -> list[str]:
     True
     """
     now = provenance()
-    names = [name for name in now if name in entry and entry[name] != now[name]]
-    return [f"{name} {entry[name]}, now {now[name]}" for name in names]
-
-
-def log_differences(path: Any, entry: Mapping[str, Any]) -> None:
-    """Tell whoever listens that a model comes from elsewhere; it is read all the same."""
-    found = differences(entry)
-    if found:
-        logger.info("%s was made with %s; its last digits may differ", path, "; ".join(found))
+    return [f"{name} {entry[name]}, now {now[name]}" for name in now if entry.get(name, now[name]) != now[name]]
 
 
 def in_words(entry: Mapping[str, Any]) -> str:
@@ -87,7 +78,3 @@ def in_words(entry: Mapping[str, Any]) -> str:
         else:
             said.append(str(value) if name == "platform" else f"{name} {value}")
     return ", ".join(said)
-
-
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST and value.isprintable()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.acquisition.cached import Cached
+from infopursuit.bindings import Cached
 from infopursuit.history import Estimate, Histories
 from infopursuit.types import TIE
 from worlds import world_of
@@ -169,7 +169,7 @@ def test_a_pursuit_is_the_same_with_a_cache_and_without(seed, monkeypatch):
     values = world.inputs(rng, 10)
     pursuit = world.pursuit([("max_queries", 3)])
     first, again = (pursuit.run_values(values) for _ in range(2))
-    monkeypatch.setattr("infopursuit.acquisition.cached.Cached.__call__", lambda self, *args: self.function(*args))
+    monkeypatch.setattr("infopursuit.bindings.Cached.__call__", lambda self, *args: self.function(*args))
     plain = world.pursuit([("max_queries", 3)]).run_values(values)
     for trace in (first, again):
         np.testing.assert_array_equal(trace.queries, plain.queries)

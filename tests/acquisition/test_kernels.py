@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoded import QUERIES, decoded
-from infopursuit.acquisition import MutualInformation, kernels, tables
+from infopursuit.acquisition import MutualInformation, tables
+from infopursuit.acquisition import pruned as kernels
 from infopursuit.acquisition.mutual_information import FiniteGains
 from infopursuit.acquisition.ranking import ROUGH_TIE, Ranking, largest, resample
 from infopursuit.acquisition.tables import mutual_information, part_gains, pattern_joint, value_joint

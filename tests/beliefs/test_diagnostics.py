@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_variance, weight_ess
+from infopursuit.beliefs.chains import Diagnostics, family_ess, sum_variance
+from infopursuit.beliefs.exact import weight_ess
 
 FINE = {"acceptance": 0.6, "ess": 500.0}
 

@@ -11,7 +11,7 @@ import torch
 
 from infopursuit.beliefs import Langevin
 from infopursuit.beliefs import particles as module
-from infopursuit.beliefs.langevin_kernels import target
+from infopursuit.beliefs.chains import target
 from infopursuit.models.finite import softmax
 from quadrature import POINTS, REACH, believe, estimates, mixed, pixels, yes_no
 

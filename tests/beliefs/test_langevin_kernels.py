@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from infopursuit.beliefs import SMC
-from infopursuit.beliefs.langevin_kernels import Chains, adapt, mala, start, target, ula
+from infopursuit.beliefs.chains import Chains, adapt, mala, start, target, ula
 from infopursuit.beliefs.particles import LEAST
 from infopursuit.models.finite import segments
 from quadrature import believe, mixed, pixels, small_vae, yes_no

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from decoded import QUERIES, Decoded, decoded, longer
-from infopursuit.beliefs import SMC, particles, pruned, pruned_kernels
-from infopursuit.beliefs.diagnostics import weight_ess
+from infopursuit.beliefs import SMC, particles, pruned
+from infopursuit.beliefs.exact import weight_ess
 from infopursuit.beliefs.particles import Particles, ParticleState, stratified_prior
 from infopursuit.beliefs.pruned import PrunedBelief
 from infopursuit.models.finite import segments, softmax
@@ -37,7 +37,7 @@ def assert_agree(world, belief, truth):
     np.testing.assert_array_equal(belief.evidence, truth.evidence)
     joint, expected = world.pruned.log_joint(belief), truth.log_joint
     # below, a weight may have been nothing in a float32 since the history was this much more probable
-    least = np.logaddexp.reduce(expected, axis=1, keepdims=True) + np.log(pruned_kernels.LEAST) + pruned.DROP
+    least = np.logaddexp.reduce(expected, axis=1, keepdims=True) + np.log(pruned.FAINTEST) + pruned.DROP
     counts = expected > least + 10
     np.testing.assert_allclose(joint[counts], expected[counts], rtol=0, atol=1e-5)
     ess, true = world.pruned.class_ess(belief), world.exact.class_ess(truth)

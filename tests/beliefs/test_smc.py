@@ -13,7 +13,7 @@ import torch
 
 from infopursuit.beliefs import SMC
 from infopursuit.beliefs import particles as module
-from infopursuit.beliefs.langevin_kernels import target
+from infopursuit.beliefs.chains import target
 from infopursuit.beliefs.particles import LEAST, ParticleState
 from infopursuit.models.finite import segments, softmax
 from infopursuit.queries import patches

@@ -5,7 +5,7 @@ import pytest
 
 import infopursuit as ip
 from benchmarks.choose_stopping import choose_stopping, longest_within
-from infopursuit.evaluation.curve import Point
+from infopursuit.evaluation.measures import Point
 
 EPSILONS = (0.5, 0.3, 0.1, 0.05, 0.02)
 

@@ -2,13 +2,15 @@
 
 import json
 import os
+import re
 from dataclasses import asdict
 
 import pytest
 
-from benchmarks.pages import markdown, markdown_differences, plain_table, quoted, section, update_page
+from benchmarks import RESULTS, ROOT
+from benchmarks.pages import markdown, markdown_differences, measured, plain_table, quoted, section, update_page
 from benchmarks.paired import Difference
-from infopursuit.evaluation.table import Row, counted
+from infopursuit.evaluation.measures import Row, counted
 
 MACHINE = {"processor": "a small one", "cores": 2, "when": "2024-05-01 10:00 UTC", "commit": "abc1234"}
 HEAD = (
@@ -194,3 +196,47 @@ def test_differences_in_markdown():
         "| ours - tree | +1.23 (-0.10 to +2.56) | 2,500 |",
         "| tree - ours | -1.23 (-3.00 to +0.00) | 7 |",
     ]
+
+
+# ---- the pages of this project --------------------------------------------------------------------------------------
+
+PAGES = [ROOT / "RESULTS.md", *sorted((ROOT / "docs" / "results").glob("*.md"))]
+
+
+def test_one_table_of_an_experiment(folder, write):
+    tables = {"Means, of all": [{"a": 1}], "Each": [{"b": 2}]}
+    (folder / "birds.json").write_text(json.dumps(result(tables=tables)))
+    page = write(marked("birds, Means, of all"))
+    assert update_page(page, folder) == ["birds"]
+    assert page.read_text() == marked("birds, Means, of all", f"{HEAD}\n\n{plain_table([{'a': 1}])}")
+
+
+def test_all_pages_of_a_folder(folder, tmp_path):
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    for name in ("mnist-vae", "birds"):
+        (pages / f"{name}.md").write_text(marked(name))
+    assert update_page(pages, folder) == ["birds", "mnist-vae"]
+    assert HEAD in (pages / "birds.md").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_measured_sections_are_those_of_the_files(page):
+    text = page.read_text(encoding="utf-8")
+    assert measured(text, page.parent, RESULTS) == text
+
+
+def test_headline_figures_are_on_the_page_of_their_experiment():
+    """Every number in the column "measured" of RESULTS.md."""
+    rows = re.findall(
+        r"^\|[^|]+\|[^|]+\|([^|]+)\|[^|]*\| \[[^]]+\]\((docs/results/[\w-]+\.md)\) \|$", PAGES[0].read_text(), re.M
+    )
+    assert len(rows) > 20
+    for told, page in rows:
+        there = set(re.findall(r"\d+(?:[.,]\d+)*", (ROOT / page).read_text()))
+        assert set(re.findall(r"\d+(?:[.,]\d+)*", told)) <= there, f"{page}: {told}"
+
+
+def test_every_experiment_has_a_page_that_the_first_page_links_to():
+    linked = set(re.findall(r"docs/results/[\w-]+\.md", PAGES[0].read_text()))
+    assert linked == {page.relative_to(ROOT).as_posix() for page in PAGES[1:]}

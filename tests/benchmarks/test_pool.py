@@ -5,10 +5,10 @@ import pytest
 
 import infopursuit as ip
 from bars import after, bars
+from benchmarks.log_joint import log_joint
 from benchmarks.pool import Pooled, UnionModel
 from infopursuit.beliefs import Exact
 from infopursuit.beliefs import pruned as pruned_module
-from infopursuit.evaluation.map_using_q import log_joint
 from infopursuit.models import EmpiricalModel, TableModel
 from infopursuit.models.empirical import Blur, Flip
 from infopursuit.models.finite import softmax

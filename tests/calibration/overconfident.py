@@ -3,7 +3,7 @@
 import numpy as np
 
 import infopursuit as ip
-from infopursuit.calibration import CalibrationRuns
+from infopursuit.calibration import HeldOutRuns
 
 N_STEPS, N_CLASSES = 12, 4
 
@@ -23,8 +23,8 @@ def pursuits(n, seed, sharpness=1.0):
     log_odds = sharpness * log_odds
     top = log_odds.max(axis=2, keepdims=True)
     log_posterior = log_odds - top - np.log(np.exp(log_odds - top).sum(axis=2, keepdims=True))
-    unanswered = np.zeros((n, N_STEPS + 1), dtype=bool)
-    return CalibrationRuns(log_posterior, unanswered, np.full(n, N_STEPS), labels, 1e-12)
+    gains, n_answers = np.zeros((n, N_STEPS + 1)), np.tile(np.arange(N_STEPS + 1), (n, 1))
+    return HeldOutRuns(log_posterior, gains, n_answers, np.full(n, N_STEPS), labels, 1e-12)
 
 
 def repeated_answers(n, seed):

@@ -1,5 +1,7 @@
 """Prediction sets cover as often as they say; a control without the correction, and a look at any time, do not."""
 
+from operator import methodcaller
+
 import numpy as np
 import pytest
 from overconfident import N_CLASSES, N_STEPS, pursuits
@@ -24,7 +26,9 @@ def test_coverage_at_every_step_and_at_all_steps_at_once(sharpness):
     later = pursuits(4000, seed=9, sharpness=sharpness)
     each, together, looked = [], [], []
     for i in range(60):
-        rule = prediction_sets(pursuits(200, 10 + i, sharpness), pursuits(99, 500 + i, sharpness), COVERAGE, 0.95)
+        rule = prediction_sets(
+            pursuits(200, 10 + i, sharpness), pursuits(99, 500 + i, sharpness), COVERAGE, methodcaller("ends", 0.95)
+        )
         hit, _ = covered(rule, later, 0.95, anytime=False)
         each.append(hit.mean(axis=0))
         looked.append(hit.all(axis=1).mean())
@@ -44,7 +48,7 @@ def test_taking_the_posterior_at_its_word_does_not_cover():
 
 
 def test_the_set_at_the_stop_is_that_of_the_last_step():
-    rule = prediction_sets(pursuits(200, 1), pursuits(200, 2), COVERAGE, 0.95)
+    rule = prediction_sets(pursuits(200, 1), pursuits(200, 2), COVERAGE, methodcaller("ends", 0.95))
     drawn = pursuits(50, 3)
     _, inside = covered(rule, drawn, 0.95, anytime=False)
     stop = drawn.stopping_times([0.95])[:, 0]
@@ -63,7 +67,7 @@ def unfair(n, seed):
 def test_sets_of_each_class_cover_each_class():
     later = unfair(20_000, seed=9)
     for by_class in (False, True):
-        rule = prediction_sets(unfair(300, 1), unfair(2000, 2), COVERAGE, 0.95, by_class=by_class)
+        rule = prediction_sets(unfair(300, 1), unfair(2000, 2), COVERAGE, methodcaller("ends", 0.95), by_class=by_class)
         hit, _ = covered(rule, later, 0.95, anytime=False)
         worst = min(hit[later.labels == c, -1].mean() for c in range(N_CLASSES))
         assert (worst > COVERAGE - 0.03) == by_class
@@ -74,9 +78,13 @@ def test_the_likeliest_class_is_always_in_and_with_too_few_inputs_all_are():
     rule = PredictionSets(0.5, ((1.0, 1.0),), ((0.2, 0.2),))
     assert rule.contains([[0.6, 0.3, 0.1]], [0]).tolist() == [[True, False, False]]
     assert rule.contains([[0.6, 0.3, 0.1]], [7], anytime=True).tolist() == [[True, True, False]]
-    few = prediction_sets(pursuits(30, 1), pursuits(min_inputs_for_coverage(COVERAGE) - 1, 2), COVERAGE, 0.95)
+    few = prediction_sets(
+        pursuits(30, 1), pursuits(min_inputs_for_coverage(COVERAGE) - 1, 2), COVERAGE, methodcaller("ends", 0.95)
+    )
     assert few.contains([[1.0, 0.0, 0.0, 0.0]], [3]).all()
-    enough = prediction_sets(pursuits(30, 1), pursuits(min_inputs_for_coverage(COVERAGE), 2), COVERAGE, 0.95)
+    enough = prediction_sets(
+        pursuits(30, 1), pursuits(min_inputs_for_coverage(COVERAGE), 2), COVERAGE, methodcaller("ends", 0.95)
+    )
     assert max(enough.after[0]) > 0
 
 

@@ -66,7 +66,7 @@ def test_a_game_through_a_pipe():
     done = ask_process("animals", said="\n".join(answers_of("penguin")) + "\n")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert "Predicted class: penguin (" in done.stdout
+    assert "\npenguin (" in done.stdout
     assert "It stopped because the confidence is high enough" in done.stdout
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -119,7 +119,7 @@ def test_save_and_resume(ask, tmp_path):
     rest = ask("animals", "--resume", file, said="\n".join(said[3:]))
     assert rest.returncode == 0, rest.stderr
     assert "Continuing after 3 answers" in rest.stdout
-    assert "Predicted class: octopus (" in rest.stdout
+    assert "\noctopus (" in rest.stdout
     assert len(json.loads(file.read_text())["history"]) == len(said)
 
 
@@ -158,7 +158,7 @@ def test_choices_by_name_number_and_first_letters(ask, tmp_path):
     for said in (str(listed.index("small") + 1), "SMALL", "sm"):
         done = ask(tmp_path / "model", said=f"{said}\n")
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "Predicted class: mouse (" in done.stdout
+        assert "\nmouse (" in done.stdout
     assert "could mean several answers" in ask(tmp_path / "model", said="m\n").stdout
     assert ask(tmp_path / "model", said="s\n").returncode == 0  # "s" is stop, whatever the answers are called
 
@@ -166,7 +166,7 @@ def test_choices_by_name_number_and_first_letters(ask, tmp_path):
 def test_patches_are_answered_as_rows_of_pixels(ask):
     done = ask("digits", said="010\n010/01?/#.1\nw\nb\n000000000\nd\ns\n")
     assert done.returncode == 0, done.stderr
-    assert "is no patch; give 3 rows of 3 pixels" in done.stdout
+    assert "is no patch; say 3 rows of 3 pixels" in done.stdout
     assert "Taken back: patch at" in done.stdout
     assert "of its" in done.stdout  # the most probable of its many answers
     assert "??????" in done.stdout  # where the patch lies
@@ -323,3 +323,107 @@ def test_a_number_outside_the_range_in_training_is_taken_and_said(ask, tmp_path)
     done = ask(tmp_path / "m", said="400\n5\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("outside the range in training") == 1
+
+
+# ---- a case ---------------------------------------------------------------------------------------------------------
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory):
+    """A saved model of a case: its label has a name, and it asks about a number and two categories."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({
+        "glucose": rng.uniform(60, 200, 400).round(1), "sex": rng.choice(["female", "male"], 400),
+        "smoker": rng.integers(2, size=400),
+    })  # fmt: skip
+    y = pd.Series(np.where(table.glucose + 20 * table.smoker > 150, "ill", "well"), name="diagnosis")
+    asked = ip.queries.columns(table, units={"glucose": "mg/dl"})
+    clf = ip.InformationPursuitClassifier(asked, "table", stopping=ip.Confidence(0.02) | ip.MaxQueries(2)).fit(table, y)
+    folder = tmp_path_factory.mktemp("clinic") / "model"
+    clf.save(folder)
+    return folder
+
+
+def test_a_case_begins_with_its_title_and_says_the_label(ask, clinic):
+    done = ask(clinic, "--lang", "en", said="148\nyes\n")
+    assert done.returncode == 0, done.stderr
+    assert "diagnosis: ill or well?" in done.stdout
+    assert "Think of" not in done.stdout
+    assert "\ndiagnosis: ill (" in done.stdout
+    assert "Expect" in done.stdout
+    assert "bits" not in done.stdout  # only on why
+    assert "Think of one of 98 classes." in ask("animals", "--lang", "en").stdout
+
+
+def test_why_not_known_and_more(ask, clinic):
+    lines = ["known", "known sxe=male", "known glucose", "known glucose=high", "known smoker=no", "170", "why not wel"]
+    done = ask(clinic, "--lang", "en", "--json", said="\n".join([*lines, "more", "why not well", "back", "stop"]))
+    assert done.returncode == 0, done.stderr
+    said = flat(done.stderr)
+    for words in (
+        "Nothing is known yet. known glucose=... adds what is known.",
+        "'sxe' is not asked about (did you mean sex?)",
+        "write it as known glucose=1",
+        "'high' is no value of glucose; say a number in mg/dl",
+        "Known: smoker no",
+        "'wel' is no class (did you mean well?)",
+        "It asks on, until you say stop.",
+        "Against well (",
+        "It would be well (",
+        "Taken back: ",
+    ):
+        assert words in said, words
+    explanation = ip.Explanation.from_json(done.stdout)
+    assert [step.name for step in explanation.known] == ["smoker"]
+    assert "smoker?" not in said.split("Known: smoker no")[1]
+
+
+def test_what_becomes_known_later_is_taken_out_of_the_answers(ask, clinic):
+    done = ask(clinic, "--json", said="170\nknown glucose=80\nstop\n")
+    explanation = ip.Explanation.from_json(done.stdout)
+    assert [step.number for step in explanation.known] == [80]
+    assert not explanation.steps
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "words"),
+    [
+        (
+            "de",
+            "diagnosis: ill oder well?",
+            ("Welchen Wert hat glucose?", "eine Zahl in mg/dl", "Ergebnis bis hierher"),
+        ),
+        ("fr", "diagnosis : ill ou well ?", ("Quelle est la valeur de glucose ?", "Résultat à ce stade")),
+        ("es", "diagnosis: ¿ill o well?", ("¿Cuál es el valor de glucose?", "Resultado hasta ahora")),
+        ("zh", "ill 还是 well", ("glucose 的数值是多少", "目前的结果")),
+    ],
+)
+def test_other_languages(ask, clinic, language, title, words):
+    stop = {"de": "ende", "fr": "fin", "es": "fin", "zh": "结束"}[language]
+    done = ask(clinic, "--lang", language, said=f"148,5\n{stop}\n" if language != "zh" else f"148.5\n{stop}\n")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert title in done.stdout
+    for each in words:
+        assert each in flat(done.stdout), each
+
+
+def test_the_language_comes_from_the_environment(ask, clinic, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    assert "Frage 1" in ask(clinic, said="").stdout
+    assert ask(clinic, "--lang", "xx").returncode == 2
+
+
+def test_a_report_of_the_case(ask, clinic, tmp_path):
+    page = tmp_path / "case.html"
+    done = ask(clinic, "--lang", "de", "--html", page, "--name", "Frau M. <1>", said="170\nja\n")
+    assert done.returncode == 0, done.stderr
+    text = page.read_text(encoding="utf-8")
+    for each in ("<h1><bdi>Fall Frau M. &lt;1&gt;</bdi></h1>", "diagnosis: ill (", "Warum nicht well?", 'lang="de"'):
+        assert each in text, each
+    assert shipped.version(clinic) in text
+    assert "Wahrscheinlichkeiten sind" in text  # whether they are calibrated

@@ -154,12 +154,11 @@ def test_results_and_the_curve_are_written_where_they_are_wanted(model, tmp_path
     frame, kind = animals(30, 1)
     frame.assign(label=kind).to_csv(tmp_path / "a.csv", index=False)
     picture = tmp_path / "new" / "curve.png"
-    assert run(model, tmp_path / "a.csv", "--out", tmp_path / "results", "--curve", picture, "--min-epsilon", 0.01) == 0
+    assert run(model, tmp_path / "a.csv", "--out", tmp_path / "results", "--curve", picture) == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
     content = json.loads((tmp_path / "results" / "evaluation.json").read_text())
-    assert content["command"].endswith("a.csv --min-epsilon 0.01")
-    assert content["curve"][-1]["epsilon"] == 0.01
-    assert content["curve"][-1]["length"] > content["rows"][0]["length"]
+    assert content["command"].endswith("a.csv")
+    assert content["curve"][-1]["length"] == content["rows"][0]["length"]
     assert capsys.readouterr().out.count("written to") == 2
 
 
@@ -305,7 +304,7 @@ def test_queries_that_are_code_are_evaluated_from_python(tmp_path, capsys):
     assert "evaluate it from Python: evaluate(ip.load(" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("wrong", [["--inputs", "0"], ["--inputs", "some"], ["--min-epsilon", "2"]])
+@pytest.mark.parametrize("wrong", [["--inputs", "0"], ["--inputs", "some"]])
 def test_wrong_options_are_told_about(wrong, capsys):
     assert run("model", "digits", *wrong) == 2
     assert wrong[0] in capsys.readouterr().err

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.data_checks.answers import contingency, leave_one_out_accuracy, read_answers
-from infopursuit.data_checks.faults import find_redundant, in_training
+from infopursuit.data_checks.checks import contingency, find_useless, in_training, leave_one_out_accuracy, read_answers
 
 
 def test_leaving_each_row_out_is_what_it_says():
@@ -53,4 +52,4 @@ def test_a_thousand_queries_and_tens_of_thousands_of_rows():
     X = rng.random((30_000, 1000)) < 0.1 + 0.1 * y[:, None]
     X[:, 5] = X[:, 6]
     answers = read_answers(ip.queries.concepts([f"q{i}" for i in range(1000)]), X, y)
-    assert find_redundant(answers)[0].numbers["clusters"] == [["q5", "q6"]]
+    assert find_useless(answers)[0].numbers["clusters"] == [["q5", "q6"]]

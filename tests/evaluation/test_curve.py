@@ -3,7 +3,7 @@
 import pytest
 
 from infopursuit import Confidence, Pursuit
-from infopursuit.evaluation.curve import confidence_curve, summary
+from infopursuit.evaluation.measures import confidence_curve, point_of
 from worlds import world_of
 
 EPSILONS = (0.3, 0.2, 0.1, 0.05)
@@ -24,5 +24,5 @@ def test_every_point_is_a_pursuit_of_its_own(seed, patience):
     values, labels = values[keep], labels[keep]
     trace = pursuit(world, 0.01, patience).run_values(values)
     for epsilon, point in zip(EPSILONS, confidence_curve(trace, labels, EPSILONS, patience), strict=True):
-        own = summary(pursuit(world, epsilon, patience).run_values(values), labels, epsilon)
-        assert point == own
+        own = pursuit(world, epsilon, patience).run_values(values)
+        assert point == point_of(epsilon, own.predictions == labels, own.length)

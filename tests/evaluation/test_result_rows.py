@@ -8,8 +8,7 @@ import pytest
 
 from benchmarks.baselines import BaselineResult, row_of
 from benchmarks.paired import Difference, paired
-from infopursuit.evaluation.curve import Point
-from infopursuit.evaluation.table import Row, accuracy_interval, counted
+from infopursuit.evaluation.measures import Point, Row, accuracy_interval, counted
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,13 @@
 
 import platform
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.model_card import OWNER, calibration_section, plain, write_model_card
+from infopursuit.model_card import OWNER, plain, write_model_card
 from test_serialization import NAMES, marks, pictures, table, texts
 
 HEADINGS = [
@@ -88,8 +87,6 @@ def test_questions_are_counted_and_shown_in_words(thing):
     assert shown[0] == plain(queries.sentences[0])
     assert shown[-1] == plain(queries.sentences[-1])
     assert set(shown) <= {plain(sentence) for sentence in queries.sentences}
-    counts = [int(n) for n in re.findall(r"(\d+) (?:with|that reveal)", details)]
-    assert sum(counts) == len(queries)
 
 
 def test_gaps_of_training_are_told(thing):
@@ -149,56 +146,12 @@ def test_the_card_comes_back_with_the_model(thing, tmp_path):
 
 # ---- calibration and drift ------------------------------------------------------------------------------------------
 
-FIGURES = {
-    "target": 0.97,
-    "delta": 0.05,
-    "threshold": 0.98125,
-    "n_inputs": 1234,
-    "stopped": 0.9075,
-    "length": 7.25,
-    "ece_before": 0.0412,
-    "ece_after": 0.0103,
-}
-
-
-@dataclass(frozen=True)
-class Figures:
-    """A calibration as an object."""
-
-    target: float = 0.97
-    delta: float = 0.05
-    n_inputs: int = 1234
-
-
-class Loose:
-    """Another."""
-
-    def __init__(self):
-        self.target, self.delta, self.n_inputs = 0.97, 0.05, 1234
-
 
 def test_a_calibration_is_told_where_there_is_one():
     clf, _, _ = fit("words")
     assert "not calibrated" in section(clf.model_card(), "Metrics")
     assert "not calibrated" in section(clf.model_card(), "Caveats and Recommendations")
     assert "### Calibration" not in clf.model_card()
-    clf.calibration_ = FIGURES
-    card = clf.model_card()
-    told = section(card, "Quantitative Analyses")
-    for fact in ("right in 97 % or more, with a probability of 95 %", "0.98125", "1,234", "0.9075", "7.25"):
-        assert fact in told
-    for fact in ("before: 0.0412", "after: 0.0103"):
-        assert fact in told
-    assert "not calibrated" not in card.lower()
-    for other in (Figures(), Loose()):
-        clf.calibration_ = other
-        assert "right in 97 % or more, with a probability of 95 %" in clf.model_card()
-        assert "1,234" in clf.model_card()
-        assert "Threshold" not in clf.model_card()
-
-
-def test_a_calibration_without_figures_says_so():
-    assert "without figures" in calibration_section({"rule": "other"})[2]
 
 
 def test_whether_drift_can_be_told():
@@ -258,10 +211,8 @@ def test_the_card_of_a_calibrated_classifier_has_its_figures(tmp_path):
     clf = ip.InformationPursuitClassifier(strategy=ip.models.naive_bayes()).fit(X[::2], y[::2])
     clf.calibrate(X[1::2], y[1::2], target=0.8)
     found, card = clf.calibration_, clf.model_card()
-    assert "right in 80 % or more, with a probability of 95 %" in card
-    for value in (f"{1 - found.epsilon:.6g}", f"{found.stopped:.4g}", f"{found.accuracy_bound:.4g}", "in 95 % of all"):
-        assert value in card
-    assert f"**Questions** on average after: {found.length_after:.2f}" in card
+    assert plain(str(found), 1000) in section(card, "Quantitative Analyses")
+    assert "in 95 % of all cases" in card
     assert "not calibrated" not in card
     clf.save(tmp_path / "model")
     assert ip.load(tmp_path / "model").model_card() == card

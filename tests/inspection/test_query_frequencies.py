@@ -61,15 +61,15 @@ def test_text_and_json(animals):
     assert "4 inputs" in text
     assert "cat (0 %)" in text
     data = json.loads(found.to_json())
-    assert [row["name"] for row in data["queries"]] == list(found.names)
-    assert data["queries"][1]["by_class"]["cat"] == 0
+    assert data["names"] == list(found.names)
+    assert data["by_class"][1][data["classes"].index("cat")] == 0
     assert found.to_text(max_rows=1).splitlines()[-1].startswith("1 more is asked of")
 
 
 def test_classes_without_inputs_have_no_share(animals):
     data = json.loads(query_frequencies(animals, ["cat", "cod", "cod", "cat"]).to_json())
-    assert data["queries"][0]["by_class"]["an eagle owl of the north"] is None
-    assert data["class_sizes"]["an eagle owl of the north"] == 0
+    c = data["classes"].index("an eagle owl of the north")
+    assert (data["by_class"][0][c], data["class_sizes"][c]) == (None, 0)
 
 
 def test_a_pursuit_that_asks_nothing():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.inspection import grow, strategy_tree
+from infopursuit.inspection import strategy_tree
 from theory import pursuit_tree
 from worlds import KINDS, random_rules, world_of
 
@@ -119,20 +119,12 @@ def test_pixels_that_were_seen_leave_fewer_answers():
         assert len(branch.node.branches) == 4
 
 
-def test_few_rows_at_a_time_are_the_same(monkeypatch):
-    pursuit = wide_pursuit((3, 3), 3, seed=1)
-    whole = strategy_tree(pursuit, 1, min_share=0.002, max_branches=50)
-    small = ip.Pursuit.of(
-        pursuit.model, pursuit.queries, stopping=ip.MaxQueries(2), classes=["a", "b"], memory_limit=1000
-    )
-    assert small.rows_at_a_time() < 5
-    branches = strategy_tree(small, 1, min_share=0.002, max_branches=50).root.branches
-    assert [branch.said for branch in branches] == [branch.said for branch in whole.root.branches]
-    np.testing.assert_allclose([b.probability for b in branches], [b.probability for b in whole.root.branches])
-    monkeypatch.setattr(grow, "BEAM", 3)
-    few = strategy_tree(pursuit, 1, min_share=0.002, max_branches=50)
-    assert len(few.root.branches) == 4  # a limit that drops answers is seen
-    assert sum(branch.probability for branch in few.root.branches) == pytest.approx(1)
+def test_answer_noise_counts():
+    """A wrong answer is as probable as the noise says: 0.9 of 0.8, and 0.1 of 0.2."""
+    model = ip.models.TableModel([0.5, 0.5], None, [[0.8], [0.8]])
+    pursuit = ip.Pursuit.of(model, ip.queries.concepts(["a"]), stopping=ip.MaxQueries(1), noise=ip.AnswerNoise(0.9))
+    no, yes = strategy_tree(pursuit, 1, **ALL).root.branches
+    assert (no.probability, yes.probability) == pytest.approx((0.26, 0.74))
 
 
 def test_rare_ways_are_put_together():
@@ -180,7 +172,7 @@ def test_text_is_eighty_columns_wide_and_tells_every_node():
 def test_json_has_all_of_it():
     tree = strategy_tree(wide_pursuit((2, 3), 2, seed=4), 2, X=np.zeros((3, 2, 3)), y=["a", "a", "b"])
     data = json.loads(tree.to_json())
-    assert data["format"] == "infopursuit.strategy/2"
+    assert data["format"] == "infopursuit.strategy/3"
     assert data["n_inputs"] == 3
     nodes, waiting = 0, [data["tree"]]
     while waiting:
@@ -189,8 +181,7 @@ def test_json_has_all_of_it():
         assert sum(node["posterior"]) == pytest.approx(1)
         waiting += [branch["then"] for branch in node["branches"] if branch["then"] is not None]
     assert nodes == sum(1 for _ in tree.nodes())
-    answer = data["tree"]["branches"][0]
-    assert answer["then"]["history"] == [{"query": data["tree"]["query"], "answer": answer["answer"]}]
+    assert data["tree"]["branches"][0]["answer"] == tree.root.branches[0].said
 
 
 def test_rules_are_the_leaves_as_sentences():

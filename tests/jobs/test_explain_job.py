@@ -132,14 +132,10 @@ def test_what_belongs_to_no_job_is_left_alone(made, tmp_path):
         explain(made, tmp_path / "file")
 
 
-def test_a_model_that_is_not_saved_is_saved_with_the_job(made, undisturbed, tmp_path):
-    clf = ip.load(made / "model")
-    explain_out = jobs.explain(
-        made / "new.parquet", clf, tmp_path, label="kind", name="id", part=20, engine=Engine("local", threads=1)
-    )
+def test_threads_do_not_matter(made, undisturbed, tmp_path):
+    done = explain(made, tmp_path, engine=Engine("local", threads=1))
     assert_same_traces(tmp_path, undisturbed)
-    assert (tmp_path / ".job" / "model" / "manifest.json").is_file()
-    assert "130 inputs explained in 7 parts" in repr(explain_out)
+    assert "130 inputs explained in 7 parts" in repr(done)
 
 
 def test_wide_traces_are_made_of_fewer_inputs_at_once():

@@ -9,7 +9,6 @@ import pytest
 import infopursuit as ip
 from infopursuit import cli, jobs
 from infopursuit.datasets.dataset import fold_numbers
-from infopursuit.evaluation.curve import summary
 from infopursuit.jobs.sweep import Runner
 
 
@@ -45,11 +44,11 @@ def test_rows_are_what_fits_by_hand_come_to(table, tmp_path):
                 clf = ip.InformationPursuitClassifier(
                     strategy="table", stopping=ip.Confidence(row.epsilon), random_state=seed
                 ).fit(X[fold != i], y[fold != i])
-                found.append(summary(clf.explain(X[fold == i]), y[fold == i], row.epsilon))
+                found.append((clf.explain(X[fold == i]), y[fold == i]))
         assert row.n_runs == 6
         assert row.n_inputs == 180
-        assert row.accuracy == pytest.approx(np.mean([point.accuracy for point in found]))
-        assert row.length == pytest.approx(np.mean([point.length for point in found]))
+        assert row.accuracy == pytest.approx(np.mean([(trace.predictions == labels).mean() for trace, labels in found]))
+        assert row.length == pytest.approx(np.mean([trace.length.mean() for trace, _ in found]))
         low, high = row.accuracy_interval
         assert low < row.accuracy < high
     assert done.rows[0].length < done.rows[1].length
@@ -88,9 +87,8 @@ def test_the_command_tells_and_draws(table, tmp_path, capsys):
 
 
 def test_the_training_part_of_a_data_set_is_swept(tmp_path):
-    done = sweep("breast_cancer", tmp_path, label=None, seeds=[0], folds=2, max_queries=3)
+    done = sweep("breast_cancer", tmp_path, label=None, seeds=[0], folds=2)
     assert done.rows[0].n_inputs == 455
-    assert done.rows[0].length <= 3
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from benchmarks.paper_architecture import PaperArchitecture
 from infopursuit.models.architectures import (
+    KINDS,
     MAX_LOG_STD,
     MIN_LOG_STD,
     ConvArchitecture,
     Crop,
     Features,
     MLPArchitecture,
-    PaperArchitecture,
     PerClass,
     Plane,
-    architecture_from_spec,
     initialise,
 )
+from infopursuit.models.storing import settings_from_spec
 from infopursuit.types import Variables
 
 SIZES = {"binary": (2, 2, 2, 2), "categorical": (3, 5, 3), "mixed": (2, 3, 2, 4, 2), "one": (2,), "one of four": (4,)}
@@ -292,10 +293,10 @@ def test_the_papers_body_takes_images_of_28_x_28_only(shape):
         (lambda: ConvArchitecture((3, 3), (4,)), "channels=(4,)"),
         (lambda: ConvArchitecture((3, 3), hidden=0), "hidden=(0,)"),
         (
-            lambda: architecture_from_spec({"kind": "forest"}),
+            lambda: settings_from_spec({"kind": "forest"}, KINDS, "architecture"),
             "'forest' is no architecture; expected one of ['conv'",
         ),
-        (lambda: architecture_from_spec({}), "None is no architecture"),
+        (lambda: settings_from_spec({}, KINDS, "architecture"), "None is no architecture"),
     ],
 )
 def test_bad_settings_are_refused(make, word):
@@ -315,7 +316,7 @@ def test_bad_settings_are_refused(make, word):
     ids=repr,
 )
 def test_settings_come_back_from_json(architecture):
-    again = architecture_from_spec(json.loads(json.dumps(architecture.to_spec())))
+    again = settings_from_spec(json.loads(json.dumps(architecture.to_spec())), KINDS, "architecture")
     assert again == architecture
     assert hash(again) == hash(architecture)  # no list of JSON's is left in it
     assert type(again) is type(architecture)

@@ -9,7 +9,9 @@ from scipy.ndimage import gaussian_filter
 
 import infopursuit as ip
 from infopursuit.models import Blur, EmpiricalModel, Flip, Sample
-from infopursuit.models.empirical import BLURS, smoothing_from_spec
+from infopursuit.models.empirical import BLURS
+from infopursuit.models.empirical import SMOOTHINGS as KINDS
+from infopursuit.models.storing import settings_from_spec
 from infopursuit.types import Variables
 from worlds import Given
 
@@ -337,7 +339,10 @@ def test_images_do_not_mix():
         (lambda: Flip(()), r"rates=\(\) must be one or more numbers from 1e-06 to 1"),
         (lambda: Flip((0.0,)), "rates="),
         (lambda: Flip((1.5,)), "rates="),
-        (lambda: smoothing_from_spec({"kind": "smear"}), "'smear' is no kind of smoothing; expected 'blur' or 'flip'"),
+        (
+            lambda: settings_from_spec({"kind": "smear"}, KINDS, "smoothing"),
+            "'smear' is no smoothing; expected one of",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_of_smoothing(make, message):
@@ -349,5 +354,5 @@ def test_what_makes_no_sense_is_refused_of_smoothing(make, message):
     "smoothing", [Blur(), Blur((0.0, 1.5, 2), (0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (4, 7)), Flip(), Flip((1.0,))]
 )
 def test_settings_survive_being_written_down(smoothing):
-    assert smoothing_from_spec(smoothing.to_spec()) == smoothing
+    assert settings_from_spec(smoothing.to_spec(), KINDS, "smoothing") == smoothing
     assert smoothing.n_scales == len(smoothing.to_spec().get("rates", smoothing.to_spec().get("widths")))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import infopursuit as ip
-from infopursuit.models import ConvArchitecture, MLPArchitecture, PaperArchitecture, Sample, Training, vae
+from infopursuit.models import ConvArchitecture, MLPArchitecture, Sample, Training, vae
 from infopursuit.models import training as module
 from infopursuit.models.autoencoder import log_evidence
 from infopursuit.models.training import default_training, repeat_by_weight
@@ -133,7 +133,6 @@ def test_the_body_suits_the_variables(rows, shape, expected):
 
 def test_bodies_by_name():
     assert vae("conv").choose_architecture(pixels((5, 5)), (5, 5)) == ConvArchitecture((5, 5))
-    assert vae("paper").choose_architecture(pixels((28, 28), 2), (28, 28)) == PaperArchitecture()
 
 
 @pytest.mark.parametrize(("n_variables", "expected"), [(1, 2), (4, 2), (9, 4), (50, 10)])
@@ -279,7 +278,7 @@ def test_a_learner_is_its_settings():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: vae("transformer"), "architecture='transformer'; expected one of 'auto', 'conv', 'mlp', 'paper'"),
+        (lambda: vae("transformer"), "architecture='transformer'; expected one of 'auto', 'conv', 'mlp'"),
         (lambda: vae(5), "architecture=5; expected .* or ip.models.MLPArchitecture"),
         (lambda: vae(MLPArchitecture), "architecture=<class .*; expected .* or ip.models.MLPArchitecture"),
         (lambda: vae(latent_dim=0), "latent_dim=0"),
@@ -287,8 +286,6 @@ def test_a_learner_is_its_settings():
         (lambda: vae(latent_dim=True), "latent_dim=True"),
         (lambda: vae(training=30), r"training=30; expected ip.models.Training\(epochs=30\), or None"),
         (lambda: vae("conv").fit(sample()), "architecture='conv' needs patch queries.* use 'mlp'"),
-        (lambda: vae("paper").fit(sample()), "architecture='paper' needs patch queries"),
-        (lambda: vae("paper").fit(pixels((8, 8)), (8, 8)), "28 x 28"),
         (lambda: vae(ConvArchitecture((3, 3))).fit(pixels((8, 8)), (8, 8)), "use architecture='mlp'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,8 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.answer_profile import AnswerProfile
-from infopursuit.monitoring.drift import ANSWERS, CLASS, MISSING
+from infopursuit.monitoring.drift import ANSWERS, CLASS, MISSING, compare_answers, judged
+from infopursuit.queries.wording import VariableWords
 
 Classifier = ip.InformationPursuitClassifier
 
@@ -71,10 +73,11 @@ def test_the_level_is_that_of_the_whole_verdict(n_now):
         values = np.stack([(rng.integers(s, size=n) + state * (i % 2)) % s for i, s in enumerate(sizes)], axis=1)
         return np.where(rng.random(values.shape) < 0.05, -1, values)
 
-    alarms = [
-        ip.drift(AnswerProfile.of_values(variables, draw(200)), draw(n_now), level=0.05, min_distance=0).found
-        for _ in range(200)
-    ]
+    words = VariableWords(variables, None)
+    alarms = []
+    for _ in range(200):
+        changes = compare_answers(AnswerProfile.of_values(variables, draw(200)), draw(n_now), words)
+        alarms.append(any(change.corrected_p <= 0.05 for change in judged(changes, 0.05)))
     assert np.mean(alarms) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
 
 
@@ -151,12 +154,15 @@ def test_shares_that_were_announced_are_no_drift():
 
 def test_a_change_too_small_to_matter_is_not_counted():
     variables = ip.queries.concepts(["a", "b"]).variables
+    words = VariableWords(variables, None)
     profile = AnswerProfile.of_values(variables, np.tile([[0, 1], [1, 0]], (50_000, 1)))
     values = np.tile([[0, 1], [1, 0]], (50_000, 1))
     values[:1_600, 0] = 1
-    assert not ip.drift(profile, values).found
-    assert "No relevant drift: of 4 comparisons 1 is significant" in ip.drift(profile, values).verdict
-    assert ip.drift(profile, values, min_distance=0.005).drifted()[0].name == "variable 0"
+    first, *_ = judged(compare_answers(profile, values, words), 0.01)
+    assert first.corrected_p < 0.01
+    assert not first.drifted
+    values[:3_000, 0] = 1
+    assert judged(compare_answers(profile, values, words), 0.01)[0].drifted
 
 
 # ---- other queries, other models ------------------------------------------------------------------------------------
@@ -191,14 +197,13 @@ def test_every_kind_of_model_has_a_profile():
         assert [change.name for change in clf.drift(X * [1, 1, 1, 0]).drifted(ANSWERS)] == ["d"]
 
 
-def test_only_some_inputs_are_pursued(clf):
+def test_only_some_inputs_are_pursued(clf, monkeypatch):
     X, _ = people(150, 1)
     assert clf.drift(X).n_pursued == 150
-    report = ip.drift(clf, X, max_pursued=40)
+    monkeypatch.setattr(sys.modules["infopursuit.monitoring.drift"], "MAX_PURSUED", 40)
+    report = ip.drift(clf, X)
     assert report.n_pursued == 40
     assert "150 new inputs, 40 of them pursued," in str(report).replace("\n", " ")
-    none = ip.drift(clf, X, max_pursued=0)
-    assert {change.kind for change in none.changes} == {ANSWERS, MISSING}
 
 
 # ---- what comes out -------------------------------------------------------------------------------------------------
@@ -219,25 +224,9 @@ def test_the_page_fits_and_the_json_says_the_same(clf):
     assert max(map(len, str(quiet).splitlines())) <= 80
 
 
-def test_a_profile_alone_takes_values(clf):
-    X, _ = people(150, 1)
-    values = clf.queries_.observe(X.assign(shoe=99.0))
-    report = ip.drift(clf.profile_, values)
-    assert [change.name for change in report.drifted()] == ["variable 4"]
-    assert len(report.changes) == 10
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"level": 0}, "level=0"),
-        ({"min_distance": 1}, "min_distance=1"),
-        ({"max_pursued": -1}, "max_pursued=-1"),
-    ],
-)
-def test_settings_that_cannot_be(clf, options, message):
-    with pytest.raises(ValueError, match=message):
-        ip.drift(clf, people(10, 1)[0], **options)
+def test_settings_that_cannot_be(clf):
+    with pytest.raises(ValueError, match="level=0"):
+        ip.drift(clf, people(10, 1)[0], level=0)
 
 
 def test_what_cannot_be_compared_is_refused(clf):
@@ -248,8 +237,6 @@ def test_what_cannot_be_compared_is_refused(clf):
         ip.drift(clf.pursuit_, X)
     with pytest.raises(TypeError, match="model is dict"):
         ip.drift({}, X)
-    with pytest.raises(ValueError, match="reference needs a model"):
-        ip.drift(clf.profile_, clf.queries_.observe(X), reference=X)
     with pytest.raises(ValueError, match="'age'"):
         clf.drift(X.drop(columns="age"))
     with pytest.raises(Exception, match="not fitted"):

@@ -49,17 +49,14 @@ def test_drift_is_exit_1_and_json_has_it_all(folder, tmp_path, capsys):
     X, _ = table(120, 1)
     report = ip.load(folder / "model").drift(X.assign(age=X["age"] + 15))
     assert data == json.loads(report.to_json())
-    assert cli.main([*command, "--reference", str(folder / "same.csv"), "--max-pursued", "50"][:4]) == 1
 
 
 def test_a_reference_and_how_much_is_looked_at(folder, capsys):
     command = ["monitor", str(folder / "same.csv"), "--model", str(folder / "model")]
-    assert cli.main([*command, "--reference", str(folder / "same.csv"), "--max-pursued", "50", "--level", "0.05"]) == 0
+    assert cli.main([*command, "--reference", str(folder / "same.csv"), "--level", "0.05"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "120 new inputs, 50 of them pursued, against 300 rows of training; 7 comparisons" in out
+    assert "120 new inputs, against 300 rows of training; 6 comparisons" in out
     assert "at most 0.05" in out
-    assert cli.main([*command, "--max-pursued", "0"]) == 0
-    assert "4 comparisons" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_model_without_a_profile(folder, tmp_path, capsys):
@@ -80,7 +77,6 @@ def test_a_model_without_a_profile(folder, tmp_path, capsys):
         (["empty.csv", "--model", "model"], "X has no rows"),
         (["same.csv", "--model", "model", "--json", "."], "--json . is a folder"),
         (["same.csv", "--model", "model", "--level", "2"], "argument --level"),
-        (["same.csv", "--model", "model", "--max-pursued", "-1"], "argument --max-pursued"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(folder, monkeypatch, capsys, arguments, message):

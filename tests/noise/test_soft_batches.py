@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.evaluation.map_using_q import map_using_q
+from infopursuit.evaluation.evaluate import map_using_q
 from infopursuit.queries import concepts, groups, union
 from infopursuit.testing import check_queries
 from infopursuit.types import Observed, SoftAnswer

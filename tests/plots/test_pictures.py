@@ -54,7 +54,7 @@ def test_colours_are_told_apart_with_colour_blindness(lost):
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_save_writes_axes_and_figures(tmp_path, ending):
-    axes = plots.posterior(drawn_at_random(3, 2))
+    axes = plots.heatmap(drawn_at_random(3, 2))
     for picture in (axes, axes.figure):
         file = plots.save(picture, tmp_path / f"a.{ending}")
         assert file.read_bytes()[:4] in (b"\x89PNG", b"<?xm", b"%PDF")
@@ -68,7 +68,7 @@ def test_save_passes_options_on_and_finds_the_figure_of_a_part(tmp_path):
 
 
 def test_save_refuses_what_it_cannot_write(tmp_path):
-    axes = plots.posterior(drawn_at_random(1, 2))
+    axes = plots.heatmap(drawn_at_random(1, 2))
     with pytest.raises(ValueError, match=r"has no ending that says its format; give \.png"):
         plots.save(axes, tmp_path / "picture")
     assert not list(tmp_path.iterdir())

@@ -6,9 +6,9 @@ from made_up_pursuits import drawn_at_random, told
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from infopursuit.plots import compare, heatmap, posterior
-from infopursuit.plots.compare import PART, together
-from infopursuit.plots.style import COLOURS, FAINT, INK, NO, NOT_KNOWN, OTHERS, RIGHT, WRONG, YES
+from infopursuit.plots import compare, heatmap
+from infopursuit.plots.heatmap import PART, together
+from infopursuit.plots.style import FAINT, INK, NO, NOT_KNOWN, RIGHT, WRONG, YES
 
 POSTERIORS = [[0.25, 0.5, 0.25], [0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [0.1, 0.002, 0.898], [0.0005, 0, 0.9995]]
 SMALL = told(POSTERIORS, ["yes", "not known", "4", "no"], ["fur", "fins", "legs", "tail"])
@@ -30,29 +30,16 @@ def title(axes):
     return axes.get_title(loc="left")
 
 
-# ---- lines and heatmap ----------------------------------------------------------------------------------------------
+# ---- heatmap ----------------------------------------------------------------------------------------------------
 
 
 def test_questions_and_answers_are_coloured_by_the_answer_and_differ_without_colour():
-    assert seen(posterior(SMALL).get_xticklabels()) == STEPS
     assert seen(heatmap(SMALL).get_yticklabels()) == STEPS
 
 
-def test_a_line_for_each_class_from_the_prior_to_the_end():
-    axes = posterior(SMALL, truth="a")
-    lines = axes.get_lines()
-    assert [line.get_ydata().tolist() for line in lines] == SMALL.posteriors.T.tolist()
-    assert len({line.get_marker() for line in lines}) == 3
-    assert [line.get_linewidth() > 2 for line in lines] == [False, False, True]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["true: a: 0 %", "b: 0 %", "c: 99.9 %"]
-
-
-def test_the_others_share_a_grey_line_and_a_last_column():
+def test_the_others_share_a_last_column():
     explanation = drawn_at_random(6, 10)
-    last = posterior(explanation, max_classes=3, truth="a").get_lines()[-1]
-    assert last.get_color() == OTHERS
     cells = np.asarray(heatmap(explanation, max_classes=3, truth="a").images[0].get_array())
-    np.testing.assert_allclose(cells[:, -1], last.get_ydata())
     np.testing.assert_allclose(cells.sum(axis=1), 1)
     names = [text for text, *_ in seen(heatmap(explanation, max_classes=3, truth="a").get_xticklabels())]
     assert names[0] == "true: a"
@@ -80,36 +67,33 @@ def test_the_predicted_and_the_true_class_stand_out():
     assert seen(heatmap(SMALL, truth="a").get_xticklabels()) == wrong
 
 
-@pytest.mark.parametrize("draw", [posterior, heatmap])
-def test_the_headline_tells_what_came_out(draw):
-    assert title(draw(SMALL)) == "c with 99.9 % after 4 questions"
-    assert title(draw(SMALL, truth="c")) == "c with 99.9 % after 4 questions, which is right"
-    assert title(draw(SMALL, truth="a")) == "c with 99.9 % after 4 questions, but it is a"
+def test_the_headline_tells_what_came_out():
+    assert title(heatmap(SMALL)) == "c with 99.9 % after 4 questions"
+    assert title(heatmap(SMALL, truth="c")) == "c with 99.9 % after 4 questions, which is right"
+    assert title(heatmap(SMALL, truth="a")) == "c with 99.9 % after 4 questions, but it is a"
 
 
-@pytest.mark.parametrize("draw", [posterior, heatmap])
-def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown(draw):
+def test_of_long_runs_the_last_and_the_most_influential_steps_are_shown():
     explanation = drawn_at_random(60, 4)
-    axes = draw(explanation, max_steps=7)
-    labels = [text for text, *_ in seen(axes.get_yticklabels() if draw is heatmap else axes.get_xticklabels())]
+    axes = heatmap(explanation, max_steps=7)
+    labels = [text for text, *_ in seen(axes.get_yticklabels())]
     assert [int(text.split(".")[0]) - 1 for text in labels[1:]] == explanation.shown_steps(7)
     assert axes.get_xlabel().startswith("7 of 60 steps")
 
 
-@pytest.mark.parametrize("draw", [posterior, heatmap])
-def test_axes_of_the_caller_dollars_and_mistakes(draw, tmp_path):
+def test_axes_of_the_caller_dollars_and_mistakes(tmp_path):
     left, right = Figure().subplots(1, 2)
     priced = told([[0.5, 0.5], [0.1, 0.9]], ["yes"], ["costs $5 or $x^2$"], classes=["$", "a_b$c^"])
-    assert draw(priced, axes=right) is right
+    assert heatmap(priced, axes=right) is right
     assert not left.lines
     right.figure.savefig(tmp_path / "drawn.png")  # a formula would be an error
     with pytest.raises(TypeError, match="axes is of type ndarray"):
-        draw(SMALL, axes=Figure().subplots(1, 2))
+        heatmap(SMALL, axes=Figure().subplots(1, 2))
     with pytest.raises(ValueError, match="truth='z' is none of the classes"):
-        draw(SMALL, truth="z")
+        heatmap(SMALL, truth="z")
     with pytest.raises(ValueError, match="max_classes=0"):
-        draw(SMALL, max_classes=0)
-    draw(told([[0.5, 0.5]], [])).figure.draw_without_rendering()
+        heatmap(SMALL, max_classes=0)
+    heatmap(told([[0.5, 0.5]], [])).figure.draw_without_rendering()
 
 
 # ---- two pursuits ---------------------------------------------------------------------------------------------------
@@ -152,23 +136,21 @@ def test_each_side_has_its_own_rows():
     assert left.get_ylim() == right.get_ylim() == (3.5, -0.5)
 
 
-def test_the_bars_are_the_belief_also_where_classes_are_in_another_order():
+def test_the_cells_are_the_belief_also_where_classes_are_in_another_order():
     turned = told([[0.5, 0.5], [0.4, 0.6], [0.8, 0.2]], ["yes", "yes"], ["fur", "tail"], classes=["b", "a"])
     for other in (ELSEWHERE, turned):
-        for axes, explanation in zip(compare(LEFT, other).axes, (LEFT, other), strict=True):
-            for i, name in enumerate("ab"):
-                c = explanation.classes.index(name)
-                pieces = axes.containers[i]
-                np.testing.assert_allclose([piece.get_width() for piece in pieces], explanation.posteriors[:, c])
-                assert to_hex(pieces[0].get_facecolor()).upper() == COLOURS[i]
+        for axes, explanation in zip(compare(LEFT, other, truth="a").axes, (LEFT, other), strict=True):
+            order = [explanation.classes.index(name) for name in "ab"]
+            np.testing.assert_allclose(axes.images[0].get_array(), explanation.posteriors[:, order])
+            assert [text for text, *_ in seen(axes.get_xticklabels())] == ["true: a", "b"]
 
 
-def test_both_predictions_and_the_truth_have_a_colour():
+def test_both_predictions_and_the_truth_have_a_column():
     one, other = drawn_at_random(5, 12, seed=1), drawn_at_random(5, 12, seed=2)
     rare = one.classes[int(np.maximum(one.posteriors, other.posteriors).max(axis=0).argmin())]
-    figure = compare(one, other, truth=rare)
-    names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert {one.prediction, other.prediction, f"true: {rare}", "6 others"} <= set(names)
+    for axes in compare(one, other, truth=rare).axes:
+        names = [text for text, *_ in seen(axes.get_xticklabels())]
+        assert {one.prediction, other.prediction, f"true: {rare}", "6 others"} <= set(names)
 
 
 def test_what_cannot_be_compared_is_refused():

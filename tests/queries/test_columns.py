@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from infopursuit.queries import Columns
 from infopursuit.queries import columns as any_columns
-from infopursuit.queries.thresholds import choose_thresholds, format_number, simplest_numbers
+from infopursuit.queries.numbers import choose_thresholds, format_number, simplest_numbers
 
 columns = partial(any_columns, numbers="thresholds")  # numbers that are asked whole are in test_numbers.py
 

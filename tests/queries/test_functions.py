@@ -140,7 +140,7 @@ def test_functions_are_not_saved_and_needed_again():
     again = Functions.from_spec(spec, functions=code)
     assert again.sentences == ("Is it?", "mood?")
     np.testing.assert_array_equal(again.observe(X), qs.observe(X))
-    with pytest.raises(ValueError, match="functions is missing"):
+    with pytest.raises(ValueError, match="functions is None"):
         Functions.from_spec(spec)
     with pytest.raises(ValueError, match="no entry 'mood'"):
         Functions.from_spec(spec, functions={"first": len})

@@ -10,12 +10,6 @@ import infopursuit as ip
 from infopursuit.queries.wording import MAX_BYTES, VariableWords, Wording, read_wording, reword
 
 CSV = 'query,sentence,choices\nfur,"Hat es ""Fell"", oder Ähnliches?",no = nein | yes = ja\nwings,Есть крылья?,\n'
-YAML = """
-fur:
-  sentence: 'Hat es "Fell", oder Ähnliches?'
-  choices: {no: nein, yes: ja}
-wings: Есть крылья?
-"""
 WANTED = {
     "fur": Wording('Hat es "Fell", oder Ähnliches?', {"no": "nein", "yes": "ja"}),
     "wings": Wording("Есть крылья?"),
@@ -47,11 +41,8 @@ def table():
         ("a.csv", CSV.replace("\n", "\r\n").encode()),
         ("a.csv", separated_by(";").encode()),
         ("a.tsv", separated_by("\t").encode()),
-        ("a.yaml", YAML.encode()),
-        ("a.yml", b"\xef\xbb\xbf" + YAML.encode()),
-        ("a.yaml", YAML.replace("{no: nein, yes: ja}", "no = nein | yes = ja").encode()),
     ],
-    ids=["csv", "byte-order mark", "windows", "semicolons", "tabs", "yaml", "yaml with a mark", "yaml, in one line"],
+    ids=["csv", "byte-order mark", "windows", "semicolons", "tabs"],
 )  # fmt: skip
 def test_files_of_all_kinds_say_the_same(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
@@ -140,7 +131,7 @@ def test_answers_about_several_pixels_have_no_names():
 @pytest.mark.parametrize(
     ("name", "content", "named"),
     [
-        ("a.txt", b"", "ends in '.txt'"),
+        ("a.yaml", b"", "ends in '.yaml'"),
         ("a.csv", b"fur,Fell?\n", "expected the columns query, sentence"),
         ("a.csv", b"", "expected the columns"),
         ("a.csv", b"query,sentence\nfur,a\nfur,b\n", "line 3 of .* has 'fur' a second time"),
@@ -148,25 +139,12 @@ def test_answers_about_several_pixels_have_no_names():
         ("a.csv", b'query,sentence\nfur,"a\n', "is not CSV"),
         ("a.csv", b"query,choices\nfur,nein|ja\n", r"write them as: no = nein \| yes = ja"),
         ("a.csv", "query,sentence\nfur,Ähnlich\n".encode("latin-1"), "is not UTF-8"),
-        ("a.yaml", b"fur: [a, b]\n", "is no mapping"),
-        ("a.yaml", b"- fur\n", "is no mapping"),
-        ("a.yaml", b"fur: {frage: x}\n", "has 'frage'"),
-        ("a.yaml", b"fur: a\nfur: b\n", "line 2 of .* a second time"),
-        ("a.yaml", b"fur: 'a\n", "is not YAML"),
-        ("a.yaml", b"? [a]\n: b\n", "a list or mapping where a text"),
     ],
 )  # fmt: skip
 def test_files_that_cannot_be_read_say_where(tmp_path, name, content, named):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=named):
         read_wording(tmp_path / name)
-
-
-def test_yaml_builds_no_objects(tmp_path):
-    (tmp_path / "a.yaml").write_text("fur: !!python/object/apply:os.system ['touch here']\n")
-    with pytest.raises(ValueError, match="no mapping"):
-        read_wording(tmp_path / "a.yaml")
-    assert sorted(f.name for f in tmp_path.iterdir()) == ["a.yaml"]
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path):

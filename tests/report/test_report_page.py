@@ -1,9 +1,11 @@
 """The page: whole, safe, without a network, and true to the trace."""
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
+from infopursuit import case, messages
 from infopursuit.datasets import digits
 from infopursuit.report.page import leading_classes, png
 from infopursuit.report.summary import Summary
@@ -82,9 +85,9 @@ def test_the_page_tells_what_the_trace_holds():
     for i, explanation in enumerate(trace):
         for step in explanation.steps:
             assert step.sentence in words
-            assert f"{step.gain:.2f} nats" in words
+            assert f"information gain {step.gain / np.log(2):.2f} bits" in words
         assert str(explanation.prediction) in words, i
-    for expected in ("75.0 %", f"{trace.length.mean():.1f}", "Tom", "Here are all of them", "not known", "wrong"):
+    for expected in ("75.0 %", f"{trace.length.mean():.1f}", "Tom", "Single explanations", "not known", "wrong"):
         assert expected in words, expected
 
 
@@ -92,12 +95,13 @@ def test_nothing_is_loaded_and_nothing_runs(images):
     trace, X, y = images
     page = trace.to_html(images=X, truth=y)
     reader = read(page)
-    assert "script" not in reader.tags
+    assert reader.tags.count("script") == 1  # the filters
+    assert "script" not in read(trace[0].to_html(image=X[0])).tags
     for tag, name, value in reader.attributes:
         assert not name.startswith("on"), (tag, name)
         assert name != "style"
         if name in ("src", "href"):
-            assert value.startswith("data:image/png;base64,")
+            assert value.startswith(("data:image/png;base64,", "#e"))
     pictures_aside = re.sub(r'"data:image/png;base64,[^"]*"', "", page)
     assert not re.search(r"https?://|//[a-z]|@import|url\(", pictures_aside)
     policy = next(v for tag, name, v in reader.attributes if tag == "meta" and name == "content" and "default-src" in v)
@@ -105,6 +109,8 @@ def test_nothing_is_loaded_and_nothing_runs(images):
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert policy.startswith("default-src 'none'; img-src data:;")
     assert f"style-src 'sha256-{digest}'" in policy
+    script = re.search("<script>(.*?)</script>", page, re.DOTALL).group(1)
+    assert f"script-src 'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" in policy
 
 
 def test_words_from_outside_are_never_markup():
@@ -112,7 +118,8 @@ def test_words_from_outside_are_never_markup():
     trace = pursuit(names, [BAD, "</title><b>", "carp"], choices=[["<no>", BAD]] * 3).run(X)
     page = trace.to_html(truth=[BAD, "</title><b>", "<i>", BAD], names=[BAD] * 4, title=BAD)
     reader = read(page)
-    assert not {"script", "b", "i", "no"} & set(reader.tags)
+    assert reader.tags.count("script") == 1
+    assert not {"b", "i", "no"} & set(reader.tags)
     assert BAD in "".join(reader.texts)
     assert not any(name.startswith("on") for _, name, _ in reader.attributes)
     assert "\x00" not in page
@@ -244,3 +251,84 @@ def test_what_does_not_fit_is_refused(options):
 
 def test_an_empty_trace_has_a_page_too():
     assert "There are no inputs." in pursuit().run(np.zeros((0, 3))).to_html()
+
+
+# ---- cases, languages, the index ------------------------------------------------------------------------------------
+
+
+def test_a_report_of_a_case_says_what_it_is_about():
+    session = pursuit().session()
+    while session.question is not None:
+        session.answer("yes")
+    about = case.about(session, name="Tom & co", model="pets", version="abc123")
+    page = session.explanation.to_html(about=about, truth="owl")
+    words = " ".join(" ".join(read(page).texts).split())
+    for expected in (
+        "Case Tom & co", about.summary, about.date, "pets, version abc123", "follow from the stated model",
+        *about.why_not, "True class owl",
+    ):  # fmt: skip
+        assert expected in words, expected
+    assert words.index(about.summary) < words.index("Questions and answers")
+    other = dataclasses.replace(session.explanation, label_name="animal")
+    assert f"animal: {other.prediction} (" in other.to_html()
+
+
+@pytest.mark.parametrize("language", [*messages.LANGUAGES, messages.PSEUDO])
+def test_a_page_is_in_one_language(language):
+    trace, t = pursuit().run(X), messages.load(language)
+    for page in (trace.to_html(language=language, truth=["cat"] * 4), trace[0].to_html(language=language)):
+        reader = read(page)
+        assert ("html", "lang", t.language) in reader.attributes
+        assert ("html", "dir", t.direction) in reader.attributes
+        assert t("report.before") in "".join(reader.texts)
+        assert t.question(trace[0].steps[0]) in "".join(reader.texts)
+    assert t("questions", n=len(trace[0])) in trace[0].to_text(language=language)
+
+
+def test_the_index_has_every_input_and_leads_to_explanations():
+    trace = pursuit().run(X * 20)
+    page = trace.to_html(max_inputs=3, names=[f"n{i}" for i in range(80)], truth=["cat"] * 80)
+    assert page.count('<th scope="row">') == 80
+    assert re.findall('<a href="#(e[0-9]+)">', page) == ["e1", "e2", "e3"] == re.findall('<details id="([^"]+)">', page)
+    head = re.search("<thead>.*?</thead>", page, re.DOTALL)[0]
+    assert re.findall('<th scope="col"[^>]*>(?:<bdi>)?([^<]+)', head) == [
+        "Name", "Prediction", "Confidence", "Questions", "Correct",
+    ]  # fmt: skip
+    assert "<details open" not in page
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
+def test_filters_links_and_paper_in_a_browser(tmp_path):
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+    trace = pursuit().run(X * 20)
+    trace.to_html(tmp_path / "batch.html", truth=["cat"] * 80)
+    trace[0].to_html(tmp_path / "case.html")
+    with driver.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page, said = browser.new_page(), []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto((tmp_path / "batch.html").as_uri())
+        assert page.locator("#count").text_content() == "80 of 80 inputs"
+        page.select_option("select[name=class]", "cat")
+        n = sum(each == "cat" for each in trace.predictions)
+        assert page.locator("tbody tr:visible").count() == n
+        page.select_option("select[name=right]", "no")
+        assert page.locator("#count").text_content() == "0 of 80 inputs"
+        for name in ("class", "right"):
+            page.select_option(f"select[name={name}]", "")
+        n_pages = {"batch": pages(page.pdf(prefer_css_page_size=True))}
+        page.click("tbody a >> nth=2")
+        assert page.locator("details[open]").count() == 1
+        page.goto((tmp_path / "case.html").as_uri())
+        n_pages["case"] = pages(page.pdf(prefer_css_page_size=True))
+        browser.close()
+    assert said == []  # no refused script or style
+    assert n_pages["case"] == 1
+    assert n_pages["batch"] <= 4
+
+
+def pages(pdf):
+    return len(re.findall(rb"/Type\s*/Page[^s]", pdf))

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from benchmarks import datasets
 from benchmarks import make_shipped as make
-from infopursuit import datasets, shipped
+from infopursuit import shipped
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.serialization import save
 from infopursuit.shipped import FOLDER

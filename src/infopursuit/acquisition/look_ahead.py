@@ -108,7 +108,7 @@ class _BoundLookAhead:
 
     def after(self, b: Any, h: Histories, row: IntArray, query: IntArray, answer: IntArray) -> tuple[Any, Histories]:
         """The state and the histories after some answers (N,)."""
-        cells = self._cells(query, answer)
+        cells = joint_cells(self.queries, query, answer)
         likelihood = None if self.noise is None else self.noise.log_likelihood(query, cells)
         new = h.extend(row, query, cells, log_likelihood=likelihood)
         return self.belief.update(b, row, new), new
@@ -129,12 +129,13 @@ class _BoundLookAhead:
         row, query, answer, weight = (np.concatenate(column) for column in zip(*found, strict=True))
         return row, query, answer, weight
 
-    def _cells(self, queries: IntArray, answers: IntArray) -> IntArray:
-        """(N, W) the cells of joint answers, given by their index."""
-        sizes = np.where(self.queries.query_variables[queries] >= 0, self.queries.n_cells[queries], 1)  # (N, W)
-        following = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes
-        cells = answers[:, None] // following % sizes
-        return np.where(self.queries.query_variables[queries] >= 0, cells, UNKNOWN)
+
+def joint_cells(queries: QuerySet, query: IntArray, answers: IntArray) -> IntArray:
+    """(N, W) the cells of joint answers (N,), given by their index."""
+    used = queries.query_variables[query] >= 0
+    sizes = np.where(used, queries.n_cells[query], 1)  # (N, W)
+    following = np.cumprod(sizes[:, ::-1], axis=1)[:, ::-1] // sizes
+    return np.where(used, answers[:, None] // following % sizes, UNKNOWN)
 
 
 class _TwoSteps:

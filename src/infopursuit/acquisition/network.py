@@ -21,6 +21,8 @@ class NetworkQuerier:
 
     unit: ClassVar[Literal["nats", "score"]] = "score"
     kind: ClassVar[str] = "network_querier"
+    exact: ClassVar[bool] = False
+    tie: ClassVar[float] = ROUGH_TIE
 
     def bind(self, belief: Any, queries: Any, costs: FloatArray | None, noise: Any) -> Any:
         """The function to call for one belief."""
@@ -29,11 +31,11 @@ class NetworkQuerier:
                 f"belief is {type(belief).__name__} with unit {getattr(belief, 'unit', None)!r}; "
                 f"{type(self).__name__} needs a NetworkBelief with unit {self.unit!r}"
             )
-        return _Utilities(self.unit)
+        return self
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) the utilities that the network gave."""
-        return _Utilities(self.unit)(b, h, allowed)
+        return Estimate.exact(np.where(allowed, b.utilities, np.nan))
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,3 @@ class NetworkGain(NetworkQuerier):
 
     unit: ClassVar[Literal["nats", "score"]] = "nats"
     kind: ClassVar[str] = "network_gain"
-
-
-@dataclass(frozen=True)
-class _Utilities:
-    unit: Literal["nats", "score"]
-    exact: ClassVar[bool] = False
-    tie: ClassVar[float] = ROUGH_TIE
-
-    def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
-        return Estimate.exact(np.where(allowed, b.utilities, np.nan))

@@ -55,7 +55,7 @@ def mutual_information(joint: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(terms, 0.0))
 
 
-# ---- one variable at a time, many histories ------------------------------------------------------------------------
+# ---- one variable at a time, many histories -------------------------------------------------------------------------
 
 
 def value_joint(weights: FloatArray, probs: FloatArray, offsets: IntArray) -> FloatArray:
@@ -75,12 +75,9 @@ def value_joint(weights: FloatArray, probs: FloatArray, offsets: IntArray) -> Fl
 def see_evidence(
     joint: FloatArray, weights: FloatArray, evidence: FloatArray, model: FiniteModel, slots: slice, wanted: Any = None
 ) -> FloatArray:
-    """Correct the rows of `value_joint` whose variables the history has evidence on, in place.
-
-    The weights hold P(what is known of the variable | state) already. A variable that is known becomes an indicator;
-    one that is known in part (an earlier threshold on the same column) is conditioned on what is left of it, unless
-    ``wanted`` (H, A) says that no query looks at it.
-    """
+    """Correct the rows of `value_joint` whose variables there is evidence on, in place: one that is known becomes
+    an indicator; one that is known in part (an earlier threshold on the same column) is conditioned on what is left of
+    it, unless ``wanted`` (H, A) says that no query looks at it."""
     said = evidence[:, slots]
     changed = said != 0
     if not changed.any():

@@ -11,8 +11,7 @@ from infopursuit.beliefs.exact import Exact
 from infopursuit.lazy import lazy_name
 
 if TYPE_CHECKING:
-    from infopursuit.beliefs.langevin import Langevin, LangevinBelief
-    from infopursuit.beliefs.particles import SMC, ParticleBelief, Particles, SMCBelief
+    from infopursuit.beliefs.particles import SMC, Langevin, LangevinBelief, ParticleBelief, Particles, SMCBelief
     from infopursuit.beliefs.pruned import Pruned, PrunedBelief
 
 # fmt: off
@@ -24,9 +23,8 @@ __all__ = [
 # fmt: on
 
 LAZY = {
-    **dict.fromkeys(("Langevin", "LangevinBelief"), "langevin"),
     "NetworkBelief": "network",
-    **dict.fromkeys(("SMC", "SMCBelief", "ParticleBelief", "Particles"), "particles"),
+    **dict.fromkeys(("SMC", "SMCBelief", "Langevin", "LangevinBelief", "ParticleBelief", "Particles"), "particles"),
     **dict.fromkeys(("Pruned", "PrunedBelief"), "pruned"),
 }
 KINDS = {"exact": "Exact", "pruned": "Pruned", "smc": "SMC", "langevin": "Langevin"}

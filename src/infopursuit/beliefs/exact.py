@@ -9,7 +9,6 @@ import numpy as np
 
 from infopursuit.acquisition import tables
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
-from infopursuit.beliefs.diagnostics import weight_ess
 from infopursuit.history import Estimate, Histories
 from infopursuit.models.finite import FiniteModel, class_log_sums, log_sum_exp, segments
 from infopursuit.queries.queryset import QuerySet
@@ -51,12 +50,23 @@ def log_normalised(log_joint: FloatArray) -> FloatArray:
         return np.asarray(log_joint - log_sum_exp(log_joint)[:, None])
 
 
+def weight_ess(log_weights: FloatArray) -> FloatArray:
+    """Effective sample size of weighted draws, (sum w)^2 / sum w^2 over the last axis; 0 where all weights are 0 or one
+    is not a number."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
+        return np.asarray(np.nan_to_num(weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1), nan=0.0))
+
+
 class LatentBelief:
     """What beliefs about latent states share: subclasses have ``model``, ``queries``, ``log_joint`` (H, C) log p(y,
     history), and ``latent_states``."""
 
     model: Any
     queries: QuerySet
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r})"
 
     @property
     def n_classes(self) -> int:
@@ -101,9 +111,6 @@ class Exact(LatentBelief):
 
     def __init__(self, model: FiniteModel, queries: QuerySet) -> None:
         self.model, self.queries = model, queries
-
-    def __repr__(self) -> str:
-        return f"Exact({self.model!r})"
 
     @property
     def row_bytes(self) -> int:

@@ -221,6 +221,9 @@ class NetworkBelief:
         self.n_classes, self.student_of = int(n_classes), str(student_of)
         self.temperature = number(temperature, "temperature", above=0)
 
+    def __repr__(self) -> str:
+        return f"<NetworkBelief: {type(self.network).__name__}, {self.n_classes} classes, utilities in {self.unit}>"
+
     @property
     def uses_numbers(self) -> bool:
         """Whether inputs that differ in numbers within a cell differ to it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,9 +18,18 @@ import torch
 from torch import Tensor
 
 from infopursuit.acquisition.mutual_information import FiniteGains, MutualInformation
-from infopursuit.beliefs.diagnostics import Diagnostics, family_ess, sum_variance
+from infopursuit.beliefs.chains import (
+    Diagnostics,
+    LogDensity,
+    adapt,
+    family_ess,
+    mala,
+    start,
+    sum_variance,
+    target,
+    ula,
+)
 from infopursuit.beliefs.exact import Exact, LatentBelief, StateWeights, log_normalised
-from infopursuit.beliefs.langevin_kernels import LogDensity, adapt, mala, start, target
 from infopursuit.beliefs.pruned import BLOCK, DECODED, MANY, WIDEST, PrunedBelief, States, similar_order
 from infopursuit.checks import number, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
@@ -42,6 +52,7 @@ MATTERS = 1e-2
 """The posterior above which a class's effective sample size must be large enough."""
 NEGLIGIBLE = 1e-6
 """Classes whose posterior mass is below this together are carried along, but no work is spent on their particles."""
+KERNELS = ("ula", "mala")
 MAX_BYTES, MAX_STEPS = 8 * 2**30, 10_000
 """Memory that particles may take, and steps or moves of a chain: more is refused before any is taken."""
 
@@ -49,10 +60,9 @@ MAX_BYTES, MAX_STEPS = 8 * 2**30, 10_000
 class Particles(States):
     """Draws of (y, z), sorted by class, decoded: to everything that asks for probabilities it is a finite model.
 
-    latents: (S, D). offsets: (C + 1,) where the draws of each class begin. log_prior: (S,) log of their weights.
-    family: (S,) draws of a class with the same number depend on each other: places of one chain, copies of one draw;
-    None where all are independent. mass_variance: (C,) relative variance of each class's mass before any of these
-    draws was made; None where it was known. block: put draws in such an order that blocks of this many are similar.
+    latents: (S, D). log_prior: (S,) log of their weights. family: (S,) draws of a class with the same number depend on
+    each other: places of one chain, copies of one draw. mass_variance: (C,) relative variance of each class's mass
+    before any of these draws was made. block: put draws in such an order that blocks of this many are similar.
     """
 
     kind = "particles"
@@ -138,12 +148,9 @@ class Own:
 
 @dataclass(frozen=True)
 class ParticleState:
-    """The state of H histories.
-
-    shared: weights of the particles that all histories share; out of date for a history with particles of its own.
-    own: those particles, None for histories that use the shared ones. keys: the names of the histories. renewed: the
-    rows whose particles are good enough to go on, computed when they are first needed.
-    """
+    """The state of H histories: weights of the particles that all share, out of date for a history with particles of
+    its own; those particles, or None; the names of the histories; and the rows whose particles are good enough to go
+    on, computed when they are first needed."""
 
     shared: Any
     own: tuple[Own | None, ...]
@@ -172,11 +179,9 @@ class ParticleBelief(LatentBelief):
     kind: ClassVar[str]
     purpose: ClassVar[bytes]  # of a generator
 
-    def __init__(
-        self, model: VAE, queries: QuerySet, n_draws: int, n_chains: int, seed: int, settings: Any, noisy: bool
-    ) -> None:
-        self.model, self.queries, self.n_draws, self.n_chains = model, queries, int(n_draws), int(n_chains)
-        self.seed, self.settings = int(seed), settings
+    def __init__(self, model: VAE, queries: QuerySet, settings: Any, seed: int = 0, *, noisy: bool = False) -> None:
+        self.model, self.queries, self.settings, self.seed = model, queries, settings, int(seed)
+        self.n_draws, self.n_chains, self.n_own = settings.sizes
         latents, offsets, log_prior = stratified_prior(model, self.n_draws, self.generator(b"prior"))
         large = model.features.binary and len(latents) > MANY
         self.particles = Particles(model, latents, offsets, log_prior, block=BLOCK if large else None)
@@ -185,11 +190,6 @@ class ParticleBelief(LatentBelief):
         self._warned: set[str] = set()
 
     # ---- what the samplers differ in ---------------------------------------------------------------------------------
-
-    @property
-    def n_own_draws(self) -> int:
-        """How many particles a history may have to itself."""
-        raise NotImplementedError
 
     def _in_need(self, b: ParticleState, rows: list[int]) -> list[int]:
         """Which of some histories need new particles."""
@@ -217,7 +217,7 @@ class ParticleBelief(LatentBelief):
     def row_bytes(self) -> int:
         """The memory of one history: weights of the shared particles, and particles of its own."""
         each = 2 * self.particles.by_state.shape[1] + self.model.latent_dim
-        return int(self.shared.row_bytes + self.n_own_draws * (each * self.particles.by_state.itemsize + 24))
+        return int(self.shared.row_bytes + self.n_classes * self.n_own * (each * self.particles.by_state.itemsize + 24))
 
     def init(self) -> ParticleState:
         """The prior."""
@@ -383,26 +383,39 @@ class ParticleGains:
         return Estimate(found.value, found.error, tie)
 
 
-# ---- sequential Monte Carlo ------------------------------------------------------------------------------------------
+class Sampler:
+    """What the settings of samplers share."""
+
+    kind: ClassVar[str]
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Draws of each class that all histories share, chains of each class, and draws of a history's own."""
+        raise NotImplementedError
+
+    def check(self, model: VAE) -> None:
+        """Refuse saved settings whose particles would take more memory, or whose chains more steps, than anyone has."""
+        for step in ("n_moves", "n_steps", "burn_in"):
+            if getattr(self, step, 0) > MAX_STEPS:
+                raise ValueError(f"{step}={getattr(self, step)} is more than {MAX_STEPS:,}; choose fewer")
+        # the probabilities of all values in all draws, laid out twice
+        size = 2 * sum(self.sizes[:2]) * model.n_classes * model.variables.n_slots * model.dtype.itemsize
+        if size > MAX_BYTES:
+            raise ValueError(
+                f"belief={self}: its particles would take {size / 2**30:.3g} GiB, more than {MAX_BYTES / 2**30:g}; "
+                f"choose fewer"
+            )
+
+    def build(self, model: VAE, queries: QuerySet, seed: int = 0, *, noisy: bool = False) -> ParticleBelief:
+        """The belief with these settings."""
+        return {"smc": SMCBelief, "langevin": LangevinBelief}[self.kind](model, queries, self, seed, noisy=noisy)
 
 
-def check_memory(settings: Any, model: VAE, n_draws: int) -> None:
-    """Refuse saved settings whose particles would take more memory, or whose chains more steps, than anyone can wait
-    for."""
-    for step in ("n_moves", "n_steps", "burn_in"):
-        if getattr(settings, step, 0) > MAX_STEPS:
-            raise ValueError(f"{step}={getattr(settings, step)} is more than {MAX_STEPS:,}; choose fewer")
-    # the probabilities of all values in all draws, laid out twice
-    size = 2 * n_draws * model.n_classes * model.variables.n_slots * model.dtype.itemsize
-    if size > MAX_BYTES:
-        raise ValueError(
-            f"belief={settings}: its particles would take {size / 2**30:.3g} GiB, more than {MAX_BYTES / 2**30:g}; "
-            f"choose fewer"
-        )
+# ---- sequential Monte Carlo -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class SMC:
+class SMC(Sampler):
     """Settings of sequential Monte Carlo.
 
     n_draws: particles of each class that all histories share, decoded once.
@@ -425,13 +438,9 @@ class SMC:
         number(self.step_size, "step_size", above=0)
         number(self.min_ess, "min_ess", least=0)
 
-    def check(self, model: VAE) -> None:
-        """Refuse settings that no memory holds."""
-        check_memory(self, model, self.n_draws + self.n_own)
-
-    def build(self, model: VAE, queries: QuerySet, seed: int = 0, *, noisy: bool = False) -> SMCBelief:
-        """The belief with these settings."""
-        return SMCBelief(model, queries, self.n_draws, self.n_own, seed, self, noisy)
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        return self.n_draws, self.n_own, self.n_own if self.min_ess > 0 else 0
 
 
 class SMCBelief(ParticleBelief):
@@ -439,11 +448,6 @@ class SMCBelief(ParticleBelief):
 
     kind: ClassVar[str] = "smc"
     purpose: ClassVar[bytes] = b"move"
-    settings: SMC
-
-    @property
-    def n_own_draws(self) -> int:
-        return self.n_classes * self.n_chains if self.settings.min_ess > 0 else 0
 
     def _in_need(self, b: ParticleState, rows: list[int]) -> list[int]:
         if not rows or self.settings.min_ess <= 0:
@@ -464,3 +468,89 @@ class SMCBelief(ParticleBelief):
             accepted.append(float(acceptance.mean()))
         ess = float(family_ess(chains.latents.cpu().numpy(), picked).min())
         return chains.latents, picked, Diagnostics(float(np.mean(accepted)), ess)
+
+
+# ---- the paper's sampler --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Langevin(Sampler):
+    """Settings of Langevin chains.
+
+    n_chains: chains of each class.
+    n_steps: steps after the burn-in; all of their draws are kept.
+    burn_in: steps before that, in which the step size is adapted (not for "ula").
+    step_size: the paper's eta.
+    kernel: "ula" (the paper's; biased by the step size), or "mala" (Metropolis-corrected).
+    """
+
+    kind: ClassVar[str] = "langevin"
+    n_chains: int = 64
+    n_steps: int = 8
+    burn_in: int = 20
+    step_size: float = 0.1
+    kernel: str = "mala"
+
+    def __post_init__(self) -> None:
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel={self.kernel!r}; expected one of {', '.join(KERNELS)}")
+        for name, least in (("n_chains", 2), ("n_steps", 1), ("burn_in", 0)):
+            whole_number(getattr(self, name), name, least)
+        number(self.step_size, "step_size", above=0)
+
+    @classmethod
+    def paper(cls) -> Langevin:
+        """The settings of the paper's code: 256 chains a class, 20 steps of burn-in, 12,000 draws kept."""
+        return cls(n_chains=256, n_steps=47, burn_in=20, step_size=0.1, kernel="ula")
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        n = self.n_chains * self.n_steps  # the empty history needs no chain: the prior can be drawn from
+        return n, self.n_chains, n
+
+
+class LangevinBelief(ParticleBelief):
+    """Langevin chains for each class and history.
+
+    p(y | history) is updated as in eq. 17 by the mean probability of the answer over the draws before it.
+    """
+
+    kind: ClassVar[str] = "langevin"
+    purpose: ClassVar[bytes] = b"chains"
+
+    def _in_need(self, b: ParticleState, rows: list[int]) -> list[int]:
+        """All of them: chains follow every answer; only the empty history, and those that taught nothing, need none."""
+        empty = (b.shared.evidence == 0).all(axis=1)
+        return [h for h in rows if not empty[h]]
+
+    def _draw(
+        self, latents: Tensor, log_weights: FloatArray, density: LogDensity, generator: torch.Generator, fresh: bool
+    ) -> tuple[Tensor, IntArray, Diagnostics]:
+        settings, n, n_before = self.settings, self.settings.n_chains, len(log_weights)
+        adjusted = settings.kernel == "mala"
+        if adjusted:  # by weight: from the new law already, so that the burn-in only has to move copies apart
+            picked = systematic(log_weights, n, generator)
+        elif fresh:  # of the prior, which a model may give in some order: from all over it
+            picked = np.arange(n) * n_before // n
+        else:  # the paper's chains go on from their last places
+            picked = (np.arange(n) - n) % n_before
+        chains, eta = start(latents[torch.as_tensor(picked)], density), settings.step_size
+        kept: list[Tensor] = []
+        accepted: list[float] = []
+        for i in range(-settings.burn_in, settings.n_steps):
+            if adjusted:
+                chains, acceptance = mala(chains, density, eta, generator)
+                if i < 0:
+                    eta = adapt(eta, acceptance, i + settings.burn_in)
+                else:
+                    accepted.append(float(acceptance.mean()))
+            else:
+                moved = ula(chains, density, eta, generator)
+                # a chain that has run away cannot be decoded: it stays where it was
+                chains = moved.where(moved.log_density.isfinite(), chains)
+            if i >= 0:
+                kept.append(chains.latents)
+        # chains that begin at the same place are copies of one until they have moved apart
+        draws, family = torch.cat(kept), np.tile(picked, settings.n_steps)
+        ess = float(family_ess(draws.cpu().numpy(), family).min())
+        return draws, family, Diagnostics(float(np.mean(accepted)) if accepted else math.nan, ess)

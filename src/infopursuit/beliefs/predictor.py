@@ -7,11 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from infopursuit.acquisition.look_ahead import joint_cells
 from infopursuit.acquisition.ranking import ROUGH_TIE
 from infopursuit.checks import one_of, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
-from infopursuit.models.answers import RowAnswers
-from infopursuit.models.boosting import Averaged, MaskedTrees
 from infopursuit.models.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
@@ -68,15 +67,13 @@ class PredictorBelief:
         self.predictor, self.answers, self.queries, self.n_screened = predictor, answers, queries, n_screened
         check_queries(queries)
 
+    def __repr__(self) -> str:
+        return f"PredictorBelief({self.predictor!r:.70}, answers by {type(self.answers).__name__})"
+
     @property
     def n_classes(self) -> int:
         """C."""
         return int(self.predictor.n_classes)
-
-    @property
-    def contains_training_data(self) -> bool:
-        """Whether answers are predicted by training rows."""
-        return bool(getattr(self.answers, "contains_training_data", False))
 
     @property
     def row_bytes(self) -> int:
@@ -121,11 +118,7 @@ class PredictorBelief:
     def _table(self) -> FloatArray:
         """(L, Q) for every answer of every query an answer vector that has it alone."""
         query = self._answer_query
-        index = np.arange(len(query)) - self._starts[query]
-        cells = np.stack(
-            [np.array(np.unravel_index(i, self.queries.n_cells[q])) for q, i in zip(query, index, strict=True)]
-        )
-        cells = np.where(self.queries.query_variables[query] >= 0, cells, UNKNOWN)
+        cells = joint_cells(self.queries, query, np.arange(len(query)) - self._starts[query])
         table = np.full((len(query), len(self.queries)), np.nan)
         table[np.arange(len(query)), query] = answer_values(self.queries, query, cells, None)
         return table
@@ -198,76 +191,35 @@ class PredictorBelief:
             found.append(self.predictor.predict(answers)[0])
         return np.concatenate(found)
 
-    def consistency_gap(self, b: FloatArray) -> FloatArray:
-        """(H, Q) how far the mean posterior after the answer to a query is from the posterior before it: half the sum
-        of absolute differences (total variation), 0 for a belief that is consistent."""
-        mass = np.asarray(self.answers.predict(b)[:, self._answer_output], dtype=np.float64)
-        rows, places = np.nonzero(mass > -1)
-        n = getattr(self.predictor, "n_members", 1)
-        then = np.asarray(self._predict_after(b, rows, places, n)).reshape(len(b), -1, self.n_classes)
-        total = np.add.reduceat(mass, self._starts, axis=1)
-        mean = np.add.reduceat(mass[..., None] * then, self._starts, axis=1) / total[..., None]
-        return np.asarray(0.5 * np.abs(mean - self.predictor.predict(b)[0][:, None]).sum(axis=2))
-
     # ---- files -------------------------------------------------------------------------------------------------------
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """JSON data and arrays; an object of somebody else's cannot be saved."""
-        spec: dict[str, Any] = {"n_screened": self.n_screened}
-        arrays: dict[str, Any] = {"offsets": self.answers.offsets}
-        if isinstance(self.answers, AnswerNetwork):
-            arrays |= {f"answer_{name}": array for name, array in vars(self.answers.layers).items()}
-        elif isinstance(self.answers, RowAnswers):
-            spec["answers"] = "rows"
-            arrays |= self.answers.to_arrays()
-        else:
-            raise TypeError(f"answers is a {type(self.answers).__name__}, which cannot be saved")
-        parts = self.predictor.parts if isinstance(self.predictor, Averaged) else (self.predictor,)
-        for part in parts:
-            if isinstance(part, MaskedClassifier):
-                arrays |= {f"class_{name}": array for name, array in vars(part.layers).items()}
-            elif isinstance(part, MaskedTrees):
-                arrays |= part.to_arrays()
-            else:
+        for name, kind in (("predictor", MaskedClassifier), ("answers", AnswerNetwork)):
+            part = getattr(self, name)
+            if not isinstance(part, kind):
                 own = type(getattr(part, "predictor", part)).__name__
-                raise TypeError(
-                    f"predictor is a {own}, which cannot be saved without pickle; fit with predictor='network', "
-                    f"'trees' or 'both' to save"
-                )
-        if len(parts) > 1 or isinstance(parts[0], MaskedTrees):
-            spec["predictor"] = "trees" if len(parts) == 1 else "both"
-        encoding = next((part.encoding for part in (*parts, self.answers) if hasattr(part, "encoding")), None)
-        if encoding is not None:
-            arrays |= {"pieces": encoding.pieces, "categories": encoding.categories}
-        return spec, arrays
+                raise TypeError(f"{name} is a {own}, which cannot be saved without pickle; fit ip.Hybrid() to save")
+        encoding, networks = self.predictor.encoding, {"class": self.predictor, "answer": self.answers}
+        weights = {f"{kind}_{name}": array for kind, n in networks.items() for name, array in vars(n.layers).items()}
+        arrays = {"offsets": self.answers.offsets, "pieces": encoding.pieces, "categories": encoding.categories}
+        return {"n_screened": self.n_screened}, arrays | weights
 
     @classmethod
     def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Any], queries: QuerySet) -> PredictorBelief:
         """What `to_parts` took apart; refused where shapes do not fit."""
         n, n_answers = len(queries), queries.n_answers
         offsets = np.asarray(arrays["offsets"])
-        kind = one_of(spec.get("predictor", "network"), "predictor", ("network", "trees", "both"))
-        answer_kind = one_of(spec.get("answers", "network"), "answers", ("network", "rows"))
+        for name in ("predictor", "answers"):  # there were others, which are gone
+            one_of(spec.get(name, "network"), name, ("network",))
         fits = offsets.shape == (n + 1,)
         if not fits or offsets[0] != 0 or not np.isin(np.diff(offsets) - n_answers, (0, 1)).all():
             raise ValueError(f"offsets has shape {offsets.shape} or steps that do not fit the {n} queries")
         offsets = offsets.astype(np.int64)
-        if "network" in (kind, answer_kind) or kind == "both":
-            encoding = encoding_from(arrays, n)
-        answers: Any
-        if answer_kind == "network":
-            answers = AnswerNetwork(encoding, _layers_from(arrays, "answer", encoding, int(offsets[-1])), offsets)
-        else:
-            answers = RowAnswers.from_arrays(arrays, queries, offsets)
-        parts: list[Any] = []
-        if kind != "trees":
-            parts.append(MaskedClassifier(encoding, _layers_from(arrays, "class", encoding, None)))
-        if kind != "network":
-            parts.append(MaskedTrees.from_arrays(arrays, n))
-        if len({(part.n_members, part.n_classes) for part in parts}) > 1:
-            raise ValueError("the networks and the trees have other numbers of members or classes")
-        n_screened = whole_number(spec["n_screened"], "n_screened", 1)
-        return cls(parts[0] if len(parts) == 1 else Averaged(tuple(parts)), answers, queries, n_screened)
+        encoding = encoding_from(arrays, n)
+        answers = AnswerNetwork(encoding, _layers_from(arrays, "answer", encoding, int(offsets[-1])), offsets)
+        predictor = MaskedClassifier(encoding, _layers_from(arrays, "class", encoding, None))
+        return cls(predictor, answers, queries, whole_number(spec["n_screened"], "n_screened", 1))
 
 
 def encoding_from(arrays: dict[str, Any], n: int) -> Encoding:
@@ -289,18 +241,24 @@ def _layers_from(arrays: dict[str, Any], kind: str, encoding: Encoding, n_output
 def answer_values(queries: QuerySet, query: IntArray, cells: IntArray, numbers: FloatArray | None) -> FloatArray:
     """(N,) the entry of an answer vector for one query (N,) with its answer, (N, W) cells and (N,) numbers: the number,
     or the one that stands for the cell, or the index of the joint answer; NaN where it is not fully known."""
-    n_cells, used = queries.n_cells[query], queries.query_variables[query] >= 0
+    used = queries.query_variables[query] >= 0
     known = (used & (cells != UNKNOWN)).sum(axis=1) == used.sum(axis=1)
-    index = np.zeros(len(query), dtype=np.int64)
-    for w in range(queries.width):
-        index = index * n_cells[:, w] + np.where(used[:, w], np.maximum(cells[:, w], 0), 0)
-    value = index.astype(np.float64)
+    value = joint_answers(queries, query, cells).astype(np.float64)
     if queries.representatives is not None:
         stands = queries.representatives[query, np.maximum(cells[:, 0], 0)]
         value = np.where(np.isnan(stands), value, stands)
         if numbers is not None:
             value = np.where(np.isnan(stands) | np.isnan(numbers), value, numbers)
     return np.where(known, value, np.nan)
+
+
+def joint_answers(queries: QuerySet, query: IntArray, cells: IntArray) -> IntArray:
+    """(N,) the index of each joint answer, (N, W) cells."""
+    index = np.zeros(len(query), dtype=np.int64)
+    for w in range(queries.width):
+        used = queries.query_variables[query, w] >= 0
+        index = index * queries.n_cells[query, w] + np.where(used, np.maximum(cells[:, w], 0), 0)
+    return index
 
 
 def answer_vectors(queries: QuerySet, values: IntArray, numbers: FloatArray | None) -> tuple[FloatArray, IntArray]:
@@ -311,9 +269,7 @@ def answer_vectors(queries: QuerySet, values: IntArray, numbers: FloatArray | No
         query = np.full(len(values), q)
         mine = queries.answers_of(values, query)
         vectors[:, q] = answer_values(queries, query, mine, queries.numbers_of(numbers, query))
-        used = int((queries.query_variables[q] >= 0).sum())
-        index = np.ravel_multi_index(tuple(np.maximum(mine[:, :used], 0).T), tuple(queries.n_cells[q, :used]))
-        cells[:, q] = np.where(np.isnan(vectors[:, q]), UNKNOWN, index)
+        cells[:, q] = np.where(np.isnan(vectors[:, q]), UNKNOWN, joint_answers(queries, query, mine))
     return vectors, cells
 
 
@@ -329,3 +285,83 @@ def check_queries(queries: QuerySet) -> None:
 
 def _entropy(p: FloatArray) -> FloatArray:
     return np.asarray(-(p * np.log(np.maximum(p, 1e-12))).sum(axis=1))
+
+
+# ---- predictors from elsewhere --------------------------------------------------------------------------------------
+
+
+class OwnPredictor:
+    """A fitted object with ``predict_proba`` that accepts NaN, which stands for what was not asked.
+
+    Where it has ``feature_names_in_`` it gets a pandas frame with these columns: numbers, and the labels of categories
+    as a categorical column; a column that no query is about is empty. Else it gets a matrix with the columns of the
+    training table: numbers, and for other categories than numbers their index among the choices of the query.
+
+    Parameters
+    ----------
+    predictor: the fitted object; its classes are those of y, in sorted order.
+    queries: ``ip.queries.columns``, each column asked whole.
+    n_classes: C.
+    """
+
+    def __init__(self, predictor: Any, queries: QuerySet, n_classes: int) -> None:
+        self.predictor, self.queries, self.n_classes = predictor, queries, n_classes
+        columns = list(getattr(queries, "columns", ()))
+        strange = [name for name, _ in queries.topics if name not in columns]
+        if strange or len({name for name, _ in queries.topics}) < len(queries):
+            raise ValueError("predictor needs one query for each column; use ip.queries.columns(), without thresholds")
+        classes = getattr(predictor, "classes_", None)
+        if classes is not None and len(classes) != n_classes:
+            raise ValueError(f"predictor knows {len(classes)} classes, but y has {n_classes}; fit it on the same y")
+        names = getattr(predictor, "feature_names_in_", None)
+        self._names = None if names is None else [str(name) for name in names]
+        absent = [name for name, _ in queries.topics if self._names is not None and name not in self._names]
+        if absent:
+            raise ValueError(f"predictor was not fitted on column {absent[0]!r}; fit it on the same table")
+        width = getattr(predictor, "n_features_in_", None)
+        if self._names is None and width is not None and width != len(columns):
+            raise ValueError(f"predictor was fitted on {width} columns, but the table has {len(columns)}")
+        self._columns = columns
+
+    def predict(self, answers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(H, Q) answer vectors -> (H, C) probabilities, without standard errors."""
+        p = np.asarray(self.predictor.predict_proba(self._table(answers)), np.float64)
+        if p.shape != (len(answers), self.n_classes):
+            raise ValueError(f"predictor.predict_proba gave shape {p.shape}; expected {(len(answers), self.n_classes)}")
+        return p, np.zeros_like(p)
+
+    def _table(self, answers: FloatArray) -> Any:
+        """What the object was fitted on."""
+        if self._names is None:
+            matrix = np.full((len(answers), len(self._columns)), np.nan)
+            for query, (name, _) in enumerate(self.queries.topics):
+                matrix[:, self._columns.index(name)] = self._numbers(query, answers[:, query])
+            return matrix
+        import pandas as pd
+
+        frame = dict.fromkeys(self._names, np.full(len(answers), np.nan))
+        for query, (name, _) in enumerate(self.queries.topics):
+            frame[name] = self._column(query, answers[:, query])
+        return pd.DataFrame(frame)
+
+    def _numbers(self, query: int, entries: FloatArray) -> FloatArray:
+        """The entries of answer vectors, categories that are numbers as these."""
+        labels = self.queries.number_labels.get(query)
+        if labels is None:
+            return entries
+        known = np.where(np.isnan(entries), UNKNOWN, entries).astype(np.int64)
+        return np.array([*map(float, labels), np.nan])[known]
+
+    def _column(self, query: int, entries: FloatArray) -> Any:
+        """The entries of answer vectors as they are in a frame."""
+        import pandas as pd
+
+        scale, field = self.queries.scale(query), self.queries.fields[query]  # type: ignore[attr-defined]
+        if scale is not None and scale.date:
+            return pd.to_datetime(entries, unit="us")
+        if scale is not None or query in self.queries.number_labels or not hasattr(field, "categories"):
+            return self._numbers(query, entries)
+        known = np.where(np.isnan(entries), UNKNOWN, entries).astype(np.int64)
+        # rare categories share an answer, which no other table knows
+        known = np.where(known < len(field.categories), known, UNKNOWN)
+        return pd.Categorical.from_codes(known, list(field.categories))

@@ -9,11 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from infopursuit.cli.main import positive, share, write_text
+from infopursuit.cli.main import positive, write_text
 from infopursuit.datasets.examples import Examples, has_training_part, read_examples
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate
-from infopursuit.evaluation.text import tell
+from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate, tell
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
 from infopursuit.serialization import load_pursuit
@@ -36,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--train", metavar="DATA", help="training data, which the baselines learn from")
     add("--no-baselines", action="store_true", help="do not fit a decision tree and a black box")
     add("--inputs", type=positive, metavar="N", help="only the first N inputs")
-    add("--min-epsilon", type=share, metavar="E", help="extend the curve to a confidence of 1 - E")
     add("--out", type=Path, metavar="PATH", help="write the results as JSON: FILE.json, or a folder")
     add("--curve", type=Path, metavar="PNG", help="draw accuracy against number of queries")
 
@@ -64,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     if train is not None:
         terminal.tell(f"Baselines learn from {len(train.y):,} inputs: {train.source}.")
     X_train, y_train = (None, None) if train is None else (train.X, train.y)
-    result = evaluate(pursuit, data.X, data.y, X_train=X_train, y_train=y_train, min_epsilon=args.min_epsilon)
+    result = evaluate(pursuit, data.X, data.y, X_train=X_train, y_train=y_train)
     tell(result, terminal)
     if train is None and not args.no_baselines:
         terminal.say("", "--train DATA adds a decision tree and a black box on the same queries.")
@@ -98,7 +96,7 @@ def _training(args: argparse.Namespace, pursuit: Pursuit[Any]) -> Examples | Non
 
 def _command(args: argparse.Namespace) -> str:
     words = ["infopursuit", "evaluate", str(args.model), args.data]
-    for option in ("label", "train", "inputs", "min_epsilon"):
+    for option in ("label", "train", "inputs"):
         if getattr(args, option) is not None:
             words += [f"--{option.replace('_', '-')}", str(getattr(args, option))]
     return shlex.join([*words, *(["--no-baselines"] if args.no_baselines else [])])

@@ -6,17 +6,24 @@ import argparse
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
-from infopursuit.cli.main import positive, whole, write_text
+from infopursuit import case, shipped
+from infopursuit.checks import pursuit_of
+from infopursuit.cli.main import add_language, positive, whole, write_text
+from infopursuit.datasets.examples import Source
 from infopursuit.jobs.engines import ENGINES, Engine
 from infopursuit.jobs.job import Explained, explain
-from infopursuit.report.page import MOST, Shown, batch_page, show
+from infopursuit.messages import Messages, load
+from infopursuit.queries.queryset import near
+from infopursuit.report.page import MAX_INDEX, MOST, Row, Shown, batch_page, show
 from infopursuit.report.summary import most_common
 from infopursuit.terminal import Terminal, table
 
 EXAMPLES = (
     "infopursuit explain new.csv --model my-model --out explained",
     "infopursuit explain digits --model my-digits --inputs 20 --html digits.html",
+    "infopursuit explain new.csv --model my-model --name patient --case 'case 17' --html case-17.html",
     "infopursuit explain archive/ --model my-model --out explained --engine ray --workers 8",
 )
 
@@ -28,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files, or the name of a data set")  # fmt: skip
     add("--model", required=True, type=Path, metavar="DIR", help="folder of a saved model")
     add("--out", type=Path, metavar="DIR", help="folder for the rows, traces.parquet; what was stopped goes on there")
-    add("--html", type=Path, metavar="FILE", help="write one page that needs nothing else")
+    add("--html", type=Path, metavar="FILE", help="write a report, one page that needs nothing else")
+    add("--case", metavar="NAME", help="only this input: its name (see --name), or its number from 1 on")
+    add_language(parser, "en")
     add("--max-shown", type=whole, default=MOST, metavar="N", help=f"explanations in the page at most ({MOST})")
     add("--label", metavar="COLUMN", help="the column of a table that holds the labels, if any")
     add("--name", metavar="COLUMN", help="the column of a table that says what the inputs are called, if any")
@@ -58,32 +67,71 @@ def run(args: argparse.Namespace) -> int:
     terminal = Terminal()
     if args.html is not None and args.html.is_dir():
         raise ValueError(f"--html {args.html} is a folder; give a file such as explained.html")
+    if args.case is not None:
+        return explain_case(args, terminal)
     kept = tempfile.TemporaryDirectory() if args.out is None else nullcontext(args.out)
     with kept as out:
         options = {name: getattr(args, name) for name in ("label", "name", "inputs", "part", "again")}
         done = explain(args.data, args.model, out, engine=engine_of(args), progress=True, **options)
-        shown = first_of(done, max(args.max_shown, 1) if args.html is not None else 1)
+        shown = first_of(done, max(args.max_shown, 1) if args.html is not None else 1, load(args.lang))
+        index = index_of(done, load(args.lang)) if args.html is not None else []
     written = [] if args.out is None else [done.traces]
     if args.html is not None:
         title = args.title or f"{Path(args.data).name}, asked by {args.model.name}"
-        written.append(write_text(args.html, batch_page(done.summary, shown[: args.max_shown], title=title)))
-    _tell(done, shown, terminal)
+        about: Any = {"label": done.pursuit.label_name, "queries": done.pursuit.queries, "words": load(args.lang)}
+        page = batch_page(done.summary, shown[: args.max_shown], index, title=title, **about)
+        written.append(write_text(args.html, page))
+    _tell(done, shown, terminal, args.lang)
     if done.n_kept:
         terminal.say("", f"{done.n_kept} of {done.n_parts} parts were there from an earlier run.")
     terminal.say("", *(f"written to {file}" for file in written))
     return 0
 
 
-def first_of(done: Explained, most: int) -> list[Shown]:
+def explain_case(args: argparse.Namespace, terminal: Terminal) -> int:
+    """Explain one input of the data, as text and as a report of its own."""
+    model, words = shipped.open_model(args.model), load(args.lang)
+    pursuit = pursuit_of(model)
+    source = Source(str(args.data), args.label, args.name).open(pursuit)
+    some = source.read(0, source.n_inputs)
+    names = [str(i + 1) for i in range(source.n_inputs)] if some.names is None else [str(name) for name in some.names]
+    if args.case not in names:
+        raise ValueError(f"--case {args.case} is no input of {source.about}; {near(args.case, names)}")
+    i = names.index(args.case)
+    one = some.X.iloc[[i]] if hasattr(some.X, "iloc") else some.X[i : i + 1]
+    trace = pursuit.run(one, progress=False)
+    session = pursuit.session(trace.history(0), known=dict(trace.known_history(0)))
+    terminal.say(trace[0].to_text(width=terminal.width, language=args.lang))
+    if args.html is not None:
+        told = {"name": args.case, "model": args.model.name, "version": shipped.version(args.model)}
+        about = case.about(session, words, classifier=model, **told)
+        image = one[0] if getattr(pursuit.queries, "shape", None) is not None else None
+        truth = None if some.y is None else some.y[i]
+        page = trace[0].to_html(image=image, truth=truth, title=args.title, language=args.lang, about=about)
+        terminal.say("", f"written to {write_text(args.html, page)}")
+    return 0
+
+
+def index_of(done: Explained, words: Messages) -> list[Row]:
+    """The first inputs for the index of a page, as the job wrote them."""
+    from pyarrow import dataset
+
+    columns = ["name", "prediction", "probability", "length", "label"]
+    rows = dataset.dataset(done.traces, format="parquet").head(MAX_INDEX, columns=columns).to_pylist()
+    names = [words("report.input", k=k) if row["name"] is None else row["name"] for k, row in enumerate(rows, start=1)]
+    return [Row(name, *(row[each] for each in columns[1:])) for name, row in zip(names, rows, strict=True)]
+
+
+def first_of(done: Explained, most: int, words: Messages) -> list[Shown]:
     """The first inputs as they stand in a page. They are asked again: an earlier run, or another machine, may have
     explained them, and the same input is always asked the same."""
     some = done.source.read(0, min(most, done.summary.n_inputs))
     trace = done.pursuit.run(some.X, progress=False)
     images = some.X if getattr(done.pursuit.queries, "shape", None) is not None else None
-    return show(trace, most, images, some.y, some.names)
+    return show(trace, most, images, some.y, some.names, words)
 
 
-def _tell(done: Explained, shown: list[Shown], terminal: Terminal) -> None:
+def _tell(done: Explained, shown: list[Shown], terminal: Terminal, language: str | None) -> None:
     summary = done.summary
     n = summary.n_inputs
     right = "" if summary.n_right is None else f"accuracy {100 * summary.n_right / n:.1f} %, "
@@ -101,4 +149,4 @@ def _tell(done: Explained, shown: list[Shown], terminal: Terminal) -> None:
     terminal.say("", *table(lines))
     if shown:
         terminal.head(f"The first of them{'' if shown[0].truth is None else f', labelled {shown[0].truth}'}")
-        terminal.say(shown[0].explanation.to_text(width=terminal.width))
+        terminal.say(shown[0].explanation.to_text(width=terminal.width, language=language))

@@ -24,7 +24,7 @@ from infopursuit.terminal import Terminal, table
 
 EXAMPLES = (
     "infopursuit fit animals.csv --label animal --out animals",
-    "infopursuit fit patients.parquet --label disease --out triage --wording de.yaml",
+    "infopursuit fit patients.parquet --label disease --out triage --wording de.csv",
     "infopursuit fit patients.csv --label disease --out triage --costs costs.csv \\",
     "    --max-cost 50",
 )
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", required=True, type=Path, metavar="DIR", help="folder for the model")
     add("--facts", action=argparse.BooleanOptionalAction, help="a row states what is true of its label (else: is one "
         "example); if not given, facts where labels have fewer than three rows on average")  # fmt: skip
-    add("--wording", type=Path, metavar="FILE", help=".csv or .yaml with a sentence for each question")
-    add("--costs", type=Path, metavar="FILE", help=".csv, .yaml or .json: costs and prerequisites of queries, groups "
+    add("--wording", type=Path, metavar="FILE", help=".csv with a sentence for each question")
+    add("--costs", type=Path, metavar="FILE", help=".csv: costs and prerequisites of queries, groups "
         "that are asked together, queries that are never asked")  # fmt: skip
     add("--queries", choices=("columns", "yes-no"), default="columns", help="yes-no: each category by itself")
     add("--strategy", choices=("auto", "hybrid", "table", "empirical", "amortized"), default="auto",

@@ -14,7 +14,8 @@ from infopursuit import queries as builders
 from infopursuit.cli.main import whole, write_text
 from infopursuit.data_checks import LintReport, excluded_findings, lint
 from infopursuit.data_checks.report import in_order
-from infopursuit.datasets.examples import is_dataset, read_examples
+from infopursuit.datasets.dataset import is_dataset
+from infopursuit.datasets.examples import read_examples
 from infopursuit.datasets.labelled import label_table
 from infopursuit.serialization import load_pursuit
 from infopursuit.tabular import read_facts

@@ -46,6 +46,7 @@ COMMANDS = (  # in the order of the help text
     Command("inspect", "show a strategy tree, query frequencies, model card"),
     Command("monitor", "test new data for drift against the training data"),
     Command("sweep", "evaluate many settings and compare them"),
+    Command("doctor", "check the installation, and say what mends it"),
 )
 
 
@@ -146,6 +147,18 @@ def number(kind: type[float], low: float = 0, high: float = math.inf, *, below: 
 
 
 whole, positive, amount, share = number(int), number(int, 1), number(float), number(float, 0, 1, below=True)
+
+
+def add_language(parser: argparse.ArgumentParser, default: str) -> None:
+    """The option ``--lang``."""
+    from infopursuit.messages import LANGUAGES, PSEUDO
+
+    def parse(text: str) -> str:
+        if text != PSEUDO and text.replace("_", "-").split("-")[0].lower() not in LANGUAGES:
+            raise argparse.ArgumentTypeError(f"{text!r} is not translated; there are {', '.join(LANGUAGES)}")
+        return text
+
+    parser.add_argument("--lang", type=parse, metavar="LANG", help=f"{', '.join(LANGUAGES)} ({default})")
 
 
 # ---- files that commands write --------------------------------------------------------------------------------------

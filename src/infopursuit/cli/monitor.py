@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from infopursuit.checks import pursuit_of
-from infopursuit.cli.main import share, whole, write_text
+from infopursuit.cli.main import share, write_text
 from infopursuit.datasets.examples import read_examples
-from infopursuit.monitoring.drift import MAX_PURSUED, drift
+from infopursuit.monitoring.drift import drift
 from infopursuit.serialization import load_for_command
 from infopursuit.terminal import Terminal
 
@@ -30,8 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reference", metavar="DATA", help="held-out inputs like those of training")
     add("--label", metavar="COLUMN", help="the column of a table that holds labels, if any; it is not compared")
     add("--level", type=share, default=0.01, metavar="P", help="probability of a false alarm, at most (0.01)")
-    add("--min-distance", type=share, default=0.01, metavar="D", help="smallest distance that counts (0.01)")
-    add("--max-pursued", type=whole, default=MAX_PURSUED, metavar="N", help=f"inputs pursued at most ({MAX_PURSUED})")
     add("--json", type=Path, metavar="FILE", help="write all comparisons as JSON")
 
 
@@ -49,8 +47,7 @@ def run(args: argparse.Namespace) -> int:
         None if data is None else read_examples(data, pursuit, label=args.label, labelled=False).X
         for data in (args.data, args.reference)
     )
-    limits = {"level": args.level, "min_distance": args.min_distance, "max_pursued": args.max_pursued}
-    report = drift(model, new, reference=reference, **limits)
+    report = drift(model, new, reference=reference, level=args.level)
     terminal.say(report.text(terminal.width))
     if args.json is not None:
         terminal.say("", f"written to {write_text(args.json, report.to_json())}")

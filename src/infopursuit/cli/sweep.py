@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--epsilons", nargs="+", type=float, default=list(EPSILONS), metavar="E", help="stop at 1 - E (0.5 to 0.01)")
     add("--seeds", type=positive, default=1, metavar="N", help="how many seeds (1)")
     add("--folds", type=whole, default=5, metavar="N", help="parts that the data are cut into (5)")
-    add("--max-queries", type=whole, metavar="N", help="questions at most")
     add("--again", action="store_true", help="forget what an earlier sweep has left in the folder")
     add_engine_arguments(parser)
 
@@ -35,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Sweep, tell, draw."""
     terminal = Terminal()
-    options = {name: getattr(args, name) for name in ("label", "models", "epsilons", "folds", "max_queries", "again")}
+    options = {name: getattr(args, name) for name in ("label", "models", "epsilons", "folds", "again")}
     done = sweep(args.data, args.out, seeds=range(args.seeds), engine=engine_of(args), progress=True, **options)
     terminal.tell(
         f"{done.n_runs} runs, {done.n_kept} of them from an earlier call; means over runs, with 95 % intervals from "

@@ -13,7 +13,7 @@ import numpy as np
 
 from infopursuit.explanation import count, percent
 
-FORMAT = "infopursuit.lint/3"
+FORMAT = "infopursuit.lint/4"
 
 Severity = Literal["serious", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -142,8 +142,8 @@ WORDS = _Words()
 class LintReport:
     """All findings, most severe first; ``str`` gives the text.
 
-    rows, queries, classes: how many there are. notes: sentences on what the findings rest on. measured: the numbers
-    behind these, as JSON data. source: the name of the data.
+    rows, queries, classes: how many there are. notes: sentences on what the findings rest on. source: the name of the
+    data.
     """
 
     findings: tuple[Finding, ...]
@@ -151,7 +151,6 @@ class LintReport:
     queries: int
     classes: int
     notes: tuple[str, ...] = ()
-    measured: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
 
     @property

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from infopursuit.datasets import tables
-from infopursuit.datasets.catalog import NAMES, known_name, load
+from infopursuit.datasets.dataset import NAMES, is_dataset, load
 from infopursuit.engine import Pursuit
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.patches import Patches
@@ -80,11 +80,6 @@ def has_training_part(source: str) -> bool:
     if not path.is_file():
         return is_dataset(source)
     return path.name.lower().endswith(tables.NPZ) and {"x_train", "y_train"} <= set(tables.array_sizes(path))
-
-
-def is_dataset(name: str) -> bool:
-    """Whether `infopursuit.datasets.load` knows the name."""
-    return known_name(name) is not None
 
 
 # ---- data sets and npz files ----------------------------------------------------------------------------------------

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import textwrap
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
-from infopursuit.checks import number, pursuit_of
+from infopursuit.checks import pursuit_of
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation import baselines as trees
-from infopursuit.evaluation.calibration import Calibration, calibration
-from infopursuit.evaluation.curve import Point, confidence_curve
-from infopursuit.evaluation.map_using_q import map_using_q
-from infopursuit.evaluation.table import Row, accuracy_interval, counted
+from infopursuit.evaluation.measures import Bin, Calibration, Point, Row, Z, calibration, confidence_curve, counted
+from infopursuit.messages import load
+from infopursuit.progress import Progress, bar
 from infopursuit.serialization import encode
-from infopursuit.stopping import AnyOf, Confidence
+from infopursuit.stopping import Confidence
+from infopursuit.terminal import Terminal, table
 from infopursuit.trace import Trace
-from infopursuit.types import IntArray, Observed
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 logger = logging.getLogger(__name__)
 
 PURSUIT, MAP, TREE, BLACK_BOX = "Information Pursuit", "MAP using Q", "decision tree on Q", "black box using Q"
 N_POINTS, MIN_EPSILON = 10, 0.001
 """Points of the curve; and where it ends if the pursuit does not stop by confidence, or only when it is certain."""
+WORK, MIN_INPUTS = 1e11, 100
+"""MAP using Q takes at most so many multiplications, about a minute on one core; but always this many inputs."""
+FEW = 20
+"""Inputs of a bin below which its calibration is not worth a remark."""
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """How many questions were asked. error: standard error of the mean. q25, q75: the quartiles. p90: 90th percentile.
-    counts: (length, inputs) of every length that occurs."""
+    """How many questions were asked. q25, q75: the quartiles. p90: 90th percentile. counts: (length, inputs) of every
+    length that occurs."""
 
     mean: float
-    error: float
     q25: int
     median: int
     q75: int
@@ -46,24 +52,12 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class Stop:
-    """The inputs that stopped for one reason: how many, the share that was right with its interval, mean length."""
-
-    reason: str
-    n_inputs: int
-    accuracy: float
-    low: float
-    high: float
-    length: float
-
-
-@dataclass(frozen=True)
 class Evaluation:
     """What `evaluate` found; ``dataclasses.asdict`` of it is JSON data, ``print`` of it a table.
 
-    rows: Information Pursuit first, then what it is compared with. curve: accuracy against length, from an epsilon at
-    which nothing is asked to the pursuit's own, or to the one that was asked for. calibration: of the confidence at the
-    stop. stopping: the rules as JSON data.
+    rows: Information Pursuit first, then what it is compared with. stops: a row for each stop reason. curve: accuracy
+    against length, from an epsilon at which nothing is asked to the pursuit's own. calibration: of the confidence at
+    the stop. stopping: the rules as JSON data.
     """
 
     n_inputs: int
@@ -74,15 +68,15 @@ class Evaluation:
     exact_gains: bool
     rows: tuple[Row, ...]
     lengths: Lengths
-    stops: tuple[Stop, ...]
+    stops: tuple[Row, ...]
     curve: tuple[Point, ...]
     calibration: Calibration
     seconds: float
 
     def __str__(self) -> str:
-        from infopursuit.evaluation.text import to_text
-
-        return to_text(self)
+        stream = io.StringIO()
+        tell(self, Terminal(stream, width=80, colour=False))
+        return stream.getvalue().strip("\n")
 
 
 def evaluate(
@@ -92,7 +86,6 @@ def evaluate(
     *,
     X_train: Any = None,
     y_train: Any = None,
-    min_epsilon: float | None = None,
     progress: bool | None = None,
 ) -> Evaluation:
     """Evaluate a fitted classifier on inputs that it has not seen.
@@ -103,8 +96,6 @@ def evaluate(
     X, y: inputs and their labels.
     X_train, y_train: what the baselines learn from; without them none is fitted. Give what the classifier was fitted
         on, and the comparison is fair.
-    min_epsilon: how far the curve goes. Below the pursuit's own epsilon it is pursued again, without a limit on the
-        number of questions; None ends the curve at its own.
 
     >>> import infopursuit as ip
     >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
@@ -124,7 +115,6 @@ def evaluate(
     right = trace.predictions == labels
     rows = [counted(PURSUIT, right, length=trace.length, seconds=time.perf_counter() - begin)]
     logger.info(f"{100 * rows[0].accuracy:.2f} % right after {trace.length.mean():.2f} questions")
-    curve = trade_off_curve(pursuit, trace, values, labels, min_epsilon, progress=progress)
     rows.append(_map_row(pursuit, values, labels, progress))
     logger.info(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
     if train is not None:
@@ -140,33 +130,18 @@ def evaluate(
         rows=tuple(rows),
         lengths=lengths_of(trace.length),
         stops=stops_of(trace, right),
-        curve=curve,
+        curve=_curve(pursuit, trace, labels),
         calibration=calibration(trace.posterior, _numbers(pursuit, labels)),
         seconds=round(time.perf_counter() - begin, 1),
     )
 
 
-def trade_off_curve(
-    pursuit: Pursuit[Any],
-    trace: Trace,
-    values: Any,
-    labels: Any,
-    min_epsilon: float | None = None,
-    *,
-    progress: bool | None = None,
-) -> tuple[Point, ...]:
-    """Accuracy and length as epsilon falls, all other rules as they are; see `evaluate` for ``min_epsilon``."""
-    if min_epsilon is not None:
-        number(min_epsilon, "min_epsilon", least=0, below=1)
+def _curve(pursuit: Pursuit[Any], trace: Trace, labels: Any) -> tuple[Point, ...]:
+    """Accuracy and length as epsilon falls, all other rules as they are."""
     own = next((rule for rule in pursuit.stopping.rules if isinstance(rule, Confidence)), None)
     patience = pursuit.patience if own is None or own.patience is None else own.patience
-    last = min_epsilon if min_epsilon is not None else MIN_EPSILON if own is None else own.epsilon
-    if own is not None and last < own.epsilon:
-        others = tuple(rule for rule in pursuit.stopping.rules if rule is not own and not rule.budget)
-        longer = replace(pursuit, stopping=AnyOf((Confidence(last, own.patience), *others)))
-        trace = longer.run_values(values, progress=progress)
-    grid = {*epsilons(last, len(pursuit.classes)), *([own.epsilon] if own is not None and own.epsilon > last else [])}
-    return tuple(confidence_curve(trace, labels, sorted(grid, reverse=True), patience))
+    grid = epsilons(MIN_EPSILON if own is None else own.epsilon, len(pursuit.classes))
+    return tuple(confidence_curve(trace, labels, grid, patience))
 
 
 def epsilons(last: float, n_classes: int) -> list[float]:
@@ -187,19 +162,14 @@ def lengths_of(length: IntArray) -> Lengths:
     # lengths that occur, not something between two
     q25, median, q75, p90 = (int(q) for q in np.quantile(length, (0.25, 0.5, 0.75, 0.9), method="inverted_cdf"))
     counts = tuple(zip(*(each.tolist() for each in np.unique(length, return_counts=True)), strict=True))
-    error = float(length.std() / np.sqrt(len(length)))
-    return Lengths(float(length.mean()), error, q25, median, q75, p90, int(length.min()), int(length.max()), counts)
+    return Lengths(float(length.mean()), q25, median, q75, p90, int(length.min()), int(length.max()), counts)
 
 
-def stops_of(trace: Trace, right: Any) -> tuple[Stop, ...]:
-    """Why inputs stopped, the most frequent reason first."""
-    found = []
-    for reason in np.unique(trace.stop_reason):
-        here = trace.stop_reason == reason
-        low, high = accuracy_interval(int(right[here].sum()), int(here.sum()))
-        share, length = float(right[here].mean()), float(trace.length[here].mean())
-        found.append(Stop(str(reason), int(here.sum()), share, low, high, length))
-    return tuple(sorted(found, key=lambda stop: (-stop.n_inputs, stop.reason)))
+def stops_of(trace: Trace, right: Any) -> tuple[Row, ...]:
+    """A row for each reason to stop, the most frequent first."""
+    reasons, n = np.unique(trace.stop_reason, return_counts=True)
+    some = [(reason, trace.stop_reason == reason) for reason in reasons[np.argsort(-n, kind="stable")]]
+    return tuple(counted(str(reason), right[here], length=trace.length[here]) for reason, here in some)
 
 
 def _observed(pursuit: Pursuit[Any], X: Any, y: Any, which: str) -> tuple[Observed, Any]:
@@ -218,6 +188,52 @@ def _observed(pursuit: Pursuit[Any], X: Any, y: Any, which: str) -> tuple[Observ
             f"classifier; its classes are {', '.join(repr(c) for c in pursuit.classes.tolist()[:10])}"
         )
     return values, labels
+
+
+def _numbers(pursuit: Pursuit[Any], labels: Any) -> IntArray:
+    """(B,) labels as the numbers of their classes."""
+    return np.asarray(np.argmax(labels[:, None] == pursuit.classes, axis=1))
+
+
+# ---- what it is compared with ---------------------------------------------------------------------------------------
+
+
+def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = None) -> FloatArray:
+    """MAP using Q of Table 1: (B', C) the posterior after the answers to all queries, of the first B' inputs; of all
+    where that is affordable.
+
+    values: (B, A) as ``queries.observe(X)`` gives them, or ``queries.read(X)``. Where the answers together cannot be,
+    it is the prior. A VAE: by importance sampling with its encoder.
+
+    >>> import infopursuit as ip
+    >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
+    >>> pursuit = ip.Pursuit.of(model, ip.queries.concepts(["has wings", "is red"]))
+    >>> map_using_q(pursuit, [[1, 0], [0, 1]])[:, 0].round(6).tolist()
+    [0.9, 0.1]
+    """
+    revealed = pursuit.queries.query_variables[pursuit.queries.query_variables >= 0]
+    affordable = WORK // (getattr(pursuit.model, "n_states", 1) * len(revealed))
+    observed = Observed.of(values).take(slice(max(MIN_INPUTS, int(affordable))))
+    if hasattr(pursuit.model, "latent_dim") and observed.soft is None:
+        from infopursuit.models.autoencoder import log_evidence
+
+        hidden = np.isin(np.arange(observed.values.shape[1]), revealed, invert=True)
+        seen = np.where(hidden, UNKNOWN, observed.values)
+        return np.asarray(softmax(log_evidence(pursuit.model, seen, seed=pursuit.seed), axis=1))
+    found, rows, prior = [], pursuit.rows_at_a_time(), pursuit.start()
+    with Progress("all answers known", len(observed), show=progress) as shown:
+        for start in range(0, len(observed), rows):
+            some = observed.take(slice(start, start + rows))
+            state, place = prior, np.zeros(len(some), dtype=np.int64)  # the history that each input is in
+            impossible = np.zeros(len(some), dtype=bool)
+            for query in range(len(pursuit.queries)):
+                asked = np.full(len(some), query)
+                branches, place = pursuit.together(place, asked, *pursuit.queries.told(some, asked))
+                state = pursuit.absorb(state, branches, state.watch)
+                impossible |= state.impossible[place]
+            found.append(np.where(impossible[:, None], prior.posterior, state.posterior[place]))
+            shown.advance(len(some))
+    return np.concatenate(found)
 
 
 def _map_row(pursuit: Pursuit[Any], values: Observed, labels: Any, progress: bool | None) -> Row:
@@ -240,6 +256,84 @@ def _baselines(pursuit: Pursuit[Any], train: tuple[Observed, Any], test: tuple[O
     return [counted(TREE, tree, length=length, seconds=took), counted(BLACK_BOX, box, seconds=took)]
 
 
-def _numbers(pursuit: Pursuit[Any], labels: Any) -> IntArray:
-    """(B,) labels as the numbers of their classes."""
-    return np.asarray(np.argmax(labels[:, None] == pursuit.classes, axis=1))
+# ---- words ----------------------------------------------------------------------------------------------------------
+
+
+def tell(found: Evaluation, terminal: Terminal) -> None:
+    """Write an evaluation to a terminal as a page."""
+    terminal.head("Accuracy and number of questions")
+    lines = [["", "accuracy", "95 % interval", "questions"]]
+    for row in found.rows:
+        asked = f"all {found.n_queries:,}" if row.length is None else f"{row.length:.2f}"
+        asked += "" if row.length_error is None else f" ± {Z * row.length_error:.2f}"
+        name = f"{row.name}*" if row.note else row.name
+        lines.append([name, _share(row.accuracy, 2), _interval(row.low, row.high), asked])
+    terminal.say(*table(lines))
+    notes = [f"* {row.name}: {row.note}" for row in found.rows if row.note]
+    notes += [] if found.exact_gains else ["Gains were estimated on a part of the states and queries."]
+    for note in notes:
+        terminal.say(terminal.paint(note, "faint"))
+    terminal.head("Number of questions")
+    terminal.tell(_lengths(found))
+    lines = [["stop reason", "inputs", "accuracy", "questions"]]
+    for stop in found.stops:
+        why, n = textwrap.shorten(load().reason(stop.name), 44, placeholder=" ..."), stop.n_inputs or 0
+        lines.append([why, _share(n / found.n_inputs, 1), _share(stop.accuracy, 1), f"{stop.length:.1f}"])
+    terminal.say("", *table(lines))
+    terminal.head("Accuracy at other confidence thresholds")
+    lines = [["confidence", "questions", "accuracy", "", ""]]
+    own = [rule["epsilon"] for rule in _rules(found.stopping) if rule["kind"] == "confidence"]
+    for point in found.curve:
+        mark = "as it is" if point.epsilon in own[:1] else ""
+        right = [_share(point.accuracy, 2), bar(point.accuracy, 20)]
+        lines.append([f"{100 * (1 - point.epsilon):.5g} %", f"{point.length:.2f}", *right, mark])
+    terminal.say(*table(lines))
+    terminal.head("Calibration")
+    lines = [["confidence", "inputs", "mean", "accuracy", "95 % interval", ""]]
+    for b in found.calibration.bins:
+        said, shares = f"{100 * b.low:g} to {100 * b.high:g} %", [_share(b.confidence, 2), _share(b.accuracy, 2)]
+        lines.append([said, f"{b.n_inputs:,}", *shares, _interval(b.right_low, b.right_high), _judged(b)])
+    terminal.say(*table(lines, gap=2), "")
+    terminal.tell(_verdict(found.calibration))
+
+
+def _share(share: float, digits: int) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f} %"
+
+
+def _lengths(evaluation: Evaluation) -> str:
+    found = evaluation.lengths
+    if found.min == found.max:
+        asked = f"{found.max} question{'s' if found.max != 1 else ''}"
+        return f"{asked} for every input, out of {evaluation.n_queries:,} that it may ask."
+    half = f"{found.q25:g} to {found.q75:g}" if found.q25 < found.q75 else f"{found.q25:g}"
+    return (
+        f"Of {evaluation.n_queries:,} questions it asks {found.mean:.1f} on average: {half} for the middle half of the "
+        f"inputs, more than {found.p90:g} for one in ten or fewer, {found.max} at the most."
+    )
+
+
+def _rules(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    return [rule for member in spec["members"] for rule in _rules(member)] if "members" in spec else [spec]
+
+
+def _judged(found: Bin) -> str:
+    """Whether the interval leaves out what was said, where there are inputs enough to tell."""
+    if found.n_inputs < FEW or found.right_low <= found.confidence <= found.right_high:
+        return ""
+    return "overconfident" if found.confidence > found.right_high else "underconfident"
+
+
+def _verdict(found: Calibration) -> str:
+    gap = 100 * (found.confidence - found.accuracy)
+    direction = "overconfident" if gap > 0 else "underconfident"
+    error = 100 * found.expected_calibration_error
+    return (
+        f"Mean confidence {100 * found.confidence:.1f} %, accuracy {100 * found.accuracy:.1f} %: "
+        f"{abs(gap):.1f} points {direction}. Expected calibration error {error:.1f} points, Brier "
+        f"score {found.brier:.3f} (0 to 2, 0 is best), log loss {found.log_loss:.3f} nats."
+    )

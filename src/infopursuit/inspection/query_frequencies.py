@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.explanation import percent, short
 from infopursuit.terminal import table
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
-FORMAT = "infopursuit.query_frequencies/1"
+FORMAT = "infopursuit.query_frequencies/2"
 EARLY, MIN_WIDTH, MIN_SPREAD = 3, 22, 0.1
 """Early questions; columns of query names; difference between the shares of two classes that are named."""
 
@@ -41,6 +42,8 @@ class QueryFrequencies:
     n_inputs: int
     n_queries: int
     mean_length: float
+
+    __repr__ = brief
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -70,14 +73,8 @@ class QueryFrequencies:
 
     def to_json(self) -> str:
         """Everything as JSON."""
-        names = [str(c) for c in self.classes]
-        keys = ("query", "name", "asked", "first", f"in_first_{EARLY}", "mean_position")
-        columns = (self.queries.tolist(), self.names, *map(np.ndarray.tolist, (self.share, self.first, self.early)))
-        queries = [dict(zip(keys, row, strict=True)) for row in zip(*columns, self.position.tolist(), strict=True)]
-        for query, shares in zip(queries, self.by_class.tolist(), strict=True):
-            query["by_class"] = {c: None if np.isnan(p) else p for c, p in zip(names, shares, strict=True)}
-        data = {key: getattr(self, key) for key in ("n_inputs", "n_queries", "mean_length", "by")}
-        data |= {"class_sizes": dict(zip(names, self.class_sizes.tolist(), strict=True)), "queries": queries}
+        data = {name: each.tolist() if isinstance(each, np.ndarray) else each for name, each in vars(self).items()}
+        data["by_class"] = np.where(np.isnan(self.by_class), None, self.by_class).tolist()  # type: ignore[call-overload]
         return json.dumps({"format": FORMAT, **data}, ensure_ascii=False, allow_nan=False)
 
     def _extremes(self, i: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The first questions of a strategy as a tree, made by `strategy_tree`."""
+"""The first questions of a strategy as a tree: exact, since a strategy is a function of the history."""
 
 from __future__ import annotations
 
@@ -6,33 +6,44 @@ import json
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy.stats import entropy
 
+from infopursuit.checks import number, pursuit_of, whole_number
+from infopursuit.display import brief
+from infopursuit.engine import Pursuit
+from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import often, percent
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import History
+from infopursuit.state import Branches, State, Step
+from infopursuit.types import UNKNOWN, Answer, FloatArray, History, IntArray
 
-FORMAT = "infopursuit.strategy/2"
+FORMAT = "infopursuit.strategy/3"
 LEADS = 0.2
 """A posterior from which a class is named as the leading one; below, the effective number of classes is shown."""
 BRIEF = ("columns", "patches")
 """Kinds of queries whose names say as much as their sentences."""
+MAX_NODES, NAMED = 5_000, 3
+"""Nodes of a tree; merged answers that are named."""
+NOTHING = 1e-12
+"""A probability that rounding may leave where there is none."""
+
+Cells = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class TreeNode:
     """The strategy after one history.
 
-    path: the queries asked, each with the answer in words. history: the same in cells. probability: of coming
-    here, under the model. posterior: (C,). query: asked next, -1 where it has stopped. gain: its expected information
-    gain in nats. stop_reason: "" where it goes on. branches: none where it stops or the tree is cut off. n_inputs: how
-    many of the inputs given come here; n_right: for how many the most probable class here is right.
+    history: the queries asked, each with its answer in cells. probability: of coming here, under the model. posterior:
+    (C,). query: asked next, -1 where it has stopped. gain: its expected information gain in nats. stop_reason: ""
+    where it goes on. branches: none where it stops or the tree is cut off. n_inputs: how many of the inputs given come
+    here; n_right: for how many the most probable class here is right.
     """
 
-    path: tuple[tuple[int, str], ...]
     history: History
     probability: float
     posterior: tuple[float, ...]
@@ -42,6 +53,8 @@ class TreeNode:
     branches: tuple[Branch, ...] = ()
     n_inputs: int | None = None
     n_right: int | None = None
+
+    __repr__ = brief
 
     @property
     def stopped(self) -> bool:
@@ -73,7 +86,6 @@ class StrategyTree:
     inputs sent down the tree, None where none were given.
     """
 
-    name: str
     root: TreeNode
     classes: tuple[Any, ...]
     depth: int
@@ -86,7 +98,7 @@ class StrategyTree:
         return self.to_text()
 
     def __repr__(self) -> str:
-        return f"<StrategyTree of {self.name}: {sum(1 for _ in self.nodes())} nodes, {self.depth} questions deep>"
+        return f"<StrategyTree: {sum(1 for _ in self.nodes())} nodes, {self.depth} questions deep>"
 
     def nodes(self) -> Iterator[TreeNode]:
         """All nodes, parents before their children, in the order of their branches."""
@@ -118,31 +130,29 @@ class StrategyTree:
         """Each leaf as an if-then sentence, the most probable first."""
         rules = []
         for node in sorted(self.leaves(), key=lambda node: -node.probability):
-            said = ", and ".join(
-                f"{self.query_set.sentences[q]} {answer}" if q in self.query_set.worded
-                else f"{self.query_set.names[q]}: {answer}" for q, answer in node.path
-            )  # fmt: skip
+            said = ", and ".join(f"{begin} {answer}" for begin, answer in self._told(node))
             then = f"{self.believed(node)}{'' if node.stopped else ', and it asks on'}; {often(node.probability)}"
             inputs = f", {node.n_inputs:,} of {self.n_inputs:,} inputs" if node.n_inputs is not None else ""
             rules.append(f"{f'If {said}' if said else 'In any case'}: {then} come here{inputs}.")
         return rules
 
+    def _told(self, node: TreeNode) -> list[tuple[str, str]]:
+        """Each query on the way to a node, and its answer in words."""
+        queries = self.query_set
+        begins = ((q, queries.sentences[q] if q in queries.worded else f"{queries.names[q]}:") for q, _ in node.history)
+        return [(begin, queries.say_answer(q, a)) for (q, begin), (_, a) in zip(begins, node.history, strict=True)]
+
     def to_json(self) -> str:
         """Everything as JSON."""
-        data = {key: getattr(self, key) for key in ("name", "classes", "depth", "min_share", "exact_gains", "n_inputs")}
+        data = {key: getattr(self, key) for key in ("classes", "depth", "min_share", "exact_gains", "n_inputs")}
         data = {"format": FORMAT, **data, "tree": self._spec(self.root)}
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     def _spec(self, node: TreeNode) -> dict[str, Any]:
+        """A node and all below it; the answers on the way to it stand in the branches above."""
         asks, queries = not node.stopped, self.query_set
-        history = [
-            {"query": queries.names[query], "answer": None if answer is None else queries.say_answer(query, answer)}
-            for query, answer in node.history
-        ]
-        told = {name: getattr(node, name) for name in ("probability", "posterior", "n_inputs", "n_right")}
         return {
-            **told,
-            "history": history,
+            **{name: getattr(node, name) for name in ("probability", "posterior", "n_inputs", "n_right")},
             "prediction": self.classes[int(np.argmax(node.posterior))],
             "query": queries.names[node.query] if asks else None,
             "sentence": queries.sentences[node.query] if asks else None,
@@ -175,7 +185,7 @@ class StrategyTree:
         n, m = self.depth, self.n_inputs
         begin = f"The first {n} questions" if n > 1 else "The first question" if n else "Before the first question"
         inputs = "" if m is None else f", and which of them {m:,} input{'' if m == 1 else 's'} take"
-        return f"{begin} of {self.name}{inputs}."
+        return f"{begin} of the pursuit{inputs}."
 
     def _inputs(self, n_inputs: Any, right: str) -> list[str]:
         """The columns that are there only where inputs, and labels, are given."""
@@ -212,3 +222,159 @@ class StrategyTree:
 def _fold(words: str, first: str, rest: str, room: int) -> list[str]:
     wide, rest = max(room, len(first) + 12), f"{rest}   "
     return textwrap.wrap(words, wide, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False) or [first]
+
+
+# ---- growing --------------------------------------------------------------------------------------------------------
+
+
+def strategy_tree(
+    strategy: Pursuit[Any] | InformationPursuitClassifier,
+    depth: int = 3,
+    *,
+    X: Any = None,
+    y: Any = None,
+    min_share: float = 0.01,
+    max_branches: int = 5,
+) -> StrategyTree:
+    """The first questions of a pursuit as a tree. A strategy is a function of the history, so the tree is exact.
+
+    Parameters
+    ----------
+    strategy: a pursuit, or a fitted classifier.
+    depth: how many questions it goes down.
+    X, y: inputs that are sent down the tree, and their labels. Answers that are impossible get branches too.
+    min_share: branches that a smaller share takes, under the model and of the inputs given, are merged.
+    max_branches: below one question; of more answers the less probable (with inputs: the rarer) are merged.
+
+    A missing answer (NaN in X) has a branch of its own, with probability 0, since the model has none for it.
+
+    >>> import infopursuit as ip
+    >>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9, 0.5], [0.1, 0.5]])
+    >>> queries = ip.queries.concepts(["has wings", "is red"])
+    >>> print(
+    ...     strategy_tree(ip.Pursuit.of(model, queries, stopping=ip.Confidence(0.2), classes=["crow", "cat"]), depth=2)
+    ... )
+    The first 2 questions of the pursuit.
+    <BLANKLINE>
+                         share  belief
+    has wings?           100 %  crow (50 %)
+    ├─ no → stop: cat     50 %  90 %
+    └─ yes → stop: crow   50 %  90 %
+    """
+    pursuit: Pursuit[Any] = pursuit_of(strategy, "strategy")
+    whole_number(depth, "depth")
+    number(min_share, "min_share", least=0, below=1)
+    whole_number(max_branches, "max_branches", 2)
+    values = None if X is None else pursuit.queries.variables.check(pursuit.queries.observe(X), "X")
+    labels = None if y is None else np.asarray(y)
+    if labels is not None and labels.shape != (None if values is None else (len(values),)):
+        raise ValueError(f"y has shape {labels.shape}; give one label for each of the inputs in X")
+    grower = _Grower(pursuit, values, labels, min_share, max_branches, depth)
+    rows = None if values is None else np.arange(len(values))
+    root = grower.node(pursuit.propose(pursuit.start()), 0, (), 1.0, rows)
+    classes, n = tuple(np.asarray(pursuit.classes).tolist()), None if values is None else len(values)
+    return StrategyTree(root, classes, depth, min_share, pursuit.exact_gains, n, pursuit.queries)
+
+
+@dataclass
+class _Grower:
+    pursuit: Pursuit[Any]
+    values: IntArray | None
+    labels: Any
+    min_share: float
+    max_branches: int
+    depth: int
+    n_nodes: int = 1
+
+    def node(self, step: Step[Any], h: int, history: History, probability: float, rows: IntArray | None) -> TreeNode:
+        """History h of a step, and all below it; rows: of the inputs that come here."""
+        posterior, query, right = step.state.posterior[h], int(step.choice.query[h]), None
+        if self.labels is not None and rows is not None:
+            right = int((self.labels[rows] == self.pursuit.classes[int(posterior.argmax())]).sum())
+        gain, branches = 0.0, []
+        if query != UNKNOWN:
+            gain = float(step.choice.gain[h])
+            branches = self.branches(step, h, history, probability, rows) if len(history) < self.depth else []
+        told = (history, probability, tuple(posterior.tolist()), query, gain, step.reason[h], tuple(branches))
+        return TreeNode(*told, None if rows is None else len(rows), right)
+
+    def branches(
+        self, step: Step[Any], h: int, history: History, probability: float, rows: IntArray | None
+    ) -> list[Branch]:
+        """The answers to the question after history h that are followed; the others are merged into one branch."""
+        query, queries = int(step.choice.query[h]), self.pursuit.queries
+        p = self.answer_probabilities(step.state, h, query)
+        sizes = queries.n_cells[query][queries.query_variables[query] >= 0]
+        rows_of = self.answers_of_inputs(query, rows)
+        likely = np.flatnonzero(p >= max(self.min_share / max(probability, 1e-300), NOTHING))
+        cells_of = np.stack(np.unravel_index(likely, sizes), axis=1).tolist()
+        share = {tuple(cells): float(p[i]) for cells, i in zip(cells_of, likely, strict=True)}
+        min_inputs = max(self.min_share * (0 if self.values is None else len(self.values)), 1)
+        for cells, some in rows_of.items():
+            if cells not in share and len(some) >= min_inputs:
+                share[cells] = 0.0 if UNKNOWN in cells else float(p[np.ravel_multi_index(cells, sizes)])
+        # beside the possible answers, X may have impossible and missing ones
+        n_kinds = int((p > 0).sum()) + sum(1 for each in share.values() if not each)
+        n_kinds += sum(1 for cells in rows_of if cells not in share and UNKNOWN in cells)
+        kept = sorted(share, key=lambda cells: (-len(rows_of.get(cells, ())), -share[cells], cells))
+        if len(kept) + (n_kinds > len(kept)) > self.max_branches:
+            kept = kept[: self.max_branches - 1]
+        if len(kept) == len(share):
+            kept = sorted(kept)
+        if not kept:  # the tree is cut off
+            return []
+        none = None if rows is None else rows[:0]
+        below = [(share[cells] * probability, rows_of.get(cells, none)) for cells in kept]
+        found = self.follow(step, h, history, query, list(zip(kept, below, strict=True)))
+        left, rest = n_kinds - len(kept), None if rows is None else len(rows) - sum(b.n_inputs or 0 for b in found)
+        mass = probability * max(0.0, 1 - sum(share[cells] for cells in kept))
+        if left and (mass > NOTHING * probability or rest):
+            found.append(Branch(self.merged(query, kept, left, p), left, mass, None, rest))
+        return found
+
+    def follow(self, step: Step[Any], h: int, history: History, query: int, kept: Any) -> list[Branch]:
+        """The branches of some answers; kept: (cells, (probability, rows)) of each."""
+        self.n_nodes += len(kept)
+        if self.n_nodes > MAX_NODES:
+            raise ValueError(f"depth={self.depth} with min_share={self.min_share:g} gives a tree of more than "
+                             f"{MAX_NODES:,} nodes; lower depth, or raise min_share")  # fmt: skip
+        queries = self.pursuit.queries
+        answers = np.full((len(kept), queries.width), UNKNOWN, dtype=np.int64)
+        for i, (cells, _) in enumerate(kept):
+            answers[i, : len(cells)] = cells
+        parents = np.full(len(kept), h, dtype=np.int64)
+        after = self.pursuit.absorb(step.state, Branches(parents, np.full(len(kept), query), answers), step.watch)
+        then, found = self.pursuit.propose(after), []
+        for i, (cells, (probability, rows)) in enumerate(kept):
+            answer: Answer = None if set(cells) == {UNKNOWN} else cells
+            node = self.node(then, i, (*history, (query, answer)), probability, rows)
+            found.append(Branch(queries.say_answer(query, answer), 1, probability, node, node.n_inputs))
+        return found
+
+    def answer_probabilities(self, state: State[Any], h: int, query: int) -> FloatArray:
+        """(answers,) p(answer | history), answer noise included."""
+        belief: Any = self.pursuit.belief
+        if not hasattr(belief, "answer_distribution"):
+            raise ValueError(f"strategy has the belief {type(belief).__name__}, which predicts no answers")
+        p = np.asarray(belief.answer_distribution(state.belief, query))[h]
+        if (noise := self.pursuit.channel) is not None:
+            which = noise.which[query][self.pursuit.queries.query_variables[query] >= 0]
+            p = p @ reduce(np.kron, [noise.confusion_matrices[t] for t in which])
+        return np.asarray(np.nan_to_num(p))
+
+    def answers_of_inputs(self, query: int, rows: IntArray | None) -> dict[Cells, IntArray]:
+        """The answers that inputs give at a node, each with the rows that give it."""
+        if self.values is None or rows is None or not len(rows):
+            return {}
+        answers = self.pursuit.queries.answers_of(self.values[rows], np.full(len(rows), query))
+        answers = answers[:, self.pursuit.queries.query_variables[query] >= 0]
+        kinds, kind = np.unique(answers, axis=0, return_inverse=True)
+        return {tuple(cells.tolist()): rows[kind.ravel() == i] for i, cells in enumerate(kinds)}
+
+    def merged(self, query: int, kept: list[Cells], n: int, p: FloatArray) -> str:
+        """The answers that are not followed in words: by name where they are few."""
+        if len(kept[0]) == 1 and n <= NAMED:
+            left = [cell for cell in np.flatnonzero(p > 0).tolist() if (cell,) not in kept]
+            if len(left) == n:
+                return " or ".join(self.pursuit.queries.say_answer(query, (cell,)) for cell in left)
+        return f"{n:,} other answer{'' if n == 1 else 's'}"

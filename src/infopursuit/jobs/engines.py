@@ -1,19 +1,19 @@
-"""Where units of work run: one after the other in this process, or side by side on Ray Data.
+"""Where units of work run: one after the other in this process, or side by side on Ray.
 
-On Ray only the units travel, small JSON texts, and their results; workers read inputs and write traces themselves. Ray
-gives the units of a worker that died to another one, so a unit may be *done* twice; it must therefore write under a
-name of its own, whole or not at all.
+On Ray only the units travel, and their results; workers read inputs and write traces themselves. Ray replaces a worker
+that died and repeats its unit, so a unit may be *done* twice; it must therefore write under a name of its own, whole or
+not at all.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from infopursuit.checks import one_of, whole_number
@@ -27,10 +27,8 @@ Work = Callable[[Unit], Any]
 Make = Callable[[], Work]
 """Makes a worker, once in each process: this is where models are loaded."""
 ENGINES = ("local", "ray")
-EXPECTED = (ValueError, OSError, ImportError, MemoryError, TypeError)
-"""Errors that a user can cause; those of a worker are raised again in this process."""
-MAX_BLOCKS = 2_000
-"""Blocks of a Ray data set; several units share one where there are more."""
+MAX_RETRIES = 3
+"""Of a unit whose worker dies."""
 
 
 @dataclass(frozen=True)
@@ -71,73 +69,50 @@ class Engine:
     def _run_on_ray(self, make: Make, units: Sequence[Unit]) -> Iterator[tuple[Unit, Any]]:
         ray = _import_ray()
         with _connected(ray, self):
-            context = ray.data.DataContext.get_current()
-            shown, context.enable_progress_bars = context.enable_progress_bars, False
             threads = self.threads or 1
             free = int(ray.cluster_resources().get("CPU", 1)) // threads
-            if free < 1:
-                raise ValueError(f"threads={threads} is more than the cluster has cores; give fewer")
-            n_workers = min(self.workers or free, len(units))
+            n_workers = min(self.workers or max(free, 1), len(units))
             if n_workers > free:
                 raise ValueError(
                     f"workers={n_workers} with {threads} threads each need {n_workers * threads} cores, and Ray has "
-                    f"{free * threads}; give at most {free}"
+                    f"{free * threads}; give at most {free}, or fewer threads"
                 )
-            texts = [{"unit": json.dumps(unit)} for unit in units]
-            data = ray.data.from_items(texts, override_num_blocks=min(len(texts), MAX_BLOCKS))
-            done = data.map_batches(
-                Worker,
-                fn_constructor_args=(make, threads),
-                batch_size=1,
-                compute=ray.data.ActorPoolStrategy(size=n_workers, max_tasks_in_flight_per_actor=2),
-                num_cpus=threads,
-            )
+            worker = ray.remote(num_cpus=threads, max_restarts=-1, max_task_retries=MAX_RETRIES)(Worker)
+            pool = ray.util.ActorPool([worker.remote(make, threads) for _ in range(n_workers)])
             try:
-                for row in done.iter_rows():
-                    told = json.loads(row["result"])
-                    if "problem" in told:
-                        kind, text = told["problem"]
-                        raise {each.__name__: each for each in EXPECTED}.get(kind, ValueError)(text)
-                    yield json.loads(row["unit"]), told["result"]
-            finally:
-                context.enable_progress_bars = shown
+                yield from pool.map_unordered(lambda each, unit: each.work.remote(unit), units)
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from None  # as if it had happened in this process
 
 
 class Worker:
     """A process of Ray's: it makes its worker once, then does units."""
 
     def __init__(self, make: Make, threads: int) -> None:
-        self._limit = thread_limit(threads)
+        self.make, self.threads = make, threads
+
+    def work(self, unit: Unit) -> tuple[Unit, Any]:
+        """A unit, and what came of it."""
+        return unit, self.made(unit)
+
+    @cached_property
+    def made(self) -> Work:
+        """Made with the first unit: an error of it is then told as any other."""
+        self._limit = thread_limit(self.threads)
         self._limit.__enter__()  # for as long as the process lives
-        self.problem: list[str] | None = None
-        try:
-            self.work = make()
-        except EXPECTED as error:  # told with the first unit: Ray would start the worker again and again
-            self.problem = [type(error).__name__, str(error)]
+        made = self.make()
         if (torch := sys.modules.get("torch")) is not None:  # it may have been imported only now
-            torch.set_num_threads(threads)
-
-    def __call__(self, batch: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        for text in batch["unit"].tolist():
-            yield {"unit": [text], "result": [json.dumps(self._one(json.loads(text)))]}
-
-    def _one(self, unit: Unit) -> dict[str, Any]:
-        if self.problem is not None:
-            return {"problem": self.problem}
-        try:
-            return {"result": self.work(unit)}
-        except EXPECTED as error:
-            return {"problem": [type(error).__name__, str(error)]}
+            torch.set_num_threads(self.threads)
+        return made
 
 
 def _import_ray() -> Any:
     try:
         import ray
-        import ray.data
+        import ray.util
     except ImportError as error:
         raise ImportError(f"engine='ray' needs Ray; pip install 'infopursuit[cluster]' ({error})") from None
-    for name in ("ray", "ray.data"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+    logging.getLogger("ray").setLevel(logging.ERROR)
     return ray
 
 

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,13 +24,12 @@ from infopursuit.checks import whole_number
 from infopursuit.datasets.examples import Inputs, Source
 from infopursuit.datasets.tables import import_arrow
 from infopursuit.engine import Pursuit
-from infopursuit.explanation import Explanation
 from infopursuit.files import replacing, sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit
 from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
-from infopursuit.serialization import load_pursuit, save
+from infopursuit.serialization import load_pursuit
 from infopursuit.trace import Trace
 
 MIN_PART, MAX_PARTS = 1_000, 10_000
@@ -41,6 +38,8 @@ HIDDEN = ".job"
 TRACES = "traces.parquet"
 """What the folder of traces is called."""
 COLUMNS = ("input", "name", "prediction", "probability", "label", "p_value", "length", "stop_reason", "steps")
+STEP = {name: name for name in ("query", "question", "answer", "gain", "prediction")} | {"confidence": "probability"}
+"""The columns of a step, and what a job calls them."""
 BEFORE = "explain from Python: ip.load({!r}, functions=...).explain(X)"
 
 
@@ -86,7 +85,7 @@ def explain(
     Parameters
     ----------
     data: a table or .npz file, a folder of Parquet files, or the name of a data set.
-    model: the folder of a saved model; or a classifier or pursuit, which is saved in ``out``.
+    model: the folder of a saved model.
     out: a folder for ``traces.parquet``, one table in many files.
     engine: "local" or "ray", or an `Engine`, which says on how many workers.
     label: the column of a table that holds the true classes. name: that of what the inputs are called.
@@ -101,15 +100,14 @@ def explain(
     folder = Path(out)
     job = JobFolder(folder, TRACES)
     place = Source(str(data), label, name)
-    with _on_disk(model) as saved:
-        asked = {"label": label, "name": name, "inputs": inputs, "part": part}
-        about = {"model": _checksum(saved), "data": place.identity(), **asked}
-        pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
-        source = place.open(pursuit)  # what cannot be read leaves nothing behind
-        if not source.n_inputs:
-            raise ValueError(f"{source.about} has no rows; there is nothing to explain")
-        job.begin(about, again=again)
-        where = saved if _is_path(model) else shutil.copytree(saved, folder / HIDDEN / "model", dirs_exist_ok=True)
+    saved = Path(model)
+    asked = {"label": label, "name": name, "inputs": inputs, "part": part}
+    about = {"model": _checksum(saved), "data": place.identity(), **asked}
+    pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
+    source = place.open(pursuit)  # what cannot be read leaves nothing behind
+    if not source.n_inputs:
+        raise ValueError(f"{source.about} has no rows; there is nothing to explain")
+    job.begin(about, again=again)
     n = source.n_inputs if inputs is None else min(source.n_inputs, inputs)
     size = part or max(MIN_PART, -(-n // MAX_PARTS))
     units = [{"number": i, "start": s, "stop": min(s + size, n)} for i, s in enumerate(range(0, n, size))]
@@ -118,7 +116,7 @@ def explain(
         kept.add(told["number"])
         summary.merge(Summary.from_spec(told["summary"]))
     todo = [unit for unit in units if unit["number"] not in kept]
-    make: Make = partial(_make, str(where.absolute()), place, str(folder.absolute()), job.traces)
+    make: Make = partial(_make, str(saved.absolute()), place, str(folder.absolute()), job.traces)
     if chosen.kind == "local":  # all is open already
         make = partial(Explainer, pursuit, source, job)
     with Progress("explaining", n, show=progress, done=n - sum(u["stop"] - u["start"] for u in todo)) as shown:
@@ -145,12 +143,12 @@ class Explainer:
         finished = self.job.finished(number)
         if finished is not None:  # by a worker that died before it could tell
             return finished
-        with trace_file(self.job.part(number), unit["start"]) as rows:
+        with trace_file(self.job.part(number), unit["start"]) as add:
             for start in range(unit["start"], unit["stop"], self.at_once):
                 some = self.source.read(start, min(start + self.at_once, unit["stop"]))
                 trace = self.pursuit.run(some.X, progress=False)
                 summary.add(trace, some.y)
-                rows.add(trace, some.y, some.names)
+                add(trace, some.y, some.names)
         return self.job.finish(number, {"summary": summary.to_spec()})
 
 
@@ -163,21 +161,6 @@ def _make(model: str, place: Source, folder: str, traces: str) -> Explainer:
     """An explainer in another process, which has only names."""
     pursuit = load_pursuit(model, BEFORE.format(model))
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
-
-
-@contextmanager
-def _on_disk(model: Any) -> Iterator[Path]:
-    """The folder of a model; one that is not saved yet is, for as long as this lasts."""
-    if _is_path(model):
-        yield Path(model)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        save(model, folder)
-        yield Path(folder)
-
-
-def _is_path(model: Any) -> bool:
-    return isinstance(model, (str, os.PathLike))
 
 
 def _checksum(folder: Path) -> str:
@@ -254,12 +237,9 @@ class JobFolder:
             return None
         return told
 
-    def all_finished(self, n: int) -> Iterator[dict[str, Any]]:
+    def all_finished(self, n: int) -> list[dict[str, Any]]:
         """What came of those of n parts that are finished."""
-        for number in range(n):
-            told = self.finished(number)
-            if told is not None:
-                yield told
+        return [told for number in range(n) if (told := self.finished(number)) is not None]
 
     def _mark(self, number: int) -> Path:
         return self.folder / HIDDEN / "done" / f"{number:06d}.json"
@@ -276,52 +256,47 @@ class JobFolder:
 # ---- explanations as rows of a Parquet file -------------------------------------------------------------------------
 
 
-def row_of(
-    explanation: Explanation, number: int, truth: Any = None, name: str | None = None, p_value: float | None = None
-) -> dict[str, Any]:
-    """One input as a row: what came out, and the questions and answers, in the user's words, as JSON."""
-    steps = [
-        {
-            "query": step.name,
-            "question": step.sentence,
-            "answer": None if step.answer is None else step.said,
-            "gain": None if step.gain != step.gain else step.gain,
-            "prediction": str(explanation.classes[max(range(len(step.posterior)), key=step.posterior.__getitem__)]),
-            "probability": max(step.posterior),
-        }
-        for step in explanation.steps
-    ]
-    told = [number, name, str(explanation.prediction), explanation.confidence, None if truth is None else str(truth)]
-    told += [p_value, len(explanation), explanation.stop_reason, json.dumps(steps, ensure_ascii=False, allow_nan=False)]
-    return dict(zip(COLUMNS, told, strict=True))
+def rows_of(trace: Trace, first: int, truth: Any = None, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """A row for each input: what came out, and the questions and answers, in the user's words, as JSON.
+
+    first: the number of the first input. truth: the true classes. names: what the inputs are called.
+    """
+    told, table, nothing = trace.columns(), trace.columns("input"), [None] * len(trace)
+    steps: list[list[dict[str, Any]]] = [[] for _ in range(len(trace))]
+    values = ([str(v) for v in told[name]] if name == "prediction" else _json_values(told[name]) for name in STEP)
+    for i, *step in zip(told["input"].tolist(), *values, strict=True):
+        steps[i].append(dict(zip(STEP.values(), step, strict=True)))
+    labels = nothing if truth is None else [None if label is None else str(label) for label in truth]
+    columns = (
+        range(first, first + len(trace)), names or nothing, map(str, table["prediction"]), table["confidence"].tolist(),
+        labels, _json_values(table["novelty_p_value"]), table["length"].tolist(), table["stop_reason"].tolist(),
+        (json.dumps(each, ensure_ascii=False, allow_nan=False) for each in steps),
+    )  # fmt: skip
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-class TraceFile:
-    """Where rows are written to, a trace at a time. first: the number of the first input."""
-
-    def __init__(self, writer: Any, first: int) -> None:
-        self.n_rows, self._writer, self._first = 0, writer, first
-
-    def add(self, trace: Trace, truth: Any = None, names: Sequence[str] | None = None) -> None:
-        """Write the rows of a trace; with the true classes and what the inputs are called, where that is known."""
-        number, nothing = self._first + self.n_rows, [None] * len(trace)
-        p_values = nothing if trace.p_values is None else trace.p_values.tolist()
-        told = zip(trace, nothing if truth is None else truth, names or nothing, p_values, strict=True)
-        rows = [row_of(explanation, number + i, *facts) for i, (explanation, *facts) in enumerate(told)]
-        self._writer(rows)
-        self.n_rows += len(rows)
+def _json_values(values: Any) -> list[Any]:
+    """Without NaN, which JSON has not."""
+    return [None if value != value else value for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
 
 @contextmanager
-def trace_file(file: Path, first: int = 0) -> Iterator[TraceFile]:
-    """A Parquet file of rows."""
+def trace_file(file: Path, first: int = 0) -> Iterator[Callable[[Trace, Any, Any], None]]:
+    """A Parquet file of rows, from input ``first`` on: ``add(trace, truth, names)`` writes those of a trace, with the
+    true classes and what the inputs are called, where that is known."""
     pa = import_arrow()
     kinds = {"input": pa.int64(), "length": pa.int64(), "probability": pa.float64(), "p_value": pa.float64()}
     schema = pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS])
+
+    def add(trace: Trace, truth: Any, names: Any) -> None:
+        nonlocal first
+        writer.write_table(pa.Table.from_pylist(rows_of(trace, first, truth, names), schema))
+        first += len(trace)
+
     # through a stream of our own: what the system says about a full disk is then heard as it is
     with (
         replacing(file) as beside,
         beside.open("wb") as stream,
         pa.parquet.ParquetWriter(stream, schema, compression="zstd") as writer,
     ):
-        yield TraceFile(lambda rows: writer.write_table(pa.Table.from_pylist(rows, schema)), first)
+        yield add

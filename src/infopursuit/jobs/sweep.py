@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import t
+from scipy.stats import sem, t
 
 from infopursuit import datasets
 from infopursuit.checks import number, one_of, whole_number
-from infopursuit.datasets.dataset import fold_numbers
-from infopursuit.datasets.examples import Source, is_dataset
+from infopursuit.datasets.dataset import fold_numbers, is_dataset
+from infopursuit.datasets.examples import Source
 from infopursuit.datasets.labelled import label_table
 from infopursuit.datasets.tables import GIVE, is_table_file, take_rows
 from infopursuit.estimator import InformationPursuitClassifier
-from infopursuit.evaluation.curve import Point, confidence_curve
+from infopursuit.evaluation.measures import confidence_curve
 from infopursuit.files import write_atomically
 from infopursuit.jobs.engines import Engine, Unit
 from infopursuit.jobs.job import JobFolder
 from infopursuit.progress import Progress
-from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.stopping import Confidence
 
 EPSILONS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 MODELS = ("auto", "hybrid", "table", "empirical", "vae", "amortized")
@@ -42,16 +42,17 @@ class Swept:
     """One model with one epsilon over all runs.
 
     accuracy, length: means over runs, with (low, high) t intervals from the spread between runs, None for one run.
-    Folds share training inputs, so that the intervals are somewhat narrow. errors: standard errors, 0 for one run.
+    Folds share training inputs, so that the intervals are somewhat narrow. *_error: standard errors, 0 for one run.
     """
 
     model: str
     epsilon: float
     accuracy: float
+    accuracy_error: float
     accuracy_interval: tuple[float, float] | None
     length: float
+    length_error: float
     length_interval: tuple[float, float] | None
-    errors: tuple[float, float]
     n_runs: int
     n_inputs: int
 
@@ -66,15 +67,10 @@ class Sweep:
     n_kept: int
     seconds: float
 
-    def curves(self) -> dict[str, list[Point]]:
-        """For each model its points, as `infopursuit.plots.trade_off` draws them."""
+    def curves(self) -> dict[str, list[Swept]]:
+        """For each model its rows, as `infopursuit.plots.trade_off` draws them."""
         return {
-            model: [
-                Point(row.epsilon, row.accuracy, row.errors[0], row.length, row.errors[1], row.n_inputs)
-                for row in self.rows
-                if row.model == model
-            ]
-            for model in dict.fromkeys(row.model for row in self.rows)
+            name: [row for row in self.rows if row.model == name] for name in dict.fromkeys(r.model for r in self.rows)
         }
 
 
@@ -87,7 +83,6 @@ def sweep(
     epsilons: Sequence[float] = EPSILONS,
     seeds: Sequence[int] = (0,),
     folds: int = 5,
-    max_queries: int | None = None,
     engine: Engine | Literal["local", "ray"] = "local",
     again: bool = False,
     progress: bool | None = None,
@@ -101,14 +96,13 @@ def sweep(
     out: a folder for the runs and ``sweep.json``.
     models: of `InformationPursuitClassifier`. epsilons: of `Confidence`. seeds: of the fit and of the folds.
     folds: the inputs are cut into so many parts, each tested on once.
-    max_queries: a pursuit asks no more.
     engine: as for `explain`.
     """
     begin = time.perf_counter()
     chosen = engine if isinstance(engine, Engine) else Engine(engine)
     _check(models, epsilons, seeds, folds)
     place = Source(str(data), label, None)
-    settings = {"epsilons": [float(e) for e in epsilons], "folds": folds, "max_queries": max_queries}
+    settings = {"epsilons": [float(e) for e in epsilons], "folds": folds}
     job = JobFolder(Path(out).absolute(), "runs", ".json")
     about = {"label": label, "models": list(models), "seeds": list(seeds), **settings}
     job.begin({"data": place.identity(), **about}, again=again)
@@ -143,8 +137,7 @@ class Runner:
             return kept
         fold = fold_numbers(self.y, n=self.settings["folds"], seed=unit["seed"])
         learn, test = np.flatnonzero(fold != unit["fold"]), np.flatnonzero(fold == unit["fold"])
-        strictest, most = min(self.settings["epsilons"]), self.settings["max_queries"]
-        rule = Confidence(strictest) if most is None else Confidence(strictest) | MaxQueries(most)
+        rule = Confidence(min(self.settings["epsilons"]))
         clf = InformationPursuitClassifier(strategy=unit["model"], stopping=rule, random_state=unit["seed"])
         clf.fit(take_rows(self.X, learn), self.y[learn])
         trace = clf.explain(take_rows(self.X, test))
@@ -180,25 +173,20 @@ def _read(place: Source) -> tuple[Any, Any]:
     return table.X, table.labels
 
 
-def _rows(runs: Sequence[dict[str, Any]]) -> list[Swept]:
-    rows = []
+def _rows(runs: Sequence[dict[str, Any]]) -> Iterator[Swept]:
     for model in dict.fromkeys(run["model"] for run in runs):
         those = [run["points"] for run in runs if run["model"] == model]
-        for i, first in enumerate(those[0]):
-            points = [points[i] for points in those]
-            right, right_error, between = _mean([point["accuracy"] for point in points])
-            asked, asked_error, lengths = _mean([point["length"] for point in points])
-            if between is not None:
-                between = max(between[0], 0.0), min(between[1], 1.0)
-            n, errors = sum(point["n_inputs"] for point in points), (right_error, asked_error)
-            rows.append(Swept(model, first["epsilon"], right, between, asked, lengths, errors, len(points), n))
-    return rows
+        for points in zip(*those, strict=True):  # one epsilon in all runs
+            right, asked = (_mean([point[name] for point in points]) for name in ("accuracy", "length"))
+            n = sum(point["n_inputs"] for point in points)
+            yield Swept(model, points[0]["epsilon"], *right, *asked, len(points), n)
 
 
 def _mean(values: Sequence[float]) -> tuple[float, float, tuple[float, float] | None]:
+    """The mean, its standard error, and its t interval."""
     mean = float(np.mean(values))
     if len(values) < 2:
         return mean, 0.0, None
-    error = float(np.std(values, ddof=1) / np.sqrt(len(values)))
+    error = float(sem(values))
     half = error * float(t.ppf((1 + LEVEL) / 2, len(values) - 1))
     return mean, error, (mean - half, mean + half)

@@ -8,16 +8,35 @@ same files, so that a text is translated once.
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Protocol
 
 ENGLISH, PSEUDO = "en", "ar-XB"
 """The language that is always complete; and a pseudo-locale that is written from right to left, for tests."""
 LANGUAGES = ("en", "de", "es", "fr", "zh")
 RIGHT_TO_LEFT = ("ar", "fa", "he", "ur")
+NAMES = {"threshold": "{name} > {value}", "later": "{name} > {value}", "is": "{name} is {value}"}
+"""{question: what its query is called} of the questions that builders word; others are called by the {name} alone."""
+WHOLE_SENTENCES = ("patch", "word")
+"""Questions that are known by their sentence, not by the name of the query."""
+QUESTIONS = ("number", "date", "category", "yes_no", *NAMES, *WHOLE_SENTENCES)
+CELLS = ("up_to", "between", "above", "after", "missing", "other")
+NUMBER = re.compile(r"[-+]?\d[\d.:e-]*( \S+){0,2}")
+"""A number or a date with its unit."""
+
+
+class Asked(Protocol):
+    """A question: a `Query` or an `ExplanationStep`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -54,16 +73,97 @@ class Messages:
 
     def number(self, text: Any) -> str:
         """A number that is written with a decimal point, as the language writes it."""
-        return str(text).replace(".", self.texts["decimal"])
+        return re.sub(r"(?<=\d)\.(?=\d)", self.texts["decimal"], str(text))
 
     def percent(self, p: float) -> str:
         """A probability; one that is short of one is never called 100 %."""
         shown = f"{min(100 * p, 99.9):.1f}" if 0.99 < p < 1 else f"{100 * p:.0f}"
         return self("percent", p=self.number(shown))
 
+    def ways(self, word: str) -> tuple[str, ...]:
+        """How a word of `ask` may be said: in this language, the first as it is shown, and in English."""
+        mine, english = (texts[f"word.{word}"].split("|") for texts in (self.texts, _read(ENGLISH)))
+        return tuple(dict.fromkeys([*mine, *english]))
+
     def join(self, parts: Sequence[str]) -> str:
         """A list in words: a, b and c."""
         return self("and", a=self.texts["comma"].join(parts[:-1]), b=parts[-1]) if len(parts) > 1 else "".join(parts)
+
+    def question(self, asked: Asked) -> str:
+        """The sentence of a question; one that somebody worded stays as it is.
+
+        >>> from infopursuit.types import Query
+        >>> age, custom = Query(0, "age", "What is age?", ()), Query(0, "age", "How old are you?", ())
+        >>> load("de").question(age), load("de").question(custom)
+        ('Welchen Wert hat age?', 'How old are you?')
+        """
+        found = None if self.language == ENGLISH else _kind(asked.name, asked.sentence)
+        if found is None:
+            return asked.sentence
+        kind, fields = found
+        return self(f"question.{kind}", **{key: self._number(text) for key, text in fields.items()})
+
+    def name(self, asked: Asked) -> str:
+        """What a query is called; names of columns stay as they are."""
+        kind, fields = ("", {}) if self.language == ENGLISH else _kind(asked.name, asked.sentence) or ("", {})
+        return self("name.patch", **fields) if kind == "patch" else asked.name
+
+    def answer(self, asked: Asked, said: str) -> str:
+        """An answer to a question: yes and no, numbers and their cells, and what is no answer; else as it is."""
+        if self.language == ENGLISH:
+            return said
+        if soft := _fields("answer.soft", said):
+            percent = self.percent(float(soft["p"].split()[0]) / 100)
+            return self("answer.soft", answer=self.answer(asked, soft["answer"]), p=percent)
+        kind = (_kind(asked.name, asked.sentence) or ("",))[0]
+        if said.lower() in ("no", "yes") and kind != "category":
+            translated = self(f"answer.{said.lower()}")
+            return translated.capitalize() if said[0].isupper() else translated
+        for key in ("answer.missing", "answer.not_applicable", *(f"cell.{cell}" for cell in CELLS)):
+            fields = _fields(key, said)
+            if fields is not None and all(NUMBER.fullmatch(text) for text in fields.values()):
+                return self(key, **{name: self.number(text) for name, text in fields.items()})
+        return self._number(said)
+
+    def hint(self, scale: Any) -> str:
+        """What a `NumberScale` is answered with."""
+        kind = "date" if scale.date else "number_unit" if scale.unit else "number"
+        ends = {"low": self.number(scale.write(scale.low)), "high": self.number(scale.write(scale.high))}
+        return self(f"hint.{kind}", **ends, unit=scale.unit)
+
+    def reason(self, stop_reason: str) -> str:
+        """A stop reason; of rules that were combined with ``&``, all of them.
+
+        >>> load().reason("exhausted"), load().reason("confidence and mine")
+        ('no question is left', 'the confidence is high enough and mine')
+        """
+        return self.join([self.texts.get(f"stop.{each}", each) for each in stop_reason.split(" and ")])
+
+    def _number(self, text: str) -> str:
+        return self.number(text) if NUMBER.fullmatch(text) else text
+
+
+def _kind(name: str, sentence: str) -> tuple[str, dict[str, str]] | None:
+    """Which of the builders' questions a sentence is, and its fields; None where somebody worded it."""
+    english = _read(ENGLISH)
+    for kind in QUESTIONS:
+        template = f"question.{kind}"
+        fields = _fields(template, sentence) if kind in WHOLE_SENTENCES else _fields(NAMES.get(kind, "{name}"), name)
+        if fields is not None and english[template].format_map(fields) == sentence:
+            return kind, fields
+    return None
+
+
+def _fields(template: str, text: str) -> dict[str, str] | None:
+    """What stands for the {fields} of an English text, or of a template, in another; None where it is another text."""
+    found = _pattern(_read(ENGLISH).get(template, template)).fullmatch(text)
+    return None if found is None else found.groupdict()
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    parts = re.split(r"\{(\w+)\}", template)
+    return re.compile("".join(f"(?P<{part}>.+)" if k % 2 else re.escape(part) for k, part in enumerate(parts)))
 
 
 @cache
@@ -75,13 +175,17 @@ def load(language: str | None = None) -> Messages:
     wanted = (language or ENGLISH).replace("_", "-").split(".")[0]
     english = _read(ENGLISH)
     if wanted == PSEUDO:
-        plain = {"decimal", "comma"}
-        return Messages(
-            PSEUDO, {key: text if key in plain else f"\u2067⟦{text}⟧\u2069" for key, text in english.items()}
-        )
+        plain = ("decimal", "comma", "word.")
+        bracketed = {key: f"\u2067⟦{text}⟧\u2069" for key, text in english.items() if not key.startswith(plain)}
+        return Messages(PSEUDO, {**english, **bracketed})
     found = wanted.split("-")[0].lower()
     found = found if found in LANGUAGES else ENGLISH
     return Messages(found, {**english, **_read(found)})
+
+
+def of_environment() -> str | None:
+    """The language of the terminal: LC_ALL, LC_MESSAGES or LANG."""
+    return next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), None)
 
 
 def names() -> dict[str, str]:
@@ -89,6 +193,7 @@ def names() -> dict[str, str]:
     return {language: load(language)("language") for language in LANGUAGES}
 
 
+@cache
 def _read(language: str) -> dict[str, str]:
     content: dict[str, str] = json.loads(files(__name__).joinpath(f"{language}.json").read_text(encoding="utf-8"))
     return content

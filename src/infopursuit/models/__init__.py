@@ -16,12 +16,12 @@ from infopursuit.models.table import TableModel
 from infopursuit.models.learning import Learner, empirical, latent_classes, naive_bayes  # isort: skip (not the module)
 
 if TYPE_CHECKING:
-    from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture, PaperArchitecture
+    from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
     from infopursuit.models.autoencoder import VAE
     from infopursuit.models.training import RandomAffine, Training, train, vae
 
 _NETWORKS = {
-    **dict.fromkeys(("ConvArchitecture", "MLPArchitecture", "PaperArchitecture"), "architectures"),
+    **dict.fromkeys(("ConvArchitecture", "MLPArchitecture"), "architectures"),
     "VAE": "autoencoder",
     **dict.fromkeys(("RandomAffine", "Training", "train", "vae"), "training"),
 }
@@ -29,7 +29,7 @@ _NETWORKS = {
 # fmt: off
 __all__ = [
     "VAE", "Blur", "ConvArchitecture", "EmpiricalModel", "FiniteModel", "Flip", "Learner", "MLPArchitecture",
-    "PaperArchitecture", "RandomAffine", "Sample", "TableModel", "Training", "empirical",
+    "RandomAffine", "Sample", "TableModel", "Training", "empirical",
     "latent_classes", "naive_bayes", "train", "vae",
 ]
 # fmt: on

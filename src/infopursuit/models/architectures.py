@@ -7,7 +7,7 @@ mean and log standard deviation of a Gaussian over latents; a decoder takes late
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from infopursuit.models.storing import Stored
 from infopursuit.types import UNKNOWN, Variables
 
 MAX_LOG_STD, MIN_LOG_STD = 2.0, -7.0
@@ -87,18 +88,12 @@ class Features:
         return torch.where(known, self.slot_log_probs(logits).gather(1, slots), 0.0).sum(1)
 
 
-class Architecture:
+class Architecture(Stored):
     """Settings from which the two networks are built: a dataclass."""
-
-    kind: ClassVar[str]
 
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
         """Encoder and decoder, not yet initialised."""
         raise NotImplementedError
-
-    def to_spec(self) -> dict[str, Any]:
-        """The settings as JSON data."""
-        return {"kind": self.kind, **{each.name: getattr(self, each.name) for each in fields(self)}}  # type: ignore[arg-type]
 
 
 class Heads(nn.Module):
@@ -196,13 +191,6 @@ class Crop(nn.Module):
         return image[:, 0, : self.shape[0], : self.shape[1]].flatten(1)
 
 
-class Mean(nn.Module):
-    """The global average over an image's pixels."""
-
-    def forward(self, image: Tensor) -> Tensor:
-        return image.mean((2, 3))
-
-
 @dataclass(frozen=True)
 class MLPArchitecture(Architecture):
     """A multilayer perceptron, for any variables; the paper's for words and attributes has these settings."""
@@ -249,7 +237,7 @@ class ConvArchitecture(Architecture):
         _check_counts("hidden", (self.hidden,))
 
     def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
-        _check_shape(self.shape, features)
+        check_shape(self.shape, features)
         fine, coarse = self.channels
         rows, columns = (-(-side // 4) for side in self.shape)
         flat, act = coarse * rows * columns, nn.LeakyReLU(0.1)
@@ -267,31 +255,6 @@ class ConvArchitecture(Architecture):
         first = PerClass(n_classes, latent_dim, self.hidden)
         encoder = ClassHeads(nn.Sequential(*trunk), n_classes, self.hidden, latent_dim)
         return encoder, ClassDecoder(first, nn.Sequential(*decoder), n_classes, features.size)
-
-
-@dataclass(frozen=True)
-class PaperArchitecture(Architecture):
-    """The convolutional architecture of the paper's published code, for images of 28 x 28 pixels.
-
-    About ten minutes an epoch of 60,000 images on two cores.
-    """
-
-    kind: ClassVar[str] = "paper"
-    shape: tuple[int, int] = (28, 28)
-
-    def build(self, features: Features, n_classes: int, latent_dim: int) -> tuple[nn.Module, nn.Module]:
-        _check_shape(self.shape, features)
-        if tuple(self.shape) != (28, 28):
-            raise ValueError(f"architecture='paper' takes 28 x 28 pixels, got {self.shape}; use architecture='conv'")
-        act = nn.LeakyReLU(0.3)
-        down: list[nn.Module] = [Plane(self.shape)]
-        for i, (before, after) in enumerate([(1, 32), (32, 64), (64, 128), (128, 256)]):
-            down += [nn.Conv2d(before, after, 3), act] + ([nn.MaxPool2d(2)] if i % 2 else [])
-        encoder = Heads(nn.Sequential(*down, Mean()), nn.Linear(n_classes, 256), 512, 2048, latent_dim)
-        up: list[nn.Module] = [nn.Linear(latent_dim + n_classes, 256), act, nn.Unflatten(1, (256, 1, 1))]
-        for (before, after), kernel in zip(pairwise([256, 256, 256, 128, 64, 64, 32]), [4, 2, 3, 3, 2, 3], strict=True):
-            up += [nn.ConvTranspose2d(before, after, kernel, stride=2 if kernel == 2 else 1), act]
-        return encoder, Joined(nn.Sequential(*up, nn.ConvTranspose2d(32, 1, 3), Crop(self.shape)))
 
 
 def initialise(network: nn.Module, generator: torch.Generator) -> nn.Module:
@@ -313,14 +276,8 @@ def initialise(network: nn.Module, generator: torch.Generator) -> nn.Module:
     return network
 
 
-def architecture_from_spec(spec: dict[str, Any]) -> Architecture:
-    """The architecture whose settings these are."""
-    kinds: dict[str, Any] = {cls.kind: cls for cls in (MLPArchitecture, ConvArchitecture, PaperArchitecture)}
-    if spec.get("kind") not in kinds:
-        raise ValueError(f"{spec.get('kind')!r} is no architecture; expected one of {sorted(kinds)}")
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in spec.items() if k != "kind"}
-    architecture: Architecture = kinds[spec["kind"]](**settings)
-    return architecture
+KINDS: dict[str, Any] = {cls.kind: cls for cls in (MLPArchitecture, ConvArchitecture)}
+"""The architectures that a file may name."""
 
 
 def _check_counts(name: str, counts: tuple[int, ...], n: int | None = None) -> None:
@@ -328,7 +285,7 @@ def _check_counts(name: str, counts: tuple[int, ...], n: int | None = None) -> N
         raise ValueError(f"{name}={counts} must be {n or 'one or more'} whole numbers, each 1 or more")
 
 
-def _check_shape(shape: tuple[int, int], features: Features) -> None:
+def check_shape(shape: tuple[int, int], features: Features) -> None:
     if shape[0] * shape[1] != len(features.variables) or not features.binary:
         got = f"{len(features.variables)} variables with up to {max(features.variables.sizes)} values"
         needs = f"needs {shape[0] * shape[1]} black and white pixels; got {got}; use architecture='mlp'"

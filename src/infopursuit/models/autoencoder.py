@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from infopursuit.checks import whole_number
-from infopursuit.models.architectures import Architecture, Features, architecture_from_spec, initialise
+from infopursuit.models.architectures import KINDS, Architecture, Features, initialise
 from infopursuit.models.finite import Array, check_prior
-from infopursuit.models.storing import check_class_prior, check_count
+from infopursuit.models.storing import MAX_COUNT, check_class_prior, settings_from_spec
 from infopursuit.types import FloatArray, Variables
 
 N_TRIED = 64
@@ -26,7 +26,7 @@ class VAE:
     ----------
     sizes: values of each variable.
     class_prior: (C,) p(y).
-    architecture: of the networks: `MLPArchitecture`, `ConvArchitecture` or `PaperArchitecture`.
+    architecture: of the networks: `MLPArchitecture` or `ConvArchitecture`.
     latent_dim: D.
     seed: of the initial weights. `train` trains them.
 
@@ -54,6 +54,10 @@ class VAE:
             encoder, decoder = architecture.build(self.features, self.n_classes, self.latent_dim)
         # batch norm takes its statistics from training: in inference one input must not change another's answer
         self.encoder, self.decoder = initialise(encoder, generator).eval(), initialise(decoder, generator).eval()
+
+    def __repr__(self) -> str:
+        size = f"{self.n_classes} classes, {len(self.variables)} variables, {self.latent_dim} latent dimensions"
+        return f"<VAE: {size}, {type(self.architecture).__name__}>"
 
     @property
     def n_classes(self) -> int:
@@ -160,18 +164,14 @@ class VAE:
             raise ValueError("sizes is empty; a model needs one variable or more")
         model = object.__new__(VAE)
         model.variables, model.class_prior, model.features = variables, prior, Features(variables)
-        model.architecture = architecture_from_spec(spec["body"])
-        model.latent_dim = check_count(spec["latent_dim"], "latent_dim")
+        model.architecture = settings_from_spec(spec["body"], KINDS, "architecture")
+        model.latent_dim = whole_number(spec["latent_dim"], "latent_dim", 1, MAX_COUNT)
         with torch.device("meta"):  # shapes without memory: a file may describe any architecture
             model.encoder, model.decoder = model.architecture.build(model.features, n_classes, model.latent_dim)
-        expected_weights = model.networks.state_dict()
-        for name in sorted(expected_weights.keys() | weights.keys()):
-            if name not in weights or name not in expected_weights:
-                raise ValueError(f"the weights are not those of {model.architecture}: {name!r} is missing or too many")
-            if weights[name].shape != expected_weights[name].shape:
-                shapes = (tuple(found[name].shape) for found in (weights, expected_weights))
-                raise ValueError(f"weight {name!r} has shape {next(shapes)}; expected {next(shapes)}")
-        model.networks.to_empty(device="cpu").to(getattr(torch, spec["dtype"])).load_state_dict(weights)
+        try:  # it compares names and shapes before it takes any
+            model.networks.load_state_dict(weights, assign=True)
+        except RuntimeError as error:
+            raise ValueError(f"the weights are not those of {model.architecture}: {error}") from None
         model.networks.eval()
         labels = torch.arange(min(n_classes, N_TRIED))
         with torch.no_grad():

@@ -13,9 +13,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from infopursuit.checks import whole_number
 from infopursuit.models.finite import Array, FiniteModel, log
 from infopursuit.models.sample import Sample
-from infopursuit.models.storing import check_array, check_class_prior, check_count, check_log_prior, check_probs
+from infopursuit.models.storing import (
+    MAX_COUNT,
+    Stored,
+    check_array,
+    check_class_prior,
+    check_log_prior,
+    check_probs,
+    settings_from_spec,
+)
 from infopursuit.threads import single_threaded
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
 
@@ -34,7 +43,7 @@ def _check_scales(name: str, values: tuple[float, ...], low: float, high: float)
 
 
 @dataclass(frozen=True)
-class Blur:
+class Blur(Stored):
     """Pixels of an image: lit with the probability that a Gaussian blur of the example gives, kept off 0 and 1.
 
     widths: standard deviation of the blur in pixels, one for each scale. floors: P(lit) where the blurred example is
@@ -79,15 +88,9 @@ class Blur:
         found += self.floors[scale]
         return found
 
-    def to_spec(self) -> dict[str, Any]:
-        shape = None if self.shape is None else list(self.shape)
-        assert self.gaps is not None
-        scales = {"widths": list(self.widths), "floors": list(self.floors), "gaps": list(self.gaps)}
-        return {"kind": self.kind, **scales, "shape": shape}
-
 
 @dataclass(frozen=True)
-class Flip:
+class Flip(Stored):
     """Any variable: the example's own value, or with probability ``rate`` a value drawn as in its class.
 
     rates: one for each scale. A rate of 1 is naive Bayes.
@@ -104,11 +107,9 @@ class Flip:
     def n_scales(self) -> int:
         return len(self.rates)
 
-    def to_spec(self) -> dict[str, Any]:
-        return {"kind": self.kind, "rates": list(self.rates)}
-
 
 Smoothing = Blur | Flip
+SMOOTHINGS = {cls.kind: cls for cls in (Blur, Flip)}
 
 BLURS = (
     Blur((0.5, 0.9, 1.5), (0.01, 0.02, 0.05), (0.01, 0.02, 0.05)),
@@ -121,17 +122,6 @@ BLURS = (
 )
 FLIPS = (Flip((0.02, 0.2)), Flip((0.05, 0.4)), Flip((0.1, 0.6)), Flip((0.2, 0.8)), Flip((0.4, 0.9)))
 """Smoothings to choose from on held-out data."""
-
-
-def smoothing_from_spec(spec: dict[str, Any]) -> Smoothing:
-    """The smoothing that ``to_spec`` described."""
-    if spec.get("kind") == Blur.kind:
-        shape = spec["shape"]
-        widths, floors, gaps = (tuple(spec[name]) for name in ("widths", "floors", "gaps"))
-        return Blur(widths, floors, gaps, None if shape is None else (int(shape[0]), int(shape[1])))
-    if spec.get("kind") == Flip.kind:
-        return Flip(tuple(spec["rates"]))
-    raise ValueError(f"{spec.get('kind')!r} is no kind of smoothing; expected 'blur' or 'flip'")
 
 
 @lru_cache(maxsize=64)
@@ -353,7 +343,7 @@ class EmpiricalModel(FiniteModel):
     @classmethod
     def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], variables: Variables, n_classes: int) -> Self:
         """The model that `to_parts` took apart, everything checked."""
-        n, packed = check_count(spec["n_examples"], "n_examples"), spec["packed"]
+        n, packed = whole_number(spec["n_examples"], "n_examples", 1, MAX_COUNT), spec["packed"]
         n_bytes = (len(variables) + 7) // 8
         values = check_array(
             arrays, "values", (n, n_bytes if packed else len(variables)), np.uint8 if packed else np.int16
@@ -369,7 +359,7 @@ class EmpiricalModel(FiniteModel):
         check_probs(marginals.T, variables)
         model = cls.of(
             Sample(variables, variables.check(values.astype(np.int64)), labels, weights, n_classes),
-            smoothing_from_spec(spec["smoothing"]),
+            settings_from_spec(spec["smoothing"], SMOOTHINGS, "smoothing"),
             spec["dtype"],
             class_prior=check_class_prior(arrays, n_classes),
             marginals=marginals,

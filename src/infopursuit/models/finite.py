@@ -39,17 +39,12 @@ class FiniteModel:
         self.log_prior: FloatArray = np.asarray(log_prior, dtype=np.float64)
         self.offsets: IntArray = np.asarray(offsets, dtype=np.int64)
         self.probs = probs
+        self.n_classes, self.n_states = len(self.offsets) - 1, int(self.offsets[-1])
         self.state_class: IntArray = np.repeat(np.arange(self.n_classes), np.diff(self.offsets))
 
-    @property
-    def n_classes(self) -> int:
-        """C."""
-        return len(self.offsets) - 1
-
-    @property
-    def n_states(self) -> int:
-        """S."""
-        return int(self.offsets[-1])
+    def __repr__(self) -> str:
+        size = f"{self.n_classes} classes, {len(self.variables)} variables, {self.n_states:,} latent states"
+        return f"<{type(self).__name__}: {size}>"
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from infopursuit.display import brief
 from infopursuit.progress import Progress
 from infopursuit.threads import side_by_side
 from infopursuit.types import FloatArray, IntArray
@@ -56,6 +57,8 @@ class Encoding:
     pieces: FloatArray
     categories: IntArray
 
+    __repr__ = brief
+
     @classmethod
     def fit(
         cls, answers: FloatArray, numeric: Any, n_answers: IntArray, labels: IntArray, weights: FloatArray
@@ -66,10 +69,10 @@ class Encoding:
         for query in np.flatnonzero(numeric).tolist():
             known = ~np.isnan(answers[:, query])
             x, w = answers[known, query], weights[known]
-            edges = _quantiles(x, w, n)
             steps = _tree_thresholds(x, labels[known], w, n)
-            ends = [*pairwise(edges), *zip(steps, steps, strict=True)]
-            pieces += [(query, low, high, float(np.average(_piece(x, low, high), weights=w))) for low, high in ends]
+            for low, high in [*pairwise(_quantiles(x, w, n)), *zip(steps, steps, strict=True)]:
+                mean = np.average(_pieces(x, np.float64(low), np.float64(high)), weights=w)
+                pieces.append((query, low, high, float(mean)))
         whole = np.flatnonzero(~np.asarray(numeric))
         categories = [(query, index) for query in whole.tolist() for index in range(int(n_answers[query]))]
         return cls(answers.shape[1], np.array(pieces).reshape(-1, 4), np.array(categories, np.int64).reshape(-1, 2))
@@ -89,15 +92,15 @@ class Encoding:
         """(..., Q) answer vectors -> (..., n_inputs)."""
         query, low, high, mean = self.pieces.T
         numbers = answers[..., query.astype(np.int64)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pieces = np.where(high > low, np.clip((numbers - low) / (high - low), 0, 1), numbers > low) - mean
-        pieces = np.where(np.isnan(numbers), 0, pieces)
+        pieces = np.where(np.isnan(numbers), 0, _pieces(numbers, low, high) - mean)
         same = answers[..., self.categories[:, 0]] == self.categories[:, 1]
         return np.concatenate([pieces, same, ~np.isnan(answers)], axis=-1, dtype=np.float32, casting="unsafe")
 
 
-def _piece(x: FloatArray, low: float, high: float) -> FloatArray:
-    return np.clip((x - low) / (high - low), 0, 1) if high > low else (x > low).astype(np.float64)
+def _pieces(x: FloatArray, low: Any, high: Any) -> FloatArray:
+    """How far x is from the lower to the upper end, 0 to 1; where both are equal, whether it is above."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(high > low, np.clip((x - low) / (high - low), 0, 1), x > low))
 
 
 def _quantiles(x: FloatArray, weights: FloatArray, n: int) -> list[float]:
@@ -140,6 +143,8 @@ class Layers:
     b2: Any
     w3: Any
     b3: Any
+
+    __repr__ = brief
 
     @classmethod
     def draw(cls, rng: np.random.Generator, n_members: int, n_inputs: int, n_units: int, n_outputs: int) -> Layers:
@@ -192,9 +197,9 @@ class Layers:
 class Training:
     """How networks are trained: AdamW on batches with fresh masks, moving averages of the weights, early stopping.
 
-    n_units: of each hidden layer. max_steps: batches at the most. batch: rows of each network in a batch. rate: the
-    highest learning rate. weight_decay, dropout: regularisation. n_answers: answers that are shown, on average. check:
-    steps between two looks at the held-out loss. patience: looks without improvement before training ends.
+    max_steps: batches at the most. batch: rows of each network in a batch. rate: the highest learning rate. n_answers:
+    answers that are shown, on average. check: steps between two looks at the held-out loss. patience: looks without
+    improvement before training ends.
     """
 
     n_units: int = 128
@@ -321,7 +326,7 @@ class AnswerLoss:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def probabilities(self, outputs: Any) -> Any:
-        """(..., outputs) -> softmax over the outputs of each query, in place."""
+        """(..., outputs) -> softmax over those of each query, in place."""
         outputs -= np.maximum.reduceat(outputs, self.offsets[:-1], axis=-1)[..., self.query]
         np.exp(outputs, out=outputs)
         outputs /= np.add.reduceat(outputs, self.offsets[:-1], axis=-1)[..., self.query]
@@ -348,6 +353,9 @@ class MaskedClassifier:
     encoding: Encoding
     layers: Layers
 
+    def __repr__(self) -> str:
+        return f"<MaskedClassifier: {self.n_members} networks, {self.n_classes} classes>"
+
     @property
     def n_classes(self) -> int:
         """C."""
@@ -366,15 +374,11 @@ class MaskedClassifier:
         """One network by itself."""
         return MaskedClassifier(self.encoding, self.layers.take([m]))
 
-    def predict_each(self, answers: FloatArray) -> FloatArray:
-        """(H, Q) answer vectors -> (M, H, C) probabilities by each network."""
-        return np.asarray(softmax(self._exact(self.encoding(answers))))
-
     def predict(self, answers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(H, Q) answer vectors -> (H, C) probabilities and their standard errors, from the spread of the networks."""
-        each = self.predict_each(answers)
+        each = softmax(self._exact(self.encoding(answers)))  # (M, H, C)
         error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.zeros(each.shape[1:])
-        return np.asarray(each.mean(axis=0)), error
+        return each.mean(axis=0), error
 
     def predict_after(self, answers: FloatArray, rows: IntArray, places: IntArray, table: FloatArray, n: int) -> Any:
         """(N, C) probabilities by the first n networks after one more answer: row ``rows[i]`` of (H, Q) answer vectors
@@ -423,6 +427,8 @@ class AnswerNetwork:
     offsets: IntArray
     """(Q + 1,) as in `AnswerLoss`."""
 
+    __repr__ = brief
+
     @cached_property
     def _exact(self) -> Layers:
         return self.layers.astype(np.float64)
@@ -450,7 +456,6 @@ class Rows:
     weights: FloatArray
     path_rows: IntArray
     paths: IntArray
-
     held_out: FloatArray
 
     @cached_property
@@ -530,17 +535,13 @@ def fit_classifier(
     return MaskedClassifier(rows.encoding, train(layers, draw, class_loss, held_out, how, rng, shown))
 
 
-def offsets_of(cells: IntArray, n_answers: IntArray) -> IntArray:
-    """(Q + 1,) where the outputs of each query begin: its answers, and "no answer" where training rows have it."""
-    return np.concatenate([[0], np.cumsum(n_answers + (cells < 0).any(axis=0))])
-
-
 def fit_answers(
     rows: Rows, cells: IntArray, n_answers: IntArray, how: Training, rng: Any, shown: Progress
 ) -> AnswerNetwork:
     """Train a network that predicts the hidden answers. cells: (N, Q) the index of each answer, -1 where there is
     none."""
-    offsets = offsets_of(cells, n_answers)
+    # the outputs of each query are its answers, and "no answer" where training rows have it
+    offsets = np.concatenate([[0], np.cumsum(n_answers + (cells < 0).any(axis=0))])
     place = np.where(cells < 0, offsets[1:] - 1, offsets[:-1] + cells)
     loss = AnswerLoss(offsets)
 

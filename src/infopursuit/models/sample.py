@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from infopursuit.display import brief
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed, Variables
 
 MAX_WEIGHT = 1e12
@@ -29,6 +30,8 @@ class Sample:
     weights: FloatArray
     n_classes: int
     numbers: FloatArray | None = None
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if max(self.variables.sizes) < 2**15:  # 60,000 images of 784 pixels are 90 MB instead of 380

@@ -6,11 +6,13 @@ classmethod ``from_parts(spec, arrays, variables, n_classes)`` checks them and m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from infopursuit.checks import whole_number
 from infopursuit.models.finite import Array, FiniteModel, check_prior
 from infopursuit.types import FloatArray, Variables
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 KINDS = {"table": "TableModel", "empirical": "EmpiricalModel", "vae": "VAE"}
 """The ``kind`` of every model that can be saved, and the name of its class in `infopursuit.models`."""
 
+MAX_COUNT = 2**31 - 1
+"""No file has more states, values or classes."""
 DTYPES = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 
 
@@ -47,8 +51,8 @@ def model_from_parts(spec: dict[str, Any], arrays: dict[str, Array]) -> Model:
         raise ValueError(f"{spec['kind']!r} is no kind of model; expected one of {', '.join(map(repr, KINDS))}")
     if spec["dtype"] not in DTYPES:
         raise ValueError(f"dtype is {spec['dtype']!r}; expected 'float32' or 'float64'")
-    variables = Variables(tuple(check_count(size, "sizes") for size in spec["sizes"]))
-    n_classes = check_count(spec["n_classes"], "n_classes")
+    variables = Variables(tuple(whole_number(size, "sizes", 1, MAX_COUNT) for size in spec["sizes"]))
+    n_classes = whole_number(spec["n_classes"], "n_classes", 1, MAX_COUNT)
     model: Model = _class(spec["kind"]).from_parts(spec, arrays, variables, n_classes)
     return model
 
@@ -59,14 +63,25 @@ def _class(kind: str) -> Any:
     return getattr(models, KINDS[kind])
 
 
+class Stored:
+    """A dataclass of settings that is saved with its ``kind``."""
+
+    kind: ClassVar[str]
+
+    def to_spec(self) -> dict[str, Any]:
+        """The settings as JSON data."""
+        return {"kind": self.kind, **{each.name: getattr(self, each.name) for each in fields(self)}}  # type: ignore[arg-type]
+
+
+def settings_from_spec(spec: dict[str, Any], kinds: dict[str, Any], what: str) -> Any:
+    """The settings that ``to_spec`` described."""
+    if spec.get("kind") not in kinds:
+        raise ValueError(f"{spec.get('kind')!r} is no {what}; expected one of {sorted(kinds)}")
+    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in spec.items() if k != "kind"}
+    return kinds[spec["kind"]](**settings)
+
+
 # ---- checks ---------------------------------------------------------------------------------------------------------
-
-
-def check_count(value: Any, name: str) -> int:
-    """A positive whole number."""
-    if type(value) is not int or not 1 <= value < 2**31:
-        raise ValueError(f"{name} is {value!r}; expected a positive whole number")
-    return value
 
 
 def check_array(arrays: dict[str, Array], name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:

@@ -7,11 +7,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from infopursuit.checks import whole_number
 from infopursuit.models.finite import Array, FiniteModel, check_prior, log, rounded
 from infopursuit.models.sample import Sample
-from infopursuit.models.storing import check_array, check_count, check_log_prior, check_probs
+from infopursuit.models.storing import MAX_COUNT, check_array, check_log_prior, check_probs
 from infopursuit.threads import side_by_side
-from infopursuit.types import UNKNOWN, FloatArray, Variables
+from infopursuit.types import FloatArray, Variables
 
 MAX_PARALLEL = 4
 """Classes that EM fits at the same time at most: each holds a one-hot table of its rows."""
@@ -108,7 +109,7 @@ class TableModel(FiniteModel):
     @classmethod
     def from_parts(cls, spec: dict[str, Any], arrays: dict[str, Array], variables: Variables, n_classes: int) -> Self:
         """The model that `to_parts` took apart, everything checked."""
-        n_latents = check_count(spec["n_latents"], "n_latents")
+        n_latents = whole_number(spec["n_latents"], "n_latents", 1, MAX_COUNT)
         n_states = n_classes * n_latents
         probs = check_array(arrays, "probs", (variables.n_slots, n_states), spec["dtype"])
         check_probs(probs, variables)
@@ -148,7 +149,7 @@ def fit_latent_classes(
 def _em(
     sample: Sample, marginal: FloatArray, n_latents: int, smoothing: float, seed: int, rounds: int, tolerance: float
 ) -> tuple[FloatArray, FloatArray]:
-    shown = one_hot(sample)  # (N, L)
+    shown = np.nan_to_num(sample.variables.one_hot(sample.values))  # (N, L) 1 at the slot of every known value
     weights, variable_of, starts = sample.weights, sample.variables.slot_variable, sample.variables.offsets[:-1]
     share = _first_responsibilities(sample, shown, marginal, n_latents, seed)
     table, mixing = np.tile(marginal, (n_latents, 1)), np.full(n_latents, 1 / n_latents)
@@ -200,11 +201,3 @@ def _first_responsibilities(
     share = np.full((len(sample), n_latents), 0.1 / n_latents)
     share[np.arange(len(sample)), np.argmin(gaps, axis=0)] += 0.9
     return share * weights[:, None]
-
-
-def one_hot(sample: Sample) -> FloatArray:
-    """(N, L) 1 at the slot of every known value."""
-    shown = np.zeros((len(sample), sample.variables.n_slots))
-    row, variable = np.nonzero(sample.values != UNKNOWN)
-    shown[row, sample.values[row, variable] + sample.variables.offsets[variable]] = 1
-    return shown

@@ -25,7 +25,7 @@ from torch.nn import functional as F
 
 from infopursuit.checks import instance, number, whole_number
 from infopursuit.files import sweep_leftovers, write_atomically
-from infopursuit.models.architectures import Architecture, ConvArchitecture, MLPArchitecture, PaperArchitecture
+from infopursuit.models.architectures import Architecture, ConvArchitecture, MLPArchitecture
 from infopursuit.models.autoencoder import VAE, log_evidence, standard_normal
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
@@ -33,7 +33,7 @@ from infopursuit.types import FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
 
-ARCHITECTURES = ("auto", "conv", "mlp", "paper")
+ARCHITECTURES = ("auto", "conv", "mlp")
 SMALL = 5_000
 """Rows up to which a sample is small: narrow layers, small batches, and as many epochs as make enough steps."""
 MIN_SIDE = 8
@@ -360,8 +360,8 @@ def check_loss(loss: float, learning_rate: float, step: int) -> None:
 class VAELearner:
     """The paper's conditional VAE, trained on the rows.
 
-    architecture: "auto" takes "conv" for images with sides of 8 pixels or more and "mlp" for anything else; "paper" is
-    the published one for 28 x 28 pixels; or an instance, such as ``ConvArchitecture((28, 28), hidden=128)``.
+    architecture: "auto" takes "conv" for images with sides of 8 pixels or more and "mlp" for anything else; or an
+    instance, such as ``ConvArchitecture((28, 28), hidden=128)``.
     latent_dim: 20 for images, up to 10 for tables. training: a `Training`; otherwise one of some seconds for a table of
     a few hundred rows, of minutes for a thousand images, and of 30 epochs for large sets of images. checkpoint: a file
     from which an interrupted training goes on. progress: True shows it even where no terminal is.
@@ -429,7 +429,7 @@ class VAELearner:
             return MLPArchitecture() if sample.weights.sum() > SMALL else MLPArchitecture((64, 32))
         if shape is None:
             raise ValueError(f"architecture={kind!r} needs patch queries, the pixels of an image; use 'mlp'")
-        return ConvArchitecture(shape) if kind == "conv" else PaperArchitecture(shape)
+        return ConvArchitecture(shape)
 
 
 vae = VAELearner

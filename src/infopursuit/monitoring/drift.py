@@ -1,8 +1,8 @@
 """`drift`: do the answers of new inputs, and the predictions from them, still look like those of training?
 
 Values and missingness of each variable are tested against training, predicted classes against the prior or, where a
-reference is given, predictions and lengths for both against each other. All p-values are corrected together
-(Benjamini-Hochberg): where nothing has changed, the verdict is "no drift" with probability 1 - level or more.
+reference is given, against those of the reference. All p-values are corrected together (Benjamini-Hochberg): where
+nothing has changed, the verdict is "no drift" with probability 1 - level or more.
 """
 
 from __future__ import annotations
@@ -11,53 +11,46 @@ import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from scipy.stats import false_discovery_control
+from scipy.special import rel_entr
+from scipy.stats import chi2_contingency, false_discovery_control, fisher_exact
 
 from infopursuit.answer_profile import AnswerProfile
-from infopursuit.checks import number, pursuit_of, whole_number
+from infopursuit.checks import number, pursuit_of
 from infopursuit.engine import Pursuit
 from infopursuit.explanation import count
-from infopursuit.monitoring.statistics import (
-    BOUND,
-    chernoff,
-    same_distribution,
-    same_splits,
-    total_variation,
-)
 from infopursuit.queries.wording import VariableWords
 from infopursuit.terminal import table
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
-Rows = TypeVar("Rows", IntArray, Observed)
-FORMAT = "infopursuit.drift/3"
-ANSWERS, MISSING, CLASS, LENGTH = "answers", "missing", "class", "length"
+FORMAT = "infopursuit.drift/4"
+ANSWERS, MISSING, CLASS = "answers", "missing", "class"
 HEADINGS = {
     ANSWERS: "Distribution of answers",
     MISSING: "Share of missing answers",
     CLASS: "Predicted classes",
-    LENGTH: "Numbers of questions",
 }
-MAX_PURSUED = 1_000
+MAX_PURSUED, MIN_DISTANCE = 1_000, 0.01
+"""Inputs that are pursued at most, evenly spread; total variation distance below which a change does not count."""
 BIAS, N_ERRORS = 0.05, 3.0
 """How far a mean posterior may be from the prior without drift: the bias of an imperfect model (at most half of the
 prior), plus so many standard errors of the prior."""
-QUANTILES = (0.2, 0.4, 0.6, 0.8)
-"""Of all lengths together, that divide them into groups."""
 FEW, SHOWN, MAX_LINES = 30, 3, 10
 """Inputs below which "no drift" says little; names in a sentence; lines below a heading."""
+ENOUGH, LARGEST_EXACT = 10.0, 20_000
+"""Expected counts from which the chi-square approximation holds, also far out in the tail, where many tests look; and
+counts up to which two values are tested exactly."""
 
 
 @dataclass(frozen=True)
 class Change:
     """One comparison.
 
-    kind: "answers" and "missing" of a variable, "class" predicted, "length" of the pursuit.
-    example: what changed most; before, now: its shares. distance: total variation. p, corrected_p: before and after
-    correction. test: "exact", "chi-square" or "bound". drifted: whether it counts.
+    kind: "answers" and "missing" of a variable, "class" predicted. example: what changed most; before, now: its shares.
+    distance: total variation. p, corrected_p: before and after correction. drifted: whether it counts.
     """
 
     kind: str
@@ -67,37 +60,24 @@ class Change:
     now: float
     distance: float
     p: float
-    corrected_p: float
-    test: str
-    n_before: float
-    n_now: float
+    corrected_p: float = 1.0
     drifted: bool = False
-
-    @classmethod
-    def of(
-        cls, kind: str, name: str, example: str, shares: Any, old: Any, new: Any, splits: FloatArray | None = None
-    ) -> Change:
-        """Compare two rows of counts (V,), or their yes/no ``splits`` (n, V); not corrected yet."""
-        p, test = same_distribution(old, new) if splits is None else same_splits(old, new, splits)
-        before, now, n_before, n_now = float(shares[0]), float(shares[1]), float(np.sum(old)), float(np.sum(new))
-        return cls(kind, name, example, before, now, total_variation(old, new), p, p, test, n_before, n_now)
 
 
 @dataclass(frozen=True)
 class DriftReport:
     """New inputs against training; ``print(report)`` gives a page, `verdict` a sentence.
 
-    changes: all comparisons. level, min_distance: a change counts when its corrected p-value is at most the first and
-    its distance at least the second. n_pursued: inputs that were pursued. unexplained: where predicted classes have
-    shifted, the drifted variables that would differ even if training had had the classes' present shares; None where
-    that was not tested. variables: what one variable is called, and several. against: what it was compared with.
+    changes: all comparisons. level: a change counts when its corrected p-value is at most this and its distance at
+    least `MIN_DISTANCE`. n_pursued: inputs that were pursued. unexplained: where predicted classes have shifted, the
+    drifted variables that would differ even if training had had the classes' present shares; None where that was not
+    tested. variables: what one variable is called, and several. against: what it was compared with.
     """
 
     n_inputs: int
     n_before: float
     n_pursued: int
     level: float
-    min_distance: float
     changes: tuple[Change, ...]
     unexplained: tuple[str, ...] | None = None
     variables: tuple[str, str] = ("question", "questions")
@@ -119,16 +99,11 @@ class DriftReport:
         if self.found:
             return f"Drift: {'; '.join(self._findings())}."
         few = " With so few inputs only a large change would show." if self.n_inputs < FEW else ""
-        p = [c.corrected_p for c in self.changes]
-        n = count(len(p), "comparison")
-        if significant := sum(each <= self.level for each in p):
-            return (
-                f"No relevant drift: of {n} {significant} {'is' if significant == 1 else 'are'} significant, but no "
-                f"distance is as large as {self.min_distance:g}.{few}"
-            )
+        p = [c.corrected_p for c in self.changes if c.distance >= MIN_DISTANCE]
         return (
-            f"No drift: none of {n} of {count(self.n_inputs, 'input')} with {self.against} is significant (smallest "
-            f"corrected p-value {format_pvalue(min(p, default=1.0))}, level {self.level:g}).{few}"
+            f"No drift: none of {count(len(self.changes), 'comparison')} of {count(self.n_inputs, 'input')} with "
+            f"{self.against} is significant (smallest corrected p-value {format_pvalue(min(p, default=1.0))}, level "
+            f"{self.level:g}).{few}"
         )
 
     def to_json(self) -> str:
@@ -152,7 +127,7 @@ class DriftReport:
             n, left = count(len(self.drifted(ANSWERS)), *self.variables), len(self.unexplained)
             still = f"{left} would still differ {_names(self.unexplained)}" if left else "none would differ"
             notes.append(f"Of {n} that drifted, {still} if training had had the classes' present shares.")
-        pursued = f", {self.n_pursued:,} of them pursued" if 0 < self.n_pursued < self.n_inputs else ""
+        pursued = f", {self.n_pursued:,} of them pursued" if self.n_pursued < self.n_inputs else ""
         notes.append(
             f"{count(self.n_inputs, 'new input')}{pursued}, against {self.n_before:,.0f} rows of {self.against}; "
             f"{count(len(self.changes), 'comparison')}. The probability of a false alarm is at most {self.level:g}."
@@ -177,29 +152,19 @@ class DriftReport:
         if classes := self.drifted(CLASS):
             shares = [f"{c.name} {100 * c.before:.1f} % to {100 * c.now:.1f} %" for c in classes]
             found.append(f"predicted shares have changed {_names(shares)}")
-        return found + [f"it asks {'more' if c.now > c.before else 'less'}" for c in self.drifted(LENGTH)]
+        return found
 
 
-def drift(
-    model: Any,
-    X: Any,
-    *,
-    reference: Any = None,
-    level: float = 0.01,
-    min_distance: float = 0.01,
-    max_pursued: int = MAX_PURSUED,
-) -> DriftReport:
+def drift(model: Any, X: Any, *, reference: Any = None, level: float = 0.01) -> DriftReport:
     """Compare the answers of new inputs, and the predictions from them, with training.
 
     Parameters
     ----------
-    model: a fitted classifier; a `Pursuit`, with a reference; or an `AnswerProfile`, with variable values as X.
+    model: a fitted classifier; or a `Pursuit`, with a reference.
     X: new inputs.
     reference: held-out inputs like those of training. With it, predictions are compared with those for the reference
-        instead of the prior, and so are lengths. For a model without a profile its answers stand for those of training.
+        instead of the prior. For a model without a profile its answers stand for those of training.
     level: the corrected p-value up to which a change counts; also the probability of a false alarm, at most.
-    min_distance: changes with a smaller total variation distance do not count.
-    max_pursued: inputs that are pursued at most, evenly spread; 0 compares no predictions.
 
     >>> import infopursuit as ip
     >>> rng = np.random.default_rng(0)
@@ -209,38 +174,44 @@ def drift(
     >>> clf.drift(new).verdict
     'Drift: answers to 1 of 3 questions have changed (dark).'
     """
-    limits = (number(level, "level", above=0, below=1), number(min_distance, "min_distance", least=0, below=1))
-    whole_number(max_pursued, "max_pursued")
-    if isinstance(model, AnswerProfile):
-        if reference is not None:
-            raise ValueError("reference needs a model that can be run, not an AnswerProfile")
-        values, words = _not_empty(model.variables.check(X, "X"), "X"), VariableWords(model.variables, None)
-        return _report(compare_answers(model, values, words), (len(values), model.n_rows, 0), limits)
+    number(level, "level", above=0, below=1)
     pursuit, profile = pursuit_of(model), getattr(model, "profile_", None)
-    observed = _not_empty(pursuit.queries.read(X), "X")
-    values = observed.values
-    against, other = "training", None
+    observed, against, other = _read(pursuit, X, "X"), "training", None
     if reference is not None:
-        known = _not_empty(pursuit.queries.read(reference), "reference")
-        other = pursuit.run_values(_spread(known, max_pursued)) if max_pursued else None
+        known = _read(pursuit, reference, "reference")
+        other = pursuit.run_values(_spread(known))
         if profile is None:
             profile, against = AnswerProfile.of_values(pursuit.queries.variables, known.values), "the reference"
     if profile is None:
         raise ValueError("model has no profile of its training answers; give reference=, or fit it again")
-    words = VariableWords(pursuit.queries.variables, pursuit.queries)
+    words, values = VariableWords(pursuit.queries.variables, pursuit.queries), observed.values
     changes = compare_answers(profile, values, words, _given_prior(profile, pursuit))
-    told: dict[str, Any] = {"variables": words.nouns, "against": against}
-    if not max_pursued:
-        return _report(changes, (len(values), profile.n_rows, 0), limits, **told)
-    trace = pursuit.run_values(_spread(observed, max_pursued))
-    changes += compare_traces(trace, other) if other is not None else compare_classes(trace, profile, pursuit)
-    report = _report(changes, (len(values), profile.n_rows, len(trace)), limits, **told)
+    trace = pursuit.run_values(_spread(observed))
+    changes += compare_classes(trace, profile, pursuit) if other is None else compare_traces(trace, other)
+    report = DriftReport(
+        n_inputs=len(values),
+        n_before=float(profile.n_rows),
+        n_pursued=len(trace),
+        level=level,
+        changes=judged(changes, level),
+        variables=words.nouns,
+        against=against,
+    )
     shares = trace.posterior.mean(axis=0)
     if not (report.drifted(CLASS) and report.drifted(ANSWERS) and _fits(profile, shares)):
         return report
-    again = _report(compare_answers(profile, values, words, shares), (len(values), profile.n_rows, 0), limits)
-    left = {change.name for change in again.drifted(ANSWERS)}
+    again = judged(compare_answers(profile, values, words, shares), level)
+    left = {change.name for change in again if change.drifted and change.kind == ANSWERS}
     return replace(report, unexplained=tuple(c.name for c in report.drifted(ANSWERS) if c.name in left))
+
+
+def judged(changes: Sequence[Change], level: float) -> tuple[Change, ...]:
+    """Correct the p-values of all comparisons, and say which count."""
+    corrected = false_discovery_control([change.p for change in changes]).tolist()
+    return tuple(
+        replace(change, corrected_p=p, drifted=p <= level and change.distance >= MIN_DISTANCE)
+        for change, p in zip(changes, corrected, strict=True)
+    )
 
 
 # ---- comparisons ----------------------------------------------------------------------------------------------------
@@ -260,11 +231,11 @@ def compare_answers(
     answers, gaps = [], []
     for variable in range(len(variables)):
         slots = slice(variables.offsets[variable], variables.offsets[variable + 1])
-        name, (example, *shares) = words.name(variable), words.example(variable, old[slots], new[slots])
-        answers.append(Change.of(ANSWERS, name, example, shares, old[slots], new[slots], words.splits(variable)))
+        name, (example, before, now) = words.name(variable), words.example(variable, old[slots], new[slots])
+        distance, p = total_variation(old[slots], new[slots]), pvalue(old[slots], new[slots], words.splits(variable))
+        answers.append(Change(ANSWERS, name, example, before, now, distance, p))
         n, n_new = float(old_missing[variable]), float((~known[:, variable]).sum())
-        gap, gap_now = np.array([n, n_old - n]), np.array([n_new, len(values) - n_new])
-        gaps.append(Change.of(MISSING, name, f"{name}: missing", (n / n_old, n_new / len(values)), gap, gap_now))
+        gaps.append(_compare_share(MISSING, name, f"{name}: missing", (n, n_old), (n_new, len(values))))
     return answers + gaps
 
 
@@ -275,36 +246,28 @@ def compare_classes(trace: Trace, profile: AnswerProfile, pursuit: Pursuit[Any])
     """
     prior, mean = _class_prior(pursuit), trace.posterior.mean(axis=0)
     slack = np.minimum(BIAS, prior / 2) + N_ERRORS * np.sqrt(prior * (1 - prior) / profile.n_rows)
-    changes = []
-    for c, label in enumerate(trace.classes):
-        old, new = float(prior[c]), float(mean[c])
-        p = chernoff(new, max(0.0, old - slack[c]), min(1.0, old + slack[c]), len(trace))
-        before, now = profile.n_rows * np.array([old, 1 - old]), len(trace) * np.array([new, 1 - new])
-        change = Change.of(CLASS, str(label), f"predicted {label}", (old, new), before, now)
-        changes.append(replace(change, p=p, test=BOUND))
-    return changes
+    p = [
+        chernoff(m, max(0.0, old - e), min(1.0, old + e), len(trace))
+        for m, old, e in zip(mean, prior, slack, strict=True)
+    ]
+    told = zip(trace.classes, prior.tolist(), mean.tolist(), p, strict=True)
+    return [Change(CLASS, str(c), f"predicted {c}", old, new, abs(new - old), each) for c, old, new, each in told]
 
 
 def compare_traces(trace: Trace, reference: Trace) -> list[Change]:
-    """Predicted classes and lengths, against a reference of the same pursuit."""
-    both, changes = (reference, trace), []
-    predicted = [t.posterior.argmax(axis=1) for t in both]
-    for c, label in enumerate(trace.classes):
-        counts = [np.array([(p == c).sum(), (p != c).sum()]) for p in predicted]
-        shares = [n[0] / n.sum() for n in counts]
-        changes.append(Change.of(CLASS, str(label), f"predicted {label}", shares, *counts))
-    return [*changes, _compare_lengths(reference.length, trace.length)]
+    """Predicted classes, against a reference of the same pursuit."""
+    now, before = (np.bincount(t.posterior.argmax(axis=1), minlength=len(t.classes)) for t in (trace, reference))
+    return [
+        _compare_share(CLASS, str(label), f"predicted {label}", (before[c], len(reference)), (now[c], len(trace)))
+        for c, label in enumerate(trace.classes)
+    ]
 
 
-def _compare_lengths(before: IntArray, now: IntArray) -> Change:
-    """Lengths in groups of about equal size, tested at the edges between them, since they are ordered."""
-    edges = np.unique(np.quantile(np.concatenate([before, now]), QUANTILES, method="inverted_cdf"))
-    old, new = (np.bincount(np.searchsorted(edges, some), minlength=len(edges) + 1) for some in (before, now))
-    above = np.array([[(some > edge).mean() for edge in edges] for some in (before, now)])  # (2, edges)
-    most = int(np.abs(above[1] - above[0]).argmax())
-    splits = (np.arange(len(edges) + 1) > np.arange(len(edges))[:, None]).astype(np.float64)
-    example = f"more than {count(int(edges[most]), 'question')}"
-    return Change.of(LENGTH, "number of questions", example, above[:, most], old, new, splits)
+def _compare_share(kind: str, name: str, example: str, before: tuple[float, float], now: tuple[float, float]) -> Change:
+    """Two shares, each as how many of how many."""
+    p = pvalue(*(np.array([n, total - n]) for n, total in (before, now)))
+    old, new = (float(n / total) for n, total in (before, now))
+    return Change(kind, name, example, old, new, abs(new - old), p)
 
 
 def _given_prior(profile: AnswerProfile, pursuit: Pursuit[Any]) -> FloatArray | None:
@@ -323,25 +286,76 @@ def _fits(profile: AnswerProfile, shares: FloatArray) -> bool:
     return profile.by_class and len(shares) == len(profile.class_weights)
 
 
-def _not_empty(values: Rows, name: str) -> Rows:
-    if not len(values):
+def _read(pursuit: Pursuit[Any], X: Any, name: str) -> Observed:
+    observed = pursuit.queries.read(X)
+    if not len(observed):
         raise ValueError(f"{name} has no rows; give at least one input")
-    return values
+    return observed
 
 
-def _spread(observed: Observed, most: int) -> Observed:
+def _spread(observed: Observed) -> Observed:
     n = len(observed)
-    return observed if n <= most else observed.take(np.linspace(0, n - 1, most).round().astype(np.int64))
+    return observed if n <= MAX_PURSUED else observed.take(np.linspace(0, n - 1, MAX_PURSUED).round().astype(np.int64))
 
 
-def _report(changes: list[Change], n: tuple[int, float, int], limits: tuple[float, float], **words: Any) -> DriftReport:
-    """n: inputs, rows before, inputs pursued. limits: the level and the least distance. words: see `DriftReport`."""
-    corrected = false_discovery_control([change.p for change in changes]).tolist()
-    judged = tuple(
-        replace(change, corrected_p=p, drifted=p <= limits[0] and change.distance >= limits[1])
-        for change, p in zip(changes, corrected, strict=True)
-    )
-    return DriftReport(n[0], float(n[1]), n[2], *limits, judged, **words)
+# ---- statistics -----------------------------------------------------------------------------------------------------
+
+
+def pvalue(before: Any, now: Any, splits: FloatArray | None = None) -> float:
+    """The p-value of two rows of counts (V,) under one distribution.
+
+    Two values: Fisher's exact test. More: the chi-square test of homogeneity or, where expected counts are small,
+    Fisher's exact test of each value against the others with Bonferroni's correction. Weights are rounded to counts.
+    With yes/no ``splits`` (n, V) of ordered values, only these are tested, with Bonferroni's correction: that sees a
+    shift that many small cells would hide.
+
+    >>> f"{pvalue([10, 0], [0, 10]):.3g}"
+    '1.08e-05'
+    """
+    if splits is not None:
+        yes = zip(splits @ before, splits @ now, strict=True)
+        tables = [((np.sum(before) - a, a), (np.sum(now) - b, b)) for a, b in yes]
+        return min(1.0, len(tables) * min(pvalue(*each) for each in tables))
+    counts = np.round(np.asarray([before, now], dtype=np.float64))
+    counts = counts[:, counts.any(axis=0)]
+    sizes, total = counts.sum(axis=1), counts.sum(axis=0)
+    if counts.shape[1] < 2 or not sizes.all():
+        return 1.0
+    smallest = total.min() * sizes.min() / sizes.sum()  # expected count
+    two = len(total) == 2
+    if smallest >= ENOUGH and not (two and total.min() <= LARGEST_EXACT):
+        return float(chi2_contingency(counts, correction=False).pvalue)
+    columns = counts.T[:1] if two else counts.T
+    p = [fisher_exact(np.stack([column, sizes - column]).astype(np.int64)).pvalue for column in columns]
+    return min(1.0, len(p) * float(min(p)))
+
+
+def chernoff(mean: float, low: float, high: float, n: int) -> float:
+    """A bound on the p-value of the mean of n independent numbers in [0, 1] whose expectation is in [low, high].
+
+    P(mean >= x) <= exp(-n KL(x || high)) for x above ``high``, alike below ``low`` (Hoeffding 1963); doubled for two
+    sides.
+
+    >>> round(chernoff(0.7, 0.45, 0.55, 100), 4)
+    0.0179
+    """
+    if low <= mean <= high:
+        return 1.0
+    edge = high if mean > high else low
+    divergence = rel_entr([mean, 1 - mean], [edge, 1 - edge]).sum()
+    return min(1.0, 2 * float(np.exp(-n * divergence)))
+
+
+def total_variation(before: Any, now: Any) -> float:
+    """Total variation distance of the shares, 0 to 1; 0 where either has no counts.
+
+    >>> round(total_variation([5, 5], [8, 2]), 12)
+    0.3
+    """
+    before, now = np.asarray(before, dtype=np.float64), np.asarray(now, dtype=np.float64)
+    if not before.sum() or not now.sum():
+        return 0.0
+    return float(np.abs(before / before.sum() - now / now.sum()).sum() / 2)
 
 
 # ---- words ----------------------------------------------------------------------------------------------------------

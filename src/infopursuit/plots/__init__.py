@@ -4,7 +4,6 @@
 | --- | --- |
 | one image's pursuit: where it looked, what it saw, the posterior | `image_trace` |
 | one pursuit over any questions, as a table of posteriors | `heatmap` |
-| the same as lines that rise and fall | `posterior` |
 | two pursuits of one input, and where they part | `compare` |
 | which queries are asked first and how often | `first_queries` |
 | which queries are asked about which class | `asked_by_class` |
@@ -19,17 +18,15 @@ opens a window or touches pyplot. Colours are told apart with every kind of colo
 alone.
 """
 
-from infopursuit.plots.compare import compare
 from infopursuit.plots.curves import calibration, trade_off
-from infopursuit.plots.first_queries import first_queries
-from infopursuit.plots.heatmap import asked_by_class, heatmap, posterior
+from infopursuit.plots.heatmap import asked_by_class, compare, heatmap
 from infopursuit.plots.images import image_trace, text_trace
-from infopursuit.plots.strategy_tree import strategy_tree
+from infopursuit.plots.strategy import first_queries, strategy_tree
 from infopursuit.plots.style import save
 
 # fmt: off
 __all__ = [
-    "asked_by_class", "calibration", "compare", "first_queries", "heatmap", "image_trace", "posterior", "save",
+    "asked_by_class", "calibration", "compare", "first_queries", "heatmap", "image_trace", "save",
     "strategy_tree", "text_trace", "trade_off",
 ]
 # fmt: on

@@ -1,7 +1,8 @@
-"""The posterior after each step, as a heatmap or as lines; and how often queries are asked about each class."""
+"""Heatmaps: the posterior after each step of one pursuit or of two; how often queries are asked about each class."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,18 +10,19 @@ import numpy as np
 from infopursuit.checks import whole_number
 from infopursuit.explanation import Explanation, count, percent, short
 from infopursuit.plots import style
-from infopursuit.types import FloatArray
+from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-    from infopursuit.inspection.query_frequencies import QueryFrequencies
+    from infopursuit.inspection import QueryFrequencies
 
 COLUMN, LEVEL = 0.52, 7
 """Inches of a column; letters of a name that lies level."""
-STEP, HIGH, LONGEST = 0.6, 2.6, 34
-"""Inches of a new figure from one step to the next, and height of the lines; letters of a question."""
 READ = "numbers: belief after the answer in per cent, empty below 0.5"
+PART = style.NO
+"""Of the line at which two pursuits part."""
 
 
 def heatmap(
@@ -44,69 +46,80 @@ def heatmap(
     """
     true_class = style.find_class(explanation.classes, truth)
     shown = explanation.shown_steps(max_steps)
-    belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
-    columns = style.shown_classes(belief, true_class, max_classes)
-    names = style.class_names(explanation, columns, true_class, 28)
-    colours = [style.class_colour(explanation, c, true_class) for c in columns.tolist()]
-    cells = belief[:, columns]
-    if len(columns) < belief.shape[1]:
-        cells = np.column_stack([cells, np.delete(belief, columns, axis=1).sum(axis=1)])
-        names.append(count(belief.shape[1] - len(columns), "other"))
-        colours.append(style.FAINT)
-    axes = _draw(axes, cells, style.step_words(explanation, shown), names)
-    style.colour_steps(axes.get_yticklabels(), explanation, shown)
-    for label, colour in zip(axes.get_xticklabels(), colours, strict=True):
-        label.set(color=colour, fontweight="bold" if colour in (style.RIGHT, style.WRONG) else "normal")
+    columns = style.shown_classes(_belief(explanation, shown), true_class, max_classes)
+    axes = _draw_steps(axes, explanation, shown, columns, true_class)
     note = style.few_steps(explanation, len(shown), READ)
     style.write_title(axes, style.outcome(explanation, true_class), note)
     return axes
 
 
-def posterior(
-    explanation: Explanation, *, axes: Axes | None = None, truth: Any = None, max_steps: int = 12, max_classes: int = 5
-) -> Axes:
-    """Draw how the posterior of each class rose and fell, a line for each class, from the prior to the end.
+def compare(
+    one: Explanation,
+    other: Explanation,
+    *,
+    names: Sequence[str] = ("one", "the other"),
+    truth: Any = None,
+    max_steps: int = 16,
+) -> Figure:
+    """Draw two explanations of one input side by side: two models, two stopping rules, or one answer changed.
 
-    Below each step stand the question and its answer, green and bold after a yes, red after a no, grey where it was not
-    known. The legend has the last posterior of each class, and the true one says so if ``truth`` is given.
+    Each is a `heatmap` of the same classes; a red line marks the first question or answer that differs.
 
     Parameters
     ----------
-    explanation: what `Trace` gives for one input; any kind of query.
-    axes: one axes to draw on. A new figure if None.
+    one, other: explanations over the same classes.
+    names: what the two are called.
     truth: the true class, as in ``explanation.classes``.
-    max_steps: of more steps than this only the last and the most influential are shown, by KL(after || before).
-    max_classes: of more classes than this only those that were most probable at some step get a line, always with the
-        predicted and the true one among them; the others share a grey one.
+    max_steps: of more steps than this, the shared ones, the last and the most influential of each are shown.
     """
-    true_class = style.find_class(explanation.classes, truth)
-    shown = explanation.shown_steps(max_steps)
-    belief = explanation.posteriors[[0, *(k + 1 for k in shown)]]
-    lines = style.shown_classes(belief[min(1, len(shown)) :], true_class, max_classes)  # the prior alone makes no line
-    words = style.step_words(explanation, shown, LONGEST)
-    below = style.LETTER * max(map(len, words))  # slanted: as much to the left as down
-    axes = style.axes_of(axes, 3.2 + 0.6 * below + STEP * len(words), HIGH + 0.7 * below)
-    from matplotlib.ticker import PercentFormatter
+    style.need_matplotlib()
+    if set(one.classes) != set(other.classes):
+        raise ValueError(
+            f"the explanations are over different classes, {list(one.classes)[:5]} and {list(other.classes)[:5]}; "
+            f"compare explanations of the same task"
+        )
+    if len(names) != 2:
+        raise ValueError(f"names={names!r} must be two names, one for each explanation")
+    from matplotlib.figure import Figure
 
-    names, winner = style.class_names(explanation, lines, true_class, 24), int(belief[-1].argmax())
-    for i, (c, name) in enumerate(zip(lines.tolist(), names, strict=True)):
-        look: dict[str, Any] = {"color": style.COLOURS[i % 7], "marker": style.MARKERS[i % 7], "markersize": 4.5}
-        look |= {"linewidth": 2.4, "zorder": 4} if c == winner else {"linewidth": 1.3, "zorder": 3}
-        axes.plot(belief[:, c], label=f"{name}: {percent(float(belief[-1, c]))}", clip_on=False, **look)
-    if len(lines) < belief.shape[1]:
-        rest = np.delete(belief, lines, axis=1).sum(axis=1)
-        label = f"{count(belief.shape[1] - len(lines), 'other')}: {percent(float(rest[-1]))}"
-        axes.plot(rest, color=style.OTHERS, linewidth=1.2, linestyle="--", label=label)
-    style.plain(axes, grid="y")
-    axes.set(xlim=(-0.15, max(len(belief) - 1, 1) + 0.15), ylim=(0, 1))
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    axes.set_xticks(range(len(words)), words, rotation=style.SLANT, rotation_mode="anchor", ha="right")
-    style.colour_steps(axes.get_xticklabels(), explanation, shown)
-    legend = axes.legend(frameon=False, fontsize=style.SIZE, loc="upper left", bbox_to_anchor=(1, 1))
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-    style.write_title(axes, style.outcome(explanation, true_class), style.few_steps(explanation, len(shown), ""))
-    return axes
+    both, same = (one, other), together(one, other)
+    shown = []  # all steps that both share, so that rows stay level, and of the rest the most influential
+    for each in both:
+        steps = each.shown_steps(max_steps)
+        shown.append(steps if len(each) <= max_steps else sorted({*range(same), *steps}))
+    places = [[each.classes.index(name) for name in one.classes] for each in both]
+    beliefs = [_belief(e, rows)[:, place] for e, rows, place in zip(both, shown, places, strict=True)]
+    true_class, ends = style.find_class(one.classes, truth), (len(beliefs[0]) - 1, -1)
+    columns = style.shown_classes(np.concatenate(beliefs), true_class, 6, ends)
+    n_rows = max(map(len, beliefs))
+    size = (2 * (3.2 + COLUMN * (len(columns) + 1)), style.ROW * n_rows + 2.2)
+    figure = Figure(figsize=size, dpi=150, facecolor="white", layout="constrained")
+    for axis, each, rows, place, name in zip(figure.subplots(1, 2), both, shown, places, names, strict=True):
+        own = np.array(place)[columns]
+        _draw_steps(axis, each, rows, own, None if true_class is None else place[true_class])
+        axis.set_ylim(n_rows - 0.5, -0.5)
+        style.write_title(axis, f"{short(name, 40)}:\n{style.outcome(each, None)}")
+        if same < max(len(one), len(other)):
+            axis.axhline(same + 0.5, color=PART, linewidth=2, zorder=5)
+    figure.suptitle(parting(one, other, same, names), fontsize=style.HEAD, color=style.INK, parse_math=False)
+    return figure
+
+
+def together(one: Explanation, other: Explanation) -> int:
+    """How many questions and answers from the first on are the same in both."""
+    both = [[(step.name, step.said) for step in each.steps] for each in (one, other)]
+    differ = [k for k, (a, b) in enumerate(zip(*both, strict=False)) if a != b]
+    return differ[0] if differ else min(len(one), len(other))
+
+
+def parting(one: Explanation, other: Explanation, same: int, names: Sequence[str]) -> str:
+    """Where the two part, in words."""
+    if same == len(one) == len(other):
+        return "The same questions and answers"
+    begin = f"The same for {count(same, 'question')}, then" if same else "At the first question"
+    if same in (len(one), len(other)):
+        return f"{begin} {short(names[0 if same == len(one) else 1], 24)} stops"
+    return f"{begin} {'the answer differs' if one.steps[same].name == other.steps[same].name else 'they part'}"
 
 
 def asked_by_class(
@@ -136,6 +149,30 @@ def asked_by_class(
     about += [f"the {len(rows)} queries asked most of {len(asked):,}"] if len(rows) < len(asked) else []
     about += [f"the {len(shown)} largest classes of {there}"] if len(shown) < there else []
     style.write_title(axes, "What is asked about which class", "\n".join(about))
+    return axes
+
+
+def _belief(explanation: Explanation, shown: list[int]) -> FloatArray:
+    """(steps + 1, C) the prior, and the posterior after each step that is shown."""
+    return explanation.posteriors[[0, *(k + 1 for k in shown)]]
+
+
+def _draw_steps(
+    axes: Axes | None, explanation: Explanation, shown: list[int], columns: IntArray, true_class: int | None
+) -> Axes:
+    """Some classes of one pursuit; the others share a last column."""
+    belief = _belief(explanation, shown)
+    names = style.class_names(explanation, columns, true_class, 28)
+    colours = [style.class_colour(explanation, c, true_class) for c in columns.tolist()]
+    cells = belief[:, columns]
+    if len(columns) < belief.shape[1]:
+        cells = np.column_stack([cells, np.delete(belief, columns, axis=1).sum(axis=1)])
+        names.append(count(belief.shape[1] - len(columns), "other"))
+        colours.append(style.FAINT)
+    axes = _draw(axes, cells, style.step_words(explanation, shown), names)
+    style.colour_steps(axes.get_yticklabels(), explanation, shown)
+    for label, colour in zip(axes.get_xticklabels(), colours, strict=True):
+        label.set(color=colour, fontweight="bold" if colour in (style.RIGHT, style.WRONG) else "normal")
     return axes
 
 

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from infopursuit.checks import one_of, whole_number
-from infopursuit.queries.numbers import NumberScale
+from infopursuit.queries.numbers import NumberScale, choose_thresholds, format_date, format_number
 from infopursuit.queries.queryset import (
     YES_NO,
     QuerySet,
     Recipe,
+    check_spec,
     check_weights,
-    flag_in,
     near,
     shown,
-    text_in,
-    texts_in,
 )
 from infopursuit.queries.tables import Column, Table, as_shares, identifier, is_missing, read_table, warn_of_numbers
-from infopursuit.queries.thresholds import choose_thresholds, format_date, format_number
 from infopursuit.queries.wording import reword
 from infopursuit.types import UNKNOWN, Answer, FloatArray, IntArray, Number, Observed
 
@@ -47,6 +43,7 @@ class Columns(QuerySet):
     """
 
     kind = "columns"
+    spec: ClassVar = {"columns": "texts", "fields": "any", "named": "flag", "sentences": "texts"}
     tabular = True
 
     def __init__(
@@ -132,21 +129,16 @@ class Columns(QuerySet):
         return [(field.name, query.shown) for field in self.fields for query in field.queries()]
 
     def to_spec(self) -> dict[str, Any]:
-        return {
-            "columns": list(self.columns),
-            "fields": [field_to_spec(field) for field in self.fields],
-            "named": self.named,
-            "sentences": list(self.sentences),
-        }
+        return {**super().to_spec(), "fields": [field_to_spec(field) for field in self.fields]}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
-        names = texts_in(spec, "columns")
-        fields = [field_from_spec(field) for field in spec["fields"]]
-        strange = [field.name for field in fields if field.name not in names]
+        found = check_spec(spec, cls.spec)
+        fields = [field_from_spec(field) for field in found.pop("fields")]
+        strange = [field.name for field in fields if field.name not in found["columns"]]
         if strange or not fields:
             raise ValueError(f"fields has {strange[:1]!r:.80}; expected one or more, each called like a column")
-        return cls(names, fields, named=flag_in(spec, "named"), sentences=texts_in(spec, "sentences"))
+        return cls(fields=fields, **found)
 
     def _positions(self, table: Table) -> dict[str, int]:
         """Where each column of the training table lies in this one."""
@@ -328,6 +320,12 @@ class NumberField:
     whole: bool = False
     missing: bool = False
 
+    def __post_init__(self) -> None:
+        if any(low >= high for low, high in pairwise(self.thresholds)):
+            raise ValueError(f"thresholds of {self.name!r:.80} are not in ascending order")
+        if self.representatives and (len(self.representatives) != self.size or self.low > self.high):
+            raise ValueError(f"representatives of {self.name!r:.80} must be {self.size}, and low at most high")
+
     @property
     def scale(self) -> NumberScale | None:
         """What a column that is asked whole is answered with; None where it is asked by thresholds."""
@@ -399,6 +397,12 @@ class CategoryField:
     numbers: bool = False  # the categories are whole numbers
     missing: bool = False  # a missing cell is the last value of the variable
 
+    def __post_init__(self) -> None:
+        if len({*self.categories, *self.rest}) < len(self.categories) + len(self.rest):
+            raise ValueError(f"categories of {self.name!r:.80} has a text twice; expected different ones")
+        if self.numbers and not all(_is_number(label) for label in self.categories):
+            raise ValueError(f"categories of {self.name!r:.80} are not all numbers")
+
     @property
     def size(self) -> int:
         return len(self.values)
@@ -436,8 +440,9 @@ class CategoryField:
         ]
 
 
+NUMBERS = {"name": "text", "thresholds": "numbers", "representatives": "numbers?", "low": "number?", "high": "number?"}
+NUMBERS |= {"unit": "text?", "whole": "flag?", "missing": "flag?"}
 Field = YesNoField | NumberField | DateField | CategoryField
-FIELDS: dict[str, Any] = {"yes_no": YesNoField, "number": NumberField, "date": DateField, "category": CategoryField}
 
 
 def choose_field(
@@ -512,6 +517,13 @@ def _choose_categories(
     return CategoryField(column.name, tuple(label for label in seen if label in kept), rest, yes_no, missing=missing)
 
 
+def _is_number(label: str) -> bool:
+    try:
+        return format_number(float(label)) == label
+    except ValueError:
+        return False
+
+
 def _sorted(labels: Iterable[str]) -> list[str]:
     """By number when every label is one ("2" before "10"), else by letters."""
     try:
@@ -520,64 +532,34 @@ def _sorted(labels: Iterable[str]) -> list[str]:
         return sorted(labels)
 
 
+SPECS: dict[str, tuple[type[Any], dict[str, str]]] = {
+    "yes_no": (YesNoField, {"name": "text", "missing": "flag?"}),
+    "category": (
+        CategoryField,
+        {"name": "text", "categories": "texts", "rest": "texts", "yes_no": "flag", "numbers": "flag?"}
+        | {"missing": "flag?"},
+    ),
+    "number": (NumberField, NUMBERS),
+    "date": (DateField, NUMBERS | {"time_of_day": "flag"}),
+}
+"""The kinds of fields in a saved model, with the forms of their entries."""
+
+
 def field_to_spec(field: Field) -> dict[str, Any]:
-    """A field as JSON data."""
-    kind = next(kind for kind, cls in FIELDS.items() if type(field) is cls)
-    spec = {"kind": kind, **{key: list(v) if isinstance(v, tuple) else v for key, v in asdict(field).items()}}
-    # What older versions did not write is written only where it says something.
-    if isinstance(field, NumberField) and field.scale is None:
-        for key in ("representatives", *RANGE):
-            del spec[key]
-    for key in ("numbers", "missing"):
-        if spec.get(key) is False:
-            del spec[key]
-    return spec
+    """A field as JSON data; what is as it is by default is left out."""
+    kind = next(kind for kind, (cls, _) in SPECS.items() if type(field) is cls)
+    given = {
+        each.name: getattr(field, each.name) for each in fields(field) if getattr(field, each.name) != each.default
+    }
+    required = {"rest": [], "yes_no": False} if kind == "category" else {}
+    return {"kind": kind, **required, **{key: list(v) if isinstance(v, tuple) else v for key, v in given.items()}}
 
 
 def field_from_spec(spec: dict[str, Any]) -> Field:
-    """The field that ``field_to_spec`` wrote, checked as if a stranger had written it."""
-    name, kind = text_in(spec, "name"), text_in(spec, "kind")
-    missing = flag_in(spec, "missing") if "missing" in spec else False
-    if kind == "yes_no":
-        return YesNoField(name, missing)
-    if kind == "category":
-        categories, rest = (tuple(texts_in(spec, key, different=True)) for key in ("categories", "rest"))
-        numbers = flag_in(spec, "numbers") if "numbers" in spec else False
-        if numbers and not _all_numbers(categories):
-            raise ValueError(f"categories of {name!r:.80} are not all numbers")
-        return CategoryField(name, categories, rest, flag_in(spec, "yes_no"), numbers, missing)
-    if kind not in FIELDS:
-        raise ValueError(f"kind is {kind!r:.80}; the kinds of fields are {', '.join(FIELDS)}")
-    thresholds = _numbers_in(spec, "thresholds")
-    if any(low >= high for low, high in pairwise(thresholds)):
-        raise ValueError(f"thresholds of {name!r:.80} are not in ascending order")
-    about: dict[str, Any] = {}
-    if "representatives" in spec:
-        middle, (low, high) = (
-            _numbers_in(spec, "representatives"),
-            _numbers_in({"range": [*map(spec.get, RANGE[:2])]}, "range"),
-        )
-        if len(middle) != len(thresholds) + 1 or low > high:
-            raise ValueError(f"representatives of {name!r:.80} must be {len(thresholds) + 1}, and low at most high")
-        about = {"representatives": middle, "low": low, "high": high, "missing": missing}
-        about |= {"unit": text_in(spec, "unit"), "whole": flag_in(spec, "whole")}
-    if kind == "date":
-        return DateField(name, thresholds, flag_in(spec, "time_of_day"), **about)
-    return NumberField(name, thresholds, **about)
-
-
-RANGE = ("low", "high", "unit", "whole")
-
-
-def _numbers_in(spec: Mapping[str, Any], name: str) -> tuple[float, ...]:
-    found = spec[name]
-    if not isinstance(found, list) or not all(type(t) in (int, float) and math.isfinite(t) for t in found):
-        raise ValueError(f"{name} is {found!r:.80}; expected a list of finite numbers")
-    return tuple(map(float, found))
-
-
-def _all_numbers(labels: Sequence[str]) -> bool:
-    try:
-        return all(format_number(float(label)) == label for label in labels)
-    except ValueError:
-        return False
+    """The field that `field_to_spec` wrote."""
+    if spec["kind"] not in SPECS:
+        raise ValueError(f"kind is {spec['kind']!r:.80}; the kinds of fields are {', '.join(SPECS)}")
+    cls, forms = SPECS[spec["kind"]]
+    given = check_spec(spec, forms, f"field {spec['name']!r:.80}: ")
+    found: Field = cls(**{key: tuple(v) if isinstance(v, list) else v for key, v in given.items()})
+    return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
-from infopursuit.queries.queryset import QuerySet, flag_in, rows_in, texts_in
+from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import is_frame, read_table
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
@@ -16,6 +16,7 @@ class Concepts(QuerySet):
     """One yes/no query for each column of a 0/1 matrix. Use `concepts`."""
 
     kind = "concepts"
+    spec: ClassVar = {"names": "texts", "sentences": "texts", "choices": "rows?", "presence": "flag", "soft": "flag?"}
 
     def __init__(
         self,
@@ -23,11 +24,11 @@ class Concepts(QuerySet):
         sentences: Sequence[str] | None = None,
         choices: Sequence[Sequence[str]] | None = None,
         presence: bool = False,
-        soft: bool = False,
+        soft: bool | None = False,
     ) -> None:
         if presence and soft:
             raise ValueError("presence=True reads a number as a count, soft=True as a probability; give one of them")
-        self.presence, self.soft = presence, soft
+        self.presence, self.soft = presence, bool(soft)
         super().__init__(names, [2] * len(names), np.arange(len(names))[:, None], sentences=sentences, choices=choices)
 
     def observe(self, X: Any) -> IntArray:
@@ -57,14 +58,7 @@ class Concepts(QuerySet):
 
     def to_spec(self) -> dict[str, Any]:
         choices = None if self._choices is None else [list(names) for names in self._choices]
-        words = {"names": list(self.names), "sentences": list(self.sentences), "choices": choices}
-        return {**words, "presence": self.presence, **({"soft": True} if self.soft else {})}
-
-    @classmethod
-    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
-        choices = None if spec["choices"] is None else rows_in(spec, "choices")
-        flags = flag_in(spec, "presence"), flag_in({"soft": False, **spec}, "soft")
-        return cls(texts_in(spec, "names"), texts_in(spec, "sentences"), choices, *flags)
+        return {**super().to_spec(), "choices": choices}
 
     def _matrix(self, X: Any) -> FloatArray:
         """(B, Q) the numbers of a dense X."""

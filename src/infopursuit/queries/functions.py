@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.queries.queryset import YES_NO, QuerySet, shown, texts_in
+from infopursuit.queries.queryset import YES_NO, QuerySet, check_spec, shown
 from infopursuit.queries.tables import is_missing
 from infopursuit.types import UNKNOWN, IntArray
 
@@ -20,6 +20,14 @@ class Functions(QuerySet):
     """One query for each function, or for each output of one function. Use `functions`."""
 
     kind = "functions"
+    spec: ClassVar = {
+        "names": "texts",
+        "single": "flag",
+        "batched": "flag",
+        "thresholds": "any",
+        "choices": "any",
+        "sentences": "texts",
+    }
 
     def __init__(
         self,
@@ -32,7 +40,7 @@ class Functions(QuerySet):
         sentences: Sequence[str] | None = None,
     ) -> None:
         self.functions = functions if callable(functions) else tuple(functions)
-        self.batched = batched
+        self.single, self.batched = callable(functions), batched
         self.thresholds = {str(name): float(limit) for name, limit in (thresholds or {}).items()}
         self.named_choices = {str(name): tuple(words) for name, words in (choices or {}).items()}
         _check_known("threshold", self.thresholds, names)
@@ -69,32 +77,20 @@ class Functions(QuerySet):
 
     def to_spec(self) -> dict[str, Any]:
         """Everything but the functions themselves, which ``from_spec`` needs again."""
-        return {
-            "names": list(self.names),
-            "single": callable(self.functions),
-            "batched": self.batched,
-            "thresholds": dict(self.thresholds),
-            "choices": {name: list(words) for name, words in self.named_choices.items()},
-            "sentences": list(self.sentences),
-        }
+        choices = {name: list(words) for name, words in self.named_choices.items()}
+        return {**super().to_spec(), "choices": choices}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
         """The saved query set with its functions: the mapping, or the one callable, that it was made of."""
-        names = texts_in(spec, "names")
-        what = "one callable" if spec["single"] else f"a mapping from each of {shown(names, 6)} to its callable"
-        remedy = f"functions are not saved; give functions=..., {what}"
-        if functions is None:
-            raise ValueError(f"functions is missing: {remedy}")
-        if callable(functions) != spec["single"] or not (callable(functions) or isinstance(functions, Mapping)):
-            raise ValueError(f"functions is {functions!r}; {remedy}")
-        if not spec["single"]:
-            missing = [name for name in names if name not in functions]
-            if missing:
-                raise ValueError(f"functions has no entry {missing[0]!r}; {remedy}")
-            functions = [functions[name] for name in names]
-        given = {key: spec[key] for key in ("thresholds", "choices", "sentences")}
-        return cls(names, functions, batched=bool(spec["batched"]), **given)
+        found = check_spec(spec, cls.spec)
+        names, single = found["names"], found.pop("single")
+        what = "one callable" if single else f"a mapping from each of {shown(names, 6)} to its callable"
+        absent = [name for name in names if not isinstance(functions, Mapping) or name not in functions]
+        if callable(functions) != single or (absent and not single):
+            wrong = f"has no entry {absent[0]!r}" if isinstance(functions, Mapping) else f"is {functions!r:.80}"
+            raise ValueError(f"functions {wrong}; functions are not saved; give functions=..., {what}")
+        return cls(functions=functions if single else [functions[name] for name in names], **found)
 
     def _call(self, function: Function, X: Any, shape: tuple[int, ...], where: str) -> Returned:
         """What a function returns for all inputs; an error of its own comes through, with a note on where it arose."""

@@ -1,4 +1,4 @@
-"""`NumberScale`: the numbers that answer a query about a column of numbers or dates."""
+"""Numbers as answers: `NumberScale`, and thresholds that a person would choose, written with few digits."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.queries.thresholds import format_date, format_number
-from infopursuit.types import Number
+from infopursuit.display import brief
+from infopursuit.types import FloatArray, Number
+
+TOLERANCE = 0.25
+"""How far from its quantile a rounder threshold may lie, in bins."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class NumberScale:
     date: bool = False
     time_of_day: bool = False
     missing: bool = False
+
+    __repr__ = brief
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -91,3 +96,131 @@ class NumberScale:
         if real and (not self.date or value != value):
             return float(value)
         raise ValueError(f"{value!r} is no {'date' if self.date else 'number'}")
+
+
+def choose_thresholds(values: FloatArray, weights: FloatArray, bins: int, *, dates: bool = False) -> tuple[float, ...]:
+    """At most ``bins - 1`` increasing thresholds t, for questions "is the value greater than t?".
+
+    A threshold lies between two neighbouring distinct values, so no cell is empty on this data. With few distinct
+    values there is one between every two neighbours. Otherwise they lie at the quantiles 1/bins, 2/bins, ... of the
+    weights, moved by at most a quarter of a bin to the number with the fewest digits. A value that alone weighs more
+    than a bin counts as one bin, so that a column which is mostly 0 still has its other values told apart.
+
+    Parameters
+    ----------
+    values: (B,) finite numbers; for dates microseconds since 1970.
+    weights: (B,) positive; a weight of two is the same as the row given twice.
+
+    >>> ages = np.arange(18, 91.0)
+    >>> choose_thresholds(ages, np.ones(73), bins=4)
+    (35.0, 50.0, 70.0)
+    >>> choose_thresholds(np.array([0.0, 2, 4, 2, 8]), np.ones(5), bins=10)
+    (0.0, 2.0, 4.0)
+    """
+    distinct, place = np.unique(values, return_inverse=True)
+    mass: FloatArray = np.bincount(place, weights=weights).astype(np.float64)
+    if len(distinct) <= bins:
+        rank = np.arange(1.0, len(distinct))  # (gaps,) gap g lies between distinct[g] and distinct[g + 1]
+        windows = [(gap, gap, gap + 1) for gap in range(len(distinct) - 1)]
+    else:
+        capped = _cap(mass, bins)
+        # Rounded, since sums of the same weights in another order differ in the last digit and must not matter.
+        rank = np.round(bins * np.cumsum(capped)[:-1] / capped.sum(), 9)
+        windows = [_window(rank, target) for target in range(1, bins)]
+    whole = not dates and bool(np.all(distinct == np.floor(distinct)))
+    chosen: dict[int, float] = {}
+    for first, last, target in windows:
+        low, high = float(distinct[first]), float(distinct[last + 1])
+        candidates = np.array(_simplest_dates(low, high) if dates else simplest_numbers(low, high, whole=whole))
+        gaps = np.searchsorted(distinct, candidates, side="right") - 1
+        # Whole numbers split just above a value that occurs ("legs > 2"), others in the middle of the gap.
+        off = candidates if whole else np.abs(candidates - (distinct[gaps] / 2 + distinct[gaps + 1] / 2))
+        best = np.lexsort((candidates, off, np.abs(rank[gaps] - target)))[0]
+        chosen.setdefault(int(gaps[best]), float(candidates[best]))
+    return tuple(chosen[gap] for gap in sorted(chosen))
+
+
+def simplest_numbers(low: float, high: float, *, whole: bool = False) -> list[float]:
+    """The numbers t with low <= t < high that take the fewest significant digits to write, in increasing order.
+
+    >>> simplest_numbers(49.2, 61), simplest_numbers(1.234, 1.252), simplest_numbers(-3, 4)
+    ([50.0, 60.0], [1.24, 1.25], [0.0])
+    >>> simplest_numbers(2, 4, whole=True)
+    [2.0, 3.0]
+    """
+    if low <= 0 < high:
+        return [0.0]
+    sign = 1 if low > 0 else -1
+    near, far = sorted((Decimal(abs(low)), Decimal(abs(high))))
+    top = far.adjusted()  # the power of ten of the leading digit
+    bottom = near.adjusted() if near else top - 3  # towards 0 there is no end; a few decades are enough
+    for digits in range(1, 18):  # 17 digits write every double, so the last round finds `low` itself
+        found = set()
+        for exponent in range(max(bottom, 0) if whole else bottom, top + 1):
+            power = max(exponent - digits + 1, 0) if whole else exponent - digits + 1
+            start = max(near, Decimal(1).scaleb(exponent)).scaleb(-power)
+            stop = min(far, Decimal(1).scaleb(exponent + 1)).scaleb(-power)
+            decade = 10 ** (exponent - power)
+            for leading in range(max(int(start), decade), min(int(stop) + 1, 10 * decade) + 1):
+                number = float(f"{sign * leading}e{power}")
+                if low <= number < high:
+                    found.add(number)
+        if found:
+            return sorted(found)
+    return [low]
+
+
+def format_number(number: float) -> str:
+    """The shortest text that reads back as the same number.
+
+    >>> [format_number(x) for x in (50.0, -0.25, 2500000.0, 1e-9, 3e12)]
+    ['50', '-0.25', '2500000', '1e-9', '3e12']
+    """
+    if number == 0 or 1e-4 <= abs(number) < 1e10:
+        return np.format_float_positional(number + 0.0, trim="-")  # + 0.0 turns -0.0 into 0.0
+    return np.format_float_scientific(number, trim="-", exp_digits=1).replace("e+", "e")
+
+
+def format_date(microseconds: float, *, time_of_day: bool) -> str:
+    """A date, with the time of day where the column has one.
+
+    >>> format_date(1.5e15, time_of_day=False), format_date(1.5e15, time_of_day=True)
+    ('2017-07-14', '2017-07-14 02:40')
+    """
+    moment = np.datetime64(round(microseconds), "us")
+    if not time_of_day:
+        return str(np.datetime_as_string(moment, unit="D"))
+    unit: Any = next((u for u in ("m", "s") if moment.astype(f"M8[{u}]") == moment), "us")
+    return str(np.datetime_as_string(moment, unit=unit)).replace("T", " ")
+
+
+def _simplest_dates(low: float, high: float) -> list[float]:
+    """The starts of years in [low, high), else those of months, days, hours, minutes or seconds."""
+    first, last = np.datetime64(round(low), "us"), np.datetime64(round(high), "us")
+    for unit in ("Y", "M", "D", "h", "m", "s"):
+        steps = np.arange(first.astype(f"M8[{unit}]"), last.astype(f"M8[{unit}]") + 1).astype("M8[us]")
+        steps = steps[(steps >= first) & (steps < last)]
+        if len(steps):
+            return [float(step) for step in steps.astype(np.int64)]
+    return [low]
+
+
+def _cap(mass: FloatArray, bins: int) -> FloatArray:
+    """Mass with every value cut to one bin: the cap solves cap = sum(min(mass, cap)) / bins."""
+    heaviest = np.sort(mass)[::-1]
+    rest = float(mass.sum())
+    cap = rest / bins
+    for taken in range(bins - 1):
+        if heaviest[taken] <= cap:
+            break
+        rest -= float(heaviest[taken])
+        cap = rest / (bins - taken - 1)
+    return np.minimum(mass, cap)
+
+
+def _window(rank: FloatArray, target: int) -> tuple[int, int, int]:
+    """The first and last gap near enough to a quantile, or the nearest one, and the quantile."""
+    near = np.flatnonzero(np.abs(rank - target) <= TOLERANCE)
+    if not len(near):
+        near = np.array([np.abs(rank - target).argmin()])
+    return int(near[0]), int(near[-1]), target

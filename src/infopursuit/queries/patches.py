@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,13 @@ class Patches(QuerySet):
     """
 
     kind = "patches"
+    spec: ClassVar = {
+        **dict.fromkeys(("shape", "size", "stride"), "pair"),
+        "threshold": "number?",
+        "levels": "whole?",
+        "value_range": "numbers?",
+        "channels": "whole?",
+    }
 
     def __init__(
         self,
@@ -55,25 +62,26 @@ class Patches(QuerySet):
         threshold: float | None,
         levels: int | None = None,
         value_range: tuple[float, float] | None = None,
-        channels: int = 1,
+        channels: int | None = 1,
     ) -> None:
         (rows, columns), (high, wide) = shape, size
         if min(shape) < 1 or min(size) < 1 or min(stride) < 1 or high > rows or wide > columns:
             raise ValueError(f"size={size} and stride={stride} do not fit an image of shape {shape}; they start at 1")
-        self.channels: int = one_of(channels, "channels", (1, 3))
+        self.channels: int = one_of(channels or 1, "channels", (1, 3))
         self.levels = None if levels is None else whole_number(levels, "levels", 2, MAX_LEVELS)
         if levels is not None and threshold is not None:
             raise ValueError(f"threshold={threshold} makes two values of a pixel, and levels={levels} others; give one")
-        if value_range is not None and not -math.inf < value_range[0] < value_range[1] < math.inf:
+        ends = None if value_range is None else tuple(value_range)
+        if ends is not None and not (len(ends) == 2 and -math.inf < ends[0] < ends[1] < math.inf):
             raise ValueError(f"value_range={value_range}; expected two numbers, the lower one first")
-        self.n_levels, self.value_range = self.levels or 2, None if levels is None else value_range
+        self.n_levels, self.value_range = self.levels or 2, None if levels is None else ends
         n_variables = rows * columns * self.channels
         if n_variables > MAX_PIXELS:
             raise ValueError(f"shape={shape} has {n_variables} pixels, more than {MAX_PIXELS}; use smaller images")
         if n_variables * self.n_levels > MAX_VALUES:
             found = f"shape={shape} has {n_variables} pixels with levels={levels} each"
             raise ValueError(f"{found}, more than {MAX_VALUES} values together; use smaller images or fewer levels")
-        self.shape, self.size, self.stride, self.threshold = (rows, columns), (high, wide), stride, threshold
+        self.shape, self.size, self.stride, self.threshold = (rows, columns), (high, wide), tuple(stride), threshold
         tops, lefts = range(0, rows - high + 1, stride[0]), range(0, columns - wide + 1, stride[1])
         if len(tops) * len(lefts) * high * wide * self.channels > MAX_VALUES:
             raise ValueError(
@@ -161,35 +169,6 @@ class Patches(QuerySet):
         if self.channels == 1:
             return f"{said} (mean grey {means[0]})" if said else f"mean grey {means[0]}"
         return "mean " + ", ".join(f"{name} {mean}" for name, mean in zip(COLOURS, means, strict=True))
-
-    def to_spec(self) -> dict[str, Any]:
-        pairs = {"shape": list(self.shape), "size": list(self.size), "stride": list(self.stride)}
-        found: dict[str, Any] = {**pairs, "threshold": self.threshold}
-        if self.levels is not None:
-            found |= {"levels": self.levels, "value_range": self.value_range and list(self.value_range)}
-        return found if self.channels == 1 else {**found, "channels": self.channels}
-
-    @classmethod
-    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
-        shape, size, stride = (_pair_in(spec, name) for name in ("shape", "size", "stride"))
-        threshold, ends = spec["threshold"], spec.get("value_range")
-        if threshold is not None and not _is_number(threshold):
-            raise ValueError(f"threshold is {threshold!r:.80}; expected a number, or null")
-        if ends is not None and not (isinstance(ends, list) and len(ends) == 2 and all(map(_is_number, ends))):
-            raise ValueError(f"value_range is {ends!r:.80}; expected two numbers, or null")
-        value_range = None if ends is None else (ends[0], ends[1])
-        return cls(shape, size, stride, threshold, spec.get("levels"), value_range, spec.get("channels", 1))
-
-
-def _is_number(found: Any) -> bool:
-    return type(found) in (int, float) and math.isfinite(found)
-
-
-def _pair_in(spec: dict[str, Any], name: str) -> tuple[int, int]:
-    found = spec[name]
-    if not isinstance(found, list) or len(found) != 2 or not all(type(c) is int and 1 <= c < 2**31 for c in found):
-        raise ValueError(f"{name} is {found!r:.80}; expected 2 whole numbers from 1 on")
-    return found[0], found[1]
 
 
 def patches(

@@ -15,16 +15,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from infopursuit.checks import whole_number
+from infopursuit.display import queries_html
 from infopursuit.queries.choices import MAX_ANSWERS, JointChoices, count_answers, join_cells, split_index
-from infopursuit.queries.numbers import NumberScale
+from infopursuit.queries.numbers import NumberScale, format_number
 from infopursuit.queries.tables import is_missing
-from infopursuit.queries.thresholds import format_number
 from infopursuit.types import (
     UNKNOWN,
     Answer,
     FloatArray,
     IntArray,
-    ModelFormatError,
     Number,
     Observed,
     Query,
@@ -52,6 +51,8 @@ class QuerySet(ABC):
 
     kind: ClassVar[str]
     """The name of the class in saved models."""
+    spec: ClassVar[Mapping[str, str]] = {}
+    """The arguments of the constructor, and attributes, that a saved model has; the forms are those of `FORMS`."""
     worded: frozenset[int] = frozenset()
     """Queries whose wording a user has changed; explanations then use these words."""
     tabular: bool = False
@@ -104,14 +105,14 @@ class QuerySet(ABC):
         """The values of `observe`, and the numbers behind them where variables are numeric."""
         return Observed(self.observe(X))
 
-    @abstractmethod
     def to_spec(self) -> dict[str, Any]:
-        """All that is needed to build this query set again, as JSON data."""
+        """All that is needed to build this query set again, as JSON data: the arguments named in ``spec``."""
+        return {name: _listed(getattr(self, name)) for name in self.spec}
 
     @classmethod
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
         """The query set that `to_spec` described. functions: the callables of `Functions`, which are not saved."""
-        raise NotImplementedError(f"{cls.__name__} cannot be read from a file")
+        return cls(**check_spec(spec, cls.spec))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -122,6 +123,9 @@ class QuerySet(ABC):
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {len(self)} queries about {len(self.variables)} variables>"
+
+    def _repr_html_(self) -> str:
+        return queries_html(self)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> QuerySet:
         """Return itself: a query set is fitted already, unlike a `Recipe`."""
@@ -478,46 +482,58 @@ def words_from_spec(queries: QuerySet, spec: Mapping[str, Any]) -> QuerySet:
     """The queries with the wording that `words_to_spec` described."""
     words = {}
     for name, entry in spec.items():
-        sentence, choices = entry["sentence"], entry["choices"]
-        if not isinstance(sentence, str) or not _are_texts(choices):
-            raise ModelFormatError(f"the wording of {name!r} is not a sentence and a list of choices")
-        words[queries.names.index(name)] = (sentence, choices or None)
+        check_spec(entry, {"sentence": "text", "choices": "texts"}, f"the wording of {name!r:.80}: ")
+        words[queries.names.index(name)] = (entry["sentence"], entry["choices"] or None)
     return queries.with_words(words) if words else queries
 
 
-def _entry(spec: Mapping[str, Any], name: str, fits: Callable[[Any], bool], expected: str) -> Any:
-    # Anybody may have written a spec: an entry of another type is refused by name.
-    if not fits(spec[name]):
-        raise ValueError(f"{name} is {spec[name]!r:.80}; expected {expected}")
-    return spec[name]
+def _lists(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda found: isinstance(found, list) and all(map(fits, found))
 
 
-def _are_texts(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(each, str) for each in found)
+def _text(found: Any) -> bool:
+    return isinstance(found, str)
 
 
-def text_in(spec: Mapping[str, Any], name: str) -> str:
-    """A text of a spec."""
-    return str(_entry(spec, name, lambda found: isinstance(found, str), "a text"))
+def _number(found: Any) -> bool:
+    return type(found) in (int, float) and math.isfinite(found)
 
 
-def texts_in(spec: Mapping[str, Any], name: str, *, different: bool = False) -> list[str]:
-    """A list of texts of a spec."""
-    found: list[str] = _entry(spec, name, _are_texts, "a list of texts")
-    if different and len(set(found)) < len(found):
-        raise ValueError(f"{name} has a text twice; expected different ones")
-    return found
+def _pair(found: Any) -> bool:
+    return _lists(lambda n: type(n) is int and 1 <= n < 2**31)(found) and len(found) == 2
 
 
-def rows_in(spec: Mapping[str, Any], name: str) -> list[list[str]]:
-    """A list of lists of texts of a spec."""
-    rows = _entry(spec, name, lambda found: isinstance(found, list), "a list of lists of texts")
-    return [texts_in({name: row}, name) for row in rows]
+FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "any": (lambda found: True, "anything"),
+    "flag": (lambda found: isinstance(found, bool), "true or false"),
+    "text": (_text, "a text"),
+    "texts": (_lists(_text), "a list of texts"),
+    "rows": (_lists(_lists(_text)), "a list of lists of texts"),
+    "whole": (lambda found: type(found) is int, "a whole number"),
+    "number": (_number, "a number"),
+    "numbers": (_lists(_number), "a list of finite numbers"),
+    "pair": (_pair, "2 whole numbers from 1 on"),
+}
+"""What an entry of a saved model may be: a test, and what is expected in words."""
 
 
-def flag_in(spec: Mapping[str, Any], name: str) -> bool:
-    """A truth value of a spec."""
-    return bool(_entry(spec, name, lambda found: isinstance(found, bool), "true or false"))
+def check_spec(spec: Mapping[str, Any], forms: Mapping[str, str], where: str = "") -> dict[str, Any]:
+    """The entries of a spec that ``forms`` names, each of its form; others are refused by name. Anybody may have
+    written a spec. An entry whose form ends in "?" may be null, or left out.
+
+    >>> check_spec({"names": ["can fly"], "more": 1}, {"names": "texts", "soft": "flag?"})
+    {'names': ['can fly']}
+    """
+    for name, form in forms.items():
+        fits, expected = FORMS[form.rstrip("?")]
+        if not (form.endswith("?") and spec.get(name) is None) and not fits(spec[name]):
+            raise ValueError(f"{where}{name} is {spec[name]!r:.80}; expected {expected}")
+    return {name: spec[name] for name in forms if name in spec}
+
+
+def _listed(value: Any) -> Any:
+    """Tuples as lists, as JSON has them."""
+    return [_listed(each) for each in value] if isinstance(value, (tuple, list)) else value
 
 
 def _as_label(value: Any) -> str | None:

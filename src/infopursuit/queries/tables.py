@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from infopursuit.queries.thresholds import format_number
+from infopursuit.queries.numbers import format_number
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 Kind = Literal["number", "yes_no", "date", "text"]

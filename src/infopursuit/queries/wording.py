@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,10 @@ from infopursuit.queries.patches import COLOURS, Patches
 from infopursuit.queries.queryset import QuerySet, near
 from infopursuit.types import FloatArray, Variables
 
-MAX_BYTES, MAX_YAML_BYTES = 8 * 2**20, 2 * 2**20
-"""A larger file is refused before it is read; of YAML a megabyte takes seconds."""
+MAX_BYTES = 8 * 2**20
+"""A larger file is refused before it is read."""
 QUERY = ("query", "key", "column", "name")
 """What the column of the queries may be called in a CSV file."""
-YAML, CSV = (".yaml", ".yml"), (".csv", ".tsv")
 
 
 @dataclass(frozen=True)
@@ -94,111 +92,57 @@ def _choices(queries: QuerySet, index: int, given: Mapping[str, str]) -> Sequenc
 
 
 def read_wording(path: Any) -> dict[str, Wording]:
-    """The wording that a CSV or YAML file gives.
-
-    CSV: a head line ``query,sentence,choices``, the last of which may be left out; choices read
-    ``no = nein | yes = ja``. YAML: ``query: sentence``, or ``query:`` with ``sentence:`` and ``choices:`` below it.
-    """
-    fields = {"sentence": ("question", "wording"), "choices": ("answers",)}
-    return {key: _wording(row, where) for key, (row, where) in read_rows(path, "wording", fields).items()}
-
-
-def _wording(row: Mapping[str, Any], where: str) -> Wording:
-    sentence, choices = row.get("sentence", ""), row.get("choices", "")
-    choices = _pairs(choices, where) if isinstance(choices, str) else choices
-    told = choices.values() if isinstance(choices, dict) else [choices]
-    if not all(isinstance(text, str) for text in (sentence, *told)):
-        raise ValueError(f"{where} has another form; expected 'sentence' with a text, and 'choices' as no: nein")
-    return Wording(sentence or None, choices)
+    """The wording that a CSV file gives: a head line ``query,sentence,choices``, the last of which may be left out;
+    choices read ``no = nein | yes = ja``."""
+    rows = read_rows(path, "wording", {"sentence": ("question", "wording"), "choices": ("answers",)})
+    return {
+        key: Wording(row.get("sentence") or None, _pairs(row.get("choices", ""), where))
+        for key, (row, where) in rows.items()
+    }
 
 
-Row = tuple[dict[str, Any], str]
-"""The fields of a key in a file, and where they stand."""
+def read_rows(path: Any, what: str, fields: Mapping[str, Sequence[str]]) -> dict[str, tuple[dict[str, str], str]]:
+    """What a small CSV file that somebody wrote by hand says of each query, and where it says so.
 
-
-def read_rows(path: Any, what: str, fields: Mapping[str, Sequence[str]], *, or_json: bool = False) -> dict[str, Row]:
-    """What a small file that somebody wrote by hand says of each key: texts, in YAML and JSON also lists and mappings.
-
-    CSV: a head line with ``query`` and one field or more. YAML, and with ``or_json`` JSON: ``key: value`` for the first
-    field, or fields below the key. fields: {field: what else it may be called}.
+    Its head line has ``query`` and one field or more. fields: {field: what else it may be called}.
     """
     file = Path(path).expanduser()
-    text, kind = read_text(file, (*YAML, *CSV, *([".json"] if or_json else [])), what), file.suffix.lower()
+    text = _read_text(file, what)
     known = {name: field for field, others in fields.items() for name in (field, *others)}
-    read = _csv_rows if kind in CSV else _yaml_rows if kind in YAML else _json_rows
-    rows: dict[str, Row] = {}
-    for key, row, where in read(text, file, known):
-        row = row if isinstance(row, dict) else {next(iter(fields)): row}
-        strange = [name for name in row if name.lower() not in known]
-        if not key:
-            raise ValueError(f"{where} names no query")
-        if key in rows:
-            raise ValueError(f"{where} has {key!r:.80} a second time; leave one of the two out")
-        if strange:
-            raise ValueError(f"{where} has {strange[0]!r:.80}; expected {', '.join(fields)}")
-        rows[key] = {known[name.lower()]: value for name, value in row.items()}, where
+    known |= dict.fromkeys(QUERY, QUERY[0])
+    first = text.split("\n", 1)[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max("\t,;", key=first.count), strict=True)
+    rows: dict[str, tuple[dict[str, str], str]] = {}
+    try:
+        head = [known.get(name.strip().lower(), "") for name in next(reader, [])]
+        if head.count(QUERY[0]) != 1 or len(head) < 2 or "" in head:
+            raise ValueError(
+                f"{file} begins with {first.strip()!r:.80}; expected the columns query, {', '.join(fields)}"
+            )
+        for row in reader:
+            cells, where = dict(zip(head, map(str.strip, row), strict=False)), f"line {reader.line_num} of {file}"
+            if any(cells.values()):
+                key = cells.pop(QUERY[0], "")
+                if not key or key in rows:
+                    raise ValueError(f"{where} {f'has {key!r:.80} a second time' if key else 'names no query'}")
+                rows[key] = cells, where
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num} of {file} is not CSV: {error}") from None
     return rows
 
 
-def read_text(file: Path, endings: Sequence[str], what: str) -> str:
-    """The text of a small file that somebody wrote by hand."""
-    ending = file.suffix.lower()
-    if ending not in endings:
-        known = " or ".join(ending for ending in endings if ending not in (".yml", ".tsv"))
-        raise ValueError(f"{what}={str(file)!r} ends in {ending!r}; give a {known} file")
-    size, most = file.stat().st_size, MAX_YAML_BYTES if ending in YAML else MAX_BYTES
+def _read_text(file: Path, what: str) -> str:
+    if file.suffix.lower() not in (".csv", ".tsv"):
+        raise ValueError(f"{what}={str(file)!r} ends in {file.suffix!r}; give a .csv file")
+    size = file.stat().st_size
     if not file.is_file():  # who opens a pipe waits for ever
         raise ValueError(f"{file} is no file but a folder, a pipe or a device; give a {what} file")
-    if size > most:
-        raise ValueError(f"{file} has {size:,} bytes, more than {most:,}; is it a {what} file?")
+    if size > MAX_BYTES:
+        raise ValueError(f"{file} has {size:,} bytes, more than {MAX_BYTES:,}; is it a {what} file?")
     try:
         return file.read_bytes().decode("utf-8-sig")  # spreadsheets put a byte-order mark first
     except UnicodeDecodeError as error:
         raise ValueError(f"{file} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
-
-
-def _csv_rows(text: str, file: Path, known: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
-    first = text.split("\n", 1)[0]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max("\t,;", key=first.count), strict=True)
-    try:
-        head = [name.strip().lower() for name in next(reader, [])]
-        at = next((head.index(name) for name in QUERY if name in head), None)
-        if at is None or len(head) < 2 or any(name not in known for i, name in enumerate(head) if i != at):
-            wanted = ", ".join(dict.fromkeys(known.values()))
-            raise ValueError(f"{file} begins with {first.strip()!r:.80}; expected the columns query, {wanted}")
-        for row in reader:
-            cells = dict(zip(head, map(str.strip, row), strict=False))
-            if any(cells.values()):
-                yield cells.pop(head[at], ""), cells, f"line {reader.line_num} of {file}"
-    except csv.Error as error:
-        raise ValueError(f"line {reader.line_num} of {file} is not CSV: {error}") from None
-
-
-def _yaml_rows(text: str, file: Path, known: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
-    for key, node, where in entries(compose(text, file), file):
-        if node.id == "scalar":
-            yield key, scalar(node, where), where
-        else:
-            yield key, {name: _plain(value, place) for name, value, place in entries(node, file)}, where
-
-
-def _plain(node: Any, where: str) -> Any:
-    """A YAML node as lists, mappings and texts: "no" stays a word."""
-    if node.id == "sequence":
-        return [_plain(each, where) for each in node.value]
-    if node.id == "mapping":
-        return {scalar(key, where): _plain(value, where) for key, value in node.value}
-    return scalar(node, where)
-
-
-def _json_rows(text: str, file: Path, known: Mapping[str, str]) -> Iterator[tuple[str, Any, str]]:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file} is not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise ValueError(f"{file} holds no mapping; write it as: {{query: {{cost: 5}}}}")
-    yield from ((str(key), value, f"{key!r:.80} of {file}") for key, value in data.items())
 
 
 def _pairs(text: str, where: str) -> dict[str, str]:
@@ -210,46 +154,6 @@ def _pairs(text: str, where: str) -> dict[str, str]:
             raise ValueError(f"{where} has the choices {text!r:.80}; write them as: no = nein | yes = ja")
         pairs[old] = new
     return pairs
-
-
-def compose(text: str, file: Path) -> Any:
-    """YAML as nodes, not objects: nothing is built from tags, and "no" stays a word. Aliases are refused: a few of them
-    stand for billions of entries."""
-    try:
-        import yaml
-    except ImportError:
-        raise ImportError(f"reading {file} needs pyyaml; pip install infopursuit[tables], or give a .csv") from None
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise ValueError(f"{file} is not YAML: {' '.join(str(error).split())[:300]}") from None
-    waiting, seen = [root], set()
-    while waiting:
-        node = waiting.pop()
-        if id(node) in seen:
-            line = node.start_mark.line + 1
-            raise ValueError(f"line {line} of {file} is used again with an alias (*name); write it out instead")
-        seen.add(id(node))
-        if node is not None and node.id != "scalar":
-            waiting += [each for entry in node.value for each in (entry if node.id == "mapping" else (entry,))]
-    return root
-
-
-def entries(node: Any, file: Path) -> list[tuple[str, Any, str]]:
-    """The keys and values of a YAML mapping, and where they stand."""
-    if node is None:
-        return []
-    if node.id != "mapping":
-        raise ValueError(f"line {node.start_mark.line + 1} of {file} is no mapping; write it as: query: sentence")
-    places = [f"line {key.start_mark.line + 1} of {file}" for key, _ in node.value]
-    return [(scalar(key, where), value, where) for (key, value), where in zip(node.value, places, strict=True)]
-
-
-def scalar(node: Any, where: str) -> str:
-    """The text of a YAML node."""
-    if node.id != "scalar":
-        raise ValueError(f"{where} has a list or mapping where a text is expected")
-    return str(node.value).strip()
 
 
 # ---- variables ------------------------------------------------------------------------------------------------------

@@ -7,12 +7,12 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from infopursuit.checks import whole_number
-from infopursuit.queries.queryset import QuerySet, Recipe, check_weights, flag_in, rows_in, texts_in
+from infopursuit.queries.queryset import QuerySet, Recipe, check_weights
 from infopursuit.queries.tables import is_missing, read_table
 from infopursuit.types import UNKNOWN, IntArray
 
@@ -31,6 +31,7 @@ class Words(QuerySet):
     """
 
     kind = "words"
+    spec: ClassVar = {"stems": "texts", "forms": "rows", "stem": "flag", "stop_words": "any"}
 
     def __init__(
         self,
@@ -42,6 +43,8 @@ class Words(QuerySet):
     ) -> None:
         self.stems, self.forms = tuple(stems), tuple(tuple(words) for words in forms)
         self.stem, self.stop_words = stem, check_stop_words(stop_words)
+        if len(set(self.stems)) < len(self.forms) or len(self.forms) != len(self.stems) or not all(self.forms):
+            raise ValueError("stems and forms do not fit; expected different stems, and one or more forms of each")
         # A word has one stem, so the most frequent words of two stems cannot be the same.
         super().__init__(
             names=[words[0] for words in self.forms],
@@ -61,24 +64,6 @@ class Words(QuerySet):
             else:
                 values[row, [variable_of[stem] for stem in stems_of(text).values() if stem in variable_of]] = 1
         return values
-
-    def to_spec(self) -> dict[str, Any]:
-        listed = self.stop_words is not None and not isinstance(self.stop_words, str)
-        return {
-            "stems": list(self.stems),
-            "forms": [list(words) for words in self.forms],
-            "stem": self.stem,
-            "stop_words": sorted(self.stop_words or ()) if listed else self.stop_words,
-        }
-
-    @classmethod
-    def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
-        stems, forms, stop_words = texts_in(spec, "stems", different=True), rows_in(spec, "forms"), spec["stop_words"]
-        if len(forms) != len(stems) or not all(forms):
-            raise ValueError(f"forms has {len(forms)} entries for {len(stems)} stems; expected one or more of each")
-        if isinstance(stop_words, list):
-            stop_words = texts_in(spec, "stop_words")
-        return cls(stems, forms, stem=flag_in(spec, "stem"), stop_words=stop_words)
 
 
 def words(
@@ -189,12 +174,13 @@ def tokens(text: str) -> list[str]:
 
 
 def check_stop_words(stop_words: StopWords) -> StopWords:
-    """The words to ignore: "english", None, or a set of case-folded words."""
+    """The words to ignore: "english", None, or sorted case-folded words."""
     if stop_words is None or stop_words == "english":
         return stop_words
-    if isinstance(stop_words, str) or not all(isinstance(word, str) for word in stop_words):
+    given: Any = stop_words
+    if isinstance(given, str) or not isinstance(given, Collection) or not all(isinstance(word, str) for word in given):
         raise ValueError(f'stop_words is {stop_words!r}; give "english", None, or a list of words')
-    return frozenset(word.casefold() for word in stop_words)
+    return tuple(sorted({word.casefold() for word in stop_words}))
 
 
 def _stemming(stem: bool, stop_words: StopWords) -> Callable[[str], dict[str, str]]:

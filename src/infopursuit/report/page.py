@@ -1,4 +1,4 @@
-"""HTML reports: the summary of a batch and single explanations, in one file without scripts and without a network."""
+"""HTML reports: one case on a page or two; a batch with a summary, an index and single explanations. One file each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infopursuit import case
 from infopursuit.checks import whole_number
-from infopursuit.explanation import Explanation, ExplanationStep, count, percent, reason_text
+from infopursuit.explanation import Explanation, ExplanationStep
+from infopursuit.messages import Messages, load
+from infopursuit.queries.queryset import QuerySet
 from infopursuit.report.summary import Summary, most_common, same_class
 from infopursuit.trace import Trace
 
@@ -28,6 +31,8 @@ MOST = 50  # explanations in one page by default
 MAX_STEPS, MAX_STEPS_ALONE = 20, 1000  # in longer explanations: the last step and the most influential ones
 MAX_CLASSES = 4  # that have a bar of their own after every answer; the others share one
 MAX_ROWS = 10  # of a list in the summary
+MAX_INDEX = 1000  # inputs in the index
+CONFIDENCES = ((case.CERTAIN, 1.01), (case.PROBABLE, case.CERTAIN), (0.0, case.PROBABLE))  # that can be filtered by
 MAX_PIXELS = 512 * 512  # larger images are not drawn
 UNSEEN, DARK, LIT = (np.array(each) for each in ((128, 134, 142), (16, 18, 22), (255, 255, 255)))
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
@@ -45,11 +50,22 @@ class Shown:
     truth: Any = None
 
 
+@dataclass(frozen=True)
+class Row:
+    """An input of the index. truth: None where it is not known."""
+
+    name: str
+    prediction: str
+    confidence: float
+    length: int
+    truth: Any = None
+
+
 def trace_page(
     trace: Trace, *, images: Any = None, truth: Any = None, names: Sequence[Any] | None = None, max_inputs: int = MOST,
-    title: str | None = None,
+    title: str | None = None, language: str | None = None,
 ) -> str:  # fmt: skip
-    """A batch as a page: a summary of all inputs, and the first ``max_inputs`` explanations.
+    """A batch as a page: a summary of all inputs, an index, and the first ``max_inputs`` explanations.
 
     images: (B, ...), drawn where the queries are patches. truth: (B,) the true classes. names: (B,) of the inputs.
     """
@@ -57,36 +73,78 @@ def trace_page(
     for what, given in (("images", images), ("truth", truth), ("names", names)):
         if given is not None and len(given) != len(trace):
             raise ValueError(f"{what} has {len(given)} entries for {len(trace)} inputs; give one for each")
-    return batch_page(Summary().add(trace, truth), show(trace, max_inputs, images, truth, names), title=title)
+    summary, words = Summary().add(trace, truth), load(language)
+    shown = show(trace, max(max_inputs, 0), images, truth, names, words)
+    called = _names(trace, names, words)
+    told: Any = [None] * len(trace) if truth is None else np.asarray(truth).tolist()
+    index = [
+        Row(called[i], str(trace.predictions[i]), float(trace.posterior[i].max()), int(trace.length[i]), told[i])
+        for i in range(min(len(trace), MAX_INDEX))
+    ]
+    about: Any = {"label": trace.label_name, "queries": trace.query_set}
+    return batch_page(summary, shown, index, title=title, words=words, **about)
 
 
-def show(trace: Trace, most: int, images: Any = None, truth: Any = None, names: Any = None) -> list[Shown]:
+def _names(trace: Trace, names: Any, words: Messages) -> list[str]:
+    return [words("report.input", k=i + 1) for i in range(len(trace))] if names is None else [str(n) for n in names]
+
+
+def show(
+    trace: Trace, most: int, images: Any = None, truth: Any = None, names: Any = None, words: Messages | None = None
+) -> list[Shown]:
     """The first explanations of a trace."""
-    nothing = [None] * len(trace)
+    nothing, called = [None] * len(trace), _names(trace, names, words or load())
     images, truth = (nothing if given is None else given for given in (images, truth))
-    names = [f"Input {i + 1}" for i in range(len(trace))] if names is None else names
-    return [Shown(trace[i], str(names[i]), images[i], truth[i]) for i in range(min(most, len(trace)))]
+    return [Shown(trace[i], called[i], images[i], truth[i]) for i in range(min(most, len(trace)))]
 
 
-def explanation_page(e: Explanation, *, image: Any = None, truth: Any = None, title: str | None = None) -> str:
-    """One explanation as a page; ``image`` and ``truth`` where they are known."""
-    article = _article(Shown(e, "", image, truth), 1, MAX_STEPS_ALONE)
-    return _render(title=title or f"{e.prediction}: why", summary=None, articles=[article])
+def explanation_page(
+    e: Explanation, *, image: Any = None, truth: Any = None, title: str | None = None, language: str | None = None,
+    about: case.About | None = None,
+) -> str:  # fmt: skip
+    """One explanation as a page; ``image`` and ``truth`` where they are known, ``about`` as `case.about` makes it."""
+    words, about = load(language), about or case.About()
+    article = _article(Shown(e, "", image, truth), 1, words, None, MAX_STEPS_ALONE)
+    article |= {"summary": about.summary or article["summary"], "why_not": about.why_not}
+    version = about.version and words("report.version", version=about.version)
+    facts = [
+        (words("report.prediction"), f"{e.say_outcome(words)} ({words.percent(e.confidence)})"),
+        (words("report.truth"), "" if truth is None else str(truth)),
+        (words("report.n_questions"), str(len(e)) if e.cost is None else e.say_length(words)),
+        (words("report.case"), about.name if title else ""),
+        (words("report.date"), about.date),
+        (words("report.model"), words.texts["comma"].join(filter(None, (about.model, version)))),
+    ]
+    calibration = about.calibration or ("" if e.calibrated else words("calibration.none"))
+    shown = {"facts": [fact for fact in facts if fact[1]], "calibration": calibration, "article": article}
+    title = title or (words("report.case_title", name=about.name) if about.name else e.say_outcome(words))
+    return _render(words, title=title, case=shown, summary=None, articles=[], index=[], label=e.label_name)
 
 
-def batch_page(summary: Summary, shown: Sequence[Shown], *, title: str | None = None) -> str:
-    """A summary and explanations as a page."""
-    n = summary.n_inputs
-    part = f"the first {len(shown):,} of {n:,}" if len(shown) < n else "all of them"
-    articles = [_article(one, number) for number, one in enumerate(shown, start=1)]
-    return _render(title=title or "Explanations", summary=_summary(summary), articles=articles, part=part)
+def batch_page(
+    summary: Summary, shown: Sequence[Shown], index: Sequence[Row] = (), *, title: str | None = None,
+    words: Messages | None = None, label: str = "", queries: QuerySet | None = None,
+) -> str:  # fmt: skip
+    """A summary, an index and explanations as a page. label: what the classes are values of."""
+    words, n = words or load(), summary.n_inputs
+    articles = [_article(one, number, words, queries) for number, one in enumerate(shown, start=1)]
+    rows = [_row(row, k, k <= len(articles), words) for k, row in enumerate(index, start=1)]
+    left = [words("report.first_of", shown=f"{len(part):,}", all=f"{n:,}") if len(part) < n else ""
+            for part in (index, shown)]  # fmt: skip
+    return _render(
+        words, title=title or words("report.title"), case=None, summary=_summary(summary, words), articles=articles,
+        index=rows, label=label or words("report.prediction"), left=left, filters=_filters(index, words),
+        judged=any(row.truth is not None for row in index),
+    )  # fmt: skip
 
 
-def _render(**views: Any) -> str:
-    style = files("infopursuit.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
-    # the policy names the one style by its digest: no script, no other style, and nothing from anywhere else
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return _template().render(style=style, digest=digest, **views)
+def _render(words: Messages, **views: Any) -> str:
+    folder = files("infopursuit.report").joinpath("templates")
+    style, script = (folder.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    # the policy names the one style and the one script by their digests, and allows nothing from anywhere else
+    digests = {name: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+               for name, text in (("style", style), ("script", script))}  # fmt: skip
+    return _template().render(style=style, script=script, digests=digests, t=words, **views)
 
 
 @cache
@@ -107,35 +165,45 @@ def _printable(value: Any) -> Any:
     return value if hasattr(value, "__html__") else CONTROL.sub("\ufffd", str(value))
 
 
-def _summary(summary: Summary) -> View:
+# ---- a batch --------------------------------------------------------------------------------------------------------
+
+
+def _summary(summary: Summary, words: Messages) -> View:
     n = summary.n_inputs
     if not n:
         return {}
+
+    def share(part: float) -> str:
+        return words("percent", p=words.number(f"{100 * part / n:.1f}"))
+
     figures = [("inputs", f"{n:,}")]
     if summary.n_right is not None:
-        figures.append(("accuracy", f"{100 * summary.n_right / n:.1f} %"))
+        figures.append(("accuracy", share(summary.n_right)))
     if summary.n_novel is not None:
-        figures.append(("out of distribution", f"{100 * summary.n_novel / n:.1f} %"))
-    figures += [("questions on average", f"{summary.mean_length:.1f}"), ("questions at most", f"{summary.longest}")]
-    reasons = Counter({reason_text(reason): count for reason, count in summary.reasons.items()})
-    lengths = [_bar(name, count / n, f"{count:,} ({percent(count / n)})") for name, count in summary.length_groups()]
+        figures.append(("novel", share(summary.n_novel)))
+    figures += [("mean_questions", words.number(f"{summary.mean_length:.1f}")), ("max_questions", str(summary.longest))]
+    reasons = Counter({words.reason(reason): count for reason, count in summary.reasons.items()})
     cards = [
-        {"title": "Number of questions", "rows": lengths, "n_more": ""},
-        _counted("Predictions", summary.predictions, n),
-        _counted("First question", summary.first, n),
-        _counted("Questions asked", summary.asked, n, others=False),
-        _counted("Reason for stopping", reasons, n),
+        {"title": words("report.lengths"), "rows": _bars(summary.length_groups(), n, words), "n_more": ""},
+        _counted("predictions", summary.predictions, n, words),
+        _counted("first", summary.first, n, words),
+        _counted("asked", summary.asked, n, words, others=False),
+        _counted("reasons", reasons, n, words),
     ]
-    return {"figures": figures, "cards": cards}
+    return {"figures": [(words(f"report.{name}"), value) for name, value in figures], "cards": cards}
 
 
-def _counted(title: str, counts: Counter[str], n: int, *, others: bool = True) -> View:
+def _counted(name: str, counts: Counter[str], n: int, words: Messages, *, others: bool = True) -> View:
     """The most frequent with their share of the inputs."""
     rows, n_more, rest = most_common(counts, MAX_ROWS)
     if n_more and others:
-        rows = [*rows, (f"{n_more:,} more", rest)]
-    bars = [_bar(name, count / n, f"{count:,} ({percent(count / n)})") for name, count in rows]
-    return {"title": title, "rows": bars, "n_more": f"{n_more:,}" if n_more and not others else ""}
+        rows = [*rows, (words("report.more", k=f"{n_more:,}"), rest)]
+    more = words("report.and_more", k=f"{n_more:,}") if n_more and not others else ""
+    return {"title": words(f"report.{name}"), "rows": _bars(rows, n, words), "n_more": more}
+
+
+def _bars(rows: Sequence[tuple[str, int]], n: int, words: Messages) -> list[View]:
+    return [_bar(name, count / n, f"{count:,} ({words.percent(count / n)})") for name, count in rows]
 
 
 def _bar(name: Any, share: float, number: str, kind: str = "rest", best: bool = False) -> View:
@@ -143,43 +211,60 @@ def _bar(name: Any, share: float, number: str, kind: str = "rest", best: bool = 
     return {"name": name, "width": width, "number": number, "kind": kind, "best": best}
 
 
-def _article(shown: Shown, number: int, max_steps: int = MAX_STEPS) -> View:
+def _row(row: Row, number: int, explained: bool, words: Messages) -> View:
+    correct = None if row.truth is None else same_class(row.prediction, row.truth)
+    level = next(k for k, (low, _) in enumerate(CONFIDENCES) if row.confidence >= low)
+    return {
+        "number": number, "name": row.name, "prediction": row.prediction, "p": words.percent(row.confidence),
+        "length": row.length, "correct": correct, "level": level, "explained": explained, "truth": row.truth,
+    }  # fmt: skip
+
+
+def _filters(index: Sequence[Row], words: Messages) -> View:
+    """Classes and confidences that the index can be narrowed to."""
+    p = [words.percent(low) for low, _ in CONFIDENCES]
+    levels = [
+        words("report.at_least", p=p[0]),
+        words("report.from_to", low=p[1], high=p[0]),
+        words("report.below", p=p[1]),
+    ]
+    return {"classes": [(c, c) for c in sorted({row.prediction for row in index})], "levels": list(enumerate(levels))}
+
+
+# ---- one explanation ------------------------------------------------------------------------------------------------
+
+
+def _article(
+    shown: Shown, number: int, words: Messages, queries: QuerySet | None, max_steps: int = MAX_STEPS
+) -> View:  # fmt: skip
     e, truth = shown.explanation, shown.truth
     steps, n = e.shown_steps(max_steps), len(e)
-    text = [f"With a probability of {e.probability}, after {count(n, 'question')}."]
-    why = reason_text(e.stop_reason)
-    text.append("It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {why}.")
-    if e.known:
-        text.insert(0, f"Before any question: {'; '.join(step.phrase for step in e.known)}.")
-    if e.n_novelty_queries:
-        last = "question" if e.n_novelty_queries == 1 else f"{e.n_novelty_queries} questions"
-        text.append(f"The last {last} were asked after that, to detect a novel input.")
+    notes = [note for note in e.say_notes(words, codes=False) if note != e.say_warning(words)]
     if len(steps) < n:
-        text.append(
-            f"Here are {len(steps)} of the {n} steps: the last and those with the most influence on the posterior."
-        )
-    if not e.exact_gains:
-        error = max((step.gain_error for step in e.steps), default=0.0)
-        text.append(f"Gains were estimated (standard error up to {error:.3f} nats).")
+        notes.append(words("report.some_steps", shown=len(steps), all=n))
     pixels = None if shown.image is None or not _drawable(e) else _bytes(e.colours(shown.image), e.channels)
     return {
-        "number": number, "name": shown.name, "prediction": e.prediction, "truth": truth, "warning": e.warning,
-        "correct": None if truth is None else same_class(e.prediction, truth), "text": " ".join(text),
-        "pictures": _pictures(e, pixels, n) if n else [], "prior": _posterior(e, np.asarray(e.prior), truth),
-        "steps": [_step(e, k, pixels, truth) for k in steps],
+        "number": number, "name": shown.name, "prediction": e.say_outcome(words), "p": e.say_probability(words),
+        "truth": truth, "warning": e.say_warning(words), "summary": case.summary(e, queries, words),
+        "correct": None if truth is None else same_class(e.prediction, truth), "notes": notes, "why_not": (),
+        "known": [step.say(words) for step in e.known], "pictures": _pictures(e, pixels, n, words) if n else [],
+        "prior": _posterior(e, np.asarray(e.prior), truth, words), "asked": e.say_length(words),
+        "steps": [_step(e, k, pixels, truth, words) for k in steps],
     }  # fmt: skip
 
 
-def _step(e: Explanation, k: int, pixels: Any, truth: Any) -> View:
+def _step(e: Explanation, k: int, pixels: Any, truth: Any, words: Messages) -> View:
     step = e.steps[k]
+    bits = "" if np.isnan(step.gain) else words.number(f"{max(step.gain, 0.0) / np.log(2):.2f}")
     return {
-        "number": k + 1, "sentence": step.sentence, "gain": "" if np.isnan(step.gain) else f"{step.gain:.2f}",
-        "answer": None if _drawable(e) and step.answer is not None else step.said,
-        "pictures": _pictures(e, pixels, k + 1), "posterior": _posterior(e, np.asarray(step.posterior), truth),
+        "number": k + 1, "sentence": words.question(step), "bits": bits,
+        "answer": None if _drawable(e) and step.answer is not None else words.answer(step, step.said),
+        "pictures": _pictures(e, pixels, k + 1, words),
+        "posterior": _posterior(e, np.asarray(step.posterior), truth, words),
     }  # fmt: skip
 
 
-def _posterior(e: Explanation, posterior: Any, truth: Any) -> list[View]:
+def _posterior(e: Explanation, posterior: Any, truth: Any, words: Messages) -> list[View]:
     """Bars of the same classes after every answer, so that they can be compared down the page."""
     classes = leading_classes(e, truth)
     winner = int(e.posteriors[-1].argmax())
@@ -189,10 +274,10 @@ def _posterior(e: Explanation, posterior: Any, truth: Any) -> list[View]:
     for c in classes:
         true = truth is not None and same_class(e.classes[c], truth)
         kind = "right" if true else "rest" if c != winner else "win" if truth is None else "wrong"
-        rows.append(_bar(e.classes[c], float(posterior[c]), percent(float(posterior[c])), kind, c == best))
+        rows.append(_bar(e.classes[c], float(posterior[c]), words.percent(float(posterior[c])), kind, c == best))
     if n_others := len(e.classes) - len(classes):
         rest = max(0.0, 1.0 - float(posterior[classes].sum()))
-        rows.append(_bar(f"{n_others:,} other{'' if n_others == 1 else 's'}", rest, percent(rest)))
+        rows.append(_bar(words("others", n=n_others), rest, words.percent(rest)))
     return rows
 
 
@@ -207,7 +292,7 @@ def leading_classes(e: Explanation, truth: Any = None, most: int = MAX_CLASSES) 
     return [int(c) for c in chosen[np.argsort(-p[-1][chosen], kind="stable")]]
 
 
-def _pictures(e: Explanation, pixels: Any, upto: int) -> list[View]:
+def _pictures(e: Explanation, pixels: Any, upto: int, words: Messages) -> list[View]:
     """The image with the first ``upto`` patches, the newest in a thick box; and all that these patches revealed."""
     if e.shape is None or not _drawable(e):
         return []
@@ -216,13 +301,13 @@ def _pictures(e: Explanation, pixels: Any, upto: int) -> list[View]:
     seen = e.brightness(upto)
     hidden = np.isnan(seen).all(axis=2)
     shades = np.where(np.isnan(seen), UNSEEN, DARK + seen * (LIT - DARK)).round()
-    known = f"{int((~hidden).sum())} of {hidden.size} pixels, the rest grey"
-    size = {"rows": rows, "columns": columns}
-    revealed = f"what was seen after {count(upto, 'question')}: {known}"
-    found = [{**size, "uri": png(shades), "label": revealed, "boxes": boxes[-1:], "caption": "seen"}]
+    size, asked = {"rows": rows, "columns": columns}, words("questions", n=upto)
+    seen_of = words("report.picture_seen", questions=asked, seen=int((~hidden).sum()), all=hidden.size)
+    found = [{**size, "uri": png(shades), "label": seen_of, "boxes": boxes[-1:], "caption": words("report.seen")}]
     if pixels is not None:
-        label = f"the image with {count(upto, 'patch', 'patches')} asked about"
-        found.insert(0, {**size, "uri": png(pixels), "label": label, "boxes": boxes, "caption": "asked"})
+        label = words("report.picture_asked", k=upto)
+        caption = words("report.patches")
+        found.insert(0, {**size, "uri": png(pixels), "label": label, "boxes": boxes, "caption": caption})
     return found
 
 

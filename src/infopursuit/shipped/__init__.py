@@ -32,9 +32,10 @@ from infopursuit.models.table import TableModel
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import FloatArray, ModelFormatError
 
-__all__ = ["fingerprint", "is_shipped", "load", "names", "open_model", "summary", "tumours"]
+__all__ = ["fingerprint", "is_shipped", "load", "names", "open_model", "summary", "tumours", "version"]
 
 FOLDER = Path(__file__).parent
+VERSION_DIGITS = 12
 
 # animals
 TABLE, WORDING = "animals.csv", "animals-questions.csv"
@@ -133,6 +134,14 @@ def open_model(name_or_path: Any) -> Any:
             f"folder that save() wrote"
         )
     return serialization.load(folder)
+
+
+def version(name_or_path: Any) -> str:
+    """The first digits of the checksum of a model: of the files of a shipped one, of the manifest of a saved one."""
+    if is_shipped(name_or_path):
+        return fingerprint(name_or_path)[:VERSION_DIGITS]
+    manifest = (Path(name_or_path) / model_files.MANIFEST).read_bytes()
+    return hashlib.sha256(manifest).hexdigest()[:VERSION_DIGITS]
 
 
 def _find(name: str) -> Shipped:

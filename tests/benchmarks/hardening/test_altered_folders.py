@@ -283,7 +283,7 @@ def _set(*path_and_value):
             "names is 'abcdef'; expected a list of texts",
         ),
         ("concepts", _set("pursuit", "queries", "spec", "sentences", 0, [1]), "expected a list of texts"),
-        ("words", _set("pursuit", "queries", "spec", "forms", [["a"]]), "forms has 1 entries for"),
+        ("words", _set("pursuit", "queries", "spec", "forms", [["a"]]), "stems and forms do not fit"),
         ("words", _set("pursuit", "queries", "spec", "stem", "no"), "stem is 'no'; expected true or false"),
         (
             "patches",
@@ -295,7 +295,7 @@ def _set(*path_and_value):
         (
             "panels",
             _set("pursuit", "queries", "spec", "groups", [[7, ["age"]]]),
-            "expected names, each with a list of queries",
+            "names is [7]; expected a list of texts",
         ),
         ("vae", _set("pursuit", "belief", "settings", "n_moves", 10**9), "n_moves=1000000000 is more than 10,000"),
         ("chains", _set("pursuit", "belief", "settings", "burn_in", 10**9), "burn_in=1000000000 is more than 10,000"),

@@ -1,0 +1,225 @@
+"""What a notebook shows of a classifier, a pursuit, a trace, an explanation and a session: cards of HTML.
+
+>>> import infopursuit as ip
+>>> model = ip.models.TableModel([0.5, 0.5], None, [[0.9], [0.01]])
+>>> trace = ip.Pursuit.of(model, ip.queries.concepts(["has wings"]), classes=["bird", "cat"]).run([[1]])
+>>> card = explanation_html(trace[0])
+>>> card.startswith("<div"), "has wings" in card, "<script" in card
+(True, True, False)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from infopursuit.display import MAX_ROWS, Markup, answers_in_words, bar, card, facts, table, tag
+from infopursuit.explanation import Explanation, count, often, percent, reason_text, short
+from infopursuit.report.page import MAX_PIXELS, leading_classes, png
+from infopursuit.stopping import describe
+
+if TYPE_CHECKING:
+    from infopursuit.engine import Pursuit
+    from infopursuit.session import Session
+    from infopursuit.trace import Trace
+
+MAX_STEPS = 20
+"""Steps of an explanation; of more, those with the most influence on the posterior."""
+MAX_CLASSES = 6
+"""Bars of a posterior; the other classes share one."""
+UNSEEN, DARK, LIT = 128, 16, 255
+"""Grey values of a picture."""
+
+
+def classifier_html(clf: Any) -> Markup:
+    """A fitted classifier: what it was fitted on, how it asks, and how it did on held-out rows."""
+    tuning, pursuit, made = clf.tuning_, clf.pursuit_, clf.provenance_
+    told = [
+        ("fitted on", f"{made['rows']:,} inputs, {count(len(clf.queries_), 'query', 'queries')}: {clf.queries_.kind}"),
+        ("classes", _classes(clf.classes_)),
+        ("strategy", clf.strategy if tuning is None else _strategy(tuning)),
+        ("stops when", describe(pursuit.stopping)),
+        ("first question", _first_question(pursuit)),
+    ]
+    if tuning is not None:
+        error = f"± {100 * tuning.accuracy_error:.1f} on {tuning.n_rows:,} held-out rows"
+        told += [
+            ("accuracy", bar(tuning.accuracy, f"{100 * tuning.accuracy:.1f} % {error}")),
+            ("questions", f"{tuning.n_questions:.1f} on average"),
+            ("calibration", f"expected error {100 * tuning.ece:.1f} % ({_temperature(pursuit.calibrator)})"),
+        ]
+    if hasattr(clf, "calibration_"):
+        told.append(("calibrated", str(clf.calibration_)))
+    if not pursuit.calibrated:
+        told.append(("calibration", "none: probabilities are those of the learnt model; see calibrate(X, y)"))
+    return card(type(clf).__name__, facts(told), lead="Fitted: explain(X) explains inputs, session() asks questions.")
+
+
+def pursuit_html(pursuit: Pursuit[Any]) -> Markup:
+    """A pursuit: its parts."""
+    names = ("belief", "acquisition", "calibrator", "noise", "costs", "constraints", "novelty")
+    parts = ((name, getattr(pursuit, name)) for name in names)
+    told = [
+        ("queries", repr(pursuit.queries).strip("<>")),
+        ("classes", _classes(pursuit.classes)),
+        ("stops when", describe(pursuit.stopping)),
+        *((name, short(repr(part).strip("<>"), 160)) for name, part in parts if part is not None),
+        ("patience", pursuit.patience or ""),
+    ]
+    return card("Pursuit", facts(told))
+
+
+def trace_html(trace: Trace) -> Markup:
+    """A trace: what its inputs have in common, and the first of them."""
+    n = len(trace)
+    if not n:
+        return card("Trace", lead="No inputs.")
+    reasons = Counter(reason_text(str(why)) for why in trace.stop_reason.tolist())
+    told = [
+        ("questions", f"{trace.length.mean():.1f} on average, {trace.length.max()} at most"),
+        ("predictions", _shares(Counter(map(str, trace.predictions.tolist())), n)),
+        ("stopped because", _shares(reasons, n)),
+    ]
+    rows = []
+    for i in range(min(n, MAX_ROWS)):
+        e = trace[i]
+        asked: Any = "; ".join(short(f"{step.name}: {step.said}", 44) for step in e.steps[:4])
+        asked = picture(e, len(e), 48) if is_image(e) else asked + (f"; {len(e) - 4} more" if len(e) > 4 else "")
+        rows.append((i, e.prediction, bar(e.confidence, percent(e.confidence), width=60), len(e), asked))
+    shown = table(
+        ("input", "prediction", "confidence", "questions", "seen" if is_image(trace[0]) else "asked and answered"),
+        rows,
+        f"the first {len(rows)} of {n:,} inputs; trace[i] explains one, trace.to_frame() has all steps" * (n > 1),
+    )
+    return card("Trace", facts(told), shown, lead=f"{count(n, 'input')} explained.")
+
+
+def explanation_html(e: Explanation) -> Markup:
+    """An explanation: the prediction, and each question with its answer and the posterior after it."""
+    image, classes = is_image(e), leading_classes(e)
+    steps = e.shown_steps(MAX_STEPS) if len(e) else []
+    before = (
+        ("known", "; ".join(f"{step.name}: {step.said}" for step in e.known))
+        if e.known
+        else ("before any question", "")
+    )
+    rows: list[tuple[Any, ...]] = [("", *before, *_bars(e, classes, e.prior))]
+    for k in steps:
+        step = e.steps[k]
+        answer = picture(e, k + 1, 64) if image and step.answer is not None else step.said
+        rows.append((k + 1, step.sentence, answer, *_bars(e, classes, step.posterior)))
+    headers = ("", "question", "seen so far" if image else "answer", *(short(e.classes[c], 24) for c in classes))
+    left_out = f"{len(steps)} of {len(e)} questions: those with the most influence on the posterior, and the last"
+    parts = [table(headers, rows, left_out if len(steps) < len(e) else "")]
+    if image and len(e):
+        parts.insert(0, tag("div", picture(e, len(e), 132), style="margin:6px 0"))
+    if e.warning:
+        parts.insert(0, tag("div", e.warning, role="alert", style="font-weight:600"))
+    return card(f"{e.prediction}: {e.say_probability()}", *parts, lead=f"{_asked(e)} {_ending(e)}")
+
+
+def session_html(session: Session) -> Markup:
+    """A session: the question, the posterior, and the answers so far."""
+    e, question = session.explanation, session.question
+    title = f"{e.prediction}: {e.say_probability()}" if question is None else question.sentence
+    lead = f"{_asked(e)} {_ending(e)}"
+    if question is not None:
+        lead = f"Answer with {answers_in_words(session.pursuit.queries, question)}."
+    parts = [posterior_table(e)]
+    if is_image(e):
+        parts.insert(0, tag("div", picture(e, len(e), 132, framed(session)), style="margin:6px 0"))
+    said = [("known", step.name, step.said) for step in e.known]
+    said += [(str(k), step.sentence, step.said) for k, step in enumerate(e.steps, start=1)]
+    if said:
+        parts.append(table(("", "question", "answer"), said[-MAX_STEPS:]))
+    return card(title, *parts, lead=lead)
+
+
+def framed(session: Session) -> list[int]:
+    """The variables that the question is about; none after the stop."""
+    asked = None if session.question is None else session.pursuit.queries.query_variables[session.question.index]
+    return [] if asked is None else [int(variable) for variable in asked if variable >= 0]
+
+
+def posterior_table(e: Explanation) -> Markup:
+    """The posterior now, most probable class first."""
+    most = e.confidence
+    rows = [(name, bar(p, words, best=p > most - 0.005, width=160)) for name, p, words in posterior_rows(e)]
+    return table(("class", "probability"), rows)
+
+
+def posterior_rows(e: Explanation) -> list[tuple[str, float, str]]:
+    """(name, probability, in words) of the most probable classes, and of the others together."""
+    p = e.posteriors[-1]
+    order = np.argsort(-p, kind="stable")[: MAX_CLASSES + (len(p) == MAX_CLASSES + 1)]
+    rows = [(str(e.classes[c]), float(p[c]), often(float(p[c]))) for c in order]
+    n, rest = len(p) - len(order), max(0.0, 1.0 - float(p[order].sum()))
+    return [*rows, (f"{n:,} others", rest, often(rest))] if n else rows
+
+
+def is_image(e: Explanation) -> bool:
+    """Whether there is a picture of what was seen."""
+    return e.shape is not None and e.shape[0] * e.shape[1] <= MAX_PIXELS
+
+
+def picture(e: Explanation, upto: int, width: int, framed: Iterable[int] = ()) -> Markup:
+    """What was seen of an image after ``upto`` questions, with a frame around the variables of the newest patch, or
+    around others."""
+    rows, columns = e.shape or (1, 1)
+    seen = e.brightness(upto)
+    grey = np.where(np.isnan(seen), UNSEEN, DARK + seen * (LIT - DARK)).round()
+    n = int((~np.isnan(seen).all(axis=2)).sum())
+    label = f"seen after {count(upto, 'question')}: {n} of {rows * columns} pixels, the rest grey"
+    drawn = [tag("image", href=png(grey), width=columns, height=rows, style="image-rendering:pixelated")]
+    variables = list(framed) or (list(e.steps[upto - 1].variables) if upto else [])
+    if variables:
+        down, across = np.divmod(np.array(variables) // e.channels, columns)
+        box: dict[str, Any] = {"x": across.min(), "y": down.min(), "fill": "none", "stroke": "#e8590c"}
+        box |= {"width": np.ptp(across) + 1, "height": np.ptp(down) + 1, "stroke_width": max(rows, columns) / 40}
+        drawn.append(tag("rect", **box))
+    size: dict[str, Any] = {"width": width, "height": round(width * rows / columns), "viewBox": f"0 0 {columns} {rows}"}
+    return tag("svg", *drawn, **size, role="img", aria_label=label, style="display:block")
+
+
+def _bars(e: Explanation, classes: list[int], posterior: Any) -> list[Markup]:
+    most = max(posterior)
+    return [bar(posterior[c], often(float(posterior[c])), best=posterior[c] > most - 0.005, width=54) for c in classes]
+
+
+def _asked(e: Explanation) -> str:
+    return f"After {count(len(e), 'question')}{f', {len(e.known)} known beforehand' if e.known else ''}."
+
+
+def _ending(e: Explanation) -> str:
+    return "It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {reason_text(e.stop_reason)}."
+
+
+def _classes(classes: Any) -> str:
+    names = [short(label, 24) for label in classes[:MAX_ROWS]]
+    return f"{len(classes):,}: {', '.join(names)}{', …' if len(classes) > MAX_ROWS else ''}"
+
+
+def _strategy(tuning: Any) -> str:
+    others = ", ".join(f"{name} {loss:.3f}" for name, loss in tuning.candidates.items())
+    return f"{tuning.strategy} (held-out log loss after partial histories, nats: {others})"
+
+
+def _temperature(calibrator: Any) -> str:
+    temperature = getattr(calibrator, "temperature", None)
+    return type(calibrator).__name__ if temperature is None else f"temperature scaling, {temperature:.2f}"
+
+
+def _first_question(pursuit: Pursuit[Any]) -> str:
+    """Asked for tables only: elsewhere the first question may take seconds to find."""
+    if not pursuit.queries.tabular:
+        return ""
+    question = pursuit.session().question
+    return "none" if question is None else question.sentence
+
+
+def _shares(counts: Counter[str], n: int) -> str:
+    told = [f"{short(name, 60)} ({percent(k / n)})" for name, k in counts.most_common(6)]
+    return ", ".join(told) + (f", {len(counts) - 6} more" if len(counts) > 6 else "")
