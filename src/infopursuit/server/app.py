@@ -184,7 +184,11 @@ def create_app(
     async def post_report(name: Name, request: schemas.CaseRequest) -> Response:
         model = find(name)
         history, known = said(model, request)
-        content = await run(model, lambda: inference.explain_history(model, history, known).to_html())
+        inapplicable = frozenset(
+            k for k, item in enumerate(request.history) if item.answer is None and not item.applies
+        )
+        words = _words(request)
+        content = await run(model, lambda: inference.report(model, history, known, inapplicable, words))
         attachment = f'attachment; filename="explanation-{name}.html"'
         return HTMLResponse(content, headers={"content-disposition": attachment, MODEL_VERSION: model.version})
 

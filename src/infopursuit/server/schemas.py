@@ -39,6 +39,7 @@ class HistoryItem(Request):
         "not certain, null for unknown",
         examples=["yes", 148, {"yes": 0.8, "no": 0.2}],
     )
+    applies: bool = Field(default=True, description="false beside null: the question does not apply; reports say so")
 
 
 Known = Annotated[
