@@ -89,7 +89,8 @@ def test_texts_come_in_the_language_of_the_request(client, language):
 
 def test_a_report_says_what_it_is_about(client):
     history = [{"query": "size", "answer": 2.5}, {"query": "colour", "answer": None, "applies": False}]
-    told = client.post(f"{TABLE}/report", json={"history": history, "language": "de"}).text
+    told = client.post(f"{TABLE}/report", json={"history": history, "language": "de", "name": "Frau M."}).text
+    assert "<h1><bdi>Frau M.</bdi></h1>" in told
     words = words_for("de")
     assert '<html lang="de"' in told
     assert words("answer.not_applicable") in told

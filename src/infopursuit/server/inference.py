@@ -266,14 +266,16 @@ def explain_history(model: ServedModel, history: History, known: History = ()) -
 
 
 def report(
-    model: ServedModel, history: History, known: History, inapplicable: frozenset[int], words: Messages
+    model: ServedModel, history: History, known: History, inapplicable: frozenset[int], name: str, words: Messages
 ) -> str:  # fmt: skip
-    """The history as an HTML file; of a case also what it is about. inapplicable: steps that did not apply."""
+    """The history as an HTML file; of a case also what it is about. inapplicable: steps that did not apply. name: of
+    the case."""
     _state(model, history, known)
     session = model.pursuit.session(history, known=dict(known))
     session._not_applicable = inapplicable
     short = model.mode == "case" and len(history) + len(known) <= MAX_WHY_NOT
-    about = case.about(session, words, model=model.name, version=model.version) if short else None
+    told = {"name": name, "model": model.name, "version": model.version}
+    about = case.about(session, words, classifier=model.classifier, **told) if short else None
     return session.explanation.to_html(language=words.language, about=about)
 
 

@@ -64,6 +64,10 @@ class CaseRequest(Request):
     )  # fmt: skip
 
 
+class ReportRequest(CaseRequest):
+    name: str = Field(default="", max_length=200, description="what the case is called in the report")
+
+
 class WhyNotRequest(CaseRequest):
     label: Text = Field(description="a class that is not predicted")
 
