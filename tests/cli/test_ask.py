@@ -146,7 +146,7 @@ def test_an_unknown_model_is_told_about(capsys):
     assert main(["ask", "cats"]) == 2
     error = capsys.readouterr().err
     assert "'cats' is not there" in error
-    assert "animals, digits, mnist" in error
+    assert "animals, tumours, digits, mnist" in error
 
 
 def test_choices_by_name_number_and_first_letters(ask, tmp_path):
