@@ -137,6 +137,12 @@ class Explanation:
         p = words.percent(self.confidence)
         return p if self.calibrated else words("uncalibrated", p=p)
 
+    def say_verdict(self, words: Messages) -> str:
+        """The outcome and how probable it is: "survived: yes (88 %)"."""
+        if self.calibrated:
+            return f"{self.say_outcome(words)} ({words.percent(self.confidence)})"
+        return words.texts["comma"].join((self.say_outcome(words), self.say_probability(words)))
+
     @property
     def cost(self) -> float | None:
         """The total cost, None where no costs are given."""

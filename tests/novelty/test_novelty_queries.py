@@ -36,6 +36,7 @@ def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, c
 def test_the_server_says_so_too(pursuit):
     pytest.importorskip("pydantic")
     from infopursuit.server.inference import next_step
+    from infopursuit.server.language import words_for
     from infopursuit.server.registry import ServedModel
     from infopursuit.server.schemas import NextResponse
 
@@ -43,12 +44,12 @@ def test_the_server_says_so_too(pursuit):
     for said, warned in ((1, True), (0, False)):
         history = ((0, (1,)),)
         for _ in range(2):
-            told = NextResponse(**next_step(served, history, (), (), 3, False))
+            told = NextResponse(**next_step(served, history, (), (), 3, False, False, words_for("en")))
             assert told.why.sentence == NOVELTY_QUERY
             assert np.isfinite(told.why.gain.nats)
             assert told.warning is None
             history = (*history, (pursuit.queries.names.index(told.question.name), (said,)))
-        last = NextResponse(**next_step(served, history, (), (), 3, True))
+        last = NextResponse(**next_step(served, history, (), (), 3, True, False, words_for("en")))
         assert last.question is None
         assert last.stop_reason == "confidence"
         assert ("do not trust the label" in (last.warning or "")) == warned

@@ -264,7 +264,7 @@ def test_a_report_of_a_case_says_what_it_is_about():
     page = session.explanation.to_html(about=about, truth="owl")
     words = " ".join(" ".join(read(page).texts).split())
     for expected in (
-        "Case Tom & co", about.summary, about.date, "pets, version abc123", "follow from the stated model",
+        "Tom & co", about.summary, about.date, "pets, version abc123", "follow from the stated model",
         *about.why_not, "True class owl",
     ):  # fmt: skip
         assert expected in words, expected

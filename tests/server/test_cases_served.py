@@ -87,6 +87,16 @@ def test_texts_come_in_the_language_of_the_request(client, language):
     assert client.post(f"{TABLE}/next", json={"language": "de_AT; rm"}).status_code == 422
 
 
+def test_a_report_says_what_it_is_about(client):
+    history = [{"query": "size", "answer": 2.5}, {"query": "colour", "answer": None, "applies": False}]
+    told = client.post(f"{TABLE}/report", json={"history": history, "language": "de", "name": "Frau M."}).text
+    assert "<h1><bdi>Frau M.</bdi></h1>" in told
+    words = words_for("de")
+    assert '<html lang="de"' in told
+    assert words("answer.not_applicable") in told
+    assert words("whynot.title", **{"class": "False"}) in told
+
+
 def test_catalogues_are_served_to_the_page(client):
     told = client.get("/page/messages/ar-XB").json()
     assert told["direction"] == "rtl"

@@ -18,14 +18,14 @@ def digit_pursuit():
 
 
 def test_names_and_summaries():
-    assert shipped.names() == ("animals", "digits", "mnist")
+    assert shipped.names() == ("animals", "tumours", "digits", "mnist")
     for name in shipped.names():
         assert shipped.is_shipped(name)
         assert shipped.summary(name).endswith(".")
     assert not shipped.is_shipped("cats")
     assert not shipped.is_shipped(None)
     for wrong in (shipped.load, shipped.summary):
-        with pytest.raises(ValueError, match=r"'cats' is no shipped model; those are animals, digits, mnist"):
+        with pytest.raises(ValueError, match=r"'cats' is no shipped model; those are animals, tumours, digits, mnist"):
             wrong("cats")
 
 
@@ -38,7 +38,7 @@ def test_open_model_takes_a_name_or_a_folder(tmp_path):
 
 
 def test_open_model_says_what_would_do(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"is not there; .*\(animals, digits, mnist\), or a folder"):
+    with pytest.raises(FileNotFoundError, match=r"is not there; .*\(animals, tumours, digits, mnist\), or a folder"):
         shipped.open_model(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match=r"is a folder without a saved model"):
         shipped.open_model(tmp_path)
@@ -59,6 +59,16 @@ def test_digits_knows_digits_that_it_has_not_seen():
     assert model.explain(data.x_test).length.mean() < 5
 
 
+def test_tumours_knows_rows_that_it_has_not_seen():
+    model = shipped.load("tumours")
+    _, _, rows, labels = shipped.tumours()
+    trace = model.pursuit_.run(rows)
+    assert (trace.predictions == labels).mean() > 0.9
+    assert trace.length.mean() < 4
+    assert (model.pursuit_.label_name, model.pursuit_.calibrated) == ("tumour", True)
+    assert sum(file.stat().st_size for file in (FOLDER / "tumours").iterdir()) < 300_000
+
+
 def test_making_digits_gives_what_is_shipped(tmp_path):
     make.main(["digits", "--out", str(tmp_path)])
     ours, theirs = (
@@ -70,7 +80,7 @@ def test_making_digits_gives_what_is_shipped(tmp_path):
 def test_make_refuses_an_unknown_name(capsys):
     with pytest.raises(SystemExit):
         make.main(["cats"])
-    assert "'cats' is none of digits, mnist" in capsys.readouterr().err
+    assert "'cats' is none of digits, tumours, mnist" in capsys.readouterr().err
 
 
 def test_mnist_knows_what_it_draws(digit_pursuit):

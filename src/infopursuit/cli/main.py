@@ -161,6 +161,17 @@ def add_language(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument("--lang", type=parse, metavar="LANG", help=f"{', '.join(LANGUAGES)} ({default})")
 
 
+def version_of(model: Any) -> str:
+    """The first digits of the checksum of a model: of the files of a shipped one, of the manifest of a saved one."""
+    import hashlib
+
+    from infopursuit import model_files, shipped
+
+    if shipped.is_shipped(model):
+        return shipped.fingerprint(model)[:12]
+    return hashlib.sha256((Path(model) / model_files.MANIFEST).read_bytes()).hexdigest()[:12]
+
+
 # ---- files that commands write --------------------------------------------------------------------------------------
 
 

@@ -260,8 +260,7 @@ class Talk:
     def _conclude(self) -> None:
         words, explanation = self.words, self.session.explanation
         self.terminal.head(words("ask.result" if self.session.question is None else "ask.result_so_far"))
-        outcome = self.terminal.paint(explanation.say_outcome(words), "good")
-        self.terminal.say(f"{outcome} ({explanation.say_probability(words)})")
+        self.terminal.say(self.terminal.paint(explanation.say_verdict(words), "good"))
         if not explanation.steps and not explanation.known:
             return self.terminal.tell(words("ask.nothing_answered"))
         self.terminal.tell(case.summary(explanation, self.queries, words))

@@ -119,6 +119,8 @@ class Messages:
         if said.lower() in ("no", "yes") and kind != "category":
             translated = self(f"answer.{said.lower()}")
             return translated.capitalize() if said[0].isupper() else translated
+        if said == "not applicable":  # as `NonAnswer` has it
+            return self("answer.not_applicable")
         for key in ("answer.missing", "answer.not_applicable", *(f"cell.{cell}" for cell in CELLS)):
             fields = _fields(key, said)
             if fields is not None and all(NUMBER.fullmatch(text) for text in fields.values()):

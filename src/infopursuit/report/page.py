@@ -9,7 +9,7 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -108,7 +108,7 @@ def explanation_page(
     article |= {"summary": about.summary or article["summary"], "why_not": about.why_not}
     version = about.version and words("report.version", version=about.version)
     facts = [
-        (words("report.prediction"), f"{e.say_outcome(words)} ({words.percent(e.confidence)})"),
+        (words("report.prediction"), e.say_verdict(words)),
         (words("report.truth"), "" if truth is None else str(truth)),
         (words("report.n_questions"), str(len(e)) if e.cost is None else e.say_length(words)),
         (words("report.case"), about.name if title else ""),
@@ -117,7 +117,8 @@ def explanation_page(
     ]
     calibration = about.calibration or ("" if e.calibrated else words("calibration.none"))
     shown = {"facts": [fact for fact in facts if fact[1]], "calibration": calibration, "article": article}
-    title = title or (words("report.case_title", name=about.name) if about.name else e.say_outcome(words))
+    case_title = words("report.case_title", name=about.name) if about.name.isdigit() else about.name
+    title = title or case_title or e.say_outcome(words)
     return _render(words, title=title, case=shown, summary=None, articles=[], index=[], label=e.label_name)
 
 
@@ -239,6 +240,7 @@ def _article(
 ) -> View:  # fmt: skip
     e, truth = shown.explanation, shown.truth
     steps, n = e.shown_steps(max_steps), len(e)
+    known = [replace(step, known=step.answer is None).say(words) for step in e.known]
     notes = [note for note in e.say_notes(words, codes=False) if note != e.say_warning(words)]
     if len(steps) < n:
         notes.append(words("report.some_steps", shown=len(steps), all=n))
@@ -247,7 +249,7 @@ def _article(
         "number": number, "name": shown.name, "prediction": e.say_outcome(words), "p": e.say_probability(words),
         "truth": truth, "warning": e.say_warning(words), "summary": case.summary(e, queries, words),
         "correct": None if truth is None else same_class(e.prediction, truth), "notes": notes, "why_not": (),
-        "known": [step.say(words) for step in e.known], "pictures": _pictures(e, pixels, n, words) if n else [],
+        "known": known, "pictures": _pictures(e, pixels, n, words) if n else [],
         "prior": _posterior(e, np.asarray(e.prior), truth, words), "asked": e.say_length(words),
         "steps": [_step(e, k, pixels, truth, words) for k in steps],
     }  # fmt: skip

@@ -181,10 +181,14 @@ def create_app(
 
     @app.post("/v1/models/{name}/report", response_class=HTMLResponse, responses=ERRORS, tags=["asking"],
               summary="A history as a page to keep: one HTML file that needs nothing else")  # fmt: skip
-    async def post_report(name: Name, request: schemas.CaseRequest) -> Response:
+    async def post_report(name: Name, request: schemas.ReportRequest) -> Response:
         model = find(name)
         history, known = said(model, request)
-        content = await run(model, lambda: inference.explain_history(model, history, known).to_html())
+        inapplicable = frozenset(
+            k for k, item in enumerate(request.history) if item.answer is None and not item.applies
+        )
+        told = (inapplicable, request.name, _words(request))
+        content = await run(model, lambda: inference.report(model, history, known, *told))
         attachment = f'attachment; filename="explanation-{name}.html"'
         return HTMLResponse(content, headers={"content-disposition": attachment, MODEL_VERSION: model.version})
 

@@ -69,7 +69,7 @@ async def _fit(folder: Path, table: str, label: str, tabs: bool) -> str:
     await asyncio.to_thread(file.write_text, table, encoding="utf-8")
     program: list[Any] = [sys.executable, "-m", "infopursuit", "fit", file, f"--label={label}"]
     pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*program, "--out", "model", cwd=folder, stdout=pipe, stderr=pipe)
+    process = await asyncio.create_subprocess_exec(*program, "--out", folder / "model", stdout=pipe, stderr=pipe)
     try:
         out, wrong = await asyncio.wait_for(process.communicate(), TIME_LIMIT)
     except TimeoutError:

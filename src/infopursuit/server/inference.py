@@ -25,7 +25,6 @@ from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.words import Words
-from infopursuit.server import language
 from infopursuit.server.errors import Problem, invalid
 from infopursuit.server.registry import ServedModel
 from infopursuit.session import put_aside
@@ -167,7 +166,7 @@ def next_step(
         "entropy": _amount(entropy(posterior)), "exact_gains": pursuit.exact_gains,
         "calibrated": pursuit.calibrated,
         "question": query_info(model, best, words) if asks else None,
-        "stop_reason": reason, "stopped_in_words": None if reason is None else language.stop_reason(reason, words),
+        "stop_reason": reason, "stopped_in_words": None if reason is None else words.reason(reason),
         "ranked": _ranked(model, gains, best, top, words) if asks else [],
         "why": _why(model, state, best, float(step.choice.gain[0]), gains, words) if asks else None,
         "warning": explain_history(model, history, known).warning or None if warns else None,
@@ -266,6 +265,20 @@ def explain_history(model: ServedModel, history: History, known: History = ()) -
     return model.pursuit.session(history, known=dict(known)).explanation
 
 
+def report(
+    model: ServedModel, history: History, known: History, inapplicable: frozenset[int], name: str, words: Messages
+) -> str:  # fmt: skip
+    """The history as an HTML file; of a case also what it is about. inapplicable: steps that did not apply. name: of
+    the case."""
+    _state(model, history, known)
+    session = model.pursuit.session(history, known=dict(known))
+    session._not_applicable = inapplicable
+    short = model.mode == "case" and len(history) + len(known) <= MAX_WHY_NOT
+    told = {"name": name, "model": model.name, "version": model.version}
+    about = case.about(session, words, classifier=model.classifier, **told) if short else None
+    return session.explanation.to_html(language=words.language, about=about)
+
+
 def explain_inputs(model: ServedModel, values: Observed) -> list[dict[str, Any]]:
     """Explanations of inputs (`schemas.Explained`)."""
     trace = model.pursuit.run_values(values, progress=False)
@@ -279,9 +292,9 @@ def query_info(model: ServedModel, index: int, words: Messages) -> dict[str, Any
     few = MAX_LISTED if (queries.query_variables[index] >= 0).sum() > 1 else MAX_CATEGORIES
     listed = list(choices) if len(choices) <= few else None
     found: dict[str, Any] = {
-        "name": queries.names[index], "sentence": language.sentence(queries, index, model.topics[index], words),
+        "name": queries.names[index], "sentence": case.question(queries, index, words),
         "column": model.topics[index][0], "n_choices": len(choices), "choices": listed,
-        "patch": None, "components": None, "labels": None if listed is None else language.labels(listed, scale, words),
+        "patch": None, "components": None, "labels": listed and list(case.choices(queries, index, words)),
         "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
         "number": None if scale is None else scale.describe() | _distribution(model, index, scale),
     }  # fmt: skip
@@ -333,7 +346,7 @@ def _ranked(model: ServedModel, gains: Any, best: int, top: int, words: Messages
     keys[best] = np.inf  # first also among those that are as good within rounding
     order = [int(q) for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
     return [
-        {"name": queries.names[q], "sentence": language.sentence(queries, q, model.topics[q], words),
+        {"name": queries.names[q], "sentence": case.question(queries, q, words),
          "gain": _amount(float(gains[q]))}
         for q in order
     ]  # fmt: skip
@@ -359,7 +372,7 @@ def _look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int, words: Mes
         return None
     outcomes = {outcome.said: outcome for outcome in look_ahead(pursuit, state, query)}
     found = []
-    for choice, label in zip(choices, language.labels(choices, pursuit.queries.scale(query), words), strict=True):
+    for choice, label in zip(choices, case.choices(pursuit.queries, query, words), strict=True):
         said = pursuit.queries.say_answer(query, pursuit.queries.to_answer(query, choice))
         one = outcomes.get(said)  # an impossible one is not among them
         then = [] if one is None else [{"class": str(c), "probability": p} for c, p in one.leaders]

@@ -38,7 +38,8 @@ MAX_REASON = 300
 @dataclass(frozen=True)
 class ServedModel:
     """A loaded model. version: the first digits of the checksum of its manifest. source: the folder that it was read
-    from, None for one that is part of the package. profile: how frequent the answers were in training, where known."""
+    from, None for one that is part of the package. profile: how frequent the answers were in training, where known.
+    classifier: that it is of, which knows on what it was calibrated."""
 
     name: str
     summary: str
@@ -46,6 +47,7 @@ class ServedModel:
     version: str = "unsaved"
     source: Path | None = None
     profile: AnswerProfile | None = None
+    classifier: Any = None
 
     @cached_property
     def states(self) -> LRUCache[tuple[History, History], State[Any]]:
@@ -149,7 +151,7 @@ def served(
     """A pursuit or a fitted classifier as a server has it."""
     pursuit = thing if isinstance(thing, Pursuit) else thing.pursuit_
     told = summary or f"{len(pursuit.classes)} classes told apart by {len(pursuit.queries)} {pursuit.queries.kind}"
-    return ServedModel(name, told, pursuit, version, source, getattr(thing, "profile_", None))
+    return ServedModel(name, told, pursuit, version, source, getattr(thing, "profile_", None), thing)
 
 
 def version_of(path: Path) -> str:

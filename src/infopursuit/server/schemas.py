@@ -39,6 +39,7 @@ class HistoryItem(Request):
         "not certain, null for unknown",
         examples=["yes", 148, {"yes": 0.8, "no": 0.2}],
     )
+    applies: bool = Field(default=True, description="false beside null: the question does not apply; reports say so")
 
 
 Known = Annotated[
@@ -61,6 +62,10 @@ class CaseRequest(Request):
         description="of texts in the response, such as de or fr-CA; English where it is not there. Answers stay as the "
         "model has them",
     )  # fmt: skip
+
+
+class ReportRequest(CaseRequest):
+    name: str = Field(default="", max_length=200, description="what the case is called in the report")
 
 
 class WhyNotRequest(CaseRequest):

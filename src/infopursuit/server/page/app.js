@@ -88,7 +88,7 @@ async function start() {
   if (games.length) views.ask = new AskView(find("ask"), games, attempt);
   if (cases.length || offered.fit) views.case = new CaseView(find("case"), cases, attempt);
   if (offered.fit) views.fit = new FitView(find("fit"), attempt);
-  if (offered.models.length === 1) first = cases.length ? "case" : drawn.length ? "draw" : "ask";
+  if (offered.models.length === 1 && !offered.fit) first = cases.length ? "case" : drawn.length ? "draw" : "ask";
   for (const link of document.querySelectorAll("nav a")) if (!views[link.dataset.view] || (link.dataset.view === "case" && !cases.length)) link.remove();
   if (!offered.models.length && !offered.fit) find("main").append(make("p", { class: "card" }, t("page.no_models")));
   window.addEventListener("hashchange", () => {

@@ -159,7 +159,7 @@ export class CaseView {
     this.remaining.textContent = wanted ? "\u00a0" : "";
     if (!wanted) return;
     const found = await client.remaining(path.model, given(path)).catch(() => null);
-    if (this.path === path && found?.sentence) this.remaining.textContent = `${found.sentence}.`;
+    if (this.path === path && found?.sentence) this.remaining.textContent = `${found.sentence}${t("full_stop")}`;
   }
 
   knownList() {

@@ -1,6 +1,6 @@
 // A client for the API without dependencies, for this page and for pages of other origins:
-//   import { InfopursuitClient } from "https://models.example.org/page/client.js";
-//   const client = new InfopursuitClient("https://models.example.org", { token, language: "de" });
+//   import { InfopursuitClient } from ADDRESS + "/page/client.js";
+//   const client = new InfopursuitClient(ADDRESS, { token, language: "de" });
 //   const { question, summary } = await client.next("tumours", { known: { radius: 14 }, history: [] });
 
 export class InfopursuitError extends Error {

@@ -33,7 +33,7 @@ export class FitView {
     Object.assign(this, { root, attempt, title: t("page.home.own"), table: "" });
     this.file = make("input", { type: "file", id: "fit-file", accept: ".csv,.tsv,.txt", required: true, onchange: () => this.read() });
     this.label = make("select", { id: "fit-label", required: true });
-    this.status = make("p", { class: "quiet", role: "status" });
+    this.status = make("div", { class: "quiet", role: "status" });
     this.send = make("button", { type: "submit", class: "main", disabled: true }, t("page.fit.start"));
     this.root.append(make("form", { class: "card token", onsubmit: (event) => { event.preventDefault(); this.fit(); } },
       make("h1", { id: "fit-title" }, t("page.home.own")), make("p", { class: "quiet" }, t("page.fit.hint")),
@@ -66,6 +66,8 @@ export class FitView {
     this.send.disabled = false;
     this.status.textContent = "";
     if (!found) return;
-    this.status.append(make("pre", {}, found.told.trim()), button(t("page.fit.open"), () => { location.hash = `case/${encodeURIComponent(found.model.name)}`; }, { class: "main" }));
+    const open = button(t("page.fit.open"), () => { location.hash = `case/${encodeURIComponent(found.model.name)}`; }, { class: "main" });
+    this.status.append(open, make("details", {}, make("summary", {}, t("page.details")), make("pre", { tabindex: "0" }, found.told.trim())));
+    open.focus();
   }
 }

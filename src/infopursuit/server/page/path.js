@@ -10,7 +10,7 @@ const AT_ONCE = 6;
 /** What a path is for the server. */
 export const given = (path) => ({
   known: path.known, later: path.later,
-  history: path.steps.map(({ question, answer }) => ({ query: question.name, answer })),
+  history: path.steps.map(({ question, answer, applies }) => ({ query: question.name, answer, ...(applies === false ? { applies } : {}) })),
 });
 
 const turn = (path, options = {}) => client.next(path.model, { ...given(path), ...options });
