@@ -172,7 +172,7 @@ def test_what_a_spreadsheet_writes_comes_back(tmp_path, rows, end):
     for row, written in zip(found.rows(), rows, strict=True):
         for mine, theirs in zip(row, written, strict=True):
             # numbers and what pandas takes for a gap come back as such; texts without spaces around them
-            assert mine is None or not isinstance(mine, str)
+            assert mine is None or not isinstance(mine, str) or mine in theirs
 
 
 @FEW
