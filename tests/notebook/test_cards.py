@@ -144,7 +144,7 @@ def test_an_explanation_has_its_questions_in_order():
     places = [words.index(step.sentence) for step in e.steps]
     assert places == sorted(places)
     assert e.steps[0].said in words
-    assert e.probability in words
+    assert e.say_probability() in words
 
 
 def test_a_long_explanation_is_cut():

@@ -237,6 +237,10 @@ def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> N
         session.undo()
     if len(choices) > 6:
         terminal.say(f"    ... ({len(choices)} answers)")
+    if not clf.queries_.worded:
+        terminal.tell(
+            "--wording FILE asks in your own words: a CSV file with the columns query and sentence.", style="faint"
+        )
     return None
 
 
