@@ -284,7 +284,7 @@ def test_the_explanation_is_taken_home(visit, browser, ending):
         assert content.startswith(b"\x89PNG")
     else:
         text = content.decode()
-        assert f"<h1><bdi>{verdict}: why</bdi></h1>" in text
+        assert re.search(rf"<h1[^>]*>.*{re.escape(verdict)}", text)
         assert not re.search(r"<script|https?://|@import", text)
         for sentence in page.locator("#ask .steps li .step-words > span").all_inner_texts():
             assert html.escape(sentence) in text

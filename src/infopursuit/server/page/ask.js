@@ -63,8 +63,9 @@ export class AskView {
   close() {}
 
   async begin(focus) {
-    const path = await this.attempt(() => begin(this.model.name));
-    if (path) this.go(path, focus);
+    const { model } = this;
+    const path = await this.attempt(() => begin(model.name));
+    if (path && this.model === model) this.go(path, focus); // else another one was chosen meanwhile
   }
 
   go(path, focus = true) {
