@@ -194,7 +194,7 @@ def test_calibrated_on_held_out_rows(scored):
 
 
 def test_training_goes_on_from_a_checkpoint(tmp_path, monkeypatch):
-    from infopursuit.models import amortized
+    from infopursuit.models import training
 
     how = ip.QuerierTraining(epochs=4, max_queries=4, checkpoint_every=0.0)
     whole = fitted(training=how)
@@ -205,9 +205,9 @@ def test_training_goes_on_from_a_checkpoint(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return before(*args)
 
-    before = amortized.finish_epoch
+    before = training.finish_epoch
     with monkeypatch.context() as patched:
-        patched.setattr(amortized, "finish_epoch", interrupted)
+        patched.setattr(training, "finish_epoch", interrupted)
         with pytest.raises(KeyboardInterrupt):
             fitted(training=how, checkpoint=tmp_path / "run")
     resumed = fitted(training=how, checkpoint=tmp_path / "run")

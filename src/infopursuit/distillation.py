@@ -26,6 +26,7 @@ from infopursuit.models.amortized import (
 )
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
+from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import AnyOf, Confidence, MaxQueries
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
@@ -33,6 +34,8 @@ logger = logging.getLogger(__name__)
 
 N_TOP = 16
 """Queries of which a student learns the teacher's gain at each step: the best."""
+N_FIRST = 3
+"""Queries that are compared."""
 CERTAIN = 2e-3
 """A demonstration ends where the teacher's posterior leaves less than this to all other classes."""
 
@@ -62,6 +65,7 @@ def distill(
     X: Any,
     y: Any = None,
     *,
+    queries: QuerySet | None = None,
     temperature: float = 0.02,
     label_weight: float = 0.5,
     own_share: float = 0.5,
@@ -86,6 +90,7 @@ def distill(
     X: inputs that it demonstrates its choices on.
     y: their labels, where known: mixed into the posteriors with a share of ``label_weight``; the student then learns
         to classify from histories of its own, too, those of a share ``own_share`` of the inputs in each epoch.
+    queries: those of the student, where its answers say more than the teacher's: grey levels of the same patches, say.
     temperature: a share of the largest gain; the higher, the more the queries count that are nearly as good.
     max_queries: of a demonstration.
     trunk, training: of the network, as in `Amortized`.
@@ -107,34 +112,31 @@ def distill(
         for name, value in (("label_weight", label_weight), ("own_share", own_share))
     )
     n = min(whole_number(max_queries, "max_queries", 1), len(pursuit.queries))
-    observed, labels = pursuit.queries.read(X), np.zeros(len(X), np.int64)
-    if y is not None:
-        labels = _labels(y, pursuit.classes, len(X))
+    queries = pursuit.queries if queries is None else queries
+    if len(queries) != len(pursuit.queries):
+        raise ValueError(f"queries has {len(queries)} queries, and the teacher {len(pursuit.queries)}; give as many")
+    observed, seen = pursuit.queries.read(X), queries.read(X)
     shown = demonstrations or demonstrate(pursuit, observed, n, progress=progress)
-    taught = labels if y is not None else shown.posterior[:, -1].argmax(axis=1)
+    taught = shown.posterior[:, -1].argmax(axis=1) if y is None else _labels(y, pursuit.classes, len(X))
     sample = Sample(
-        pursuit.queries.variables,
-        observed.values,
-        taught,
-        np.ones(len(taught)),
-        pursuit.belief.n_classes,
-        observed.numbers,
+        queries.variables, seen.values, taught, np.ones(len(taught)), pursuit.belief.n_classes, seen.numbers
     )
     if start is None:
-        inputs = inputs_for(pursuit.queries, sample)
+        inputs = inputs_for(queries, sample)
         network = build_network(inputs, sample.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
     else:
         inputs, network = start.inputs, check_network(copy.deepcopy(start.network), start.inputs, sample.n_classes)
     how = training or replace(default_training(inputs), random=0.0)
     how = replace(how, max_queries=n)
-    own = OwnHistories(network, inputs, inputs.everything(observed.values, observed.numbers), taught, how, "score")
+    own = OwnHistories(network, inputs, inputs.everything(seen.values, seen.numbers), taught, how, "score")
     lessons = Imitation(own, shown, temperature, label_weight, own_share)
     _, held_out = fit_network(network, lessons, len(taught), how, checkpoint=checkpoint, progress=progress, say=say)
     name = f"{type(pursuit.belief).__name__}, {type(pursuit.acquisition).__name__}"
     calibrated = 1.0 if y is None else fit_temperature(own, held_out)
     belief = NetworkBelief(network, inputs, sample.n_classes, "score", calibrated, name)
     student = student_of(pursuit, belief, n, calibrated=y is not None)
-    return student, agreement(pursuit, student, observed.take(held_out[:1000]), progress=progress)
+    some = held_out[:1000]
+    return student, agreement(pursuit, student, observed.take(some), seen.take(some), progress=progress)
 
 
 def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *, calibrated: bool) -> Pursuit[Any]:
@@ -145,6 +147,7 @@ def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *
         rule = (confident[0] if confident else Confidence()) | MaxQueries(max_queries)
     return replace(
         pursuit,
+        queries=belief.inputs.queries,
         belief=belief,
         acquisition=acquisition_for(belief),
         stopping=rule,
@@ -158,9 +161,19 @@ def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *
 
 
 def demonstrate(
-    pursuit: Pursuit[Any], values: Any, max_queries: int, *, n_top: int = N_TOP, progress: bool | None = None
+    pursuit: Pursuit[Any],
+    values: Any,
+    max_queries: int,
+    *,
+    follow: IntArray | None = None,
+    n_top: int = N_TOP,
+    progress: bool | None = None,
 ) -> Demonstrations:
-    """What a pursuit asks about inputs with these values, (N, A) or `Observed`, with its best gains at each step."""
+    """What a pursuit asks about inputs with these values, (N, A) or `Observed`, with its best gains at each step.
+
+    follow: (N, K) queries that are asked instead, -1 for the pursuit's own: those of a student, whose histories are
+    others than its teacher's (DAgger; Ross, Gordon and Bagnell, 2011).
+    """
     observed, n = Observed.of(values), min(max_queries, len(pursuit.queries))
     teacher = replace(pursuit, stopping=Confidence(CERTAIN) | MaxQueries(n), patience=0, n_novelty_queries=0)
     n_top = min(n_top, len(pursuit.queries))
@@ -173,12 +186,14 @@ def demonstrate(
     rows = teacher.rows_at_a_time()
     with Progress("demonstrating", len(observed), show=progress) as shown:
         for start in range(0, len(observed), rows):
-            _demonstrate_some(teacher, np.arange(start, min(start + rows, len(observed))), observed, found)
+            _demonstrate_some(teacher, np.arange(start, min(start + rows, len(observed))), observed, found, follow)
             shown.advance(min(rows, len(observed) - start))
     return found
 
 
-def _demonstrate_some(teacher: Pursuit[Any], inputs: IntArray, observed: Observed, found: Demonstrations) -> None:
+def _demonstrate_some(
+    teacher: Pursuit[Any], inputs: IntArray, observed: Observed, found: Demonstrations, follow: IntArray | None
+) -> None:
     """Pursue some inputs together, and note what was believed and chosen."""
     step, place, k = teacher.propose(teacher.start()), np.zeros(len(inputs), dtype=np.int64), 0
     while True:
@@ -188,6 +203,8 @@ def _demonstrate_some(teacher: Pursuit[Any], inputs: IntArray, observed: Observe
         if not len(inputs):
             return
         query = step.choice.query[place]
+        if follow is not None and k < follow.shape[1]:
+            query = np.where(follow[inputs, k] == UNKNOWN, query, follow[inputs, k])
         gains, best = _best(teacher.utilities(step.state, step.choice.query != UNKNOWN).value, found.top_gains.shape[2])
         found.queries[inputs, k] = query
         found.top_queries[inputs, k], found.top_gains[inputs, k] = best[place], gains[place]
@@ -207,12 +224,15 @@ def _best(utilities: FloatArray, n: int) -> tuple[FloatArray, IntArray]:
 
 
 def agreement(
-    teacher: Pursuit[Any], student: Pursuit[Any], values: Any, *, n_first: int = 3, progress: bool | None = None
+    teacher: Pursuit[Any], student: Pursuit[Any], values: Any, seen: Any = None, *, progress: bool | None = None
 ) -> Agreement:
-    """How well a student agrees with its teacher about some inputs; each stops by its own rule."""
-    one, two = (each.run_values(values, progress=progress) for each in (teacher, student))
+    """How well a student agrees with its teacher about inputs with these values; each stops by its own rule.
+
+    seen: the values of the student's variables, where it has other queries.
+    """
+    one, two = teacher.run_values(values, progress=progress), student.run_values(values if seen is None else seen)
     same = np.ones(len(one), dtype=bool)
-    for k in range(n_first):
+    for k in range(N_FIRST):
         asked = [t.queries[:, k] if k < t.queries.shape[1] else np.full(len(t), UNKNOWN) for t in (one, two)]
         same &= asked[0] == asked[1]
     label = (one.posterior.argmax(axis=1) == two.posterior.argmax(axis=1)).mean()
