@@ -92,7 +92,10 @@ class GreyRun:
     """
 
     trunk = Trunk((), (640, 512))
-    rounds: tuple[QuerierTraining, ...] = (GREY, replace(GREY, random=0.0, epochs=4, learning_rate=1.5e-3))
+    rounds: tuple[QuerierTraining, ...] = (
+        GREY,
+        replace(GREY, random=0.0, epochs=7, batch_size=128, learning_rate=1.5e-3),
+    )
     gdfs = (0.371, 0.578, 0.732, 0.825, 0.879, 0.907, 0.926, 0.938, 0.946, 0.953)
 
     def __init__(self, out: Path) -> None:

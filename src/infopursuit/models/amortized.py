@@ -379,7 +379,7 @@ class OwnHistories:
         draws = torch.rand(n, generator=generator)
         if share < self.how.random:
             most = n_queries
-            length = n_queries**draws  # log-uniform
+            length = (n_queries + 1) ** draws - 1  # log-uniform
         else:
             length = draws**2 * (most + 1) * (torch.rand(n, generator=generator) < 0.1)
         order = torch.rand((n, n_queries), generator=generator).argsort(1)[:, :most]
@@ -390,9 +390,12 @@ class OwnHistories:
 
     @torch.no_grad()
     def validate(self, rows: IntArray) -> tuple[float, float]:
-        """Log loss after every query of the network's own histories, in nats, and accuracy at their end."""
+        """Log loss after every query of the network's own histories, in nats, and accuracy at their end; for gains the
+        loss of training."""
         log_p = self.rollout(rows)
         loss = F.nll_loss(log_p.flatten(0, 1), self.labels[rows].repeat_interleave(log_p.shape[1]))
+        if self.objective == "nats":
+            loss = self.loss(rows, 1.0, torch.Generator().manual_seed(0))
         return float(loss), float((log_p[:, -1].argmax(1) == self.labels[rows]).double().mean())
 
     @torch.no_grad()
