@@ -60,16 +60,7 @@ FIRST = QuerierTraining(
     augmentation=RandomAffine(1.0, 8.0, 0.05),
     bfloat16=True,
 )
-GREY = QuerierTraining(
-    epochs=10,
-    batch_size=256,
-    learning_rate=2e-3,
-    max_queries=N_CURVE,
-    random=0.6,
-    validation=0.03,
-    augmentation=RandomAffine(1.0, 8.0, 0.05),
-    bfloat16=True,
-)
+GREY = QuerierTraining(epochs=7, learning_rate=2e-3, max_queries=N_CURVE, random=0.08, validation=0.03, bfloat16=True)
 RECIPES = {
     "mnist": Recipe(
         trunk=Trunk((32, 64), (384,)),
@@ -91,11 +82,8 @@ class GreyRun:
     GDFS: accuracy after k = 1 ... 10 that Covert et al. (2023) publish, on the test images.
     """
 
-    trunk = Trunk((), (640, 512))
-    rounds: tuple[QuerierTraining, ...] = (
-        GREY,
-        replace(GREY, random=0.0, epochs=7, batch_size=128, learning_rate=1.5e-3),
-    )
+    trunk = Trunk((), (512, 256))
+    rounds: tuple[QuerierTraining, ...] = (GREY,)
     gdfs = (0.371, 0.578, 0.732, 0.825, 0.879, 0.907, 0.926, 0.938, 0.946, 0.953)
 
     def __init__(self, out: Path) -> None:
@@ -148,13 +136,17 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.teacher = self.task.with_vae(self.task.rest, self.recipe.epsilon)
 
-    def demonstrations(self) -> Demonstrations:
-        """What the teacher does about the training images that it was not held back from."""
-        file = self.folder / "demonstrations.npz"
+    def demonstrations(self, round_: int, student: Pursuit[Any] | None) -> Demonstrations:
+        """What the teacher does about the training images that it was not held back from; after the first round, what
+        it would do after the histories of the student."""
+        file, values = self.folder / f"demonstrations-{round_}.npz", self.task.values[self.task.rest]
+        n = self.recipe.max_queries
         if not file.exists():
-            found = demonstrate(
-                self.teacher, self.task.values[self.task.rest], self.recipe.max_queries, n_top=12, progress=True
-            )
+            follow = None
+            if student is not None:
+                asks = replace(student, stopping=Confidence(min(self.task.images.epsilons)) | MaxQueries(n))
+                follow = asks.run_values(values.astype(np.int64)).queries
+            found = demonstrate(self.teacher, values, n, follow=follow, n_top=12, progress=True)
             np.savez_compressed(file.with_suffix(".part.npz"), **vars(found))
             file.with_suffix(".part.npz").rename(file)
         with np.load(file) as stored:
@@ -163,7 +155,7 @@ class Run:
     def student(self) -> Pursuit[Any]:
         """The network that imitates the teacher, after the last round."""
         recipe, rest = self.recipe, self.task.rest
-        before: Any = None
+        pursuit: Pursuit[Any] | None = None
         for i, (training, own_share) in enumerate(recipe.rounds, start=1):
             folder = self.folder / f"student-{i}"
             if not folder.exists():
@@ -177,14 +169,14 @@ class Run:
                     max_queries=recipe.max_queries,
                     trunk=recipe.trunk,
                     training=training,
-                    demonstrations=self.demonstrations(),
-                    start=before,
+                    demonstrations=self.demonstrations(i, pursuit),
+                    start=None if pursuit is None else pursuit.belief,  # type: ignore[arg-type]
                     checkpoint=folder.with_suffix(".checkpoint"),
                     say=say,
                 )
                 ip.save(found, folder)
-            pursuit: Pursuit[Any] = ip.load(folder)
-            before = pursuit.belief
+            pursuit = ip.load(folder)
+        assert pursuit is not None
         return pursuit
 
     def measure(self, pursuit: Pursuit[Any]) -> dict[str, Any]:

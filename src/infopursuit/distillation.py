@@ -26,7 +26,6 @@ from infopursuit.models.amortized import (
 )
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
-from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import AnyOf, Confidence, MaxQueries
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
@@ -34,8 +33,6 @@ logger = logging.getLogger(__name__)
 
 N_TOP = 16
 """Queries of which a student learns the teacher's gain at each step: the best."""
-N_FIRST = 3
-"""Queries that are compared."""
 CERTAIN = 2e-3
 """A demonstration ends where the teacher's posterior leaves less than this to all other classes."""
 
@@ -65,7 +62,6 @@ def distill(
     X: Any,
     y: Any = None,
     *,
-    queries: QuerySet | None = None,
     temperature: float = 0.02,
     label_weight: float = 0.5,
     own_share: float = 0.5,
@@ -90,7 +86,6 @@ def distill(
     X: inputs that it demonstrates its choices on.
     y: their labels, where known: mixed into the posteriors with a share of ``label_weight``; the student then learns
         to classify from histories of its own, too, those of a share ``own_share`` of the inputs in each epoch.
-    queries: those of the student, where its answers say more than the teacher's: grey levels of the same patches, say.
     temperature: a share of the largest gain; the higher, the more the queries count that are nearly as good.
     max_queries: of a demonstration.
     trunk, training: of the network, as in `Amortized`.
@@ -112,31 +107,32 @@ def distill(
         for name, value in (("label_weight", label_weight), ("own_share", own_share))
     )
     n = min(whole_number(max_queries, "max_queries", 1), len(pursuit.queries))
-    queries = pursuit.queries if queries is None else queries
-    if len(queries) != len(pursuit.queries):
-        raise ValueError(f"queries has {len(queries)} queries, and the teacher {len(pursuit.queries)}; give as many")
-    observed, seen = pursuit.queries.read(X), queries.read(X)
+    observed = pursuit.queries.read(X)
     shown = demonstrations or demonstrate(pursuit, observed, n, progress=progress)
     taught = shown.posterior[:, -1].argmax(axis=1) if y is None else _labels(y, pursuit.classes, len(X))
     sample = Sample(
-        queries.variables, seen.values, taught, np.ones(len(taught)), pursuit.belief.n_classes, seen.numbers
+        pursuit.queries.variables,
+        observed.values,
+        taught,
+        np.ones(len(taught)),
+        pursuit.belief.n_classes,
+        observed.numbers,
     )
     if start is None:
-        inputs = inputs_for(queries, sample)
+        inputs = inputs_for(pursuit.queries, sample)
         network = build_network(inputs, sample.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
     else:
         inputs, network = start.inputs, check_network(copy.deepcopy(start.network), start.inputs, sample.n_classes)
     how = training or replace(default_training(inputs), random=0.0)
     how = replace(how, max_queries=n)
-    own = OwnHistories(network, inputs, inputs.everything(seen.values, seen.numbers), taught, how, "score")
+    own = OwnHistories(network, inputs, inputs.everything(observed.values, observed.numbers), taught, how, "score")
     lessons = Imitation(own, shown, temperature, label_weight, own_share)
     _, held_out = fit_network(network, lessons, len(taught), how, checkpoint=checkpoint, progress=progress, say=say)
     name = f"{type(pursuit.belief).__name__}, {type(pursuit.acquisition).__name__}"
     calibrated = 1.0 if y is None else fit_temperature(own, held_out)
     belief = NetworkBelief(network, inputs, sample.n_classes, "score", calibrated, name)
     student = student_of(pursuit, belief, n, calibrated=y is not None)
-    some = held_out[:1000]
-    return student, agreement(pursuit, student, observed.take(some), seen.take(some), progress=progress)
+    return student, agreement(pursuit, student, observed.take(held_out[:1000]), progress=progress)
 
 
 def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *, calibrated: bool) -> Pursuit[Any]:
@@ -147,7 +143,6 @@ def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *
         rule = (confident[0] if confident else Confidence()) | MaxQueries(max_queries)
     return replace(
         pursuit,
-        queries=belief.inputs.queries,
         belief=belief,
         acquisition=acquisition_for(belief),
         stopping=rule,
@@ -224,15 +219,12 @@ def _best(utilities: FloatArray, n: int) -> tuple[FloatArray, IntArray]:
 
 
 def agreement(
-    teacher: Pursuit[Any], student: Pursuit[Any], values: Any, seen: Any = None, *, progress: bool | None = None
+    teacher: Pursuit[Any], student: Pursuit[Any], values: Any, *, n_first: int = 3, progress: bool | None = None
 ) -> Agreement:
-    """How well a student agrees with its teacher about inputs with these values; each stops by its own rule.
-
-    seen: the values of the student's variables, where it has other queries.
-    """
-    one, two = teacher.run_values(values, progress=progress), student.run_values(values if seen is None else seen)
+    """How well a student agrees with its teacher about some inputs; each stops by its own rule."""
+    one, two = (each.run_values(values, progress=progress) for each in (teacher, student))
     same = np.ones(len(one), dtype=bool)
-    for k in range(N_FIRST):
+    for k in range(n_first):
         asked = [t.queries[:, k] if k < t.queries.shape[1] else np.full(len(t), UNKNOWN) for t in (one, two)]
         same &= asked[0] == asked[1]
     label = (one.posterior.argmax(axis=1) == two.posterior.argmax(axis=1)).mean()

@@ -212,6 +212,7 @@ class QuerierTraining(Schedule):
     max_queries: int = 12
     random: float = 0.3
     temperature: tuple[float, float] = (1.0, 0.2)
+    bfloat16: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

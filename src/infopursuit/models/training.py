@@ -87,7 +87,6 @@ class Schedule:
     validation: float = 0.05
     patience: int = 10
     augmentation: RandomAffine | None = None
-    bfloat16: bool = False
     seed: int = 0
     checkpoint_every: float = 60.0
 
@@ -106,8 +105,7 @@ class Training(Schedule):
 
     beta: weight of the divergence from the prior. learning_rate: the highest; it rises over the first tenth and falls
     to nothing at the end. validation: share of the rows that are held out. patience: epochs without a better
-    validation loss before it stops. augmentation: of images, anew in every epoch. bfloat16: mixed precision, up to
-    twice as fast on processors that have it. checkpoint_every: seconds.
+    validation loss before it stops. augmentation: of images, anew in every epoch. checkpoint_every: seconds.
     """
 
     epochs: int = 30
@@ -275,8 +273,7 @@ class _Images:
             x = self.how.augmentation.apply(x, model.architecture.shape, generator)  # type: ignore[attr-defined]
         noise = standard_normal((len(x), model.latent_dim), generator).to(model.dtype)
         x, y = x.to(model.device), torch.as_tensor(self.labels[rows], device=model.device)
-        with torch.autocast(model.device.type, torch.bfloat16, enabled=self.how.bfloat16):
-            return negative_elbo(model, x, y, noise.to(model.device), self.how.beta).mean()
+        return negative_elbo(model, x, y, noise.to(model.device), self.how.beta).mean()
 
     def validate(self, rows: IntArray) -> tuple[float, float]:
         return validate(self.model, self.values, self.labels, rows, self.how.beta)
@@ -332,7 +329,7 @@ def negative_elbo(model: VAE, values: Tensor, labels: Tensor, noise: Tensor, bet
     """(B,) -E_q[log p(x | z, y)] + beta KL(q(z | x, y) || p(z)), with one draw of z for each row."""
     mean, log_std = model.encode(values, labels)
     latents = mean + log_std.exp() * noise
-    likelihood = model.features.log_likelihood(model.logits(latents, labels).to(model.dtype), values)
+    likelihood = model.features.log_likelihood(model.logits(latents, labels), values)
     divergence = (mean.square() + (2 * log_std).exp() - 1 - 2 * log_std).sum(1) / 2
     return beta * divergence - likelihood
 
