@@ -241,7 +241,7 @@ def test_settings_are_checked(name, make):
 
 
 def test_colours_are_planes():
-    """Pixel-major variables, as of colour patches, become one plane for each colour: values, masks, darkest, lightest."""
+    """Pixel-major variables, as of colour patches, become a plane for each colour: values, masks, darkest, lightest."""
     from types import SimpleNamespace
 
     from infopursuit.beliefs.network import VariableInputs

@@ -114,8 +114,8 @@ def default_trunk(inputs: VariableInputs | AnswerInputs) -> Trunk:
 
 
 def default_training(inputs: VariableInputs | AnswerInputs) -> QuerierTraining:
-    """Random affine augmentation for images without colour; nothing special for anything else."""
-    if inputs.shape is None or math.prod(inputs.shape) != inputs.n_units:
+    """Random affine augmentation for black and white images; nothing special for anything else."""
+    if inputs.shape is None or set(inputs.queries.variables.sizes) != {2}:
         return QuerierTraining()
     return QuerierTraining(augmentation=RandomAffine(shift=min(1.0, min(inputs.shape) / 14)))
 
