@@ -1,8 +1,10 @@
-"""``python -m benchmarks.amortized mnist``: a network that imitates the pursuit of the VAE, and its figures.
+"""``python -m benchmarks.amortized mnist``: a network that imitates the pursuit of the VAE, and its figures;
+``mnist-grey``: one that learns the gains of grey superpixels without a teacher.
 
 The teacher demonstrates its pursuits of the training images, and a network imitates it (`infopursuit.distill`), in
-rounds: each goes on from the one before, at another learning rate. Whoever interrupts it and calls it again goes on
-where it stopped. Everything is chosen on training images; the test images are looked at in the end.
+rounds: each goes on from the one before, at another learning rate, and after the first one the teacher is asked about
+the student's own histories. Whoever interrupts it and calls it again goes on where it stopped. Everything is chosen on
+training images; the test images are looked at in the end.
 """
 
 from __future__ import annotations
@@ -51,8 +53,7 @@ class Recipe:
 
 
 FIRST = QuerierTraining(
-    epochs=8,
-    batch_size=256,
+    epochs=16,
     learning_rate=2e-3,
     max_queries=10,
     random=0.0,
@@ -83,7 +84,7 @@ class GreyRun:
     """
 
     trunk = Trunk((), (512, 256))
-    rounds: tuple[QuerierTraining, ...] = (GREY,)
+    rounds: tuple[QuerierTraining, ...] = (GREY, replace(GREY, random=0.0, epochs=3, learning_rate=1.2e-3))
     gdfs = (0.371, 0.578, 0.732, 0.825, 0.879, 0.907, 0.926, 0.938, 0.946, 0.953)
 
     def __init__(self, out: Path) -> None:
