@@ -12,10 +12,11 @@ from infopursuit.beliefs.network import VariableInputs
 def test_planes_of_a_colour_image_are_its_colours():
     queries = ip.queries.patches((4, 5), size=2, levels=4, channels=3)
     image = np.random.default_rng(0).integers(0, 4, size=(1, 4, 5, 3)) / 3
-    planes = VariableInputs(queries).encode(queries.observe(image)).reshape(6, 4, 5).numpy()
+    planes = VariableInputs(queries).encode(queries.observe(image)).reshape(12, 4, 5).numpy()
     for colour in range(3):
         np.testing.assert_allclose(planes[colour], 2 * image[0, :, :, colour] - 1, atol=1e-6)
-    assert (planes[3:] == 1).all()
+    assert (planes[3:6] == 1).all()
+    assert np.array_equal(planes[9:], (planes[:3] == 1))
 
 
 @pytest.mark.parametrize("channels", [1, 3])

@@ -98,6 +98,19 @@ def test_a_hybrid_teaches_too():
     assert (trace.predictions == y).mean() > 0.9
 
 
+def test_a_teacher_follows_the_histories_of_a_student():
+    X, _, teacher = world(40, seed=3)
+    values, follow = QUERIES.observe(X), np.full((40, 2), 1)
+    follow[:, 1] = -1  # here it asks as it likes
+    shown = distillation.demonstrate(teacher, values, 3, follow=follow, n_top=3)
+    assert set(shown.queries[:, 0]) == {1}
+    own = distillation.demonstrate(teacher, values, 3, n_top=3)
+    assert np.array_equal(shown.top_queries[:, 0], own.top_queries[:, 0])  # what it would have asked itself
+    asked = shown.queries[:, 1] >= 0
+    best = np.take_along_axis(shown.top_queries, shown.top_gains.argmax(axis=2)[..., None], axis=2)[..., 0]
+    assert np.array_equal(best[asked, 1], shown.queries[asked, 1])
+
+
 def test_demonstrations_are_what_the_teacher_does():
     X, _, teacher = world(40, seed=3)
     shown = distillation.demonstrate(teacher, QUERIES.observe(X), 4, n_top=3)

@@ -50,7 +50,8 @@ class Amortized:
     trunk: the layers, ``ip.Trunk(channels=(32, 64), hidden=(256,))``; None takes convolutions for images and two
         layers for anything else.
     classifier, querier: torch modules of your own, (H, features) -> (H, classes) and (H, queries); those for images get
-        (H, planes, rows, columns): values from -1 to 1, and what is known. They cannot be saved.
+        (H, planes, rows, columns): values from -1 to 1, what is known, and with grey levels what is darkest and what
+        is lightest. They cannot be saved.
     training: a `QuerierTraining`; None takes the defaults, with random affine augmentation of black and white images.
     start: a belief of such a network to go on from, such as that of a student (`distill`).
     checkpoint: a file from which an interrupted training goes on.

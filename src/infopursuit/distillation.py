@@ -107,11 +107,9 @@ def distill(
         for name, value in (("label_weight", label_weight), ("own_share", own_share))
     )
     n = min(whole_number(max_queries, "max_queries", 1), len(pursuit.queries))
-    observed, labels = pursuit.queries.read(X), np.zeros(len(X), np.int64)
-    if y is not None:
-        labels = _labels(y, pursuit.classes, len(X))
+    observed = pursuit.queries.read(X)
     shown = demonstrations or demonstrate(pursuit, observed, n, progress=progress)
-    taught = labels if y is not None else shown.posterior[:, -1].argmax(axis=1)
+    taught = shown.posterior[:, -1].argmax(axis=1) if y is None else _labels(y, pursuit.classes, len(X))
     sample = Sample(
         pursuit.queries.variables,
         observed.values,
@@ -158,9 +156,19 @@ def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *
 
 
 def demonstrate(
-    pursuit: Pursuit[Any], values: Any, max_queries: int, *, n_top: int = N_TOP, progress: bool | None = None
+    pursuit: Pursuit[Any],
+    values: Any,
+    max_queries: int,
+    *,
+    follow: IntArray | None = None,
+    n_top: int = N_TOP,
+    progress: bool | None = None,
 ) -> Demonstrations:
-    """What a pursuit asks about inputs with these values, (N, A) or `Observed`, with its best gains at each step."""
+    """What a pursuit asks about inputs with these values, (N, A) or `Observed`, with its best gains at each step.
+
+    follow: (N, K) queries that are asked instead, -1 for the pursuit's own: those of a student, whose histories are
+    others than its teacher's (DAgger; Ross, Gordon and Bagnell, 2011).
+    """
     observed, n = Observed.of(values), min(max_queries, len(pursuit.queries))
     teacher = replace(pursuit, stopping=Confidence(CERTAIN) | MaxQueries(n), patience=0, n_novelty_queries=0)
     n_top = min(n_top, len(pursuit.queries))
@@ -173,12 +181,14 @@ def demonstrate(
     rows = teacher.rows_at_a_time()
     with Progress("demonstrating", len(observed), show=progress) as shown:
         for start in range(0, len(observed), rows):
-            _demonstrate_some(teacher, np.arange(start, min(start + rows, len(observed))), observed, found)
+            _demonstrate_some(teacher, np.arange(start, min(start + rows, len(observed))), observed, found, follow)
             shown.advance(min(rows, len(observed) - start))
     return found
 
 
-def _demonstrate_some(teacher: Pursuit[Any], inputs: IntArray, observed: Observed, found: Demonstrations) -> None:
+def _demonstrate_some(
+    teacher: Pursuit[Any], inputs: IntArray, observed: Observed, found: Demonstrations, follow: IntArray | None
+) -> None:
     """Pursue some inputs together, and note what was believed and chosen."""
     step, place, k = teacher.propose(teacher.start()), np.zeros(len(inputs), dtype=np.int64), 0
     while True:
@@ -188,6 +198,8 @@ def _demonstrate_some(teacher: Pursuit[Any], inputs: IntArray, observed: Observe
         if not len(inputs):
             return
         query = step.choice.query[place]
+        if follow is not None and k < follow.shape[1]:
+            query = np.where(follow[inputs, k] == UNKNOWN, query, follow[inputs, k])
         gains, best = _best(teacher.utilities(step.state, step.choice.query != UNKNOWN).value, found.top_gains.shape[2])
         found.queries[inputs, k] = query
         found.top_queries[inputs, k], found.top_gains[inputs, k] = best[place], gains[place]

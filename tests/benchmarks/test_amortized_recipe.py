@@ -23,15 +23,29 @@ def corners(n, rng):
     return 255 * images.astype(np.uint8), labels
 
 
-def test_trained_once_and_measured(monkeypatch, tmp_path):
+@pytest.fixture
+def images(monkeypatch):
     rng = np.random.default_rng(0)
     (x_train, y_train), (x_test, y_test) = corners(200, rng), corners(40, rng)
     data = Dataset("made up", x_train, y_train, x_test, y_test, ("up", "down"), "made up", "none")
     small = ImageSet("mnist", "mnist", 127.5, 3.0, 4, (Training(epochs=1, validation=0.2),), (), tried=40)
     monkeypatch.setattr(image_sets.datasets, "load", lambda name: data)
     monkeypatch.setitem(image_sets.IMAGE_SETS, "mnist", small)
+
+
+def test_grey_superpixels_without_a_teacher(images, monkeypatch, tmp_path):
+    how = QuerierTraining(epochs=8, batch_size=32, learning_rate=5e-3, max_queries=3)
+    monkeypatch.setattr(amortized.GreyRun, "rounds", (how, how))
+    assert amortized.main(["mnist-grey", "--out", str(tmp_path)]) == 0
+    found = json.loads((tmp_path / "amortized-mnist-grey.json").read_text())["gains"]
+    assert found["n_test"] == 40
+    assert found["accuracy_after"][-1] > 0.9
+
+
+def test_trained_once_and_measured(images, monkeypatch, tmp_path):
     monkeypatch.setattr(ImageTask, "with_vae", ImageTask.with_examples)  # needs no training
-    rounds = ((QuerierTraining(epochs=40, batch_size=32, learning_rate=5e-3, max_queries=3, random=0.0), 0.5),)
+    how = QuerierTraining(epochs=40, batch_size=32, learning_rate=5e-3, max_queries=3, random=0.0)
+    rounds = ((how, 0.5), (replace(how, epochs=2), 0.5))  # the second follows the student
     recipe = replace(amortized.RECIPES["mnist"], trunk=Trunk((4, 8), (16,)), rounds=rounds, max_queries=3)
     monkeypatch.setitem(amortized.RECIPES, "mnist", recipe)
     monkeypatch.setattr(amortized, "STEP_BATCH", 20)

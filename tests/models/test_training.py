@@ -380,9 +380,9 @@ def test_every_epoch_takes_every_row_once_and_none_that_is_held_out(monkeypatch)
     seen, noises = [], []
     step, elbo = module._step, module.negative_elbo
 
-    def recorded(model, optimizer, values, labels, training, number):
-        seen.append(values[:, 0] + 10 * values[:, 1] + 100 * values[:, 2])
-        return step(model, optimizer, values, labels, training, number)
+    def recorded(networks, optimizer, lessons, batch, *rest):
+        seen.append(lessons.values[batch] @ [1, 10, 100])
+        return step(networks, optimizer, lessons, batch, *rest)
 
     def noisy(model, values, labels, noise, *beta):
         noises.append(noise)

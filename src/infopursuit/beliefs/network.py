@@ -34,7 +34,8 @@ class VariableInputs:
     """Units are variables, known by their values; -1 for unknown.
 
     A pixel is a number from -1 to 1, a yes/no variable likewise, another one-hot; and every variable has one feature
-    that says whether it is known. Features of an image are planes, one for each colour: the values, then what is known.
+    that says whether it is known. Features of an image are planes, one for each colour: the values, then what is known;
+    with grey levels also what is darkest and what is lightest, as paper and ink are not just a little more so.
     """
 
     queries: QuerySet
@@ -57,7 +58,11 @@ class VariableInputs:
     @cached_property
     def n_features(self) -> int:
         """F."""
-        return self.n_units + (self.n_units if self.shape is not None else self._features.size)
+        return self.n_units * self._n_planes if self.shape is not None else self.n_units + self._features.size
+
+    @property
+    def _n_planes(self) -> int:
+        return 4 if max(self.queries.variables.sizes) > 2 else 2
 
     @cached_property
     def _features(self) -> Features:
@@ -78,14 +83,14 @@ class VariableInputs:
         mask = (values != UNKNOWN).to(torch.float32)
         if self.shape is None:
             return torch.cat([self._features.encode(values.to(torch.int64)), mask], dim=1)
-        return torch.cat([self._planes((2 * values / self._tops - 1) * mask), self._planes(mask)], dim=1)
+        planes = [(2 * values / self._tops - 1) * mask, mask, (values == 0).float(), (values == self._tops).float()]
+        return torch.cat([self._planes(each) for each in planes[: self._n_planes]], dim=1)
 
     def spread(self, mask: Tensor) -> Tensor:
         """(H, U) -> (H, F)."""
         if self.shape is None:
             return mask.index_select(1, self._unit_of)
-        planes = self._planes(mask)
-        return torch.cat([planes, planes], dim=1)
+        return self._planes(mask).repeat(1, self._n_planes)
 
     def _planes(self, pixels: Tensor) -> Tensor:
         """(H, U), the colours of a pixel side by side -> (H, U), one colour after the other."""

@@ -12,38 +12,21 @@ known units, and 0 where nothing is known.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import math
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import safetensors.torch
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from infopursuit.checks import number, whole_number
-from infopursuit.files import sweep_leftovers
 from infopursuit.models.architectures import initialise
-from infopursuit.models.training import (
-    Epoch,
-    RandomAffine,
-    TrainingState,
-    check_loss,
-    finish_epoch,
-    read_checkpoint,
-    schedule,
-    step_seed,
-    write_checkpoint,
-)
-from infopursuit.progress import Progress
+from infopursuit.models.training import Epoch, Schedule, held_out_split, run_training
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 logger = logging.getLogger(__name__)
@@ -54,9 +37,12 @@ CONFIDENT, LEAVING = 0.995, 0.8
 MIN_STEPS = 1_500
 """Of the optimiser, where the number of epochs is not given."""
 WEIGHT_DECAY = 0.01
-KEPT = (0.05, 0.3, 0.6)
-"""Share of the demonstrations of which step 0, 1 and each later one is looked at in an epoch: the first histories are
-few and soon learnt."""
+TOLD = "loss {:.4f} training, {:.4f} validation, {:.2f} % right"
+KEPT, LOOKED = torch.tensor((0.1, 0.4, 0.6)), torch.tensor((1.0, 0.5, 0.25))
+"""Share of the histories with 0, 1 and more queries that is looked at in an epoch: the first ones are few and soon
+learnt, and neighbouring ones of one input teach much the same. And the share of these on which gains are learnt."""
+EXPLORED, N_TRIED = 0.15, 8
+"""Share of random queries in the histories on which gains are learnt; and of how many queries they are in each."""
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
@@ -209,7 +195,7 @@ def prefix_masks(inputs: Inputs, queries: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class QuerierTraining:
+class QuerierTraining(Schedule):
     """How networks on histories are trained.
 
     epochs: None is 30, or as many as make 1,500 steps. learning_rate: the highest; it rises over the first tenth and
@@ -221,28 +207,20 @@ class QuerierTraining:
     """
 
     epochs: int | None = None
-    batch_size: int = 128
     learning_rate: float = 1e-3
+    validation: float = 0.1
     max_queries: int = 12
     random: float = 0.3
     temperature: tuple[float, float] = (1.0, 0.2)
-    validation: float = 0.1
-    patience: int = 10
-    augmentation: RandomAffine | None = None
     bfloat16: bool = False
-    seed: int = 0
-    checkpoint_every: float = 60.0
 
     def __post_init__(self) -> None:
-        counts = [("batch_size", 1), ("max_queries", 1), ("patience", 1), ("seed", 0)]
-        for name, low in [*counts, *([] if self.epochs is None else [("epochs", 1)])]:
-            whole_number(getattr(self, name), name, low)
-        number(self.learning_rate, "learning_rate", above=0)
+        super().__post_init__()
+        whole_number(self.max_queries, "max_queries", 1)
         for value in self.temperature:
             number(value, "temperature", above=0)
         number(self.random, "random", least=0, most=1)
         number(self.validation, "validation", above=0, below=1)
-        number(self.checkpoint_every, "checkpoint_every", least=0)
 
     def n_epochs(self, n_rows: int) -> int:
         """How many there are for so many rows."""
@@ -257,6 +235,8 @@ class OwnHistories:
     known: (N, U) everything that may be revealed of each row. labels: (N,). objective: "score" trains a querier by
     variational information pursuit, "nats" a network of information gains.
     """
+
+    scale, told = 1.0, TOLD
 
     def __init__(
         self,
@@ -284,81 +264,134 @@ class OwnHistories:
     def loss(self, rows: IntArray, share: float, generator: torch.Generator, *, asks: bool = True) -> Tensor:
         """The loss of some rows, at this share of the training; ``asks``: whether the choice of queries is trained."""
         features, labels = self.features(rows, generator), self.labels[rows]
-        mask, asked = self.start(len(rows), share, generator)
+        if asks and self.objective == "score":
+            return self._straight_through(features, labels, share, generator)
+        row, mask, asked = self._histories(features, share, EXPLORED if asks else 0.0, generator)
+        logits, outputs = self.see(features[row], mask[:, :-1])
+        loss = F.cross_entropy(logits, labels[row])
+        looked = torch.rand(len(row), generator=generator) < LOOKED[asked.sum(1).clamp(max=2)]
+        some = torch.nonzero(looked & ~asked.all(1))[:, 0]
+        if asks and len(some):
+            log_p = torch.log_softmax(logits.detach()[some], dim=1)
+            loss = loss + self._gain_loss(features[row[some]], mask[some], asked[some], log_p, outputs[some], generator)
+        return loss
+
+    @torch.no_grad()
+    def _histories(
+        self, features: Tensor, share: float, explored: float, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Some histories of the network's own, a share ``explored`` of whose queries is random: (H,) of which input,
+        (H, U + 1) what is known, (H, Q) what was asked."""
+        mask, asked = self.start(len(features), share, generator)
+        row, found = torch.arange(len(features)), list[tuple[Tensor, Tensor, Tensor]]()
         n_steps = 1 if share < self.how.random else self.n_steps
+        for step in range(n_steps + 1):
+            keeps = torch.rand(len(row), generator=generator) < KEPT[asked.sum(1).clamp(max=2)]
+            keeps[:1] |= not found  # not nothing
+            found.append((row[keeps], mask[keeps], asked[keeps]))
+            if step == n_steps:
+                break
+            logits, outputs = self.see(features[row], mask[:, :-1])
+            going = torch.nonzero(self._going(logits, generator) & ~asked.all(1))[:, 0]
+            row, mask, asked, outputs = (each[going] for each in (row, mask, asked, outputs))
+            query = outputs.masked_fill(asked, -torch.inf).argmax(1) if len(row) else row
+            random = torch.rand(asked.shape, generator=generator).masked_fill(asked, -1.0).argmax(1)
+            query = torch.where(torch.rand(len(row), generator=generator) < explored, random, query)
+            mask, asked = reveal(mask, self.units, query[:, None]), asked.scatter(1, query[:, None], True)
+        first, second, third = (torch.cat(each) for each in zip(*found, strict=True))
+        return first, second, third
+
+    def _gain_loss(
+        self,
+        features: Tensor,
+        mask: Tensor,
+        asked: Tensor,
+        log_p: Tensor,
+        outputs: Tensor,
+        generator: torch.Generator,
+    ) -> Tensor:
+        """The loss of the gains of a few queries: of those that seem best, and of random ones, as what is never tried
+        would not be learnt."""
+        n = min(N_TRIED, asked.shape[1])
+        best = outputs.detach().masked_fill(asked, -torch.inf).topk(n // 2, dim=1).indices
+        draws = torch.rand(asked.shape, generator=generator).masked_fill(asked, -1.0).scatter(1, best, -1.0)
+        tried = torch.cat([best, draws.topk(n - n // 2, dim=1).indices], dim=1)  # (H, n)
+        with torch.no_grad():
+            after = reveal(mask.repeat_interleave(n, 0), self.units, tried.reshape(-1, 1))
+            logits, _ = self.see(features.repeat_interleave(n, 0), after[:, :-1])
+            now = torch.log_softmax(logits, dim=1).reshape(len(mask), n, -1)
+            moved = (now.exp() * (now - log_p[:, None])).sum(2)  # KL(p(y | history, answer) || p(y | history))
+        entropy, output = -(log_p.exp() * log_p).sum(1, keepdim=True), outputs.gather(1, tried)
+        there = ~asked.gather(1, tried)
+        # its gradient is gain - moved, so that the gain becomes the mean, without the flat ends of a sigmoid
+        return (entropy * F.softplus(output) - moved * output)[there].mean()
+
+    def _straight_through(self, features: Tensor, labels: Tensor, share: float, generator: torch.Generator) -> Tensor:
+        """The loss of variational information pursuit: each choice is hard, and its gradient that of a soft one."""
+        mask, asked = self.start(len(features), share, generator)
         hot, cold = self.how.temperature
         tau = hot * (cold / hot) ** share
         logits, outputs = self.see(features, mask[:, :-1])
-        total, n = F.cross_entropy(logits, labels, reduction="sum"), len(rows)
-        for _ in range(n_steps):
-            log_p = torch.log_softmax(logits.detach(), dim=1)
-            leave = (log_p.max(1).values.exp() > CONFIDENT) & (torch.rand(len(log_p), generator=generator) < LEAVING)
-            left = torch.nonzero(~leave & ~asked.all(1))[:, 0]
+        total, n = F.cross_entropy(logits, labels, reduction="sum"), len(features)
+        for _ in range(1 if share < self.how.random else self.n_steps):
+            left = torch.nonzero(self._going(logits.detach(), generator) & ~asked.all(1))[:, 0]
             if not len(left):
                 break
-            features, labels, mask, asked, log_p = (each[left] for each in (features, labels, mask, asked, log_p))
-            logits, outputs = logits[left], outputs[left]
-            scores = outputs.masked_fill(asked, -torch.inf)
-            if asks and self.objective == "score":  # Gumbel noise: a draw from softmax(scores / tau)
-                draws = torch.rand(scores.shape, generator=generator).clamp(min=1e-9)
-                scores = scores - tau * torch.log(-torch.log(draws))
-            query = self._explored(scores, asked, share, generator) if asks else scores.argmax(1)
-            after = reveal(mask, self.units, query[:, None])
-            seen = after[:, :-1]
-            if asks and self.objective == "score":
-                p = torch.softmax(scores / tau, dim=1)
-                # straight through: the choice is hard, and its gradient that of a soft one
-                seen = seen + (1 - mask[:, :-1]) * ((p - p.detach()) @ self._revealed)
-            raw = outputs
+            features, labels, mask, asked = (each[left] for each in (features, labels, mask, asked))
+            scores = outputs[left].masked_fill(asked, -torch.inf)
+            # Gumbel noise: a draw from softmax(scores / tau)
+            draws = torch.rand(scores.shape, generator=generator).clamp(min=1e-9)
+            scores = scores - tau * torch.log(-torch.log(draws))
+            query = scores.argmax(1, keepdim=True)
+            p = torch.softmax(scores / tau, dim=1)
+            after = reveal(mask, self.units, query)
+            seen = after[:, :-1] + (1 - mask[:, :-1]) * ((p - p.detach()) @ self._revealed)
             logits, outputs = self.see(features, seen)
             total = total + F.cross_entropy(logits, labels, reduction="sum")
             n += len(left)
-            if asks and self.objective == "nats":
-                now = torch.log_softmax(logits.detach(), dim=1)
-                moved = (now.exp() * (now - log_p)).sum(1)  # KL(p(y | history, answer) || p(y | history))
-                entropy, output = -(log_p.exp() * log_p).sum(1), raw.gather(1, query[:, None])[:, 0]
-                # its gradient is gain - moved, so that the gain becomes the mean, without the flat ends of a sigmoid
-                total = total + (entropy * F.softplus(output) - moved * output).sum()
-            mask, asked = after, asked.scatter(1, query[:, None], True)
+            mask, asked = after, asked.scatter(1, query, True)
         return total / n
+
+    def _going(self, logits: Tensor, generator: torch.Generator) -> Tensor:
+        """(H,) the histories that go on: few of those that are confident."""
+        sure = torch.softmax(logits, dim=1).amax(1) > CONFIDENT
+        return ~(sure & (torch.rand(len(logits), generator=generator) < LEAVING))
 
     def features(self, rows: IntArray, generator: torch.Generator) -> Tensor:
         """(B, F) the features of some rows, all of them known; augmented in training."""
         known = torch.as_tensor(self.known[rows])
         if self.how.augmentation is not None and self.network.training:
             known = self.how.augmentation.apply(known, self.inputs.shape, generator)  # type: ignore[arg-type]
-        return self.inputs.encode(known)
+        features = self.inputs.encode(known)
+        return features.bfloat16() if self.how.bfloat16 and self.network.training else features
 
     def see(self, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """(H, C) class logits and (H, Q) utilities, of features (H, F) of which the units (H, U) are known."""
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.how.bfloat16 and self.network.training):
-            logits, outputs = self.network(features * self.inputs.spread(mask))
+        low = self.how.bfloat16 and self.network.training
+        with torch.autocast("cpu", torch.bfloat16, enabled=low):
+            logits, outputs = self.network(features * self.inputs.spread(mask.to(features.dtype)))
         return logits.float(), outputs.float()
 
     def start(self, n: int, share: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(B, U + 1) and (B, Q): what is known and asked before. Random histories at first, then few of them, so that
-        what is known beforehand is no surprise."""
-        n_queries = len(self.inputs.units)
-        order = torch.rand((n, n_queries), generator=generator).argsort(1)[:, : self.n_steps]
-        length = (torch.rand(n, generator=generator) ** 2 * (self.n_steps + 1)).long()
-        random = torch.rand(n, generator=generator) < (1.0 if share < self.how.random else 0.1)
-        order = order.masked_fill(torch.arange(self.n_steps) >= (length * random)[:, None], UNKNOWN)
+        """(B, U + 1) and (B, Q): what is known and asked before. Random histories at first, of any length, as a network
+        learns from long ones what it then needs for short ones; later few of them, so that what is known beforehand is
+        no surprise."""
+        n_queries, most = len(self.inputs.units), self.n_steps
+        draws = torch.rand(n, generator=generator)
+        if share < self.how.random:
+            most = n_queries
+            length = (n_queries + 1) ** draws - 1  # log-uniform
+        else:
+            length = draws**2 * (most + 1) * (torch.rand(n, generator=generator) < 0.1)
+        order = torch.rand((n, n_queries), generator=generator).argsort(1)[:, :most]
+        order = order.masked_fill(torch.arange(most) >= length.long()[:, None], UNKNOWN)
         asked = torch.zeros((n, n_queries + 1), dtype=torch.bool)
         asked = asked.scatter(1, order.where(order >= 0, torch.tensor(n_queries)), True)[:, :-1]
         return reveal(torch.zeros(n, self.inputs.n_units + 1), self.units, order), asked
 
-    def _explored(self, scores: Tensor, asked: Tensor, share: float, generator: torch.Generator) -> Tensor:
-        """(B,) the best query; for gains sometimes a random one, as what is never asked would not be learnt."""
-        best = scores.argmax(1)
-        if self.objective == "score":
-            return best
-        random = torch.rand(scores.shape, generator=generator).masked_fill(asked, -1.0).argmax(1)
-        explores = torch.rand(len(best), generator=generator) < (1.0 if share < self.how.random else 0.3)
-        return torch.where(explores, random, best)
-
     @torch.no_grad()
     def validate(self, rows: IntArray) -> tuple[float, float]:
-        """Log loss after every query of the querier's own histories, in nats, and accuracy at their end; for gains the
+        """Log loss after every query of the network's own histories, in nats, and accuracy at their end; for gains the
         loss of training."""
         log_p = self.rollout(rows)
         loss = F.nll_loss(log_p.flatten(0, 1), self.labels[rows].repeat_interleave(log_p.shape[1]))
@@ -405,6 +438,8 @@ class Imitation:
     label_weight: of the labels in what the posterior is to be. own_share: of the rows of which own histories are used.
     """
 
+    scale, told = 1.0, TOLD
+
     def __init__(
         self,
         own: OwnHistories,
@@ -446,8 +481,7 @@ class Imitation:
         masks = prefix_masks(own.inputs, queries)  # (B, K + 1, U)
         there = torch.arange(masks.shape[1]) <= length[:, None]
         if generator is not None:
-            kept = torch.tensor(KEPT)[torch.arange(masks.shape[1]).clamp(max=len(KEPT) - 1)]
-            there &= torch.rand(there.shape, generator=generator) < kept
+            there &= torch.rand(there.shape, generator=generator) < KEPT[torch.arange(masks.shape[1]).clamp(max=2)]
             there[0, 0] = True  # not nothing
         row, step = torch.nonzero(there, as_tuple=True)
         logits, outputs = own.see(own.inputs.encode(own.known[rows])[row], masks[row, step])
@@ -482,73 +516,24 @@ def fit_network(
 ) -> tuple[list[Epoch], IntArray]:
     """Train a network; returns what each epoch came to and the rows that were held out.
 
-    checkpoint: a file from which training goes on if it is there, and which is written as it goes. All that is drawn in
-    a step is drawn from (seed, step), so that training goes on as if never stopped.
+    checkpoint: a file from which training goes on if it is there, and which is written as it goes.
     """
-    held_out, rows = held_out_split(n_rows, how)
-    per_epoch = math.ceil(len(rows) / how.batch_size)
-    epochs = how.n_epochs(len(rows))
-    total = per_epoch * epochs
+    if n_rows < 2:
+        raise ValueError(f"X has {n_rows} rows, too few to hold any out; give more rows")
+    held_out, learn = rows = held_out_split(n_rows, how, 1)
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=how.learning_rate, betas=(0.9, 0.99), weight_decay=WEIGHT_DECAY
     )
-    state, file, name = TrainingState(), None, ""
-    if checkpoint is not None:
-        file, name = Path(checkpoint), _fingerprint(network, lessons, how)
-        sweep_leftovers(file.parent)
-        if file.exists():
-            state = read_checkpoint(file, name, network, optimizer)
-            say(f"going on from step {state.step} of {total} in {file}")
-    started = saved = time.monotonic()
-    with Progress("training", total, show=progress, done=state.step) as shown:
-        while state.step < total:
-            epoch, within = divmod(state.step, per_epoch)
-            share = state.step / total
-            if not within and share > how.random and epoch - state.best_epoch > how.patience:
-                say(f"the validation loss has not fallen for {how.patience} epochs")
-                break
-            shuffled = np.random.default_rng((how.seed, 1, epoch)).permutation(rows)
-            batch = np.sort(shuffled[within * how.batch_size : (within + 1) * how.batch_size])
-            network.train()
-            for group in optimizer.param_groups:
-                group["lr"] = how.learning_rate * schedule(share)
-            loss = lessons.loss(batch, share, torch.Generator().manual_seed(step_seed(how.seed, state.step)))
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-            optimizer.step()
-            check_loss(float(loss.detach()), how.learning_rate, state.step)
-            state.running += float(loss.detach())
-            state.step += 1
-            shown.advance()
-            if within + 1 == per_epoch:
-                network.eval()
-                finish_epoch(network, lessons.validate(held_out), state, per_epoch, time.monotonic() - started)
-                started, last = time.monotonic(), state.history[-1]
-                losses = f"loss {last.train_loss:.4f} training, {last.validation_loss:.4f} validation"
-                right = f"{100 * last.validation_accuracy:.2f} % right"
-                say(f"epoch {last.epoch} of {epochs}: {losses}, {right} ({last.seconds:.0f} s)")
-            if file is not None and (state.step == total or time.monotonic() - saved >= how.checkpoint_every):
-                write_checkpoint(file, name, network, optimizer, state)
-                saved = time.monotonic()
-    if state.best:
-        network.load_state_dict(state.best)
-    network.eval()
-    return state.history, held_out
-
-
-def held_out_split(n_rows: int, how: QuerierTraining) -> tuple[IntArray, IntArray]:
-    """The rows that are held out, at least one, and those that are trained on."""
-    if n_rows < 2:
-        raise ValueError(f"X has {n_rows} rows, too few to hold any out; give more rows")
-    order = np.random.default_rng((how.seed, 0)).permutation(n_rows)
-    n = min(max(1, round(how.validation * n_rows)), n_rows - 1)
-    return np.sort(order[:n]), np.sort(order[n:])
-
-
-def _fingerprint(network: nn.Module, lessons: OwnHistories | Imitation, how: QuerierTraining) -> str:
-    """A name for data, settings and first weights: a checkpoint of another training must not be taken up."""
-    digest = hashlib.sha256(json.dumps(asdict(replace(how, checkpoint_every=0.0))).encode())
-    digest.update(safetensors.torch.save({name: each.contiguous() for name, each in network.state_dict().items()}))
-    digest.update(lessons.fingerprint())
-    return digest.hexdigest()
+    history = run_training(
+        network,
+        optimizer,
+        lessons,
+        rows,
+        how,
+        how.n_epochs(len(learn)),
+        settled=how.random,
+        checkpoint=checkpoint,
+        progress=progress,
+        say=say,
+    )
+    return history, held_out

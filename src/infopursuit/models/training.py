@@ -1,4 +1,4 @@
-"""Training a `VAE`: learning rate schedule, validation, random affine augmentation, checkpoints; and the learner `vae`.
+"""Training networks: learning rate schedule, validation, random affine augmentation, checkpoints; the learner `vae`.
 
 Everything that is drawn in a step is drawn from (seed, step), so a checkpoint needs no generator states: weights,
 moments and the number of the step are the whole state, and training goes on from one as if never stopped.
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import safetensors.torch
@@ -46,7 +46,7 @@ MAX_ROWS = 2**22
 
 @dataclass(frozen=True)
 class RandomAffine:
-    """Random affine augmentation: random shifts, rotations and changes of size of black and white images.
+    """Random affine augmentation: random shifts, rotations and changes of size of images without colour.
 
     shift: pixels, to each side. rotation: degrees, to each side. scale: share by which an image grows or shrinks.
     """
@@ -60,7 +60,7 @@ class RandomAffine:
             number(value, name, least=0, below=1 if name == "scale" else math.inf)
 
     def apply(self, values: Tensor, shape: tuple[int, int], generator: torch.Generator) -> Tensor:
-        """(B, rows * columns) pixels 0, 1 or -1 (unknown, which stays where it is) -> the same, transformed."""
+        """(B, rows * columns) grey levels, or -1 (unknown, which stays where it is) -> the same, transformed."""
         n = len(values)
         draws = 2 * torch.rand((n, 4), generator=generator) - 1
         angle = draws[:, 0] * math.radians(self.rotation)
@@ -71,26 +71,19 @@ class RandomAffine:
         theta[:, 0, 0], theta[:, 0, 1] = cos, -sin * rows / columns
         theta[:, 1, 0], theta[:, 1, 1] = sin * columns / rows, cos
         theta[:, 0, 2], theta[:, 1, 2] = draws[:, 2] * 2 * self.shift / columns, draws[:, 3] * 2 * self.shift / rows
-        images = values.reshape(n, 1, rows, columns)
+        images = values.clamp(min=0).to(torch.float32).reshape(n, 1, rows, columns)
         grid = F.affine_grid(theta, [n, 1, rows, columns], align_corners=False)
-        moved = F.grid_sample((images == 1).to(torch.float32), grid, align_corners=False)
-        lit = (moved > 0.5).to(values.dtype).flatten(1)
-        return torch.where(values < 0, values, lit)
+        moved = F.grid_sample(images, grid, align_corners=False).round().to(values.dtype).flatten(1)
+        return torch.where(values < 0, values, moved)
 
 
 @dataclass(frozen=True)
-class Training:
-    """How to train.
+class Schedule:
+    """What all trainings have in common; see `Training`."""
 
-    beta: weight of the divergence from the prior. learning_rate: the highest; it rises over the first tenth and falls
-    to nothing at the end. validation: share of the rows that are held out. patience: epochs without a better
-    validation loss before it stops. augmentation: of images, anew in every epoch. checkpoint_every: seconds.
-    """
-
-    epochs: int = 30
+    epochs: int | None = 30
     batch_size: int = 128
     learning_rate: float = 2e-3
-    beta: float = 1.0
     validation: float = 0.05
     patience: int = 10
     augmentation: RandomAffine | None = None
@@ -99,10 +92,28 @@ class Training:
 
     def __post_init__(self) -> None:
         for name, low in (("epochs", 1), ("batch_size", 1), ("patience", 1), ("seed", 0)):
-            whole_number(getattr(self, name), name, low)
+            if name != "epochs" or self.epochs is not None:
+                whole_number(getattr(self, name), name, low)
         number(self.learning_rate, "learning_rate", above=0)
-        for name, below in (("beta", math.inf), ("validation", 1), ("checkpoint_every", math.inf)):
-            number(getattr(self, name), name, least=0, below=below)
+        number(self.validation, "validation", least=0, below=1)
+        number(self.checkpoint_every, "checkpoint_every", least=0, below=math.inf)
+
+
+@dataclass(frozen=True)
+class Training(Schedule):
+    """How to train.
+
+    beta: weight of the divergence from the prior. learning_rate: the highest; it rises over the first tenth and falls
+    to nothing at the end. validation: share of the rows that are held out. patience: epochs without a better
+    validation loss before it stops. augmentation: of images, anew in every epoch. checkpoint_every: seconds.
+    """
+
+    epochs: int = 30
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number(self.beta, "beta", least=0, below=math.inf)
 
 
 @dataclass(frozen=True)
@@ -133,6 +144,147 @@ class CheckpointMismatch(ValueError):
     """A checkpoint that belongs to other data or other settings."""
 
 
+class Lessons(Protocol):
+    """What a network is trained on."""
+
+    @property
+    def scale(self) -> float:
+        """What the loss is divided by for its gradient."""
+
+    @property
+    def told(self) -> str:
+        """How an epoch is told: training loss, validation loss, accuracy in %."""
+
+    def loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
+        """The loss of some rows, at this share of the training."""
+
+    def validate(self, rows: IntArray) -> tuple[float, float]:
+        """Loss and accuracy on rows that were held out."""
+
+    def fingerprint(self) -> bytes:
+        """Of data and settings."""
+
+
+def run_training(
+    networks: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    lessons: Lessons,
+    rows: tuple[IntArray, IntArray],
+    how: Schedule,
+    epochs: int,
+    *,
+    settled: float = 0.0,
+    checkpoint: Any = None,
+    progress: bool | None = None,
+    say: Callable[[str], None] = logger.info,
+) -> list[Epoch]:
+    """Train networks in place, to their best epoch; returns what each epoch came to.
+
+    rows: held out, and trained on. settled: share of the training before which it does not stop early. checkpoint: a
+    file from which training goes on if it is there, and which is written as it goes.
+    """
+    held_out, learn = rows
+    per_epoch = math.ceil(len(learn) / how.batch_size)
+    total = per_epoch * epochs
+    state, file, name = TrainingState(), None, ""
+    if checkpoint is not None:
+        file, name = Path(checkpoint), _fingerprint(networks, lessons, how)
+        sweep_leftovers(file.parent)
+        if file.exists():
+            state = read_checkpoint(file, name, networks, optimizer)
+            say(f"going on from step {state.step} of {total} in {file}")
+    started = saved = time.monotonic()
+    with Progress("training", total, show=progress, done=state.step) as shown:
+        while state.step < total:
+            epoch, within = divmod(state.step, per_epoch)
+            share = state.step / total
+            if not within and share > settled and epoch - state.best_epoch > how.patience:
+                say(f"the validation loss has not fallen for {how.patience} epochs")
+                break
+            shuffled = np.random.default_rng((how.seed, 1, epoch)).permutation(learn)
+            batch = np.sort(shuffled[within * how.batch_size : (within + 1) * how.batch_size])
+            networks.train(len(batch) > 1)  # one row has no spread: batch norm goes by the rows before it
+            for group in optimizer.param_groups:
+                group["lr"] = how.learning_rate * schedule(share)
+            generator = torch.Generator().manual_seed(step_seed(how.seed, state.step))
+            loss = _step(networks, optimizer, lessons, batch, share, generator)
+            check_loss(loss, how.learning_rate, state.step)
+            state.running += loss
+            state.step += 1
+            shown.advance()
+            if within + 1 == per_epoch:
+                networks.eval()
+                checked = lessons.validate(held_out) if len(held_out) else None
+                check_loss(checked[0] if checked else loss, how.learning_rate, state.step)
+                finish_epoch(networks, checked, state, per_epoch, time.monotonic() - started)
+                started, last = time.monotonic(), state.history[-1]
+                came_to = lessons.told.format(last.train_loss, last.validation_loss, 100 * last.validation_accuracy)
+                say(f"epoch {last.epoch} of {epochs}: {came_to} ({last.seconds:.0f} s)")
+            if file is not None and (state.step == total or time.monotonic() - saved >= how.checkpoint_every):
+                write_checkpoint(file, name, networks, optimizer, state)
+                saved = time.monotonic()
+    if state.best:
+        networks.load_state_dict(state.best)
+    networks.eval()
+    return state.history
+
+
+def _step(
+    networks: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    lessons: Lessons,
+    batch: IntArray,
+    share: float,
+    generator: torch.Generator,
+) -> float:
+    loss = lessons.loss(batch, share, generator)
+    optimizer.zero_grad(set_to_none=True)
+    (loss / lessons.scale).backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(networks.parameters(), 1.0)
+    optimizer.step()
+    return float(loss.detach())
+
+
+def held_out_split(n_rows: int, how: Schedule, least: int = 0) -> tuple[IntArray, IntArray]:
+    """The rows that are held out, at least so many, and those that are trained on."""
+    order = np.random.default_rng((how.seed, 0)).permutation(n_rows)
+    n = max(least, round(how.validation * n_rows))
+    return np.sort(order[:n]), np.sort(order[n:])
+
+
+@dataclass
+class _Images:
+    """Rows from which a VAE is learnt."""
+
+    model: VAE
+    values: Any
+    labels: IntArray
+    how: Training
+    told: str = "-ELBO {:.2f} training, {:.2f} validation, MAP {:.2f} %"
+
+    @property
+    def scale(self) -> float:
+        return len(self.model.variables)
+
+    def loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
+        model = self.model
+        x = torch.as_tensor(model.variables.check(self.values[rows], "a mini-batch of values"))
+        if self.how.augmentation is not None:
+            x = self.how.augmentation.apply(x, model.architecture.shape, generator)  # type: ignore[attr-defined]
+        noise = standard_normal((len(x), model.latent_dim), generator).to(model.dtype)
+        x, y = x.to(model.device), torch.as_tensor(self.labels[rows], device=model.device)
+        return negative_elbo(model, x, y, noise.to(model.device), self.how.beta).mean()
+
+    def validate(self, rows: IntArray) -> tuple[float, float]:
+        return validate(self.model, self.values, self.labels, rows, self.how.beta)
+
+    def fingerprint(self) -> bytes:
+        model = self.model
+        shape = [model.architecture.to_spec(), model.latent_dim, list(model.variables.sizes), list(model.class_prior)]
+        some = np.linspace(0, len(self.labels) - 1, min(len(self.labels), 1000)).astype(int)
+        return json.dumps(shape).encode() + self.labels.tobytes() + model.variables.check(self.values[some]).tobytes()
+
+
 def train(
     model: VAE,
     values: Any,
@@ -153,51 +305,19 @@ def train(
     model = model.to()  # a copy: the given one stays as it is
     networks = model.networks
     optimizer = torch.optim.Adam(networks.parameters(), lr=training.learning_rate, betas=(0.9, 0.99))
-    order = np.random.default_rng((training.seed, 0)).permutation(len(labels))
-    held_out = np.sort(order[: round(training.validation * len(labels))])
-    rows = np.sort(order[len(held_out) :])
-    per_epoch = math.ceil(len(rows) / training.batch_size)
-    total = per_epoch * training.epochs
-    state, file, name = TrainingState(), None, ""
-    if checkpoint is not None:
-        file, name = Path(checkpoint), _fingerprint(model, values, labels, training)
-        sweep_leftovers(file.parent)
-        if file.exists():
-            state = read_checkpoint(file, name, networks, optimizer)
-            say(f"going on from step {state.step} of {total} in {file}")
-    started = saved = time.monotonic()
-    with Progress("training", total, show=progress, done=state.step) as shown:
-        while state.step < total:
-            epoch, within = divmod(state.step, per_epoch)
-            if not within and epoch - state.best_epoch > training.patience and state.history:
-                say(f"the validation loss has not fallen for {training.patience} epochs")
-                break
-            shuffled = np.random.default_rng((training.seed, 1, epoch)).permutation(rows)
-            batch = np.sort(shuffled[within * training.batch_size : (within + 1) * training.batch_size])
-            networks.train(len(batch) > 1)  # one row has no spread: batch norm goes by the rows before it
-            for group in optimizer.param_groups:
-                group["lr"] = training.learning_rate * schedule(state.step / total)
-            loss = _step(model, optimizer, values[batch], labels[batch], training, state.step)
-            check_loss(loss, training.learning_rate, state.step)
-            state.running += loss
-            state.step += 1
-            shown.advance()
-            if within + 1 == per_epoch:
-                networks.eval()
-                checked = validate(model, values, labels, held_out, training.beta) if len(held_out) else None
-                check_loss(checked[0] if checked else loss, training.learning_rate, state.step)
-                finish_epoch(networks, checked, state, per_epoch, time.monotonic() - started)
-                started, last = time.monotonic(), state.history[-1]
-                losses = f"-ELBO {last.train_loss:.2f} training, {last.validation_loss:.2f} validation"
-                right = f"MAP {100 * last.validation_accuracy:.2f} %"
-                say(f"epoch {last.epoch} of {training.epochs}: {losses}, {right} ({last.seconds:.0f} s)")
-            if file is not None and (state.step == total or time.monotonic() - saved >= training.checkpoint_every):
-                write_checkpoint(file, name, networks, optimizer, state)
-                saved = time.monotonic()
-    if state.best:
-        networks.load_state_dict(state.best)
-    networks.eval()
-    return model, state.history
+    lessons, rows = _Images(model, values, labels, training), held_out_split(len(labels), training)
+    history = run_training(
+        networks,
+        optimizer,
+        lessons,
+        rows,
+        training,
+        training.epochs,
+        checkpoint=checkpoint,
+        progress=progress,
+        say=say,
+    )
+    return model, history
 
 
 def schedule(share: float) -> float:
@@ -212,23 +332,6 @@ def negative_elbo(model: VAE, values: Tensor, labels: Tensor, noise: Tensor, bet
     likelihood = model.features.log_likelihood(model.logits(latents, labels), values)
     divergence = (mean.square() + (2 * log_std).exp() - 1 - 2 * log_std).sum(1) / 2
     return beta * divergence - likelihood
-
-
-def _step(
-    model: VAE, optimizer: torch.optim.Optimizer, values: Any, labels: IntArray, training: Training, step: int
-) -> float:
-    generator = torch.Generator().manual_seed(step_seed(training.seed, step))
-    x = torch.as_tensor(model.variables.check(values, "a mini-batch of values"))
-    if training.augmentation is not None:
-        x = training.augmentation.apply(x, model.architecture.shape, generator)  # type: ignore[attr-defined]
-    noise = standard_normal((len(x), model.latent_dim), generator).to(model.dtype)
-    x, y = x.to(model.device), torch.as_tensor(labels, device=model.device)
-    loss = negative_elbo(model, x, y, noise.to(model.device), training.beta).mean()
-    optimizer.zero_grad(set_to_none=True)
-    (loss / len(model.variables)).backward()  # type: ignore[no-untyped-call]
-    torch.nn.utils.clip_grad_norm_(model.networks.parameters(), 1.0)
-    optimizer.step()
-    return float(loss.detach())
 
 
 def step_seed(seed: int, step: int) -> int:
@@ -313,16 +416,13 @@ def read_checkpoint(
     return TrainingState(**facts, history=history, best=parts["best"])
 
 
-def _fingerprint(model: VAE, values: Any, labels: IntArray, training: Training) -> str:
+def _fingerprint(networks: torch.nn.Module, lessons: Lessons, how: Schedule) -> str:
     """A name for data, settings and first weights: a checkpoint of another training must not be taken up."""
-    settings = asdict(replace(training, checkpoint_every=0.0))
-    shape = [model.architecture.to_spec(), model.latent_dim, list(model.variables.sizes), list(model.class_prior)]
-    digest = hashlib.sha256(json.dumps([settings, *shape], default=lambda number: number.item()).encode())
-    weights = {name: tensor.contiguous().cpu() for name, tensor in model.networks.state_dict().items()}
+    settings = asdict(replace(how, checkpoint_every=0.0))
+    digest = hashlib.sha256(json.dumps(settings, default=lambda number: number.item()).encode())
+    weights = {name: tensor.contiguous().cpu() for name, tensor in networks.state_dict().items()}
     digest.update(safetensors.torch.save(weights))
-    digest.update(labels.tobytes())
-    some = np.linspace(0, len(labels) - 1, min(len(labels), 1000)).astype(int)
-    digest.update(model.variables.check(values[some]).tobytes())
+    digest.update(lessons.fingerprint())
     return digest.hexdigest()
 
 
