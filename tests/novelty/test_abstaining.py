@@ -137,5 +137,6 @@ def test_the_explanation_says_so_in_words_json_and_html(clf, digits, noise):
 
 def test_explain_counts_them(clf, noise, tmp_path):
     np.savez(tmp_path / "noise.npz", x=noise)
-    done = explain(tmp_path / "noise.npz", clf, tmp_path / "out")
+    clf.save(tmp_path / "model")
+    done = explain(tmp_path / "noise.npz", tmp_path / "model", tmp_path / "out")
     assert done.summary.n_novel == (clf.novelty_pvalues(noise) <= 0.05).sum()
