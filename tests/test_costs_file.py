@@ -134,7 +134,7 @@ def test_asked_in_a_terminal(model, monkeypatch, capsys):
     code = cli.main(["ask", str(model)])
     said = capsys.readouterr().out
     assert code in (0, 3)
-    for words in ("Question 1, costs 1", "information gain per cost", "that cost"):
+    for words in ("Question 1, costs 1", "for what it costs", "that cost"):
         assert words in " ".join(said.split())
     assert max(map(len, said.splitlines())) <= 80
 

@@ -384,7 +384,7 @@ def load_for_command(path: Any, instead: str) -> InformationPursuitClassifier | 
     try:
         thing: InformationPursuitClassifier | Pursuit[Any] = load(path)
     except ValueError as error:
-        if "functions is missing" not in str(error):
+        if "functions are not saved" not in str(error):
             raise
         reason = f"the queries of {path} are functions, which are code and not saved with it"
         raise ValueError(f"{reason}; {instead}") from None

@@ -69,24 +69,9 @@ PATTERNS = {
 }
 
 NO_NUMBER = frozenset(
-    (
-        "",
-        "-",
-        "--",
-        ".",
-        "..",
-        "n.a.",
-        "n/a",
-        "na",
-        "nil",
-        "no data",
-        "none",
-        "not available",
-        "not known",
-        "null",
-        "unk",
+    ", -, --, ., .., n.a., n/a, na, nil, none, null, unk, missing, unknown, no data, not available, not known".split(
+        ", "
     )
-    + ("missing", "unknown")
 )
 """What stands for a missing number among numbers, in small letters."""
 NUMBERS = 0.95
