@@ -69,9 +69,25 @@ PATTERNS = {
 }
 
 NO_NUMBER = frozenset(
-    ", -, --, ., .., n.a., n/a, na, nil, none, null, unk, missing, unknown, no data, not available, not known".split(
-        ", "
-    )
+    [
+        "",
+        "-",
+        "--",
+        ".",
+        "..",
+        "n.a.",
+        "n/a",
+        "na",
+        "nil",
+        "none",
+        "null",
+        "unk",
+        "missing",
+        "unknown",
+        "no data",
+        "not available",
+        "not known",
+    ]
 )
 """What stands for a missing number among numbers, in small letters."""
 NUMBERS = 0.95
