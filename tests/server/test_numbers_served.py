@@ -1,6 +1,7 @@
 """Questions that are answered with a number, and what is known beforehand, over HTTP."""
 
 import json
+import re
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_what_is_known_is_not_asked_and_does_not_count(client, models):
     assert list(more["posterior"].values()) == pytest.approx(after.posterior.tolist())
     assert more["n_asked"] == 1
     page = client.post(REPORT, json={"known": known})
-    assert "known: size 1.25" in page.text
+    assert re.search(r"Known beforehand:.*size:? 1\.25", page.text)
 
 
 def test_the_same_answers_known_or_asked_are_told_apart(client):
