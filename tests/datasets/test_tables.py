@@ -113,8 +113,11 @@ def test_cells_have_the_types_that_pandas_finds(columns, tmp_path_factory):
         (",", ["$3", "€4", "£5.5"], [3.0, 4.0, 5.5]),
         (";", ["12,5", "1.234,5", "9"], [12.5, 1234.5, 9.0]),
         (";", ["1.25", "2.5", "x"], ["1.25", "2.5", "x"]),
+        (";", ["36,6"], [36.6]),
+        (";", ["36,6", "k.A."], [36.6, None]),
         (",", ["a", " b", "b "], ["a", "b", "b"]),
         (",", ["1", "unknown", "unknown", "none"], ["1", "unknown", "unknown", "none"]),
+        (",", ["unknown", "none"], ["unknown", "none"]),
     ],
 )
 def test_numbers_are_read_as_people_write_them(separator, cells, expected, tmp_path):

@@ -162,10 +162,24 @@ def test_a_case_is_answered_with_numbers_to_its_end(visit):
     reply(page)
 
 
+def test_decimal_commas_are_read_and_numbers_outside_training_are_named(visit):
+    page = visit()
+    field = page.locator("#case .answers input")
+    field.fill("9999")
+    playwright.expect(page.locator("#answer-outside")).to_contain_text("Outside the range in training")
+    field.fill("many")
+    field.press("Enter")
+    assert steps(page).count() == 0
+    field.fill("150,5")
+    assert page.locator("#answer-outside").inner_text() == ""
+    field.press("Enter")
+    playwright.expect(page.locator("#case-summary")).to_contain_text("150.5 mg/dl")
+
+
 def test_what_is_known_is_pasted_and_not_asked(visit):
     page = visit()
     page.get_by_text("What is already known").click()
-    page.get_by_label("Paste a row").fill("Glucose;SEX;patient\n150;female;4711")
+    page.get_by_label("Paste a row").fill("Glucose;SEX;patient\n150,0;female;4711")
     status = page.locator(".known [role=status]")
     playwright.expect(status).to_have_text("2 of 5 columns found. Not asked about: patient.")
     page.get_by_label("Paste a row").fill('{"bmi": 31, "smoker": false}')

@@ -15,6 +15,7 @@ from infopursuit.cli.main import amount, number, positive, share, whole
 from infopursuit.costs import bind as bind_costs
 from infopursuit.datasets.labelled import LabelledTable, label_table
 from infopursuit.estimator import MAX_ROWS, InformationPursuitClassifier
+from infopursuit.explanation import count
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet
@@ -161,7 +162,7 @@ def _introduce(args: argparse.Namespace, rows: LabelledTable, terminal: Terminal
     if n_rows + rows.unlabelled == args.max_rows:
         terminal.tell(f"These are {args.max_rows:,} rows drawn at random from a larger table (--max-rows).")
     if rows.unlabelled:
-        terminal.tell(f"{rows.unlabelled:,} rows have no label and are left out.")
+        terminal.tell(f"Left out: {count(rows.unlabelled, 'row')} without a label.")
     for name, why in list(rows.left_out.items())[:8]:
         terminal.tell(f"Not asked about: {name} ({why}).", style="faint")
     if len(rows.left_out) > 8:

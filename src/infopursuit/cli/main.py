@@ -10,6 +10,7 @@ import math
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,21 @@ COMMANDS = (  # in the order of the help text
 )
 
 
+@contextlib.contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Warnings are notes to the user, each once and without a place in the code."""
+    seen = set[str]()
+
+    def show(message: Any, *place: Any, **more: Any) -> None:
+        if str(message) not in seen:
+            seen.add(str(message))
+            print(f"note: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; never raises what a user can cause."""
     argv = sys.argv[1:] if argv is None else list(argv)
@@ -63,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if command is None:
         parser.print_help()
         return FAILED
-    with logging_to_stderr(args.verbose):
+    with logging_to_stderr(args.verbose), warnings_as_notes():
         try:
             code: int = command.load().run(args)
             sys.stdout.flush()

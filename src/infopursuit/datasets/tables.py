@@ -69,26 +69,9 @@ PATTERNS = {
 }
 
 NO_NUMBER = frozenset(
-    [
-        "",
-        "-",
-        "--",
-        ".",
-        "..",
-        "n.a.",
-        "n/a",
-        "na",
-        "nil",
-        "none",
-        "null",
-        "unk",
-        "missing",
-        "unknown",
-        "no data",
-        "not available",
-        "not known",
-    ]
-)
+    ("", "-", "--", ".", "..", "n.a.", "n/a", "na", "nil", "none", "null", "unk", "missing", "unknown", "no data",
+     "not available", "not known", "k.a.", "unbekannt", "keine angabe", "inconnu", "desconocido", "s/d", "未知")
+)  # fmt: skip
 """What stands for a missing number among numbers, in small letters."""
 NUMBERS = 0.95
 """A column of texts is one of numbers where at least so many cells are; others are then missing."""
@@ -147,7 +130,8 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from None
+        remedy = 'save it as UTF-8 (in Excel "CSV UTF-8"), or: iconv -f cp1252 -t utf-8 FILE'
+        raise ValueError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}); {remedy}") from None
     except (pa.ArrowException, csv.Error, ValueError, OSError, EOFError, LookupError, TypeError, AttributeError,
             OverflowError, RuntimeError) as error:  # fmt: skip
         own = isinstance(error, (ValueError, FileNotFoundError)) and not isinstance(error, pa.ArrowException)
@@ -391,7 +375,7 @@ def _numbers(column: Any, name: str, comma: bool) -> Any:
     numeric = np.array([value is not None for value in values], dtype=bool)
     strange = [i for i in np.flatnonzero(~numeric) if labels[i].lower() not in NO_NUMBER]
     share = counts[numeric].sum() / max(counts.sum(), 1)
-    if numeric.sum() < 2 or share < (0.5 if not strange else NUMBERS):
+    if not numeric.any() or share < (0.5 if not strange else NUMBERS):
         return column
     if strange:
         example, cells = labels[strange[0]], int(counts[strange].sum())

@@ -28,6 +28,8 @@ QUESTIONS = ("number", "date", "category", "yes_no", *NAMES, *WHOLE_SENTENCES)
 CELLS = ("up_to", "between", "above", "after", "missing", "other")
 NUMBER = re.compile(r"[-+]?\d[\d.:e-]*( \S+){0,2}")
 """A number or a date with its unit."""
+DECIMAL = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?( \S+){0,2}")
+"""A number with its unit."""
 
 
 class Asked(Protocol):
@@ -142,7 +144,7 @@ class Messages:
         return self.join([self.texts.get(f"stop.{each}", each) for each in stop_reason.split(" and ")])
 
     def _number(self, text: str) -> str:
-        return self.number(text) if NUMBER.fullmatch(text) else text
+        return self.number(text) if DECIMAL.fullmatch(text) else text
 
 
 def _kind(name: str, sentence: str) -> tuple[str, dict[str, str]] | None:

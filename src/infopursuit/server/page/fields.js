@@ -3,7 +3,7 @@
 import { button, capital, key, make } from "./dom.js";
 import { shade } from "./picture.js";
 import { sparkline } from "./spark.js";
-import { number as written, t } from "./words.js";
+import { number as written, readNumber, t } from "./words.js";
 
 const MANY = 8; // choices from which on they are a list
 
@@ -27,12 +27,20 @@ export const inOrder = (question) => (yesNo(question) ? ["yes", "no"].map((each)
 function numberForm({ sentence, number }, say) {
   const spark = sparkline(number);
   const input = make("input", {
-    type: number.date ? "date" : "number", step: number.date ? null : "any", inputmode: number.date ? null : "decimal", required: true, autocomplete: "off",
-    "aria-label": sentence, "aria-describedby": "answer-range", oninput: () => spark?.mark(input.value),
+    type: number.date ? "date" : "text", inputmode: number.date ? null : "decimal", required: true, autocomplete: "off",
+    "aria-label": sentence, "aria-describedby": "answer-range answer-outside", oninput: () => look(),
   });
+  const outside = make("p", { class: "quiet hint", id: "answer-outside", role: "status" });
+  const value = () => (number.date ? input.value : readNumber(input.value));
+  const look = () => {
+    const given = value();
+    input.setCustomValidity(number.date || input.value.trim() === "" || Number.isFinite(given) ? "" : hint.textContent);
+    outside.textContent = !number.date && (given < number.low || given > number.high) ? t("page.outside", range) : "";
+    spark?.mark(number.date || !Number.isNaN(given) ? given : "");
+  };
   const send = (event) => {
     event.preventDefault();
-    say(number.date ? input.value : input.valueAsNumber);
+    say(value());
   };
   const range = { low: written(number.low), high: written(number.high), unit: number.unit };
   const hint = make("p", { class: spark ? "unseen" : "quiet hint", id: "answer-range" }, t(number.date ? "hint.date" : number.unit ? "hint.number_unit" : "hint.number", range));
@@ -40,7 +48,7 @@ function numberForm({ sentence, number }, say) {
     make("div", { class: "spark-ends quiet", "aria-hidden": "true" }, make("span", {}, spark.cut[0] ? `${range.low} …` : range.low), make("span", {}, t("page.spark.short")), make("span", {}, spark.cut[1] ? `… ${range.high}` : range.high))) : null;
   return make("form", { class: "number", onsubmit: send },
     make("div", { class: "number-row" }, input, number.unit ? make("span", { class: "unit" }, number.unit) : null,
-      make("button", { type: "submit", class: "main" }, t("page.answer"))), drawn, hint);
+      make("button", { type: "submit", class: "main" }, t("page.answer"))), outside, drawn, hint);
 }
 
 function listForm(question, say) {

@@ -45,7 +45,7 @@ export class KnownForm {
       return make("select", {}, make("option", { value: "" }, "–"), question.choices.map((choice, i) => make("option", { value: choice }, question.labels[i])));
     }
     const number = question?.number;
-    return make("input", { type: number?.date ? "date" : number ? "number" : "text", step: number && !number.date ? "any" : null, autocomplete: "off" });
+    return make("input", { type: number?.date ? "date" : "text", inputmode: number && !number.date ? "decimal" : null, autocomplete: "off" });
   }
 
   values() {

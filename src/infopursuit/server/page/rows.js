@@ -1,5 +1,7 @@
 // A row that somebody pastes or uploads, matched with the columns of a model by name: JSON, CSV, TSV, or "name: value" lines.
 
+import { readNumber } from "./words.js";
+
 const plain = (name) => String(name).toLowerCase().replace(/[\s_.-]+/g, " ").trim();
 
 /** {known: {column: value}, strange: [names that no column has], rows}. columns: {name: question}. */
@@ -18,7 +20,7 @@ export function readRow(text, columns) {
 /** A value as the server takes it: a number for a number, else text. */
 export function typed(value, question) {
   const text = String(value).trim();
-  return question?.number && !question.number.date && text !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+  return question?.number && !question.number.date && Number.isFinite(readNumber(text)) ? readNumber(text) : text;
 }
 
 function parse(text) {

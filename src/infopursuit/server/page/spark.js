@@ -16,7 +16,7 @@ export function sparkline({ low, high, thresholds, distribution, date, unit }) {
   const edges = [Math.min(Math.max(at(low), first - tail), first), ...inside, Math.max(Math.min(at(high), last + tail), last)];
   const span = edges[edges.length - 1] - edges[0] || 1;
   const x = (value) => (WIDE * (value - edges[0])) / span;
-  const density = distribution.map((share, i) => share / Math.max(edges[i + 1] - edges[i], span / 200));
+  const density = distribution.map((share, i) => share / Math.max(edges[i + 1] - edges[i], span / 25));
   const top = Math.max(...density);
   const bars = density.map((d, i) => draw("rect", {
     x: x(edges[i]).toFixed(1), y: (HIGH * (1 - d / top)).toFixed(1),

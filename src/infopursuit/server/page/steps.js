@@ -3,7 +3,7 @@
 import { leading, make } from "./dom.js";
 import { alternatives, say } from "./path.js";
 import { pixelsOf, shade } from "./picture.js";
-import { bits, percent, t } from "./words.js";
+import { bits, percent, readNumber, t } from "./words.js";
 
 /** change(k, answer) is called when another answer is wanted for step k; look(k) when a step is picked. plain: without bits. */
 export function stepList(path, { change, shown = path.steps.length, look = null, plain = false }) {
@@ -29,8 +29,11 @@ export function stepList(path, { change, shown = path.steps.length, look = null,
 function changer({ question, answer }, k, change) {
   const label = t("page.steps.change", { n: k + 1, sentence: question.sentence });
   if (question.number && !question.number.date) {
-    const input = make("input", { type: "number", step: "any", "aria-label": label, placeholder: t("page.steps.what_if"), required: true });
-    return make("form", { class: "change", onsubmit: (event) => { event.preventDefault(); change(k, input.valueAsNumber); } },
+    const input = make("input", {
+      type: "text", inputmode: "decimal", "aria-label": label, placeholder: t("page.steps.what_if"), required: true,
+      oninput: () => input.setCustomValidity(Number.isFinite(readNumber(input.value)) ? "" : t("ask.a_number")),
+    });
+    return make("form", { class: "change", onsubmit: (event) => { event.preventDefault(); change(k, readNumber(input.value)); } },
       input, make("button", { type: "submit", "aria-label": `${t("page.show")}: ${label}` }, t("page.show")));
   }
   const choices = alternatives(question).filter(([value]) => value !== answer);

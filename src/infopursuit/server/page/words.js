@@ -30,6 +30,15 @@ export function t(key, values = {}) {
 /** A number as the language writes it. */
 export const number = (value) => String(value).replace(".", t("decimal"));
 
+/** A number as somebody types it: 12.5 and 12,5 and 1.234,5 and 1,234.5; NaN where it is none. */
+export function readNumber(text) {
+  const bare = String(text).trim().replace(/[\s\u00a0\u202f'’]/g, "");
+  const [comma, point] = [bare.lastIndexOf(","), bare.lastIndexOf(".")];
+  const grouped = point < 0 && t("decimal") === "." && /^[+-]?\d{1,3}(,\d{3})+$/.test(bare);
+  const plain = comma > point && !grouped ? bare.replaceAll(".", "").replace(",", ".") : bare.replaceAll(",", "");
+  return plain === "" ? NaN : Number(plain);
+}
+
 /** A probability: one that is short of one is never called 100 %. */
 export function percent(p) {
   const shown = p > 0.99 && p < 1 ? Math.min(100 * p, 99.9).toFixed(1) : String(Math.round(100 * p));
