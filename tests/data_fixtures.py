@@ -1,5 +1,6 @@
 """Fixtures of tests that read data files: an empty data folder, real files where there are any, small image sets."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,13 @@ def folder(tmp_path, monkeypatch):
     """An empty data folder."""
     monkeypatch.setenv("INFOPURSUIT_DATA", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture
+def data_beside(monkeypatch):
+    """The data folder beside the project, where there is one and nobody named another."""
+    if BESIDE.is_dir() and "INFOPURSUIT_DATA" not in os.environ:
+        monkeypatch.setenv("INFOPURSUIT_DATA", str(BESIDE))
 
 
 @pytest.fixture

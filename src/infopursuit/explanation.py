@@ -407,10 +407,6 @@ def columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
-NOVELTY_QUERY = load()("why.novelty")
-reason_text = load().reason
-
-
 def percent(p: float) -> str:
     """A probability as a reader wants it: one that is short of one is never called 100 %.
 

@@ -14,6 +14,7 @@ from benchmarks.recipes import huffpost as recipe
 from benchmarks.recipes.log_odds import fit_log_odds
 from benchmarks.recipes.presence_network import fit_presence_network
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, all_answers, in_memory
+from data_fixtures import data_beside  # noqa: F401
 from infopursuit.datasets.dataset import fold_numbers, group_numbers, parts
 from infopursuit.engine import Pursuit
 from infopursuit.models import Sample, naive_bayes
@@ -207,6 +208,8 @@ def test_fewer_inputs_are_drawn_in_every_fold(headlines):
     assert len(np.unique(folds[0].labels_test)) > 3  # not cut off
 
 
+@pytest.mark.data
+@pytest.mark.usefixtures("data_beside")
 def test_real_headlines_are_told_apart():
     """A glance at the real data: the model beats plain naive Bayes on rows that it has not seen."""
     try:

@@ -8,6 +8,7 @@ import pytest
 
 import infopursuit as ip
 from benchmarks.datasets import data_folder, zoo
+from data_fixtures import data_beside  # noqa: F401
 from infopursuit import cli
 from infopursuit.datasets.labelled import label_table
 from infopursuit.jobs import job as explain_job
@@ -71,6 +72,7 @@ def test_a_table_of_facts_is_recognised_and_said(tmp_path, capsys):
 
 
 @pytest.mark.data
+@pytest.mark.usefixtures("data_beside")
 def test_zoo_and_what_it_finds(tmp_path, capsys):
     if not (data_folder() / "zoo.npz").is_file():
         pytest.skip("zoo.npz is not there")

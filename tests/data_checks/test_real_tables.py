@@ -7,7 +7,10 @@ from sklearn.datasets import load_breast_cancer
 import infopursuit as ip
 from benchmarks.datasets import cub, data_folder, zoo
 from benchmarks.datasets.small_tables import distinct
+from data_fixtures import data_beside  # noqa: F401
 from infopursuit.datasets.tables import read_arrays
+
+pytestmark = pytest.mark.usefixtures("data_beside")
 
 
 def need(name):

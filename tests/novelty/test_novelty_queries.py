@@ -8,7 +8,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.cli import main
-from infopursuit.explanation import NOVELTY_QUERY
+from infopursuit.messages import load
 from infopursuit.novelty import NoveltyReference
 
 
@@ -28,7 +28,7 @@ def test_a_check_is_said_to_be_one_and_the_end_is_a_warning(pursuit, tmp_path, c
     assert main(["ask", str(tmp_path / "model")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Question 2, a novelty query" in said
-    assert NOVELTY_QUERY in said
+    assert load()("why.novelty") in said
     assert "bird" in said
     assert "Novelty warning (p-value 0.002): such answers are improbable; do not trust the label." in said
 
@@ -45,7 +45,7 @@ def test_the_server_says_so_too(pursuit):
         history = ((0, (1,)),)
         for _ in range(2):
             told = NextResponse(**next_step(served, history, (), (), 3, False, False, words_for("en")))
-            assert told.why.sentence == NOVELTY_QUERY
+            assert told.why.sentence == load()("why.novelty")
             assert np.isfinite(told.why.gain.nats)
             assert told.warning is None
             history = (*history, (pursuit.queries.names.index(told.question.name), (said,)))

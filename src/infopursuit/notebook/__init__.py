@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.display import MAX_ROWS, Markup, answers_in_words, bar, card, facts, table, tag
-from infopursuit.explanation import Explanation, count, often, percent, reason_text, short
+from infopursuit.explanation import Explanation, count, often, percent, short
+from infopursuit.messages import load
 from infopursuit.report.page import MAX_PIXELS, leading_classes, png
 from infopursuit.stopping import describe
 
@@ -77,7 +78,7 @@ def trace_html(trace: Trace) -> Markup:
     n = len(trace)
     if not n:
         return card("Trace", lead="No inputs.")
-    reasons = Counter(reason_text(str(why)) for why in trace.stop_reason.tolist())
+    reasons = Counter(load().reason(str(why)) for why in trace.stop_reason.tolist())
     told = [
         ("questions", f"{trace.length.mean():.1f} on average, {trace.length.max()} at most"),
         ("predictions", _shares(Counter(map(str, trace.predictions.tolist())), n)),
@@ -194,7 +195,9 @@ def _asked(e: Explanation) -> str:
 
 
 def _ending(e: Explanation) -> str:
-    return "It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {reason_text(e.stop_reason)}."
+    return (
+        "It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {load().reason(e.stop_reason)}."
+    )
 
 
 def _classes(classes: Any) -> str:

@@ -7,7 +7,8 @@ from importlib.resources import files
 from typing import Any
 
 from infopursuit.display import answers_in_words
-from infopursuit.explanation import Explanation, count, reason_text
+from infopursuit.explanation import Explanation, count
+from infopursuit.messages import load
 from infopursuit.notebook import framed, is_image, picture, posterior_rows
 from infopursuit.queries.groups import Groups
 from infopursuit.queries.patches import Patches
@@ -26,7 +27,7 @@ def session_widget(session: Session) -> Any:
 def session_view(session: Session, error: str = "") -> dict[str, Any]:
     """What the form shows, as JSON data."""
     e = session.explanation
-    stopped = None if session.stop_reason is None else f"It stopped because {reason_text(session.stop_reason)}."
+    stopped = None if session.stop_reason is None else f"It stopped because {load().reason(session.stop_reason)}."
     return {
         "question": None if session.question is None else _question(session, e),
         "posterior": [{"name": name, "share": p, "words": words} for name, p, words in posterior_rows(e)],

@@ -16,7 +16,7 @@ from infopursuit.acquisition.ranking import Ranking
 from infopursuit.acquisition.tables import entropy
 from infopursuit.conversation import look_ahead
 from infopursuit.engine import Pursuit
-from infopursuit.explanation import NOVELTY_QUERY, Explanation, ExplanationStep
+from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages
 from infopursuit.noise import read_answer
 from infopursuit.queries.columns import Columns
@@ -354,7 +354,7 @@ def _ranked(model: ServedModel, gains: Any, best: int, top: int, words: Messages
 
 def _why(model: ServedModel, state: State[Any], query: int, gain: float, gains: Any, words: Messages) -> dict[str, Any]:
     """The expected information gain, and where this is cheap the posterior after each answer."""
-    pursuit, sentence = model.pursuit, NOVELTY_QUERY
+    pursuit, sentence = model.pursuit, words("why.novelty")
     if np.isnan(gain):  # a check
         gain = float(np.nan_to_num(gains[query]))
     else:
