@@ -221,6 +221,15 @@ def test_explain_writes_rows_in_the_users_words(model, tmp_path, capsys):
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), rows)  # the folder itself is a table
 
 
+def test_explain_names_categories_that_training_did_not_have(model, tmp_path, capsys):
+    frame = animals(7, 1).drop(columns="kind")
+    frame.loc[:1, "skin"] = ["plastic", "H"]
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    assert explain(tmp_path / "new.csv", "--model", model) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Column 'skin': 1 of 7 cells hold a category that training did not have, such as 'plastic'" in said
+
+
 def test_explain_without_labels(model, tmp_path, capsys):
     frame = animals(7, 1).drop(columns="kind")
     frame.to_csv(tmp_path / "new.csv", index=False)

@@ -1,6 +1,7 @@
 """Tables in files: types and gaps as pandas has them, any range of rows as reading all of them gives, every format."""
 
 import io
+from datetime import datetime
 
 import narwhals as nw
 import numpy as np
@@ -186,3 +187,36 @@ def test_names_that_are_numbers_become_texts():
     assert read_frame(pd.DataFrame(np.eye(2))).columns == ["0", "1"]
     with pytest.raises(TypeError, match="table is a StringIO"):
         read_frame(io.StringIO())
+
+
+@pytest.mark.parametrize("text", ["größe,x\nklein,1\n", "größe;x\n„groß“\n", "x\n5 €\n"])
+def test_spreadsheets_of_western_windows_are_read_and_the_encoding_is_named(tmp_path, text):
+    file, whole = tmp_path / "t.csv", tmp_path / "utf8.csv"
+    file.write_bytes(text.encode("cp1252"))
+    whole.write_bytes(text.encode())
+    with pytest.warns(UserWarning, match="Windows-1252"):
+        found = read_frame(file)
+    assert found.to_dict(as_series=False) == read_frame(whole).to_dict(as_series=False)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["31.12.2020", "1.2.2021", ""],
+        ["31/12/2020", "1/2/2021", ""],
+        ["12/31/2020", "2/1/2021", ""],
+        ["31-12-2020", "01-02-2021", "k.A."],
+        ["2020-12-31", "2021-02-01", "#NV"],
+    ],
+)
+def test_dates_as_people_write_them(tmp_path, cells):
+    file = tmp_path / "t.csv"
+    file.write_text("day,x\n" + "".join(f"{cell},1\n" for cell in cells))
+    assert read_frame(file)["day"].to_list() == [datetime(2020, 12, 31), datetime(2021, 2, 1), None]
+
+
+@pytest.mark.parametrize("cells", [["1/2/2020", "3/4/2021"], ["31/12/2020", "12/31/2020"], ["31.2.2020", "1.1.2020"]])
+def test_dates_that_are_none_or_ambiguous_stay_texts(tmp_path, cells):
+    file = tmp_path / "t.csv"
+    file.write_text("day,x\n" + "".join(f"{cell},1\n" for cell in cells))
+    assert read_frame(file)["day"].to_list() == cells

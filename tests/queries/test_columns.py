@@ -407,3 +407,28 @@ def test_identifiers_are_left_out_unless_kept():
         columns(frame[["id"]])
     with pytest.raises(ValueError, match="keep names 'nme'"):
         columns(frame, keep=["nme"])
+
+
+def test_new_rows_are_read_as_people_write_them():
+    day = pd.to_datetime(["2020-01-01", "2021-06-01", "2022-01-01", "2023-01-01"] * 5)
+    train = pd.DataFrame({"sex": ["male", "female"] * 10, "crp": np.arange(20) / 4 + 0.1, "day": day})
+    queries = any_columns(train)
+    new = pd.DataFrame(
+        {"sex": ["Male", " FEMALE", "divers"], "crp": ["1,5", "unknown", "1.5"], "day": ["1.6.2021"] * 3}
+    )
+    read = queries.read(new)
+    same = queries.read(
+        pd.DataFrame(
+            {"sex": ["male", "female", None], "crp": [1.5, np.nan, 1.5], "day": pd.to_datetime(["2021-06-01"] * 3)}
+        )
+    )
+    np.testing.assert_array_equal(read.values, same.values)
+    np.testing.assert_array_equal(read.numbers, same.numbers)
+    assert queries.unseen(new) == {"sex": (1, "divers")}
+
+
+def test_capitals_decide_between_categories_that_differ_in_nothing_else():
+    queries = any_columns(pd.DataFrame({"gene": ["abl", "ABL", "tp53"] * 5}))
+    place = {name: i for i, name in enumerate(queries.fields[0].categories)}
+    found = queries.read(pd.DataFrame({"gene": ["abl", "ABL", "Abl", "TP53"]})).values[:, 0]
+    assert found.tolist() == [place["abl"], place["ABL"], -1, place["tp53"]]

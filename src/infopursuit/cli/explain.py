@@ -15,6 +15,7 @@ from infopursuit.datasets.examples import Source
 from infopursuit.jobs.engines import ENGINES, Engine
 from infopursuit.jobs.job import Explained, explain
 from infopursuit.messages import Messages, load
+from infopursuit.queries.columns import Columns
 from infopursuit.queries.queryset import near
 from infopursuit.report.page import MAX_INDEX, MOST, Row, Shown, batch_page, show
 from infopursuit.report.summary import most_common
@@ -82,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
         page = batch_page(done.summary, shown[: args.max_shown], index, title=title, **about)
         written.append(write_text(args.html, page))
     _tell(done, shown, terminal, args.lang)
+    _tell_unseen(done, terminal)
     if done.n_kept:
         terminal.say("", f"{done.n_kept} of {done.n_parts} parts were there from an earlier run.")
     terminal.say("", *(f"written to {file}" for file in written))
@@ -129,6 +131,15 @@ def first_of(done: Explained, most: int, words: Messages) -> list[Shown]:
     trace = done.pursuit.run(some.X, progress=False)
     images = some.X if getattr(done.pursuit.queries, "shape", None) is not None else None
     return show(trace, most, images, some.y, some.names, words)
+
+
+def _tell_unseen(done: Explained, terminal: Terminal) -> None:
+    """Name the categories among the first inputs that training did not have."""
+    queries, n = done.pursuit.queries, min(done.summary.n_inputs, MAX_INDEX)
+    if isinstance(queries, Columns):
+        for name, (count, example) in queries.unseen(done.source.read(0, n).X).items():
+            what = f"{count:,} of {n:,} cells hold a category that training did not have, such as {example[:40]!r}"
+            terminal.tell(f"Column {name!r}: {what}. They count as not known.")
 
 
 def _tell(done: Explained, shown: list[Shown], terminal: Terminal, language: str | None) -> None:

@@ -10,7 +10,6 @@ import csv
 import gzip
 import io
 import lzma
-import re
 import warnings
 import zipfile
 import zlib
@@ -24,6 +23,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from infopursuit.queries.numbers import NO_NUMBER, read_dates, read_number
 from infopursuit.types import IntArray
 
 MAX_BYTES = 8 * 2**30
@@ -58,25 +58,21 @@ NULLS = [
         "NA",
         "?",
     ),
-    *("NULL", "NaN", "None", "n/a", "nan", "null"),
+    *("NULL", "NaN", "None", "n/a", "nan", "null", "n.a.", "N.A.", "k.A.", "k. A."),
+    *("#NV", "#DIV/0!", "#VALUE!", "#WERT!", "#REF!", "#BEZUG!", "#NUM!", "#ZAHL!", "#NAME?", "#NULL!"),
 ]
-"""Cells of a text table that are missing values: those of pandas, and "?" of many public tables."""
+"""Cells of a text table that are missing values: those of pandas, "?" of many public tables, errors of spreadsheets.
+"""
 PATTERNS = {
     "date": r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$",
+    "written date": r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{4}([ T]\d{1,2}:\d{2}(:\d{2})?)?\s*$",
     "bool": r"^(True|TRUE|true|False|FALSE|false)$",
     "int": r"^\s*[+-]?\d{1,18}\s*$",  # longer ones are identifiers, which floats would merge
     "float": r"^\s*[+-]?((\d{1,18}|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))\s*$",
 }
 
-NO_NUMBER = frozenset(
-    ("", "-", "--", ".", "..", "n.a.", "n/a", "na", "nil", "none", "null", "unk", "missing", "unknown", "no data",
-     "not available", "not known", "k.a.", "unbekannt", "keine angabe", "inconnu", "desconocido", "s/d", "未知")
-)  # fmt: skip
-"""What stands for a missing number among numbers, in small letters."""
 NUMBERS = 0.95
 """A column of texts is one of numbers where at least so many cells are; others are then missing."""
-GROUPED = re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f]\d{3})+(\.\d+)?")
-DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}([. '\u00a0\u202f]\d{3})+|\d+)(,\d+)?")
 
 BAD_HEADER = (ValueError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 """What numpy raises for a malformed array header."""
@@ -144,7 +140,7 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def open_text(path: Path) -> io.BufferedReader:
-    """The bytes of a UTF-8 text, decompressed if its name ends in ``.gz``; the limits are checked while it is read."""
+    """The bytes of a text, decompressed if its name ends in ``.gz``; the limits are checked while it is read."""
     check_size(check_file(path), path.stat().st_size)
     packed = path.name.lower().endswith(".gz")
     stream = cast(BinaryIO, gzip.GzipFile(path, "rb")) if packed else path.open("rb")
@@ -271,10 +267,26 @@ def _check_parquet(path: Path) -> None:
 
 
 def _read_csv(path: Path, max_rows: int | None, rng: np.random.Generator) -> Any:
-    """A CSV file with the type of a column inferred from all of its cells, or those of the rows that were drawn."""
+    """A CSV file in UTF-8, or else in Windows-1252, as spreadsheets of western countries write it."""
+    try:
+        return _parse_csv(path, "utf-8-sig", max_rows, rng)
+    except UnicodeDecodeError as error:
+        try:
+            table = _parse_csv(path, "cp1252", max_rows, rng)
+        except (UnicodeDecodeError, import_arrow().ArrowException):
+            raise error from None
+        warnings.warn(
+            f"{path} is not UTF-8 and is read as Windows-1252; where letters look wrong, save it as UTF-8",
+            stacklevel=2,
+        )
+        return table
+
+
+def _parse_csv(path: Path, encoding: str, max_rows: int | None, rng: np.random.Generator) -> Any:
+    """The type of a column is inferred from all of its cells, or those of the rows that were drawn."""
     pa, separator = import_arrow(), _separator(path)
     skipped, names = 0, list[str]()
-    for names in _records(path, separator):
+    for names in _records(path, separator, encoding):
         skipped += 1
         if names:
             break
@@ -283,6 +295,7 @@ def _read_csv(path: Path, max_rows: int | None, rng: np.random.Generator) -> Any
     names = [name.strip() or f"Unnamed: {i}" for i, name in enumerate(names)]
     _check_names(names, path)
     read = pa.csv.ReadOptions(column_names=names, skip_rows_after_names=skipped, block_size=BLOCK, use_threads=False)
+    read.encoding = encoding.removesuffix("-sig")
     parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     types = dict.fromkeys(names, pa.string())
     convert = pa.csv.ConvertOptions(column_types=types, null_values=NULLS, strings_can_be_null=True)
@@ -290,7 +303,7 @@ def _read_csv(path: Path, max_rows: int | None, rng: np.random.Generator) -> Any
         with open_text(path) as stream:
             table = _drawn(pa.csv.open_csv(stream, read, parse, convert), names, max_rows, rng)
     except pa.ArrowInvalid:  # such as rows with too few cells
-        rows = (row for row in islice(_records(path, separator), skipped, None) if row)
+        rows = (row for row in islice(_records(path, separator, encoding), skipped, None) if row)
         table = _drawn(_filled(rows, names, path), names, max_rows, rng)
     comma = separator == ";"  # who separates cells by semicolons writes decimal commas
     return pa.table([_typed(column, name, comma) for name, column in zip(names, table.columns, strict=True)], names)
@@ -304,8 +317,8 @@ def _separator(path: Path) -> str:
     return ";" if outside.count(b";") > outside.count(b",") else ","  # spreadsheets of many countries write semicolons
 
 
-def _records(path: Path, separator: str) -> Iterator[list[str]]:
-    with open_text(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+def _records(path: Path, separator: str, encoding: str) -> Iterator[list[str]]:
+    with open_text(path) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
         yield from csv.reader(text, delimiter=separator, strict=True)
 
 
@@ -353,6 +366,12 @@ def _typed(column: Any, name: str, comma: bool) -> Any:
             return column.cast(pa.timestamp("us"))
         except pa.ArrowInvalid:  # such as the 31st of February
             return column
+    if kind == "written date":
+        labels, codes = _dictionary(column)
+        try:
+            return pa.array(read_dates(labels), pa.timestamp("us")).take(codes)
+        except ValueError:  # such as dates of which none says what is the day and what the month
+            return column
     if kind == "text":
         trimmed = pa.compute.utf8_trim_whitespace(column)
         empty = pa.scalar(None, pa.string())
@@ -367,11 +386,9 @@ def _numbers(column: Any, name: str, comma: bool) -> Any:
     Words such as "unknown" are then missing; other cells, at most one in twenty, too, and a warning names them.
     """
     pa = import_arrow()
-    encoded = (column.combine_chunks() if hasattr(column, "chunks") else column).dictionary_encode()
-    encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
-    labels = encoded.dictionary.to_pylist()
-    values = [_number(label, comma) for label in labels]
-    counts = np.bincount(encoded.indices.drop_null().to_numpy(), minlength=len(labels))
+    labels, codes = _dictionary(column)
+    values = [read_number(label, comma) for label in labels]
+    counts = np.bincount(codes.drop_null().to_numpy(), minlength=len(labels))
     numeric = np.array([value is not None for value in values], dtype=bool)
     strange = [i for i in np.flatnonzero(~numeric) if labels[i].lower() not in NO_NUMBER]
     share = counts[numeric].sum() / max(counts.sum(), 1)
@@ -383,20 +400,18 @@ def _numbers(column: Any, name: str, comma: bool) -> Any:
             f"column {name!r} is read as numbers: {cells} cells that are none, such as {example[:40]!r}, are missing",
             stacklevel=2,
         )
-    return pa.array(values, pa.float64()).take(encoded.indices)
+    return pa.array(values, pa.float64()).take(codes)
 
 
-def _number(text: str, comma: bool) -> float | None:
-    bare = text.strip().strip("$€£¥").removesuffix("%").strip()
-    if comma and DECIMAL_COMMA.fullmatch(bare):
-        bare = re.sub(r"[. '\u00a0\u202f]", "", bare).replace(",", ".") if "," in bare or bare.count(".") != 1 else bare
-    elif GROUPED.fullmatch(bare):
-        bare = re.sub(r"[,' \u00a0\u202f]", "", bare)
-    return float(bare) if re.fullmatch(PATTERNS["float"], bare) else None
+def _dictionary(column: Any) -> tuple[list[str], Any]:
+    """The different texts of a column, and for each cell the position of its text; null where it is missing."""
+    encoded = (column.combine_chunks() if hasattr(column, "chunks") else column).dictionary_encode()
+    encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
+    return encoded.dictionary.to_pylist(), encoded.indices
 
 
 def _kind(column: Any) -> str:
-    """What a column of texts holds: "date", "bool", "int", "float" or "text"."""
+    """What a column of texts holds: one of `PATTERNS`, or "text"."""
     compute = import_arrow().compute
     if column.null_count == len(column):
         return "float"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
@@ -103,6 +104,19 @@ class Columns(QuerySet):
             if numbers is not None and isinstance(field, NumberField) and field.scale is not None:
                 numbers[:, variable] = field.read(column)
         return Observed(values, numbers)
+
+    def unseen(self, X: Any) -> dict[str, tuple[int, str]]:
+        """How many cells of each column hold a category that training did not have, and the first of these."""
+        table, found = read_table(X), dict[str, tuple[int, str]]()
+        positions = self._positions(table)
+        for field in self.fields:
+            if isinstance(field, CategoryField) and not field.numbers:
+                column = table.column(positions[field.name])
+                codes, labels = column.text()
+                new = np.flatnonzero((field.encode(column) == UNKNOWN) & (codes != UNKNOWN))
+                if len(new):
+                    found[field.name] = len(new), labels[codes[new[0]]]
+        return found
 
     def known_answers(self, key: str | int, value: Any) -> list[tuple[int, Answer | Number]]:
         """The answers to all queries about a column, from a value of it; or those of one query."""
@@ -415,15 +429,18 @@ class CategoryField:
         return (*self.categories, *([next(free)] if self.rest else []), *([next(gone)] if self.missing else []))
 
     def encode(self, column: Column) -> IntArray:
-        """(B,) the category of each row, -1 for one that training did not have."""
+        """(B,) the category of each row, -1 for one that training did not have; capitals decide only between two that
+        differ in nothing else."""
         if self.numbers:  # also of text that is a number: "2.0" is 2
             numbers = column.numbers()
             column = Column(self.name, "number", numbers)
         codes, labels = column.text()
         place = dict.fromkeys(self.rest, len(self.categories))
         place |= {label: value for value, label in enumerate(self.categories)}
-        missing = self.size - 1 if self.missing else UNKNOWN
-        return np.array([*(place.get(label, UNKNOWN) for label in labels), missing], dtype=np.int64)[codes]
+        once = Counter(map(_folded, place))
+        folded = {_folded(label): value for label, value in place.items() if once[_folded(label)] == 1}
+        found = [place.get(label, folded.get(_folded(label), UNKNOWN)) for label in labels]
+        return np.array([*found, self.size - 1 if self.missing else UNKNOWN], dtype=np.int64)[codes]
 
     def queries(self) -> list[FieldQuery]:
         words = self.values
@@ -515,6 +532,10 @@ def _choose_categories(
     kept = set(seen if len(seen) <= max_categories else ranked[: max_categories - 1])
     rest = tuple(sorted(label for label in seen if label not in kept))
     return CategoryField(column.name, tuple(label for label in seen if label in kept), rest, yes_no, missing=missing)
+
+
+def _folded(label: str) -> str:
+    return label.strip().casefold()
 
 
 def _is_number(label: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -15,6 +17,15 @@ from infopursuit.types import FloatArray, Number
 
 TOLERANCE = 0.25
 """How far from its quantile a rounder threshold may lie, in bins."""
+NO_NUMBER = frozenset(
+    ("", "-", "--", ".", "..", "n.a.", "n/a", "na", "nil", "none", "null", "unk", "missing", "unknown", "no data",
+     "not available", "not known", "k.a.", "unbekannt", "keine angabe", "inconnu", "desconocido", "s/d", "未知")
+)  # fmt: skip
+"""What stands for a missing number among numbers, in small letters."""
+NUMBER = re.compile(r"[+-]?((\d{1,18}|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))")
+GROUPED = re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f]\d{3})+(\.\d+)?")
+DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}([. '\u00a0\u202f]\d{3})+|\d+)(,\d+)?")
+DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T](\d{1,2}:\d{2}(?::\d{2})?))?")
 
 
 @dataclass(frozen=True)
@@ -86,12 +97,13 @@ class NumberScale:
             return value.value
         text = " ".join(value.split()) if isinstance(value, str) else None
         if self.date and (text or isinstance(value, (date, np.datetime64))):
-            moment = np.datetime64(value if text is None else text, "us")
+            moment = np.datetime64(value, "us") if text is None else read_dates([text])[0]
             return float("nan") if np.isnat(moment) else float(moment.astype(np.int64))
         if text is not None and not self.date:
             if self.unit and text.lower().endswith(self.unit.lower()):
                 text = text[: len(text) - len(self.unit)]
-            return float(text)
+            found = read_number(text)
+            return float(text) if found is None else found
         real = isinstance(value, (int, float, Decimal, np.integer, np.floating)) and not isinstance(value, bool)
         if real and (not self.date or value != value):
             return float(value)
@@ -168,6 +180,51 @@ def simplest_numbers(low: float, high: float, *, whole: bool = False) -> list[fl
         if found:
             return sorted(found)
     return [low]
+
+
+def read_number(text: str, comma: bool | None = None) -> float | None:
+    """A number as people write it, also with % or a currency; None where it is none.
+
+    comma: whether decimals follow a comma, None where that is not known.
+
+    >>> [read_number(text) for text in ("37.5", "37,5", "1,234.5", "1.234,5", "12 %", "high")]
+    [37.5, 37.5, 1234.5, 1234.5, 12.0, None]
+    >>> [read_number("1,234", comma) for comma in (None, True)]
+    [1234.0, 1.234]
+    """
+    bare = text.strip().strip("$€£¥").removesuffix("%").strip()
+    if NUMBER.fullmatch(bare):
+        return float(bare)
+    forms = {None: (GROUPED, DECIMAL_COMMA), True: (DECIMAL_COMMA, GROUPED), False: (GROUPED,)}[comma]
+    form = next((form for form in forms if form.fullmatch(bare)), None)
+    if form is None:
+        return None
+    plain = re.sub(r"[. '\u00a0\u202f]" if form is DECIMAL_COMMA else r"[,' \u00a0\u202f]", "", bare)
+    return float(plain.replace(",", "."))
+
+
+def read_dates(texts: Sequence[str]) -> list[Any]:
+    """Dates as people write them, as moments of numpy; a ValueError where one is none.
+
+    31/3/2024 and 3/31/2024 are read where some of them has a number above 12, which says what is the day.
+
+    >>> [str(moment)[:10] for moment in read_dates(["2024-03-31", "31.3.2024", "3/31/2024", "4/1/2024"])]
+    ['2024-03-31', '2024-03-31', '2024-03-31', '2024-04-01']
+    """
+    found = [(text, DATE.fullmatch(text.strip())) for text in texts]
+    slashed = [match for _, match in found if match is not None and match[2] != "."]
+    day_first = any(int(match[1]) > 12 for match in slashed)
+    if slashed and day_first == any(int(match[3]) > 12 for match in slashed):
+        raise ValueError(f"{slashed[0][0]!r} may have the day or the month first; write dates as 2024-03-31")
+    moments = []
+    for text, match in found:
+        if match is None:
+            moments.append(np.datetime64(text, "us"))
+            continue
+        day, month = (match[1], match[3]) if match[2] == "." or day_first else (match[3], match[1])
+        time = f"T{match[5].zfill(5 if match[5].count(':') == 1 else 8)}" if match[5] else ""
+        moments.append(np.datetime64(f"{match[4]}-{month.zfill(2)}-{day.zfill(2)}{time}", "us"))
+    return moments
 
 
 def format_number(number: float) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from infopursuit.queries.numbers import format_number
+from infopursuit.queries.numbers import NO_NUMBER, format_number, read_dates, read_number
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 Kind = Literal["number", "yes_no", "date", "text"]
@@ -54,7 +54,7 @@ class Column:
         """(B,) the column as finite numbers; text is parsed."""
         if self.kind == "date":
             raise ValueError(f"column {self.name!r} holds dates; it held numbers in training")
-        numbers = self._parsed(float, "a number") if self.values is None else self.values
+        numbers = self._parsed(_parse_number, "a number") if self.values is None else self.values
         infinite = np.isinf(numbers)
         if infinite.any():
             row = int(infinite.argmax())
@@ -62,9 +62,9 @@ class Column:
         return numbers
 
     def dates(self) -> FloatArray:
-        """(B,) the column as microseconds since 1970; ISO dates in text are parsed."""
+        """(B,) the column as microseconds since 1970; text is parsed."""
         if self.values is None:
-            return self._parsed(lambda label: float(_microseconds(np.array([label]))[0]), "an ISO date")
+            return self._parsed(lambda label: float(_microseconds(np.array(read_dates([label])))[0]), "an ISO date")
         if self.kind != "date" and not np.isnan(self.values).all():
             raise ValueError(f"column {self.name!r} holds numbers; it held dates in training")
         return self.values
@@ -316,6 +316,11 @@ def warn_of_numbers(column: Column, few: int) -> None:
             f"ask for the number",
             stacklevel=2,
         )
+
+
+def _parse_number(label: str) -> float:
+    found = np.nan if label.strip().lower() in NO_NUMBER else read_number(label)
+    return float(label) if found is None else found
 
 
 def _all_parse(labels: Sequence[str]) -> bool:
