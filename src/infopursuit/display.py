@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e\ud800-\udfff\ufffe\uffff]")
+"""What no name needs: control characters, overrides of the direction of text, and what is no character."""
+STEERING = re.compile(rf"\x1b(?!\[[\d;]*m)|(?!\x1b){CONTROL.pattern}")
 MAX_SHOWN = 44
 """Characters of a value in a repr."""
 MAX_ROWS = 8
@@ -58,6 +60,16 @@ def _short(value: Any) -> str:
     else:
         text = " ".join(repr(value).split())
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
+
+def printable(text: str) -> str:
+    """Text for a terminal: names, labels and cells of a table must not steer it, so that only new lines, tabs and
+    colours stay of what is no character.
+
+    >>> printable("a\\x1b[2Jb")
+    'a�[2Jb'
+    """
+    return STEERING.sub("\ufffd", text)
 
 
 class Markup(str):

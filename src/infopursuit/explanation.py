@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from infopursuit.checks import whole_number
-from infopursuit.display import brief
+from infopursuit.display import brief, printable
 from infopursuit.files import write_atomically
 from infopursuit.messages import Messages, load
 from infopursuit.queries.patches import MAX_LEVELS, shade
@@ -199,7 +199,7 @@ class Explanation:
         lines = [words("text.outcome", **told)]
         lines += [f"      {step.say(words)}" for step in self.known]
         lines += self.say_steps(words, max_steps=max_steps, width=width, top=top)
-        return "\n".join([*lines, *self.say_notes(words)])
+        return printable("\n".join([*lines, *self.say_notes(words)]))
 
     def say_length(self, words: Messages) -> str:
         """How many questions were asked, and what they cost."""

@@ -6,7 +6,7 @@ import errno
 import os
 import platform
 import re
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,12 +26,13 @@ def replacing(file: Path) -> Iterator[Path]:
     """A file beside to write to, which takes the place of ``file`` when all went well and else is removed."""
     name = ""
     try:
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-{_here()}-{os.getpid()}-")
-        os.close(handle)
+        beside = file.parent / f".{file.name}-{_here()}-{os.getpid()}-{secrets.token_hex(4)}"
+        # not a private temporary file: who may read what is written is for the user's umask to say
+        os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        name = str(beside)
         yield Path(name)
         with open(name, "r+b") as stream:
             os.fsync(stream.fileno())
-        os.chmod(name, 0o644)
         os.replace(name, file)
         _flush_folder(file.parent)
     except BaseException as error:

@@ -14,6 +14,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from infopursuit.display import printable
+
 STYLES = {"bold": "bold", "faint": "dim", "good": "green", "bad": "magenta", "now": "color(208)", "fog": "color(240)"}
 """Names say what a style is for, not which colour it is."""
 WIDEST = 120
@@ -62,13 +64,14 @@ class Terminal(Console):
 
 
 class _Encodable:
-    """A stream that replaces block characters where it cannot encode them."""
+    """A stream of `printable` text that replaces block characters where it cannot encode them."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream, self.plain = stream, not has_blocks(stream)
 
     def write(self, text: str) -> int:
-        return self.stream.write(text.translate(_PLAIN) if self.plain else text)
+        shown = printable(text)
+        return self.stream.write(shown.translate(_PLAIN) if self.plain else shown)
 
     def __getattr__(self, name: str) -> object:
         return getattr(self.stream, name)

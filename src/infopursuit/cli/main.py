@@ -59,7 +59,7 @@ def warnings_as_notes() -> Iterator[None]:
     def show(message: Any, *place: Any, **more: Any) -> None:
         if str(message) not in seen:
             seen.add(str(message))
-            print(f"note: {message}", file=sys.stderr)
+            _complain(f"note: {message}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -94,8 +94,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.debug:
                 traceback.print_exc()
             else:
-                print(f"infopursuit {command.name}: error: {_one_line(error)}", file=sys.stderr)
+                _complain(f"infopursuit {command.name}: error: {_one_line(error)}")
             return FAILED
+
+
+def _complain(text: str) -> None:
+    from infopursuit.display import printable
+
+    print(printable(text), file=sys.stderr)
 
 
 def build_parser(chosen: Command | None = None) -> argparse.ArgumentParser:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import struct
 import zlib
 from collections import Counter
@@ -18,6 +17,7 @@ import numpy as np
 
 from infopursuit import case
 from infopursuit.checks import whole_number
+from infopursuit.display import CONTROL
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages, load
 from infopursuit.queries.queryset import QuerySet
@@ -35,7 +35,6 @@ MAX_INDEX = 1000  # inputs in the index
 CONFIDENCES = ((case.CERTAIN, 1.01), (case.PROBABLE, case.CERTAIN), (0.0, case.PROBABLE))  # that can be filtered by
 MAX_PIXELS = 512 * 512  # larger images are not drawn
 UNSEEN, DARK, LIT = (np.array(each) for each in ((128, 134, 142), (16, 18, 22), (255, 255, 255)))
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 View = dict[str, Any]  # what the template shows
 
