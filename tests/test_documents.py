@@ -60,6 +60,7 @@ PAGES = [
     "README.md",
     "RESULTS.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     *sorted(page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").rglob("*.md")),
 ]
 

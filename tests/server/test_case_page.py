@@ -369,3 +369,29 @@ def test_axe_finds_nothing_serious(visit, address, axe, scheme):
     page.goto(f"{address}/?lang=en#ask/animals")
     page.wait_for_selector("#ask .answers button")
     check("game")
+
+
+HOSTILE = '<img src=x onerror="window.owned=1">\'"><svg/onload=window.owned=1>{{7*7}}${window.owned=1}'
+
+
+def test_words_from_outside_are_text(visit, serving):
+    """Names of columns, categories, labels and the summary are shown as they are, and run nothing."""
+    y = np.arange(80) % 2
+    table = pd.DataFrame({f"{HOSTILE} a": y + 0.1 * np.arange(80), f"{HOSTILE} b": np.array(["u", "v"])[y] + HOSTILE})
+    labels = pd.Series(np.array(["no", "yes"])[y] + HOSTILE, name=f"{HOSTILE} label")
+    clf = ip.InformationPursuitClassifier(ip.queries.columns(), "table", stopping=ip.MaxQueries(2)).fit(table, labels)
+    with serving({"evil": served("evil", clf, HOSTILE)}) as address:
+        page = visit(f"{address}/?lang=en#case/evil")
+        for _ in range(2):
+            page.wait_for_selector("#case .answers :is(input, button)")
+            n, field = steps(page).count(), page.locator("#case .answers input")
+            if field.count():
+                field.fill("3")
+                page.keyboard.press("Enter")
+            else:
+                page.locator("#case .answers button").first.click()
+            playwright.expect(steps(page)).to_have_count(n + 1)
+        playwright.expect(page.locator("#case-verdict")).to_be_visible()
+        assert HOSTILE in page.locator("#case").inner_text()
+        assert page.evaluate("window.owned") is None
+        assert page.locator("img[src=x]").count() == 0
