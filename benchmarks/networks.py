@@ -1,0 +1,357 @@
+"""``python -m benchmarks.networks``: learnt pursuits and greedy ones against the truth of a Bayesian network.
+
+Patients are drawn from the network, so that posterior and information gains of every history are known exactly
+(`benchmarks.exact_network`). Learnt strategies are measured on the histories that they ask themselves: accuracy, regret
+in gain, distance from the exact posterior. In small networks the optimal strategy is found by dynamic programming
+(`benchmarks.optimal`). A run that was stopped goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+import infopursuit as ip
+from benchmarks.exact_network import ExactBelief, Known, World, example
+from benchmarks.experiment import Experiment
+from benchmarks.machine import write_result
+from benchmarks.optimal import VALUES, ExpectedAccuracy, fewest_questions, follow, optimal
+from benchmarks.pages import plain_table
+from benchmarks.program import add_out, positive, run_program, say
+from benchmarks.table_measures import LEAST, calibration_errors
+from infopursuit.plots import style
+from infopursuit.types import UNKNOWN, FloatArray, IntArray
+
+NAME = "networks"
+TRAINING, TEST = 1, 2
+"""Seeds of the patients."""
+ROWS = (1_000, 10_000, 100_000)
+LEARNT = {"naive Bayes": ip.models.naive_bayes(), "table": "table", "hybrid": "hybrid", "default": "auto"}
+"""Strategies of the classifier; "table" chooses between naive Bayes and latent classes, "auto" between that and the
+hybrid, both on held-out training rows."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is done with one network. n_questions: of every pursuit; shown: after how many results are shown; n_optimal:
+    questions of the optimal strategy, epsilon: of the confidence that it has to reach, None: not asked for."""
+
+    target: str
+    n_questions: int = 0
+    shown: tuple[int, ...] = ()
+    n_optimal: int = 4
+    epsilon: float | None = None
+
+
+PURSUED = {
+    "pathfinder": Setting("Fault", 20, (1, 2, 3, 5, 7, 10, 15, 20)),
+    "child": Setting("Disease", 10, (1, 2, 3, 4, 5, 6, 8, 10)),
+}
+SOLVED = {
+    "asia, bronc": Setting("bronc", n_optimal=4, epsilon=0.1),
+    "asia, lung": Setting("lung", n_optimal=4, epsilon=0.05),
+    "child, Disease": Setting("Disease", n_optimal=5),
+    "pathfinder, Fault": Setting("Fault", n_optimal=3),
+}
+
+
+# ---- pursuits of patients -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Ward:
+    """The patients of one network."""
+
+    name: str
+    setting: Setting
+    n_patients: int
+
+    @cached_property
+    def world(self) -> World:
+        """The network."""
+        return World.read(self.name, self.setting.target)
+
+    @cached_property
+    def belief(self) -> ExactBelief:
+        """The truth about it."""
+        return ExactBelief(self.world)
+
+    @cached_property
+    def patients(self) -> tuple[IntArray, IntArray]:
+        """Those that are diagnosed: findings and classes."""
+        return self.world.sample(self.n_patients, TEST)
+
+    def exact(self, acquisition: Any) -> dict[str, Any]:
+        """A pursuit that knows the network."""
+        pursuit = ip.Pursuit(self.world.queries, self.belief, acquisition, ip.MaxQueries(self.setting.n_questions))
+        return self.measure(pursuit, np.arange(len(self.world.classes)))
+
+    def learnt(self, strategy: Any, n_rows: int) -> dict[str, Any]:
+        """A pursuit that was learnt from so many patients."""
+        X, y = self.world.sample(max(ROWS), TRAINING)
+        start = time.process_time()
+        clf = ip.InformationPursuitClassifier(queries=self.world.queries, strategy=strategy, n_jobs=1)
+        clf.fit(X[:n_rows], y[:n_rows])
+        fitted = time.process_time() - start
+        pursuit = replace(clf.pursuit_, stopping=ip.MaxQueries(self.setting.n_questions), patience=0)
+        chosen = {
+            "learner": repr(clf.selection_[0].learner) if clf.selection_ else None,
+            "tuning": None if clf.tuning_ is None else clf.tuning_.candidates,
+            "temperature": None if clf.tuning_ is None else clf.tuning_.temperature,
+        }
+        found = self.measure(pursuit, clf.classes_)
+        return {**found, "n_classes": len(clf.classes_), "chosen": chosen, "fit_seconds": round(fitted, 1)}
+
+    def measure(self, pursuit: ip.Pursuit[Any], classes: IntArray) -> dict[str, Any]:
+        """Pursue all patients, and compare with the truth after every answer."""
+        (X, y), n_steps = self.patients, self.setting.n_questions
+        start = time.process_time()
+        trace = pursuit.run_values(X, progress=False)
+        run_seconds = time.process_time() - start
+        said = np.zeros((*trace.posteriors.shape[:2], len(self.world.classes)))
+        said[:, :, classes] = trace.posteriors
+        rows, columns = np.arange(len(X)), []
+        for k in range(n_steps + 1):
+            posterior, gains = self._truth(trace.queries[:, :k])
+            p = said[:, k]
+            confidence, right = p.max(axis=1), p.argmax(axis=1) == y
+            divergence = (xlogy(posterior, posterior) - posterior * np.log(np.maximum(p, LEAST))).sum(axis=1)
+            column = {
+                "accuracy": float(right.mean()),
+                "accuracy_exact_posterior": float((posterior.argmax(axis=1) == y).mean()),
+                "divergence": _mean(divergence),
+                "brier": _mean(((p - posterior) ** 2).sum(axis=1)),
+                "calibration": calibration_errors(confidence, right),
+                "right": right.astype(int).tolist(),
+            }
+            if k < n_steps:
+                best = gains.max(axis=1)
+                column["regret"] = _mean(best - gains[rows, trace.queries[:, k]])
+                column["best_gain"] = float(best.mean())
+            columns.append(column)
+        return {"after": columns, "run_seconds": round(run_seconds, 1)}
+
+    def _truth(self, asked: IntArray) -> tuple[FloatArray, FloatArray]:
+        """(B, C) the exact posterior of each patient given the answers to (B, K) queries, and (B, Q) exact gains."""
+        X = self.patients[0]
+        evidence = np.full_like(X, UNKNOWN)
+        np.put_along_axis(evidence, asked, np.take_along_axis(X, asked, axis=1), axis=1)
+        distinct, index = np.unique(evidence, axis=0, return_inverse=True)
+        known: Known = self.belief.given(distinct)
+        return known.posterior[index.ravel()], self.belief.gains(known)[index.ravel()]
+
+    def ceiling(self) -> dict[str, float]:
+        """The Bayes classifier that sees all findings: on the patients, and how often it expects to be right."""
+        X, y = self.patients
+        p = self.belief.given(X).posterior
+        return {"accuracy": float((p.argmax(axis=1) == y).mean()), "expected": float(p.max(axis=1).mean())}
+
+
+def _mean(values: FloatArray) -> list[float]:
+    """The mean and its standard error."""
+    return [float(values.mean()), float(values.std(ddof=1) / len(values) ** 0.5)]
+
+
+def pursue(
+    ward: Ward, experiment: Experiment, rows: Sequence[int], strategies: Sequence[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each strategy on the patients of a network; every one a part of its own."""
+    fixed = [ward.setting.n_questions, TRAINING, TEST, max(ROWS)]
+    for name, acquisition in (
+        ("exact", ip.acquisition.LookAhead()),
+        ("exact, random order", ip.acquisition.RandomOrder()),
+    ):
+        make = partial(ward.exact, acquisition)
+        yield name, experiment.part(f"{ward.name} {name}".replace(",", ""), [name, *fixed], make)
+    for n_rows in rows:
+        for name in strategies:
+            key = f"{name}, {n_rows:,} rows"
+            make = partial(ward.learnt, LEARNT[name], n_rows)
+            yield key, experiment.part(f"{ward.name} {name} {n_rows}", [name, n_rows, *fixed], make)
+
+
+# ---- optimal strategies ---------------------------------------------------------------------------------------------
+
+
+def solve(name: str, setting: Setting) -> dict[str, Any]:
+    """The optimal strategy, greedy pursuit and look-ahead of two steps, all by enumeration."""
+    world = World.read(name, setting.target)
+    belief, n = ExactBelief(world), setting.n_optimal
+    one = ip.Pursuit(world.queries, belief, ip.acquisition.LookAhead())
+    two = replace(one, acquisition=ip.acquisition.LookAhead(depth=2))
+    pursuits: dict[str, tuple[Any, Any]] = {
+        "greedy": (one, None),
+        "greedy in accuracy": (replace(one, acquisition=ExpectedAccuracy(belief)), None),
+        "two-step look-ahead": (two, None),
+        "two-step look-ahead, the last question greedy": (two, one),
+    }
+    found: dict[str, Any] = {"optimal": optimal(belief, n)}
+    for each, (pursuit, last) in pursuits.items():
+        leaves = [follow(pursuit, last, k) for k in range(n + 1)]
+        found[each] = {value: [leaf.value(value) for leaf in leaves] for value in VALUES}
+    prior = found["optimal"]["information"][0]
+    for values in found.values():  # minus entropy -> information about the target
+        values["information"] = [value - prior for value in values["information"]]
+    if setting.epsilon is not None:
+        found["optimal"]["questions"] = fewest_questions(belief, setting.epsilon)
+        for each in ("greedy", "two-step look-ahead"):
+            pursuit = replace(pursuits[each][0], stopping=ip.Confidence(setting.epsilon))
+            found[each]["questions"] = follow(pursuit).length
+    return found
+
+
+# ---- tables and the figure ------------------------------------------------------------------------------------------
+
+
+def accuracy_table(told: Mapping[str, Any], setting: Setting) -> list[dict[str, Any]]:
+    """Per cent right after k questions."""
+    rows = []
+    for name, found in told["strategies"].items():
+        each = {str(k): f"{100 * found['after'][k]['accuracy']:.1f}" for k in setting.shown}
+        rows.append({"per cent right after": name, **each})
+    return rows
+
+
+def truth_table(told: Mapping[str, Any], setting: Setting) -> list[dict[str, Any]]:
+    """Regret, distance from the exact posterior, calibration."""
+    half, end = setting.n_questions // 2, setting.n_questions
+    rows = []
+    for name, found in told["strategies"].items():
+        after = found["after"]
+        best = sum(column["best_gain"] for column in after[:end])
+        lost = sum(column["regret"][0] for column in after[:end])
+        rows.append({
+            "strategy": name,
+            **{f"regret, question {k}": _with_error(after[k - 1]["regret"]) for k in (1, 2, 3, half)},
+            "share of the best gains": f"{100 * (1 - lost / best):.1f} %",
+            **{f"KL after {k}": _with_error(after[k]["divergence"]) for k in (half, end)},
+            f"Brier distance after {half}": _with_error(after[half]["brier"]),
+            **{f"calibration after {k}": f"{100 * after[k]['calibration']['debiased']:.1f}" for k in (half, end)},
+            f"right after {half}, exact posterior": f"{100 * after[half]['accuracy_exact_posterior']:.1f}",
+            "fit, s": f"{found['fit_seconds']:.0f}" if "fit_seconds" in found else "",
+        })  # fmt: skip
+    return rows
+
+
+def _with_error(pair: Sequence[float]) -> str:
+    return f"{pair[0]:.3f} ± {pair[1]:.3f}"
+
+
+def solved_table(solved: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Expected accuracy and information after k questions."""
+    rows = []
+    longest = max(setting.n_optimal for setting in SOLVED.values())
+    for world, found in solved.items():
+        for name, told in found.items():
+            row: dict[str, Any] = {"network, target": world, "strategy": name}
+            for k in range(1, longest + 1):
+                there = k < len(told["accuracy"])
+                row[str(k)] = f"{100 * told['accuracy'][k]:.2f} ({told['information'][k]:.3f})" if there else ""
+            row["questions"] = f"{told['questions']:.3f}" if "questions" in told else ""
+            rows.append(row)
+    return rows
+
+
+def draw(measured: Mapping[str, Any]) -> Any:
+    """Accuracy above, regret below; a column for each network."""
+    style.need_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    figure = Figure(figsize=(8.6, 6.2), dpi=150, facecolor="white", layout="constrained")
+    axes = figure.subplots(2, len(measured), squeeze=False)
+    colours = dict(zip(LEARNT, style.COLOURS, strict=False))
+    lines: dict[int, Any] = dict(zip(ROWS, (":", "--", "-"), strict=True))
+    for column, (network, told) in enumerate(measured.items()):
+        for name, found in told["strategies"].items():
+            if name == "exact, random order":
+                look: dict[str, Any] = {"color": style.UNSEEN, "linewidth": 1.2}
+            elif name == "exact":
+                look = {"color": style.INK, "linewidth": 2.0, "zorder": 3}
+            else:
+                kind, n_rows = name.removesuffix(" rows").split(", ", 1)
+                look = {"color": colours[kind], "linestyle": lines[int(n_rows.replace(",", ""))], "linewidth": 1.3}
+            accuracy = [after["accuracy"] for after in found["after"]]
+            axes[0, column].plot(range(len(accuracy)), [100 * a for a in accuracy], **look)
+            if not name.startswith("exact"):
+                regret = [after["regret"][0] for after in found["after"][:-1]]
+                axes[1, column].plot(range(1, len(regret) + 1), regret, **look)
+        best = [after["best_gain"] for after in told["strategies"]["exact"]["after"][:-1]]
+        axes[1, column].plot(range(1, len(best) + 1), best, color=style.INK, linewidth=1.0)
+        axes[1, column].set_yscale("log")
+        axes[1, column].set_ylim(bottom=1e-4)
+        axes[0, column].axhline(100 * told["all findings"]["accuracy"], color=style.FAINT, linewidth=0.8)
+        style.write_title(axes[0, column], f"{network}")
+        for row, words in enumerate(("right, %", "regret of the question, nats")):
+            style.plain(axes[row, column])
+            axes[row, column].set_ylabel(words if not column else "", fontsize=style.SIZE, color=style.INK)
+            asked = "questions asked" if not row else "question"
+            axes[row, column].set_xlabel(asked, loc="center", fontsize=style.SIZE, color=style.INK)
+    handles = [Line2D([], [], color=style.INK, linewidth=2.0, label="exact")]
+    handles += [Line2D([], [], color=style.UNSEEN, label="exact, random order")]
+    handles += [Line2D([], [], color=colour, label=kind) for kind, colour in colours.items()]
+    handles += [Line2D([], [], color=style.FAINT, linestyle=s, label=f"{n:,} rows") for n, s in lines.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=style.NOTE)
+    return figure
+
+
+# ---- the program ----------------------------------------------------------------------------------------------------
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print, draw and write."""
+    example()  # that pyAgrum is missing is said before anything is measured
+    import torch
+
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    experiment = Experiment(NAME, args.out, args.patients, say=say)
+    measured: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
+    solved = {}
+    for world, setting in SOLVED.items():
+        solved[world] = experiment.part(world.replace(",", ""), setting, partial(solve, world.split(",")[0], setting))
+    tables["Expected accuracy in per cent (information in nats) after k questions"] = solved_table(solved)
+    say("", plain_table(solved_table(solved)))
+    for network in args.networks:
+        ward = Ward(network, PURSUED[network], args.patients)
+        told: dict[str, Any] = {"all findings": experiment.part(f"{network} ceiling", [TEST], ward.ceiling)}
+        told["strategies"] = dict(pursue(ward, experiment, args.rows, args.strategies))
+        measured[network] = told
+        tables[f"{network}: per cent right"] = accuracy_table(told, ward.setting)
+        tables[f"{network}: compared with the truth"] = truth_table(told, ward.setting)
+        say("", plain_table(accuracy_table(told, ward.setting)), "", plain_table(truth_table(told, ward.setting)))
+    figure = experiment.figure(draw(measured), f"{NAME}.png", "Accuracy after k questions, and regret of each question")
+    for told in measured.values():
+        for found in told["strategies"].values():
+            found["after"] = [{k: v for k, v in each.items() if k != "right"} for each in found["after"]]
+    result: dict[str, Any] = {
+        "seed": 0, "seconds": round(experiment.seconds, 1), "patients": args.patients, "seeds": [TRAINING, TEST],
+        "measured": measured, "solved": solved, "tables": tables, "figures": [figure],
+    }  # fmt: skip
+    say(f"written to {write_result(args.out, NAME, 'python -m benchmarks.networks', result)}")
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse and run."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.networks", description=__doc__)
+    parser.add_argument("--networks", nargs="+", choices=PURSUED, default=list(PURSUED), help="whose patients (all)")
+    parser.add_argument("--rows", nargs="+", type=int, choices=ROWS, default=ROWS, help="training patients (all)")
+    parser.add_argument("--strategies", nargs="+", choices=LEARNT, default=list(LEARNT), help="learnt (all)")
+    parser.add_argument("--patients", type=positive, default=1_000, metavar="N", help="test patients (1000)")
+    add_out(parser)
+    return run_program(parser, run, argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
