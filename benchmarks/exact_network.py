@@ -181,11 +181,15 @@ class Known:
 
     @cached_property
     def parts(self) -> list[tuple[IntArray, FloatArray, FloatArray]]:
-        """For each component (H,) which of its distinct evidences each history has, and of these `Component.solve`."""
+        """For each component (H,) which of its distinct evidences (n,) each history has, (n, C) the polynomial of each,
+        and (n, C, L) the probability of each value of each finding given class and evidence."""
         found = []
         for component in self.belief.components:
             mine, index = np.unique(self.evidence[:, component.columns], axis=0, return_inverse=True)
-            found.append((index.ravel(), *component.solve(mine)))
+            value, derivative = component.solve(mine)
+            possible = value[..., None] > 0
+            given = np.divide(derivative, value[..., None], out=np.zeros_like(derivative), where=possible)
+            found.append((index.ravel(), value, given))
         return found
 
     @cached_property
@@ -194,7 +198,7 @@ class Known:
         with np.errstate(divide="ignore"):
             return np.asarray(sum(np.log(value)[index] for index, value, _ in self.parts))
 
-    @property
+    @cached_property
     def posterior(self) -> FloatArray:
         """(H, C) p(class | evidence), NaN where the evidence is impossible."""
         with np.errstate(invalid="ignore"):
@@ -205,8 +209,7 @@ class Known:
         a known one it is no probability."""
         posterior = self.posterior[rows]
         found = np.zeros((*posterior.shape, self.belief.queries.variables.n_slots))
-        for component, (index, value, derivative) in zip(self.belief.components, self.parts, strict=True):
-            given = np.divide(derivative, value[..., None], out=np.zeros_like(derivative), where=value[..., None] > 0)
+        for component, (index, _, given) in zip(self.belief.components, self.parts, strict=True):
             found[:, :, component.slots] = given[index[rows]] * posterior[..., None]
         return found
 
