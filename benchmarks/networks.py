@@ -44,11 +44,13 @@ SHOWN_FROM = 50.0
 LEARNT = {"naive Bayes": ip.models.naive_bayes(), "table": "table", "hybrid": "hybrid", "default": "auto"}
 """Strategies of the classifier; "table" chooses between naive Bayes and latent classes, "auto" between that and the
 hybrid, both on held-out training rows."""
-ATTEMPTS = {
-    "hybrid without dropout": ip.Hybrid(training=Training(dropout=0.0)),
-    "hybrid, 16,000 steps": ip.Hybrid(training=Training(max_steps=16_000)),
+ATTEMPTS: dict[str, tuple[Any, bool]] = {
+    "hybrid without dropout": (ip.Hybrid(training=Training(dropout=0.0)), True),
+    "hybrid, 16,000 steps": (ip.Hybrid(training=Training(max_steps=16_000)), True),
+    "hybrid without dropout, 16,000 steps": (ip.Hybrid(training=Training(dropout=0.0, max_steps=16_000)), True),
+    "table without temperature scaling": ("table", False),
 }
-"""Other settings of the hybrid, tried on the most rows of pathfinder."""
+"""Other settings, tried on the most rows of pathfinder: the strategy, and whether its posterior is calibrated."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +108,15 @@ class Ward:
         pursuit = ip.Pursuit(self.world.queries, self.belief, acquisition, ip.MaxQueries(self.setting.n_questions))
         return self.measure(pursuit, np.arange(len(self.world.classes)))
 
-    def learnt(self, strategy: Any, n_rows: int) -> dict[str, Any]:
-        """A pursuit that was learnt from so many patients."""
+    def learnt(self, strategy: Any, n_rows: int, calibrated: bool = True) -> dict[str, Any]:
+        """A pursuit that was learnt from so many patients. calibrated: with the temperature that fit chose."""
         X, y = self.world.sample(max(ROWS), TRAINING)
         start = time.process_time()
         clf = ip.InformationPursuitClassifier(queries=self.world.queries, strategy=strategy, n_jobs=1)
         clf.fit(X[:n_rows], y[:n_rows])
         fitted = time.process_time() - start
         pursuit = replace(clf.pursuit_, stopping=ip.MaxQueries(self.setting.n_questions), patience=0)
+        pursuit = pursuit if calibrated else replace(pursuit, calibrator=None)
         chosen = {
             "learner": repr(clf.selection_[0].learner) if clf.selection_ else None,
             "tuning": None if clf.tuning_ is None else clf.tuning_.candidates,
@@ -206,8 +209,8 @@ def pursue(
             key = f"{name}, {n_rows:,} rows"
             make = partial(ward.learnt, LEARNT[name], n_rows)
             yield key, experiment.part(f"{ward.name} {name} {n_rows}", [name, n_rows, *fixed], make)
-    for name, strategy in ATTEMPTS.items() if ward.name == "pathfinder" and "hybrid" in strategies else ():
-        make = partial(ward.learnt, strategy, max(ROWS))
+    for name, (strategy, calibrated) in ATTEMPTS.items() if ward.name == "pathfinder" and max(ROWS) in rows else ():
+        make = partial(ward.learnt, strategy, max(ROWS), calibrated)
         yield name, experiment.part(f"{ward.name} {name}".replace(",", ""), [name, max(ROWS), *fixed], make)
 
 
@@ -251,7 +254,7 @@ def accuracy_table(told: Mapping[str, Any], setting: Setting) -> list[dict[str, 
     for name, found in told["strategies"].items():
         each = {str(k): f"{100 * found['after'][k]['accuracy']:.1f}" for k in setting.shown}
         less, error = _mean(100.0 * (np.array(found["after"][half]["right"]) - exact))
-        rows.append({"strategy": name, **each, f"less exact, after {half}": f"{less:+.1f} ± {error:.1f}"})
+        rows.append({"strategy": name, **each, f"difference from exact after {half}": f"{less:+.1f} ± {error:.1f}"})
     ceiling = f"{100 * told['all findings']['accuracy']:.1f}"
     rows.append({**dict.fromkeys(rows[0], ""), "strategy": "exact, all findings", str(setting.shown[-1]): ceiling})
     return rows
@@ -269,9 +272,10 @@ def truth_table(told: Mapping[str, Any], setting: Setting) -> list[dict[str, Any
             "strategy": name,
             **{f"regret, question {k}": _with_error(after[k - 1]["regret"]) for k in (1, 2, 3, half)},
             "share of the best gains": f"{100 * (1 - lost / best):.1f} %",
-            **{f"KL after {k}": _with_error(after[k]["divergence"]) for k in (half, end)},
+            **{f"KL after {k}": _with_error(after[k]["divergence"]) for k in (1, half, end)},
             f"Brier distance after {half}": _with_error(after[half]["brier"]),
-            **{f"calibration after {k}": f"{100 * after[k]['calibration']['debiased']:.1f}" for k in (half, end)},
+            "calibration, 1 to 3": _calibration(after[1:4]),
+            f"calibration, 4 to {end}": _calibration(after[4:]),
             f"right after {half}, exact posterior": f"{100 * after[half]['accuracy_exact_posterior']:.1f}",
             "chosen": _chosen(found),
             "fit, s": f"{found['fit_seconds']:.0f}" if "fit_seconds" in found else "",
@@ -281,6 +285,13 @@ def truth_table(told: Mapping[str, Any], setting: Setting) -> list[dict[str, Any
 
 def _with_error(pair: Sequence[float]) -> str:
     return f"{round(pair[0], 3) + 0.0:.3f} ± {pair[1]:.3f}"
+
+
+def _calibration(after: Sequence[Mapping[str, Any]]) -> str:
+    """The root of the mean squared calibration error over some numbers of questions, in points: the square is without
+    bias, so that its mean is too."""
+    squared = float(np.mean([column["calibration"]["squared"] for column in after]))
+    return f"{100 * max(squared, 0.0) ** 0.5:.1f}"
 
 
 def _chosen(found: Mapping[str, Any]) -> str:
@@ -314,7 +325,7 @@ def draw(measured: Mapping[str, Any]) -> Any:
     from matplotlib.lines import Line2D
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(8.6, 6.2), dpi=150, facecolor="white", layout="constrained")
+    figure = Figure(figsize=(8.6, 6.2), dpi=120, facecolor="white", layout="constrained")
     axes = figure.subplots(2, len(measured), squeeze=False)
     colours = dict(zip(["naive Bayes", "default", "hybrid"], style.COLOURS, strict=False))
     lines: dict[int, Any] = dict(zip(ROWS, (":", "--", "-"), strict=True))

@@ -183,19 +183,19 @@ def test_no_strategy_is_better_than_the_optimal_one(world):
 
 
 def test_regret_and_divergence_are_zero_for_the_truth_and_for_nothing_else(world):
-    setting = networks.Setting(world.target, n_questions=3, shown=(1, 3))
+    setting = networks.Setting(world.target, n_questions=4, shown=(1, 3))
     ward = networks.Ward("here", setting, 60)
     object.__setattr__(ward, "world", world)  # in the place of a file
     found = ward.exact(ip.acquisition.LookAhead())["after"]
     at_random = ward.exact(ip.acquisition.RandomOrder())["after"]
     learnt = ward.learnt(ip.models.naive_bayes(), 100)["after"]
-    assert len(found) == 4
-    assert "regret" not in found[3]
-    assert max(column["regret"][0] for column in found[:3]) < 1e-5
+    assert len(found) == 5
+    assert "regret" not in found[4]
+    assert max(column["regret"][0] for column in found[:4]) < 1e-5
     assert at_random[0]["regret"][0] > 0.01
     assert abs(found[3]["divergence"][0]) < 1e-9
     assert max(column["divergence"][0] for column in learnt) > 1e-4
-    assert min(column["regret"][0] for column in (*learnt[:3], *at_random[:3])) >= 0
+    assert min(column["regret"][0] for column in (*learnt[:4], *at_random[:4])) >= 0
     told = {"strategies": {"exact": {"after": found}, "naive Bayes, 1,000 rows": {"after": learnt}}}
     told["all findings"] = ward.ceiling()
     assert max(ward.verify(3).values()) < 1e-9
