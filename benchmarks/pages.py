@@ -59,7 +59,7 @@ def section(result: Mapping[str, Any], pictures: str, only: str | None = None) -
     machine = result["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores"
     data = (
-        "INFOPURSUIT_DATA=... " if re.search(r"reproduce |\.tables", result["command"]) else ""
+        "INFOPURSUIT_DATA=... " if re.search(r"reproduce |\.tables|\.networks", result["command"]) else ""
     )  # what else is measured needs none
     head = (
         f"`{data}{result['command']}` ({machine['when']}, commit {machine['commit']}, {where}, "
