@@ -35,7 +35,8 @@ class LookAhead:
     at_a_time: hypothetical histories that are updated in one call of the belief.
     depth: 2 adds the expected gain of the best query after the answer: what two questions tell together. It pays where
         a query tells nothing by itself but says which one to ask next, and takes as many times longer as
-        ``n_candidates`` queries have answers. Costs do not go with it.
+        ``n_candidates`` queries have answers. Costs do not go with it. It does not know when the pursuit ends, and may
+        ask last what only prepares another question: with few questions, compare it with depth 1 (docs, results).
     n_candidates: with depth 2, the queries with the largest one-step gains, which are looked at.
     """
 
