@@ -239,12 +239,12 @@ def summarise(answers: Answers, steps: dict[str, Steps]) -> dict[str, list[dict[
     """Tables for the page."""
     n = len(answers.labels)
     curve, cal = [], []
-    for k in (*SHOWN, "all"):
-        row: dict[str, Any] = {"questions": k}
+    for k in (*SHOWN, None):
+        row: dict[str, Any] = {"questions": "all" if k is None else k}
         for name, each in steps.items():
-            row[name] = (
-                "" if k >= len(each["top-1"]) else f"{100 * each['top-1'][k]:.1f} / {100 * each['top-5'][k]:.1f}"
-            )
+            one, five = each["top-1"], each["top-5"]
+            pair = each["all"] if k is None else (one[k], five[k]) if k < len(one) else None
+            row[name] = "" if pair is None else f"{100 * pair[0]:.1f} / {100 * pair[1]:.1f}"
         curve.append(row)
     for name, each in steps.items():
         error, confidence, right = each["calibration"]
