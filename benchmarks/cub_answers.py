@@ -38,10 +38,12 @@ from infopursuit.evaluation.measures import calibration
 from infopursuit.types import FloatArray, IntArray
 
 NAME = "cub_answers"
-SHOWN = (0, 1, 2, 3, 5, 8, 10, 15, 20, 28, 40, 60, 80, 100, 150)
+SHOWN = (1, 2, 3, 5, 8, 10, 15, 20, 28, 40, 60, 80, 100, 150)
 BUDGET, LONGEST = 60, 150
 """Questions of the target, and of the longest pursuits; with all 312 their order plays no part."""
 TARGET = 0.60
+N_NEW = 30
+"""Images of each class of the made-up world that are in no percentage."""
 
 
 def ranks(score: FloatArray, labels: IntArray) -> IntArray:
@@ -83,19 +85,19 @@ def made_up_world(answers: Answers, n_groups: int = 8, n_images: int = 60) -> li
     rng, some = np.random.default_rng(SEED), answers.group < n_groups
     group, n_classes, rank = answers.group[some], len(answers.classes), {}
     truth = np.clip(answers.percentages[:, some] / 100, 0.01, 0.99)
-    labels = np.repeat(np.arange(n_classes), n_images + 6)  # the last six of a class are in no percentage
+    labels = np.repeat(np.arange(n_classes), n_images + N_NEW)  # the last ones are in no percentage
     certainty = answers.certainty[rng.integers(len(answers.labels), size=len(labels))][:, :n_groups]
     yes = (rng.random((len(labels), len(group))) < truth[labels]).astype(np.float64)
     weight = WEIGHT[certainty][:, group]
-    number = np.tile(np.arange(n_images + 6), n_classes)
+    number = np.tile(np.arange(n_images + N_NEW), n_classes)
     inside = number < n_images
     counts, totals = np.zeros((n_classes, len(group))), np.zeros((n_classes, len(group)))
     np.add.at(counts, labels[inside], (weight * yes)[inside])
     np.add.at(totals, labels[inside], weight[inside])
     mean, a = counts.sum(axis=0) / totals.sum(axis=0), 3.0
     for name, rows, out in (
-        ("in the percentages", number < 6, False),
-        ("in the percentages, left out", number < 6, True),
+        ("in the percentages", number < N_NEW, False),
+        ("in the percentages, left out", number < N_NEW, True),
         ("not in the percentages", ~inside, False),
     ):
         x, w, y = yes[rows], weight[rows], labels[rows]
@@ -160,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
     answers = read()
     experiment = Experiment(NAME, args.out, seed=SEED, say=say)
     say(f"{len(answers.labels):,} images; denominators with several solutions: {answers.ambiguous}")
-    leaving = experiment.part("leaving out", 2, lambda: [left_in_and_out(answers), made_up_world(answers)])
+    leaving = experiment.part("leaving out", N_NEW, lambda: [left_in_and_out(answers), made_up_world(answers)])
     say(plain_table(leaving[0]), plain_table(leaving[1]))
     found = {}
     for k, idea in enumerate(IDEAS):
@@ -184,7 +186,10 @@ def run(args: argparse.Namespace) -> int:
         "chosen": [idea.name for idea in chosen],
         "tables": {"all answers, naive Bayes": leaving[0], "a made-up world": leaving[1], "beliefs, all answers": ideas,
                    **result},
-        "curves": {name: {k: each[k] for k in ("top-1", "top-5", "all", "attributes")} for name, each in steps.items()},
+        "curves, from the first question on": {
+            name: {**{k: each[k][1:] for k in ("top-1", "top-5", "attributes")}, "all": each["all"]}
+            for name, each in steps.items()
+        },
         "figures": [figure],
     }  # fmt: skip
     for title, table in result.items():
