@@ -89,8 +89,9 @@ def test_weights_of_one_are_naive_bayes_and_a_pursuit_satisfies_the_contracts(an
 
 
 def test_leaving_out_is_neither_too_weak_nor_too_strong_where_the_truth_is_known(answers):
-    found = {row["drawn images"]: float(row["top-1"].split()[0]) for row in cub_answers.made_up_world(answers, 2, 12)}
+    found = {row["drawn images"]: float(row["top-1"].split()[0]) for row in cub_answers.made_up_world(answers, 2)}
     assert found["in the percentages"] >= found["in the percentages, left out"]
+    assert abs(found["in the percentages, left out"] - found["not in the percentages"]) < 12  # 180 images each
 
 
 @pytest.mark.data
