@@ -123,6 +123,19 @@ def all_answers(answers: Answers, idea: Idea) -> tuple[IntArray, FloatArray]:
     return rank, loss
 
 
+def strengths(answers: Answers, idea: Idea) -> list[dict[str, str]]:
+    """Weights of answers by certainty, with all answers: mean over groups, and mean and spread over folds."""
+    n, found = len(answers.groups), []
+    for f in range(N_FOLDS):
+        w = learn(answers, idea, answers.fold == f).weights
+        whole = w[:n].mean() + w[n]
+        found.append([whole + w[n + 1], whole + w[n + 2], whole])
+    return [
+        {"certainty": name, "weight": f"{np.mean(each):.2f} ± {np.std(each, ddof=1):.2f}"}
+        for name, each in zip(("guessing", "probably", "definitely"), np.transpose(found), strict=True)
+    ]
+
+
 Steps = dict[str, list[Any]]
 
 
@@ -177,6 +190,9 @@ def run(args: argparse.Namespace) -> int:
     loss = np.mean([losses[chosen[f]][i] for i, f in enumerate(answers.fold)])
     ideas.append({"belief": "**chosen on the other folds**", **shares(rank), "log loss": f"{loss:.3f}"})
     say(plain_table(ideas), f"chosen: {sorted({idea.name for idea in chosen})}")
+    by_certainty = next(idea for idea in IDEAS if idea.certainty)
+    strength = experiment.part("strengths", by_certainty, partial(strengths, answers, by_certainty))
+    say(plain_table(strength))
     steps = pursue(experiment, answers, chosen)
     result = summarise(answers, steps)
     figure = draw(experiment, steps)
@@ -185,6 +201,7 @@ def run(args: argparse.Namespace) -> int:
         "denominators": {"all": answers.totals.size, "with several solutions": answers.ambiguous},
         "chosen": [idea.name for idea in chosen],
         "tables": {"all answers, naive Bayes": leaving[0], "a made-up world": leaving[1], "beliefs, all answers": ideas,
+                   "weights by certainty": strength,
                    **result},
         "curves, from the first question on": {
             name: {**{k: each[k][1:] for k in ("top-1", "top-5", "attributes")}, "all": each["all"]}
