@@ -282,13 +282,13 @@ def walk(
         known = np.flatnonzero((places == reported) | ((places >= size) & (strategy.context == "known")))
         trace = pursuit.run_values(values[rows][:, places], known=known.tolist(), progress=False)
         steps = np.minimum(np.arange(n_questions + 1), trace.posteriors.shape[1] - 1)
-        rank[rows] = _ranks(trace.posteriors, np.searchsorted(classes, patients.condition[rows]))[:, steps]
+        rank[rows] = ranks_of(trace.posteriors, np.searchsorted(classes, patients.condition[rows]))[:, steps]
         asked[rows, : trace.queries.shape[1]] = np.where(trace.queries >= 0, places[trace.queries], -1)
         posterior[rows[:, None], classes] = trace.posterior
     return Walk(rank, asked, posterior)
 
 
-def _ranks(posteriors: FloatArray, truth: IntArray) -> IntArray:
+def ranks_of(posteriors: FloatArray, truth: IntArray) -> IntArray:
     """(B, K + 1) how many conditions come before the true one; of equally probable ones the first in order."""
     own = np.take_along_axis(posteriors, truth[:, None, None], axis=2)
     earlier = np.arange(posteriors.shape[2]) < truth[:, None, None]
@@ -301,7 +301,7 @@ def all_known(world: World, patients: Patients) -> IntArray:
         yes, no = np.log(world.yes), np.log1p(-world.yes)
     there = 1 - np.prod(1 - world.yes, axis=1)
     log = np.stack([np.where(row == 1, yes, no).sum(axis=1) for row in patients.symptoms]) - np.log(there)
-    return _ranks(log[:, None], patients.condition)
+    return ranks_of(log[:, None], patients.condition)
 
 
 # ---- measurements ---------------------------------------------------------------------------------------------------
@@ -317,6 +317,8 @@ STRATEGIES = {
     "fixed order": Strategy("fixed order"),
     "random order": Strategy("random order"),
 }
+CORE = (PLAIN, "report modelled", "age, race and sex known")
+"""The strategies that are measured on tasks between the smallest and the largest."""
 FEWER = {"two steps ahead": 4, "costs": 2}
 """Strategies that are measured on the first patients alone, so many times fewer."""
 FOUND = dict[str, dict[str, Any]]
@@ -340,9 +342,10 @@ def measure(experiment: Experiment, world: World) -> FOUND:
         return found
 
     found = {}
-    for name, strategy in STRATEGIES.items():
-        found[name] = part(name, patients.take(slice(n // FEWER.get(name, 1))), strategy)
-    for name, costly in (("gain", False), ("gain per cost", True)):
+    between = SIZES[0] < size < SIZES[-1]
+    for name in CORE if between else STRATEGIES:
+        found[name] = part(name, patients.take(slice(n // FEWER.get(name, 1))), STRATEGIES[name])
+    for name, costly in () if between else (("gain", False), ("gain per cost", True)):
         some = patients.take(slice(n // FEWER["costs"]))
         found[name] = part(name, some, Strategy(costly=costly), None, COST_QUESTIONS)
     for name, prior in (("prior not told", None), ("prior told", world.skewed)):
@@ -355,12 +358,12 @@ def _right(found: FOUND, name: str, k: int, top: int = 1) -> BoolArray:
     return np.asarray(found[name]["rank"][:, k] < top)
 
 
-def _percent(right: Any) -> str:
+def percent(right: Any) -> str:
     mean = float(np.mean(right))
     return f"{100 * mean:.1f} ± {100 * np.sqrt(mean * (1 - mean) / len(right)):.1f}"
 
 
-def _against(ours: Any, theirs: Any) -> str:
+def against(ours: Any, theirs: Any) -> str:
     """The difference on the same patients, in points, with its 95 % interval."""
     found = paired("", ours, theirs[: len(ours)])
     return f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
@@ -371,9 +374,9 @@ def accuracy_rows(found: Mapping[int, FOUND]) -> list[dict[str, str]]:
     rows = []
     for size, each in found.items():
         for k in SHOWN:
-            tops = {f"top-{top}, %": _percent(_right(each, PLAIN, k, top)) for top in TOP}
+            tops = {f"top-{top}, %": percent(_right(each, PLAIN, k, top)) for top in TOP}
             rows.append({"conditions": str(size), "questions": str(k), **tops})
-        tops = {f"top-{top}, %": _percent(_right(each, "all symptoms known", 0, top)) for top in TOP}
+        tops = {f"top-{top}, %": percent(_right(each, "all symptoms known", 0, top)) for top in TOP}
         rows.append({"conditions": str(size), "questions": "all symptoms", **tops})
     return rows
 
@@ -381,12 +384,12 @@ def accuracy_rows(found: Mapping[int, FOUND]) -> list[dict[str, str]]:
 def strategy_rows(found: FOUND) -> list[dict[str, str]]:
     """Top-1 of every strategy, and how it differs from exact naive Bayes on the same patients."""
     rows = []
-    for name in STRATEGIES:
+    for name in [name for name in STRATEGIES if name in found]:
         row = {"strategy": name, "patients": f"{len(found[name]['rank']):,}"}
         for k in SHOWN[1:]:
             row[f"{k} questions, %"] = f"{100 * _right(found, name, k).mean():.1f}"
             plain = _right(found, PLAIN, k)
-            row[f"difference after {k}"] = "" if name == PLAIN else _against(_right(found, name, k), plain)
+            row[f"difference after {k}"] = "" if name == PLAIN else against(_right(found, name, k), plain)
         rows.append(row)
     return rows
 
@@ -400,7 +403,7 @@ def prior_rows(found: Mapping[int, FOUND]) -> list[dict[str, str]]:
             told, not_told = (_right(each, f"prior {name}", k) for name in ("told", "not told"))
             row[f"not told, {k} questions, %"] = f"{100 * not_told.mean():.1f}"
             row[f"told, {k} questions, %"] = f"{100 * told.mean():.1f}"
-            row[f"difference after {k}"] = _against(told, not_told)
+            row[f"difference after {k}"] = against(told, not_told)
         rows.append(row)
     return rows
 
@@ -419,12 +422,12 @@ def cost_to_reach(found: dict[str, Any], accuracy: float) -> float | None:
 def cost_rows(found: Mapping[int, FOUND]) -> list[dict[str, Any]]:
     """Gain against gain per cost at the same budget, and the budget for the same accuracy."""
     rows = []
-    for size, each in found.items():
+    for size, each in ((size, each) for size, each in found.items() if "gain per cost" in each):
         for budget in BUDGETS:
             blind, aware = within(each["gain"], budget), within(each["gain per cost"], budget)
             rows.append({
                 "conditions": str(size), "cost paid at most": str(budget), "by gain, %": f"{100 * blind.mean():.1f}",
-                "by gain per cost, %": f"{100 * aware.mean():.1f}", "difference": _against(aware, blind),
+                "by gain per cost, %": f"{100 * aware.mean():.1f}", "difference": against(aware, blind),
                 "cost for the accuracy of the first": cost_to_reach(each["gain per cost"], float(blind.mean())),
             })  # fmt: skip
     return rows
@@ -439,14 +442,18 @@ def draw_figure(found: Mapping[int, FOUND]) -> Any:
     figure = Figure(figsize=(9.6, 4.0), dpi=150, facecolor="white", layout="constrained")
     left, right = figure.subplots(1, 2)
     largest = found[max(found)]
-    names = [name for name in STRATEGIES if name not in ("two steps ahead", "age, race and sex asked for")]
+    names = [
+        name
+        for name in largest
+        if name in STRATEGIES and name not in ("two steps ahead", "age, race and sex asked for")
+    ]
     for i, name in enumerate(names):
-        _curve(left, _shares(largest, name, 1), name, style.COLOURS[i], style.MARKERS[i])
+        draw_curve(left, _shares(largest, name, 1), name, style.COLOURS[i], style.MARKERS[i])
     left.axhline(100 * _right(largest, "all symptoms known", 0).mean(), color=style.INK, linestyle="--", linewidth=1)
     for i, (size, each) in enumerate(found.items()):
         for top, look in ((1, "-"), (5, ":")):
             label = f"{size} conditions" if top == 1 else None
-            _curve(right, _shares(each, PLAIN, top), label, style.COLOURS[i], style.MARKERS[i], look)
+            draw_curve(right, _shares(each, PLAIN, top), label, style.COLOURS[i], style.MARKERS[i], look)
     right.plot([], [], color=style.FAINT, linestyle=":", label="top-5")
     titles = (f"{max(found)} conditions", "Exact naive Bayes: top-1 and top-5")
     for axes, title, place in ((left, titles[0], "upper left"), (right, titles[1], "lower right")):
@@ -464,7 +471,7 @@ def _shares(found: FOUND, name: str, top: int) -> FloatArray:
     return np.asarray(100 * (found[name]["rank"] < top).mean(axis=0))
 
 
-def _curve(axes: Any, shares: FloatArray, label: str | None, colour: str, marker: str, look: str = "-") -> None:
+def draw_curve(axes: Any, shares: FloatArray, label: str | None, colour: str, marker: str, look: str = "-") -> None:
     axes.plot(shares, look, color=colour, marker=marker, markersize=3.5, markevery=5, linewidth=1.4, label=label)
 
 
@@ -476,6 +483,7 @@ def run(args: argparse.Namespace) -> int:
     tables: dict[str, list[dict[str, Any]]] = {"Exact naive Bayes": accuracy_rows(found)}
     tables |= {f"{size} conditions, top-1": strategy_rows(each) for size, each in found.items()}
     tables |= {"A skewed prior, top-1": prior_rows(found), "Costs, top-1": cost_rows(found)}
+    tables = {title: rows for title, rows in tables.items() if rows}
     for title, rows in tables.items():
         say("", title, "", plain_table(rows))
     ceilings = {size: {f"top-{top}": world.first(size).ceiling(top) for top in TOP} for size in found}
