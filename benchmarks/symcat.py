@@ -155,7 +155,8 @@ def draw(world: World, n: int, seed: int, prior: FloatArray | None = None) -> Pa
     context = [
         (rng.random((n, 1)) >= p.cumsum(axis=1)[condition][:, :-1]).sum(axis=1) for _, p in world.context.values()
     ]
-    return Patients(condition, symptoms, reported, np.stack(context, axis=1))
+    # (B, contexts), also where there is none
+    return Patients(condition, symptoms, reported, np.array(context, dtype=np.int64).reshape(len(context), n).T)
 
 
 # ---- strategies -----------------------------------------------------------------------------------------------------
