@@ -263,10 +263,11 @@ def draw_figure(measured: Sequence[tuple[Task, dict[str, Any]]]) -> Any:
             "Shifted prior": {name: found[name] for name in ("told", "estimated", "not told")},
         }
         for axes, (title, curves) in zip(row, panels.items(), strict=True):
-            weight = task.weight if title == "Shifted prior" else None
+            weight, lowest = task.weight if title == "Shifted prior" else None, 100.0
             for i, (name, ranks) in enumerate(curves.items()):
                 shares = 100 * np.average(ranks == 0, axis=0, weights=weight)
                 draw_curve(axes, shares, name, style.COLOURS[i], style.MARKERS[i])
+                lowest = min(lowest, shares[-1])
             style.plain(axes)
             axes.set_title(
                 f"{task.name.split(',')[0]}: {title[0].lower()}{title[1:]}",
@@ -276,7 +277,7 @@ def draw_figure(measured: Sequence[tuple[Task, dict[str, Any]]]) -> Any:
             )
             axes.set_ylim(0, 100)
             axes.set_xticks(range(0, N_QUESTIONS + 1, 5))
-            axes.legend(frameon=False, fontsize=style.NOTE, loc="lower right")
+            axes.legend(frameon=False, fontsize=style.NOTE, loc="lower right" if lowest > 60 else "upper left")
         row[0].set_ylabel("most probable is right, %", fontsize=style.SIZE)
     for axes in all_axes[-1]:
         axes.set_xlabel("questions", fontsize=style.SIZE)

@@ -450,21 +450,23 @@ def draw_figure(found: Mapping[int, FOUND]) -> Any:
     ]
     for i, name in enumerate(names):
         draw_curve(left, _shares(largest, name, 1), name, style.COLOURS[i], style.MARKERS[i])
-    left.axhline(100 * _right(largest, "all symptoms known", 0).mean(), color=style.INK, linestyle="--", linewidth=1)
+    ceiling = 100 * _right(largest, "all symptoms known", 0).mean()
+    left.axhline(ceiling, color=style.INK, linestyle="--", linewidth=1)
+    left.text(20, ceiling + 1, "all symptoms known", ha="right", va="bottom", fontsize=style.NOTE, color=style.INK)
     for i, (size, each) in enumerate(found.items()):
         for top, look in ((1, "-"), (5, ":")):
             label = f"{size} conditions" if top == 1 else None
             draw_curve(right, _shares(each, PLAIN, top), label, style.COLOURS[i], style.MARKERS[i], look)
     right.plot([], [], color=style.FAINT, linestyle=":", label="top-5")
-    titles = (f"{max(found)} conditions", "Exact naive Bayes: top-1 and top-5")
+    titles = (f"{max(found)} conditions: top-1", "Exact naive Bayes: top-1 and top-5")
     for axes, title, place in ((left, titles[0], "upper left"), (right, titles[1], "lower right")):
         style.plain(axes)
         style.write_title(axes, title)
-        axes.set_xlabel("questions after the reported symptom", fontsize=style.SIZE)
+        axes.set_xlabel("questions after the reported symptom", fontsize=style.SIZE, color=style.INK, loc="center")
         axes.set_ylabel("patients, %", fontsize=style.SIZE)
+        axes.set_xticks(range(0, N_QUESTIONS + 1, 5))
+        axes.set_ylim(0, 100)
         axes.legend(frameon=False, fontsize=style.NOTE, loc=place)
-    left.set_ylim(0, 90)
-    right.set_ylim(0, 100)
     return figure
 
 
