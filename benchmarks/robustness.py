@@ -53,6 +53,11 @@ class Task:
     unlabelled: Patients
     unlabelled_weight: FloatArray
 
+    @property
+    def short(self) -> str:
+        """The name of the data."""
+        return self.name.split(",")[0]
+
 
 def symcat_task(n: int) -> Task:
     """SymCAT: all conditions are equally frequent, and after the shift the one at place r as 1/r."""
@@ -133,7 +138,7 @@ def measure(experiment: Experiment, task: Task) -> dict[str, Any]:
     def ranks(name: str, patients: Patients, strategy: Strategy, told: FloatArray) -> IntArray:
         settings = [task.name, name, len(patients), strategy, told.round(9)]
         kept = experiment.part(
-            f"{task.name} {name}", settings, lambda: np.minimum(walk(world, patients, strategy, told).rank, 5)
+            f"{task.short} {name}", settings, lambda: np.minimum(walk(world, patients, strategy, told).rank, 5)
         )
         found = np.array(kept)
         experiment.say(f"{task.name}, {name}: {(found[:, SHOWN] == 0).mean(axis=0).round(3)}")
@@ -152,7 +157,7 @@ def measure(experiment: Experiment, task: Task) -> dict[str, Any]:
         posterior = walk(world, task.unlabelled, Strategy(), prior).posterior
         return estimate_prior(posterior, prior, task.unlabelled_weight)
 
-    estimate = np.array(experiment.part(f"{task.name} prior", [task.name, len(task.unlabelled), PSEUDO], estimated))
+    estimate = np.array(experiment.part(f"{task.short} prior", [task.name, len(task.unlabelled), PSEUDO], estimated))
     for name, told in (("not told", prior), ("told", task.shifted_prior), ("estimated", estimate)):
         found[name] = ranks(f"shifted prior {name}", task.shifted, Strategy(), told)
     found["distances"] = [total_variation(task.shifted_prior, p) for p in (prior, estimate)]
@@ -270,7 +275,7 @@ def draw_figure(measured: Sequence[tuple[Task, dict[str, Any]]]) -> Any:
                 lowest = min(lowest, shares[-1])
             style.plain(axes)
             axes.set_title(
-                f"{task.name.split(',')[0]}: {title[0].lower()}{title[1:]}",
+                f"{task.short}: {title[0].lower()}{title[1:]}",
                 loc="left",
                 fontsize=style.SIZE,
                 fontweight="bold",
