@@ -22,7 +22,7 @@ from benchmarks.experiment import Experiment
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
-from benchmarks.symcat import N_QUESTIONS, Patients, Strategy, World, draw, draw_curve, walk
+from benchmarks.symcat import N_QUESTIONS, Patients, Strategy, World, draw, draw_curve, ranks_of, walk
 from infopursuit.evaluation.measures import Z
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -107,6 +107,15 @@ def altered(patients: Patients, share: float, unknown: bool) -> Patients:
     )
 
 
+def all_answered(task: Task, patients: Patients, error: float) -> IntArray:
+    """(B,) the rank of the true condition by Bayes' rule from all answers, with the rate of errors declared."""
+    yes = task.world.yes * (1 - 2 * error) + error
+    with np.errstate(divide="ignore"):
+        report = np.log(task.world.yes) - np.log(yes)  # which is right
+        log = patients.symptoms @ np.log(yes).T + (1 - patients.symptoms) @ np.log1p(-yes).T + np.log(task.prior)
+    return ranks_of((log + report[:, patients.reported].T)[:, None], patients.condition)[:, 0]
+
+
 def estimate_prior(posterior: FloatArray, prior: FloatArray, weight: FloatArray, n_steps: int = 500) -> FloatArray:
     """(C,) the prior under which posteriors (B, C), computed with another prior, are most probable (EM, Saerens et al.
     2002), with `PSEUDO` more patients of each class. The questions depend on the answers alone, so that posterior over
@@ -149,6 +158,7 @@ def measure(experiment: Experiment, task: Task) -> dict[str, Any]:
         wrong = altered(task.patients, share, unknown=False)
         for how, strategy in _declared(share).items():
             found[f"{share:g} {how}"] = ranks(f"{100 * share:g} % wrong, {how}", wrong, strategy, prior)
+        found[f"{share:g} all"] = all_answered(task, wrong, share)
     for share in UNKNOWNS:
         some = altered(task.patients, share, unknown=True)
         found[f"{share:g} unknown"] = ranks(f"{100 * share:g} % unknown", some, Strategy(), prior)
@@ -207,6 +217,7 @@ def wrong_rows(task: Task, found: dict[str, Any]) -> list[dict[str, str]]:
                 **{f"{how}, %": f"{_share(r):.1f}" for how, r in right.items()},
                 "declared - none": _points(right["declared"], right["no noise model"]),
                 "loss recovered": _recovered(true, declared, none),
+                "declared, all questions, %": f"{_share(found[f'{share:g} all'] == 0):.1f}",
             })  # fmt: skip
     return rows
 
@@ -249,7 +260,7 @@ def draw_figure(measured: Sequence[tuple[Task, dict[str, Any]]]) -> Any:
 
     from infopursuit.plots import style
 
-    figure = Figure(figsize=(10.4, 3.1 * len(measured)), dpi=150, facecolor="white", layout="constrained")
+    figure = Figure(figsize=(10.4, 3.1 * len(measured)), dpi=120, facecolor="white", layout="constrained")
     all_axes = np.atleast_2d(figure.subplots(len(measured), 3))
     worst = max(ERRORS)
     for (task, found), row in zip(measured, all_axes, strict=True):

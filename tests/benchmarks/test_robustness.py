@@ -35,6 +35,14 @@ def test_declaring_errors_makes_good_a_part_of_what_they_cost(world):
     assert right[1] + 0.01 < right[2] < right[0]
 
 
+def test_all_answers_with_declared_errors_are_those_of_a_pursuit_that_asks_everything(world):
+    patients = altered(symcat.draw(world, 200, 4), 0.1, unknown=False)
+    even = np.full(6, 1 / 6)
+    task = robustness.Task("a", world, even, patients, even, patients, np.ones(200), patients, np.ones(200))
+    walk = symcat.walk(world, patients, Strategy(error=0.1), even, 13)
+    assert (robustness.all_answered(task, patients, 0.1) == walk.rank[:, 13]).all()
+
+
 def test_an_unknown_answer_leaves_the_posterior_as_it_was(world):
     patients = altered(symcat.draw(world, 50, 2), 1.0, unknown=True)
     walk = symcat.walk(world, patients, Strategy(), None, 3)
