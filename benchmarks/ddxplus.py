@@ -17,8 +17,8 @@ import gzip
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -26,6 +26,7 @@ import numpy as np
 
 import infopursuit as ip
 from benchmarks.datasets.files import data_folder
+from benchmarks.experiment import Experiment
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, positive, run_program, say
@@ -35,6 +36,8 @@ from infopursuit.types import FloatArray, IntArray
 
 NAME = "ddxplus"
 N_FOLDS, N_QUESTIONS, SHOWN = 5, 20, (0, 1, 2, 3, 5, 7, 10, 15, 20)
+LEARNT = ("table", "hybrid")
+"""Strategies that see the patients alone, and none of the published frequencies."""
 SEVERE = 2
 """Severities 1 and 2, of 1 to 5, are severe."""
 RULED_OUT = 0.01
@@ -260,16 +263,52 @@ def pursue(release: Release, limit: int | None, presence_only: bool = False) -> 
             queries, ip.beliefs.Exact(model, queries), SetGain(model), ip.MaxQueries(N_QUESTIONS),
             classes=published["condition"], constraints=constraints,
         )  # fmt: skip
-        for known in np.unique(initial[fold == held]):
-            rows = np.flatnonzero((fold == held) & (initial == known))
-            rows = rows[rows < n]
-            if len(rows):
-                trace = pursuit.run_values(values[rows], known=[str(known)], progress=False)
-                steps = np.minimum(np.arange(N_QUESTIONS + 1), trace.posteriors.shape[1] - 1)
-                posteriors[rows] = trace.posteriors[:, steps]
-                asked[rows, : trace.queries.shape[1]] = trace.queries
+        rows = np.flatnonzero((fold == held) & (np.arange(len(values)) < n))
+        posteriors[rows], asked[rows] = _ask(pursuit, values, initial, rows)
         say(f"fold {held + 1} of {N_FOLDS}")
     return {"posteriors": posteriors, "asked": asked, "values": values[:n], "diseases": release.diseases[:n]}
+
+
+def _ask(pursuit: ip.Pursuit[Any], values: Any, initial: Any, rows: IntArray) -> tuple[FloatArray, IntArray]:
+    """(B, K + 1, C) posteriors of some patients, each with the first complaint known, and (B, K) what was asked."""
+    posteriors = np.zeros((len(rows), N_QUESTIONS + 1, len(pursuit.classes)))
+    asked = np.full((len(rows), N_QUESTIONS), -1)
+    for known in np.unique(initial[rows]):
+        mine = np.flatnonzero(initial[rows] == known)
+        beforehand = [str(known)] if known in pursuit.queries.names else []
+        trace = pursuit.run_values(values[rows[mine]], known=beforehand, progress=False)
+        steps = np.minimum(np.arange(N_QUESTIONS + 1), trace.posteriors.shape[1] - 1)
+        posteriors[mine], asked[mine, : trace.queries.shape[1]] = trace.posteriors[:, steps], trace.queries
+    return posteriors, asked
+
+
+def learn(release: Release, strategy: str, limit: int | None) -> dict[str, Any]:
+    """The same with a model of the patients of the other folds alone: which evidences are there, all yes/no."""
+    names = release.published["evidence"].tolist()
+    present = np.zeros((len(release.patients), len(names)), dtype=np.int64)
+    for i, row in enumerate(release.patients):
+        present[i, [names.index(each.partition("_@_")[0]) for each in row["evidences"].split()]] = 1
+    initial = np.array([row["initial_evidence"] for row in release.patients])
+    fold = np.random.default_rng(0).permutation(len(present)) % N_FOLDS
+    n = len(present) if limit is None else min(limit, len(present))
+    posteriors = np.zeros((n, N_QUESTIONS + 1, len(release.published["condition"])))
+    for held in range(N_FOLDS):
+        train = fold != held
+        clf = ip.InformationPursuitClassifier(ip.queries.columns(names=names), strategy, random_state=0)
+        found = clf.fit(present[train], release.diseases[train]).pursuit_
+        pursuit = replace(found, stopping=ip.MaxQueries(N_QUESTIONS), patience=0, constraints=_present(found, release))
+        rows = np.flatnonzero(~train & (np.arange(len(present)) < n))
+        posteriors[np.ix_(rows, np.arange(N_QUESTIONS + 1), pursuit.classes)], _ = _ask(
+            pursuit, found.queries.read(present).values, initial, rows
+        )
+        say(f"{strategy}, fold {held + 1} of {N_FOLDS}")
+    return {"posteriors": posteriors, "diseases": release.diseases[:n]}
+
+
+def _present(pursuit: ip.Pursuit[Any], release: Release) -> ip.Constraints:
+    """Prerequisites among the evidences that differ between training patients."""
+    asked, found = set(pursuit.queries.names), release.constraints.prerequisites.items()
+    return ip.Constraints({name: all_ for name, all_ in found if {name, *(parent for parent, _ in all_)} <= asked})
 
 
 def figures(release: Release, found: dict[str, Any]) -> list[dict[str, str]]:
@@ -293,6 +332,28 @@ def figures(release: Release, found: dict[str, Any]) -> list[dict[str, str]]:
             "severe disease of the patient ruled out": f"{100 * wrongly:.2f} %",
         })  # fmt: skip
     return rows
+
+
+def draw(tables: dict[str, list[dict[str, str]]]) -> Any:
+    """Accuracy, and severe diseases ruled out, against questions."""
+    from matplotlib.figure import Figure
+
+    from infopursuit.plots.style import COLOURS, MARKERS, plain
+
+    figure = Figure(figsize=(10, 4), layout="constrained", dpi=110)
+    left, right = figure.subplots(1, 2)
+    for (name, rows), colour, marker in zip(tables.items(), COLOURS, MARKERS, strict=False):
+        k = [int(row["questions"]) for row in rows]
+        look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.5, "label": name}
+        left.plot(k, [float(row["accuracy"].split()[0]) for row in rows], **look)
+        right.plot(k, [float(row["severe diseases ruled out"].split()[0]) for row in rows], **look)
+    for axes, title in ((left, "disease is the most probable"), (right, "severe diseases of others ruled out")):
+        axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+        axes.set_xlabel("questions after the first complaint")
+        axes.set_ylabel("%")
+        plain(axes)
+    left.legend(frameon=False, loc="lower right", fontsize=9)
+    return figure
 
 
 def parents_first(release: Release, found: dict[str, Any]) -> bool:
@@ -321,21 +382,34 @@ def save_demonstration(release: Release, folder: Path) -> None:
     say(f"written to {folder}; a demonstration, and not medical advice. Try: infopursuit ask {folder}")
 
 
+def _published(release: Release, limit: int | None, presence_only: bool) -> list[dict[str, str]]:
+    found = pursue(release, limit, presence_only)
+    if not parents_first(release, found):
+        raise ValueError("a question was asked before its parent was answered yes")
+    return figures(release, found)
+
+
+def _learnt(release: Release, strategy: str, limit: int | None) -> list[dict[str, str]]:
+    return figures(release, learn(release, strategy, limit))
+
+
 def run(args: argparse.Namespace) -> int:
     """Measure, or save."""
     release = Release()
     if args.save is not None:
         save_demonstration(release, args.save)
         return 0
-    tables = {}
-    for name, presence_only in (("all questions", False), ("yes/no questions alone", True)):
-        found = pursue(release, args.first, presence_only)
-        if not parents_first(release, found):
-            raise ValueError("a question was asked before its parent was answered yes")
-        tables[name] = figures(release, found)
+    experiment, tables = Experiment(NAME, args.out, args.first, say=say), dict[str, Any]()
+    for name, made in {
+        "all questions": partial(_published, release, args.first, presence_only=False),
+        "yes or no questions alone": partial(_published, release, args.first, presence_only=True),
+        **{f"{name}, from patients alone": partial(_learnt, release, name, args.first) for name in LEARNT},
+    }.items():
+        tables[name] = experiment.part(name, [N_FOLDS, N_QUESTIONS], made)
         say("", name, plain_table(tables[name]))
-    n = len(found["diseases"])
-    result = {"patients": n, "folds": N_FOLDS, "tables": tables}
+    n = args.first or len(release.patients)
+    figure = experiment.figure(draw(tables), f"{NAME}.png", "Diagnosis against questions")
+    result = {"patients": n, "folds": N_FOLDS, "tables": tables, "figures": [figure]}
     say(f"written to {write_result(args.out, NAME, 'python -m benchmarks.ddxplus', result)}")
     return 0
 

@@ -207,8 +207,8 @@ class FixedOrder:
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) the later in the order, the lower the score."""
         names = list(h.query_set.names)
-        index = [_index(query, names) for query in self.order]
-        place = np.array([*index, *(q for q in range(len(names)) if q not in set(index))], dtype=np.int64)
+        index = dict.fromkeys(_index(query, names) for query in self.order)
+        place = np.array([*index, *(q for q in range(len(names)) if q not in index)], dtype=np.int64)
         score = np.empty(len(names))
         score[place] = np.arange(len(names), 0, -1)
         return Estimate.exact(np.where(allowed, score, np.nan))
