@@ -285,6 +285,12 @@ def percent(share: float, n: int | None = None) -> str:
     return f"{100 * share:.1f}" + ("" if n is None else f" ± {100 * np.sqrt(share * (1 - share) / n):.1f}")
 
 
+def _rule(limits: dict[str, float]) -> str:
+    """Limits in words."""
+    said = [f"gain {limits['gain']:g}"] if limits["gain"] else []
+    return ", ".join(said + ([f"confidence {1 - limits['doubt']:g}"] if limits["doubt"] else [])) or "200 questions"
+
+
 def tables(found: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """What the page shows."""
     made: dict[str, list[dict[str, Any]]] = {}
@@ -298,10 +304,10 @@ def tables(found: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
             shown = {f"after {k}": percent(result["after"][k], n if k == SHOWN[-1] else None) for k in SHOWN}
             rows.append({**label, **shown, "all answers": percent(result["all"], n)})
             stopped, limits = result["stopped"], chosen["limits"]
-            rule = f"gain {limits['gain']:g}" + (f", 1 - confidence {limits['doubt']:g}" if limits["doubt"] else "")
             away = 100 * (stopped["right"] - result["all"])
             stops.append({
-                **label, "stops at": rule, "questions": f"{stopped['length']:.1f} ± {stopped['length_error']:.1f}",
+                **label, "stops at": _rule(limits),
+                "questions": f"{stopped['length']:.1f} ± {stopped['length_error']:.1f}",
                 "accuracy, %": percent(stopped["right"], n), "against all answers": f"{away:+.1f}",
                 "within 1 point": "yes" if away >= -1 else "no",
             })  # fmt: skip
@@ -334,9 +340,9 @@ def headline_tables(told: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
         for largest, folds in told["groups"].items()
     ]
     made["HuffPost: size of groups, held-out headlines of the first fold"] = [
-        {"words of a group, at most": size, "questions": round(one["length"], 1), "stops at a gain of": one["limits"]["gain"]}
+        {"words of a group, at most": size, "questions": round(one["length"], 1), "stops at": _rule(one["limits"])}
         for size, one in sorted(told["sizes"].items(), key=lambda each: int(each[0]))
-    ]  # fmt: skip
+    ]
     made["HuffPost: single words, test headlines of the first fold, accuracy in %"] = [
         {
             "strategy": name,
@@ -448,12 +454,14 @@ def measure_headlines(experiment: Experiment, settings: Settings) -> dict[str, A
         return experiment.part(f"huffpost {name}", settings, partial(make, settings, *args))
 
     bound = part("bound", limits_of_search)
-    sizes = {str(size): part(f"size {size}", group_sizes, size) for size in settings.largest}
-    told = {
-        str(size): [part(f"groups {size} fold {i}", fold_groups, size, i) for i in range(settings.n_folds)]
-        for size in (settings.largest[0], settings.largest[-1])
-    }
+
+    def folds(size: int) -> list[Any]:
+        return [part(f"groups {size} fold {i}", fold_groups, size, i) for i in range(settings.n_folds)]
+
+    told = {str(settings.largest[0]): folds(settings.largest[0])}
     single = {name: part(f"single {name}", single_words, name) for name in ("generative", "hybrid")}
+    sizes = {str(size): part(f"size {size}", group_sizes, size) for size in settings.largest}
+    told[str(settings.largest[-1])] = folds(settings.largest[-1])
     return {"bound": bound, "sizes": sizes, "groups": told, "single": single}
 
 

@@ -10,7 +10,7 @@ from benchmarks.datasets.files import find_file, not_found, read_lines
 from infopursuit.datasets.dataset import Dataset
 
 NAMES = {
-    "r8": "Reuters-21578, the eight largest classes of one label each; the texts have lost their stop words and numbers",
+    "r8": "Reuters-21578, texts of one label, eight classes; stop words and numbers were removed",
     "trec": "TREC questions by what is asked for: abbreviation, description, entity, human, location, number",
 }
 

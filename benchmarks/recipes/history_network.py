@@ -42,7 +42,7 @@ class Training:
 class HistoryNetwork:
     """(H, Q) answers 0, 1 and NaN -> (H, C) class probabilities; what `PredictorBelief` calls a predictor.
 
-    weights: of the layers; see `__call__`. model: naive Bayes, whose log-posterior the network sees.
+    model: naive Bayes, whose log-posterior the network sees. weights: of the layers, see `predict`.
     """
 
     model: TableModel
@@ -61,9 +61,10 @@ class HistoryNetwork:
         """Probabilities, without standard errors."""
         yes, no = answers == 1, answers == 0
         bayes = log_posterior(*self._bayes, yes, no)
-        w_yes, w_no, w_bayes, b1, w2, b2, scale, bias = self.weights
-        hidden = yes.astype(np.float32) @ w_yes + no.astype(np.float32) @ w_no + squash(bayes) @ w_bayes + b1
-        logits = np.maximum(hidden, 0) @ w2 + b2 + bayes * scale + bias
+        w1, b1, w2, scale, bias = self.weights
+        n = answers.shape[1]
+        hidden = yes.astype(np.float32) @ w1[:n] + no.astype(np.float32) @ w1[n : 2 * n] + squash(bayes) @ w1[2 * n :]
+        logits = np.maximum(hidden + b1, 0) @ w2 + bayes * scale + bias
         p = softmax(logits.astype(np.float64), axis=1)
         return p, np.zeros_like(p)
 
@@ -170,41 +171,44 @@ def fit_network(
     import torch
 
     how, rng = training or Training(), np.random.default_rng((seed, 7))
-    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     order = rng.permutation(len(shown.labels))
     n_test = round(how.held_out * len(order))
     test, learn = order[:n_test], order[n_test:]
     n_queries, n_classes = shown.values.shape[1], len(model.tables()[0])
-    first, second = torch.nn.Linear(2 * n_queries + n_classes, how.hidden), torch.nn.Linear(how.hidden, n_classes)
-    scale, drop = torch.nn.Parameter(torch.tensor(0.5)), torch.nn.Dropout(how.dropout)
-    bias = torch.nn.Parameter(torch.zeros(n_classes))
-    parts = [*first.parameters(), *second.parameters(), scale, bias]
+    n_inputs = 2 * n_queries + n_classes
+
+    def drawn(*shape: int) -> Any:
+        weights = torch.rand(shape, generator=generator) * 2 - 1
+        return torch.nn.Parameter(weights / shape[0] ** 0.5)
+
+    w1, b1, w2 = drawn(n_inputs, how.hidden), torch.nn.Parameter(torch.zeros(how.hidden)), drawn(how.hidden, n_classes)
+    scale, bias = torch.nn.Parameter(torch.tensor(0.5)), torch.nn.Parameter(torch.zeros(n_classes))
+    parts = [w1, b1, w2, scale, bias]
     optimiser = torch.optim.AdamW(parts, lr=how.rate, weight_decay=how.decay)
 
-    def loss_of(cut: tuple[Any, Any, FloatArray], labels: IntArray) -> Any:
+    def loss_of(cut: tuple[Any, Any, FloatArray], labels: IntArray, dropout: float = 0.0) -> Any:
         yes, no, bayes = cut
         inputs = torch.from_numpy(np.concatenate([yes, no, squash(bayes)], axis=1))
-        logits = second(drop(torch.relu(first(inputs)))) + scale * torch.from_numpy(bayes) + bias
+        hidden = torch.relu(inputs @ w1 + b1)
+        if dropout:
+            hidden = hidden * (torch.rand(hidden.shape, generator=generator) >= dropout) / (1 - dropout)
+        logits = hidden @ w2 + scale * torch.from_numpy(bayes) + bias
         return torch.nn.functional.cross_entropy(logits, torch.from_numpy(labels))
 
     tests = [(shown.cut(test, how.share, rng), shown.labels[test]) for _ in range(4)]
     best, kept, waited = np.inf, [p.detach().clone() for p in parts], 0
-    for epoch in range(how.epochs):
-        drop.train()
+    for _ in range(how.epochs):
         for rows in np.array_split(rng.permutation(learn), max(1, len(learn) // how.batch)):
             optimiser.zero_grad()
-            loss_of(shown.cut(rows, how.share, rng), shown.labels[rows]).backward()
+            loss_of(shown.cut(rows, how.share, rng), shown.labels[rows], how.dropout).backward()
             optimiser.step()
-        drop.eval()
         with torch.no_grad():
             now = float(np.mean([loss_of(*each).item() for each in tests]))
+        waited = 0 if now < best else waited + 1
         if now < best:
-            best, kept, waited = now, [p.detach().clone() for p in parts], 0
-        else:
-            waited += 1
-            if waited >= how.patience:
-                break
-    say(f"network: held-out loss {best:.4f}, {epoch + 1} epochs, scale {kept[4].item():.2f}")
-    w1, b1, w2, b2, k, b = (p.numpy() for p in kept)
-    layers = w1.T[:n_queries], w1.T[n_queries : 2 * n_queries], w1.T[2 * n_queries :]
-    return HistoryNetwork(model, (*(np.ascontiguousarray(w) for w in layers), b1, w2.T, b2, k, b))
+            best, kept = now, [p.detach().clone() for p in parts]
+        if waited >= how.patience:
+            break
+    say(f"network: held-out loss {best:.4f}, weight of naive Bayes {kept[3].item():.2f}")
+    return HistoryNetwork(model, tuple(p.numpy() for p in kept))

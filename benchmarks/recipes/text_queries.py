@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _bigrams(tokens: Sequence[str]) -> set[str]:
-    return {f"{a} {b}" for a, b in zip(tokens, tokens[1:], strict=False)}
+    return {f"{a} {b}" for a, b in pairwise(tokens)}
 
 
 def _starts(tokens: Sequence[str]) -> set[str]:

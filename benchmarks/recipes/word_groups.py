@@ -29,8 +29,8 @@ def agglomerate(weights: FloatArray) -> list[IntArray]:
     """Nested groups of words by the agglomerative information bottleneck (Slonim and Tishby 1999).
 
     weights: (C, W) p(class, word). From single words on, the two groups are merged that lose the least information
-    about the class: the sum of their weights times the Jensen-Shannon divergence of their classes. Rare words that speak
-    for the same classes come first, so that frequent words stay near the root, as in a Huffman tree.
+    about the class: the sum of their weights times the Jensen-Shannon divergence of their classes. Rare words that
+    speak for the same classes come first, so that frequent words stay near the root, as in a Huffman tree.
 
     Returns the members of the W - 1 groups, in the order of merging.
 
@@ -119,8 +119,8 @@ class WordGroups(QuerySet):
 @dataclass(frozen=True)
 class GroupState:
     """none: (H, Q, C) p(none of the words that are still open | y). log_words: (H, C) log p(y, what is known of single
-    words). open: (H, Q) groups with a yes of which no part has one. within: (H, Q) the open group around a query, or -1.
-    settled: (H, Q) queries whose answer is known."""
+    words). open: (H, Q) groups with a yes of which no part has one. within: (H, Q) the open group around a query, -1
+    for none. settled: (H, Q) queries whose answer is known."""
 
     none: FloatArray
     log_words: FloatArray
