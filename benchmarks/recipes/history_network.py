@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.special import log_softmax, softmax, xlogy
+from scipy.special import log_softmax, softmax
 
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.table import TableModel
@@ -100,7 +100,7 @@ class ClassGain:
     def _tables(self) -> tuple[FloatArray, FloatArray]:
         """(C, Q) p(yes | y), and its entropy."""
         yes = self.model.tables()[2][:, 0, 1::2].astype(np.float32)
-        return yes, _binary_entropy(yes)
+        return yes, binary_entropy(yes)
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) information gains."""
@@ -110,12 +110,39 @@ class ClassGain:
         rows = np.flatnonzero(allowed.any(axis=1))
         for start in range(0, len(rows), AT_A_TIME):
             some = rows[start : start + AT_A_TIME]
-            gains[some] = np.maximum(_binary_entropy(np.clip(p[some] @ yes, 0, 1)) - p[some] @ entropy, 0.0)
+            gains[some] = np.maximum(binary_entropy(p[some] @ yes) - p[some] @ entropy, 0.0)
         return Estimate.exact(np.where(allowed, gains, np.nan))
 
 
-def _binary_entropy(p: Any) -> Any:
-    return -xlogy(p, p) - xlogy(1 - p, 1 - p)
+def demonstrate(model: TableModel, values: IntArray, n: int) -> IntArray:
+    """(N, n) the queries that a pursuit with `ClassGain` and the exact belief asks of rows (N, Q) before it stops.
+
+    Training histories need nothing else of a trace, and this takes a third of the time.
+    """
+    prior, log_yes, log_no = (table.astype(np.float32) for table in log_tables(model))
+    yes = np.exp(log_yes).T
+    entropy = binary_entropy(yes)
+    paths = np.empty((len(values), n), dtype=np.int64)
+    for start in range(0, len(values), AT_A_TIME):
+        some = values[start : start + AT_A_TIME]
+        joint, index = np.tile(prior, (len(some), 1)), np.arange(len(some))
+        asked = np.zeros(some.shape, dtype=bool)
+        for k in range(n):
+            p = softmax(joint, axis=1)
+            gains = binary_entropy(p @ yes) - p @ entropy
+            gains[asked] = -np.inf
+            query = gains.argmax(axis=1)
+            paths[start : start + AT_A_TIME, k] = query
+            asked[index, query] = True
+            joint += np.where(some[index, query, None] == 1, log_yes[query], log_no[query])
+    return paths
+
+
+def binary_entropy(p: FloatArray) -> FloatArray:
+    """Of yes/no answers, in nats; several times faster than `scipy.special.xlogy`."""
+    p = np.clip(p, 0.0, 1.0)  # quotients of products may come out as 1 + 1e-16
+    other, tiny = 1 - p, np.finfo(p.dtype).tiny
+    return np.asarray(-p * np.log(np.maximum(p, tiny)) - other * np.log(np.maximum(other, tiny)))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 import infopursuit as ip
 from benchmarks.gain_stops import Limits, guesses_at, stops_at
-from benchmarks.recipes.history_network import ClassGain, Demonstrations, Training, fit_network
+from benchmarks.recipes.history_network import ClassGain, Demonstrations, Training, demonstrate, fit_network
 from benchmarks.recipes.log_odds import fit_log_odds
 from benchmarks.recipes.word_groups import GroupBelief, GroupGain, WordGroups, agglomerate
 from benchmarks.recipes.word_models import all_answers
@@ -73,13 +73,10 @@ def hybrid(rows: Rows, training: Training | None = None) -> Asker:
     belief with p(answer | y) by naive Bayes."""
     fold = np.random.default_rng((rows.seed, 5)).permutation(len(rows.labels)) % rows.n_folds
     models = tuple(rows.model(fold != number) for number in range(rows.n_folds))
-    paths = np.full((len(fold), rows.most), -1)
+    paths = np.empty((len(fold), rows.most), dtype=np.int64)
     for number, each in enumerate(models):
         mine = np.flatnonzero(fold == number)
-        asked = Pursuit.of(each, rows.queries, stopping=ip.MaxQueries(rows.most)).run_values(
-            rows.values[mine], progress=False
-        )
-        paths[mine, : asked.queries.shape[1]] = asked.queries
+        paths[mine] = demonstrate(each, rows.values[mine], rows.most)
     model = rows.model()
     shown = Demonstrations(rows.values, rows.labels, paths, fold, models)
     network = fit_network(model, shown, training, seed=rows.seed, say=rows.say)
