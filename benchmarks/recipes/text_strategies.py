@@ -101,26 +101,10 @@ def groups(rows: Rows, largest: int = 30) -> Asker:
     return Asker(pursuit, lambda values: np.exp(all_answers(model, values)), queries.of_words)
 
 
-def amortised(rows: Rows, epochs: int = 40, most: int = 50) -> Asker:
-    """Variational information pursuit, trained end to end; asks at most ``most`` questions."""
-    training = ip.QuerierTraining(epochs=epochs, max_queries=most)
-    belief, acquisition = ip.Amortized(training=training).build(rows.sample(), rows.queries, rows.seed)
-    pursuit: Pursuit[Any] = Pursuit(rows.queries, belief, acquisition, ip.MaxQueries(rows.most), learnt=True)
-
-    def everything(values: IntArray) -> FloatArray:
-        known = ip.history.Histories(
-            rows.queries, np.tile(np.arange(len(rows.queries)), (len(values), 1)), values[:, :, None]
-        )
-        return np.exp(belief.log_posterior(belief.update(belief.init(), np.zeros(len(values), int), known)).value)
-
-    return Asker(pursuit, everything)
-
-
 STRATEGIES: dict[str, Callable[[Rows], Asker]] = {
     "generative": generative,
     "hybrid": hybrid,
     "groups": groups,
-    "amortised": amortised,
 }
 
 
