@@ -481,7 +481,10 @@ def run(args: argparse.Namespace) -> int:
     torch.set_num_threads(1)
     settings, experiment = Settings(), Experiment(NAME, args.out, say=say)
     found = {}
-    for name in args.data:
+    wanted = args.data or [*RUNS, "huffpost"]
+    for name in wanted:
+        if name not in (*RUNS, "huffpost"):
+            raise ValueError(f"data {name!r} is not known; give r8, trec or huffpost")
         if name == "huffpost":
             found[name] = measure_headlines(experiment, settings)
         else:
@@ -489,7 +492,7 @@ def run(args: argparse.Namespace) -> int:
     made = tables(found)
     for title, table in made.items():
         say("", title, plain_table(table))
-    if set(args.data) != {*RUNS, "huffpost"} or args.only:
+    if set(wanted) != {*RUNS, "huffpost"} or args.only:
         return 0
     figure = experiment.figure(draw(found), "text.png", "Accuracy after k questions; dashed: all answers")
     result = {"seed": settings.seed, "seconds": round(experiment.seconds, 1), "settings": asdict(settings)}
@@ -506,7 +509,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.text", description=__doc__)
     every = [*RUNS, "huffpost"]
-    parser.add_argument("data", nargs="*", choices=every, default=every, help="all, which alone writes the JSON")
+    parser.add_argument("data", nargs="*", metavar="DATA", help=f"of {every}; all, which alone writes the JSON")
     parser.add_argument("--only", nargs="*", default=(), metavar="STRATEGY", help="of R8 and TREC, to fill parts")
     parser.add_argument("--page", type=Path, help="page whose measured section is written anew")
     add_out(parser)
