@@ -287,8 +287,8 @@ def percent(share: float, n: int | None = None) -> str:
 
 def _rule(limits: dict[str, float]) -> str:
     """Limits in words."""
-    said = [f"gain {limits['gain']:g}"] if limits["gain"] else []
-    return ", ".join(said + ([f"confidence {1 - limits['doubt']:g}"] if limits["doubt"] else [])) or "200 questions"
+    doubt = f", confidence {1 - limits['doubt']:g}" if limits["doubt"] else ""
+    return f"gain {limits['gain']:g}{doubt}"
 
 
 def tables(found: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
