@@ -36,6 +36,7 @@ from infopursuit.datasets.dataset import Dataset
 from infopursuit.types import IntArray
 
 NAME = "text"
+ABOUT = "Accuracy after k questions; dashed: all answers. HuffPost: single words on the first fold, groups on all five"
 SHOWN = (5, 10, 20, 50, 100, 200)
 OPTIONS = tuple((spread, conditional) for spread in (0.7, 1.0, 1.5) for conditional in (0.0, 1.0, 3.0))
 STRENGTHS = (0.1, 1.0, 3.0)
@@ -494,7 +495,7 @@ def run(args: argparse.Namespace) -> int:
         say("", title, plain_table(table))
     if set(wanted) != {*RUNS, "huffpost"} or args.only:
         return 0
-    figure = experiment.figure(draw(found), "text.png", "Accuracy after k questions; dashed: all answers")
+    figure = experiment.figure(draw(found), "text.png", ABOUT)
     result = {"seed": settings.seed, "seconds": round(experiment.seconds, 1), "settings": asdict(settings)}
     result |= {"found": found, "tables": made, "figures": [figure]}
     say("", f"written to {write_result(args.out, NAME, 'INFOPURSUIT_DATA=... python -m benchmarks.text', result)}")
