@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def texts(name: str) -> Dataset:
         raise not_found(f"text/{name}.csv.gz", "It is made from the files of yao8839836/text_gcn on GitHub.")
     rows = list(csv.DictReader(read_lines(path), strict=True))
     names = tuple(sorted({row["label"] for row in rows}))
-    found = {}
+    found: dict[str, Any] = {}
     for split in ("train", "test"):
         mine = [row for row in rows if row["split"] == split]
         found[f"x_{split}"] = np.array([row["text"] for row in mine], dtype=object)

@@ -97,7 +97,7 @@ class ClassGain:
     tie: ClassVar[float] = 2e-6
 
     @cached_property
-    def _tables(self) -> tuple[FloatArray, FloatArray]:
+    def _tables(self) -> tuple[Any, Any]:
         """(C, Q) p(yes | y), and its entropy."""
         yes = self.model.tables()[2][:, 0, 1::2].astype(np.float32)
         return yes, binary_entropy(yes)
@@ -138,7 +138,7 @@ def demonstrate(model: TableModel, values: IntArray, n: int) -> IntArray:
     return paths
 
 
-def binary_entropy(p: FloatArray) -> FloatArray:
+def binary_entropy(p: Any) -> Any:
     """Of yes/no answers, in nats; several times faster than `scipy.special.xlogy`."""
     p = np.clip(p, 0.0, 1.0)  # quotients of products may come out as 1 + 1e-16
     other, tiny = 1 - p, np.finfo(p.dtype).tiny
@@ -163,7 +163,7 @@ class Demonstrations:
     def _tables(self) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
         return [log_tables(model) for model in self.models]
 
-    def cut(self, rows: IntArray, share: float, rng: np.random.Generator) -> tuple[Any, Any, FloatArray]:
+    def cut(self, rows: IntArray, share: float, rng: np.random.Generator) -> tuple[Any, Any, Any]:
         """(H, Q) what is known to be yes and to be no after beginnings of the paths, as float32, and (H, C) the
         log-posterior of naive Bayes. A share has random answers instead, and half as many have all."""
         n_queries, longest = self.values.shape[1], self.paths.shape[1]

@@ -21,7 +21,8 @@ MIN_COUNT = 5
 
 def words(texts: Any, size: int) -> QuerySet:
     """The most frequent stems; stop words are kept, since "who" and "how" tell what a question is about."""
-    return ip.queries.words(texts, size, stop_words=None, min_count=2)
+    found: QuerySet = ip.queries.words(texts, size, stop_words=None, min_count=2)
+    return found
 
 
 def with_phrases(texts: Any, labels: IntArray, size: int, n_bigrams: int = 500, n_starts: int = 60) -> QuerySet:

@@ -113,7 +113,7 @@ class WordGroups(QuerySet):
         nested = shared >= np.minimum(n_words[:, None], n_words)
         if not (nested | (shared == 0)).all():
             raise ValueError("groups overlap; give groups that are nested or have nothing in common")
-        return (shared >= n_words) & ((n_words[:, None] > n_words) | np.eye(len(n_words), dtype=bool))
+        return np.asarray((shared >= n_words) & ((n_words[:, None] > n_words) | np.eye(len(n_words), dtype=bool)))
 
 
 @dataclass(frozen=True)
@@ -164,9 +164,8 @@ class GroupBelief:
 
     def update(self, b: GroupState, parents: IntArray, new: Histories) -> GroupState:
         """One more answer."""
-        none, log_words, opened, within, settled = (
-            np.array(part[parents]) for part in (b.none, b.log_words, b.open, b.within, b.settled)
-        )
+        none, log_words = b.none[parents], b.log_words[parents]
+        opened, within, settled = b.open[parents], b.within[parents], b.settled[parents]
         below, n_words = self.queries.below, len(self.queries.words)
         for h, (q, answer) in enumerate(zip(new.queries[:, -1].tolist(), new.answers[:, -1, 0].tolist(), strict=True)):
             if answer < 0 or settled[h, q]:  # what is known already changes nothing
