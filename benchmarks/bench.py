@@ -72,6 +72,19 @@ def _jobs(args: Options, say: Say) -> bool:
     return bool(bench_jobs(args.number or 50_000, folder=args.out, say=say)["passed"])
 
 
+def _start(args: Options, say: Say) -> bool:
+    from benchmarks.serving.start import bench_start
+
+    return bench_start(args.number or 5, folder=args.out, say=say)
+
+
+def _workers(args: Options, say: Say) -> bool:
+    from benchmarks.serving.workers import bench_workers
+
+    options = {"people": args.people or 16, "seconds": args.seconds or 10, "rounds": args.number or 6}
+    return bench_workers(**options, folder=args.out, say=say)
+
+
 MEASUREMENTS = {
     "speed": Measurement("how fast queries are chosen, and how often short cuts miss the best one", _speed),
     "animals": Measurement("how often the animals that come along are found", _animals),
@@ -79,6 +92,8 @@ MEASUREMENTS = {
     "soak": Measurement("the same for long: errors, times, memory (100 people, 600 seconds)", _soak),
     "hostile-models": Measurement("altered model folders, which are refused or load rightly (1,000)", _folders),
     "hostile-requests": Measurement("requests that no client should send (10,000)", _requests),
+    "start": Measurement("first byte and first answer of `serve`, and how long `ask` and `explain` take (5)", _start),
+    "workers": Measurement("one and two processes of a server in turn: requests a second, memory (6 rounds)", _workers),
     "kills": Measurement("what is left of work that was killed (20 kills of each task)", _kills),
     "jobs": Measurement("one and two workers on Ray, and one that is killed (50,000 inputs)", _jobs),
 }

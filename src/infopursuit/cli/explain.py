@@ -10,7 +10,7 @@ from typing import Any
 
 from infopursuit import case, shipped
 from infopursuit.checks import pursuit_of
-from infopursuit.cli.main import add_language, positive, version_of, whole, write_text
+from infopursuit.cli.main import add_language, positive, whole, write_text
 from infopursuit.datasets.examples import Source
 from infopursuit.jobs.engines import ENGINES, Engine
 from infopursuit.jobs.job import Explained, explain
@@ -103,7 +103,7 @@ def explain_case(args: argparse.Namespace, terminal: Terminal) -> int:
     session = pursuit.session(trace.history(0), known=dict(trace.known_history(0)))
     terminal.say(trace[0].to_text(width=terminal.width, language=args.lang))
     if args.html is not None:
-        told = {"name": args.case, "model": args.model.name, "version": version_of(args.model)}
+        told = {"name": args.case, "model": args.model.name, "version": shipped.version(args.model)}
         about = case.about(session, words, classifier=model, **told)
         image = one[0] if getattr(pursuit.queries, "shape", None) is not None else None
         truth = None if some.y is None else some.y[i]
