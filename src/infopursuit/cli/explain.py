@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--title", metavar="TEXT", help="headline of the page")
     add("--part", type=positive, metavar="N", help="inputs in a part (1,000; more beyond 10,000 parts)")
     add("--again", action="store_true", help="forget what an earlier job has left in the folder")
+    add("--skip-bad", action="store_true", help="leave out files of the folder that are damaged, and name them")
     add_engine_arguments(parser)
 
 
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         return explain_case(args, terminal)
     kept = tempfile.TemporaryDirectory() if args.out is None else nullcontext(args.out)
     with kept as out:
-        options = {name: getattr(args, name) for name in ("label", "name", "inputs", "part", "again")}
+        options = {name: getattr(args, name) for name in ("label", "name", "inputs", "part", "again", "skip_bad")}
         done = explain(args.data, args.model, out, engine=engine_of(args), progress=True, **options)
         shown = first_of(done, max(args.max_shown, 1) if args.html is not None else 1, load(args.lang))
         index = index_of(done, load(args.lang)) if args.html is not None else []
@@ -82,6 +83,8 @@ def run(args: argparse.Namespace) -> int:
         page = batch_page(done.summary, shown[: args.max_shown], index, title=title, **about)
         written.append(write_text(args.html, page))
     _tell(done, shown, terminal, args.lang)
+    if done.skipped:
+        terminal.tell(f"Left out, because it cannot be read: {', '.join(done.skipped)}.")
     if done.n_kept:
         terminal.say("", f"{done.n_kept} of {done.n_parts} parts were there from an earlier run.")
     terminal.say("", *(f"written to {file}" for file in written))

@@ -47,6 +47,7 @@ COMMANDS = (  # in the order of the help text
     Command("inspect", "show a strategy tree, query frequencies, model card"),
     Command("monitor", "test new data for drift against the training data"),
     Command("sweep", "evaluate many settings and compare them"),
+    Command("convert", "write a saved model of an older format in the current one"),
     Command("doctor", "check the installation, and say what mends it"),
 )
 
