@@ -66,6 +66,14 @@ def _kills(args: Options, say: Say) -> bool:
     return bool(bench_kills(args.number or 20, folder=args.out, say=say, seed=args.seed)["passed"])
 
 
+def _drivers(args: Options, say: Say) -> bool:
+    from benchmarks.hardening.killed_tasks import DRIVERS
+    from benchmarks.hardening.kills import bench_kills
+
+    options = {"seed": args.seed, "tasks": DRIVERS, "name": "driver-kills"}
+    return bool(bench_kills(args.number or 20, folder=args.out, say=say, **options)["passed"])
+
+
 def _jobs(args: Options, say: Say) -> bool:
     from benchmarks.jobs import bench_jobs
 
@@ -95,6 +103,7 @@ MEASUREMENTS = {
     "start": Measurement("first byte and first answer of `serve`, and how long `ask` and `explain` take (5)", _start),
     "workers": Measurement("one and two processes of a server in turn: requests a second, memory (6 rounds)", _workers),
     "kills": Measurement("what is left of work that was killed (20 kills of each task)", _kills),
+    "driver-kills": Measurement("jobs whose driver is killed, in one process and on Ray (20 kills of each)", _drivers),
     "jobs": Measurement("one and two workers on Ray, and one that is killed (50,000 inputs)", _jobs),
 }
 

@@ -36,7 +36,8 @@ def slow(models):
 
 def test_models_are_there_one_after_the_other(serving, slow):
     loaders, event = slow
-    with serving({}, loaders=loaders) as address, httpx.Client(base_url=address, timeout=30) as client:
+    limits = Limits(timeout=0.5)
+    with serving({}, limits, loaders=loaders) as address, httpx.Client(base_url=address, timeout=30) as client:
         wait_for(lambda: client.get("/v1/models").json()["loading"] == ["images"])
         assert [one["name"] for one in client.get("/v1/models").json()["models"]] == ["animals"]
         assert client.get("/healthz").json()["models"] == ["animals", "images"]
@@ -54,6 +55,13 @@ def test_models_are_there_one_after_the_other(serving, slow):
         told = client.get("/v1/models").json()
         assert ([one["name"] for one in told["models"]], told["loading"]) == (["animals", "images"], [])
         assert client.post("/v1/models/none/next", json={}).status_code == 404
+
+
+def test_a_request_waits_for_its_model(serving, slow):
+    loaders, event = slow
+    with serving({}, loaders=loaders) as address:
+        threading.Timer(0.3, event.set).start()
+        assert httpx.post(f"{address}/v1/models/images/next", json={}, timeout=30).status_code == 200
 
 
 def test_a_stop_does_not_wait_for_what_is_loading(serving, slow):

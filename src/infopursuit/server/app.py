@@ -79,7 +79,7 @@ def create_app(
     limits, metrics, readiness = limits or Limits(), Metrics(), readiness or Readiness()
     uploads = Uploads() if fit else None
     loading = dict(loaders or {})
-    names = [*models, *loading]
+    loaded, names = {name: asyncio.Event() for name in loading}, [*models, *loading]
     workers = Workers([*names, *([fitting.POOL] if fit else [])], limits, metrics)
     cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=len)
     mimetypes.add_type("text/javascript", ".js")  # some Windows machines say otherwise
@@ -106,6 +106,7 @@ def create_app(
             for name, load in list(loading.items()):
                 models[name] = await workers.run(name, partial(_load, load), float("inf"))
                 del loading[name]
+                loaded[name].set()
         except Exception as error:
             app.state.failure = error  # which ends the server
             return
@@ -124,10 +125,14 @@ def create_app(
     )  # fmt: skip
     add_error_handlers(app)
 
-    def find(name: str) -> ServedModel:
+    async def find(name: str) -> ServedModel:
+        """The model of a name, for which a request waits a while where it is still being loaded."""
         uploaded = None if uploads is None else uploads.models.get(name)
         if uploaded is not None:
             return uploaded
+        if name in loading:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(loaded[name].wait(), limits.timeout)
         if name in loading:
             remedy = f"try again in {RETRY_LOADING} s; /readyz says when all models are there"
             found = {"field": "name", "value": name, "remedy": remedy}
@@ -163,7 +168,7 @@ def create_app(
         name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100,
         language: Annotated[str, Query(max_length=35)] = "en",
     ) -> Response:  # fmt: skip
-        model, words = find(name), words_for(language)
+        model, words = await find(name), words_for(language)
         n = len(model.pursuit.queries)
         queries = [inference.query_info(model, q, words) for q in range(offset, min(offset + limit, n))]
         after = offset + limit if offset + limit < n else None
@@ -173,7 +178,7 @@ def create_app(
     @app.post("/v1/models/{name}/next", response_model=schemas.NextResponse, responses=ERRORS, tags=["asking"],
               summary="The posterior after a history, and what to ask next")  # fmt: skip
     async def post_next(name: Name, request: schemas.NextRequest) -> Response:
-        model = find(name)
+        model = await find(name)
         later = inference.read_later(model, request.later)
         asked, words = (*said(model, request), later, request.top, request.explanation, request.more), _words(request)
         key = (name, model.version, *asked, words.language)
@@ -189,7 +194,7 @@ def create_app(
     @app.post("/v1/models/{name}/why-not", response_model=schemas.WhyNotResponse, responses=ERRORS, tags=["asking"],
               summary="Which answers count against a class, and which changes would lead to it")  # fmt: skip
     async def post_why_not(name: Name, request: schemas.WhyNotRequest) -> Response:
-        model, words = find(name), _words(request)
+        model, words = await find(name), _words(request)
         asked = said(model, request)
         content = await run(model, lambda: _dump(inference.why_not(model, *asked, request.label, words)))
         return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
@@ -197,7 +202,7 @@ def create_app(
     @app.post("/v1/models/{name}/remaining", response_model=schemas.RemainingResponse, responses=ERRORS,
               tags=["asking"], summary="How many more questions to expect")  # fmt: skip
     async def post_remaining(name: Name, request: schemas.CaseRequest) -> Response:
-        model, words = find(name), _words(request)
+        model, words = await find(name), _words(request)
         asked = said(model, request)
         content = await run(model, lambda: _dump(inference.remaining(model, *asked, words)))
         return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
@@ -205,7 +210,7 @@ def create_app(
     @app.post("/v1/models/{name}/report", response_class=HTMLResponse, responses=ERRORS, tags=["asking"],
               summary="A history as a page to keep: one HTML file that needs nothing else")  # fmt: skip
     async def post_report(name: Name, request: schemas.ReportRequest) -> Response:
-        model = find(name)
+        model = await find(name)
         history, known = said(model, request)
         inapplicable = frozenset(
             k for k, item in enumerate(request.history) if item.answer is None and not item.applies
@@ -218,7 +223,7 @@ def create_app(
     @app.post("/v1/models/{name}/explain", response_model=schemas.ExplainResponse, responses=ERRORS, tags=["asking"],
               summary="Classify inputs, and explain each by what was asked about it")  # fmt: skip
     async def post_explain(name: Name, request: schemas.ExplainRequest) -> Response:
-        model, n = find(name), len(request.inputs)
+        model, n = await find(name), len(request.inputs)
         if n > limits.max_inputs:
             title, remedy = f"at most {limits.max_inputs} inputs at once", "send them in several requests"
             raise invalid(title, "inputs", f"{n} inputs", remedy)
