@@ -46,20 +46,20 @@ class Served:
             time.sleep(0.05)
         raise ValueError("the server does not get ready; see above for its reason")
 
-    def cpu_seconds(self) -> float | None:
-        """Seconds of processor time that it has used, where the system tells."""
+    def cpu_seconds(self, pid: int | None = None) -> float | None:
+        """Seconds of processor time that it, or one of its workers, has used, where the system tells."""
         try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{pid or self.process.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             return None
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def memories(self) -> list[float]:
-        """MiB in memory of each process that answers; private and shared pages alike."""
+    def workers(self) -> list[int]:
+        """The processes that answer."""
         pid = self.process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        workers = [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
-        return [(memory_of(int(each), "VmRSS") or 0) / MIB for each in workers or [pid]]
+        workers = [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+        return workers or [pid]
 
     def memory(self, field: str = "VmRSS") -> float | None:
         """MiB in memory now (VmRSS) or at most (VmHWM), where the system tells."""

@@ -435,7 +435,7 @@ def compiled(function: Any) -> Any:
     """Compiled when first used, and kept for the next process where a folder can be written to. Sums may be added up in
     any order, so that they use the whole width of the processor; not-a-number stays what it is. Without Python's lock:
     histories are worked on side by side."""
-    options = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
+    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
     try:
         return njit(cache=True, **options)(function)
     except RuntimeError:  # numba's word for: neither beside the source, nor in the home folder, nor in NUMBA_CACHE_DIR

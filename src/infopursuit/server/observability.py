@@ -36,7 +36,7 @@ class Metrics:
         self.registry = self.collected = to = CollectorRegistry()
         if SHARED_METRICS in os.environ:
             self.collected = CollectorRegistry()
-            MultiProcessCollector(self.collected)
+            MultiProcessCollector(self.collected)  # type: ignore[no-untyped-call]
         labels = ["method", "route", "status"]
         self.requests = Counter("infopursuit_requests", "Requests answered.", labels, registry=to)
         self.latency = Histogram("infopursuit_request_seconds", "Request latency.", ["route"], registry=to)

@@ -86,7 +86,7 @@ def supervise(target: Callable[[socket.socket, Readiness], None], n: int, listen
             while processes:
                 wait([process.sentinel for process in processes.values()])
                 for index, process in [each for each in processes.items() if each[1].exitcode is not None]:
-                    mark_process_dead(process.pid, metrics)
+                    mark_process_dead(process.pid, metrics)  # type: ignore[no-untyped-call]
                     del processes[index]
                     if process.exitcode == FAILED and not code:
                         stop(-FAILED)
