@@ -93,6 +93,12 @@ def _workers(args: Options, say: Say) -> bool:
     return bench_workers(**options, folder=args.out, say=say)
 
 
+def _job_threads(args: Options, say: Say) -> bool:
+    from benchmarks.jobs import bench_threads
+
+    return bench_threads(args.number or 2_000, 5, folder=args.out, say=say)
+
+
 MEASUREMENTS = {
     "speed": Measurement("how fast queries are chosen, and how often short cuts miss the best one", _speed),
     "animals": Measurement("how often the animals that come along are found", _animals),
@@ -104,6 +110,9 @@ MEASUREMENTS = {
     "workers": Measurement("one and two processes of a server in turn: requests a second, memory (6 rounds)", _workers),
     "kills": Measurement("what is left of work that was killed (20 kills of each task)", _kills),
     "driver-kills": Measurement("jobs whose driver is killed, in one process and on Ray (20 kills of each)", _drivers),
+    "job-threads": Measurement(
+        "a job in one process with one and with two threads, in turn (2,000 inputs)", _job_threads
+    ),
     "jobs": Measurement("one and two workers on Ray, and one that is killed (50,000 inputs)", _jobs),
 }
 
