@@ -110,9 +110,7 @@ MEASUREMENTS = {
     "workers": Measurement("one and two processes of a server in turn: requests a second, memory (6 rounds)", _workers),
     "kills": Measurement("what is left of work that was killed (20 kills of each task)", _kills),
     "driver-kills": Measurement("jobs whose driver is killed, in one process and on Ray (20 kills of each)", _drivers),
-    "job-threads": Measurement(
-        "a job in one process with one and with two threads, in turn (2,000 inputs)", _job_threads
-    ),
+    "job-threads": Measurement("a job with one and with two threads, in turn (2,000 inputs)", _job_threads),
     "jobs": Measurement("one and two workers on Ray, and one that is killed (50,000 inputs)", _jobs),
 }
 

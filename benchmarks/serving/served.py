@@ -34,7 +34,7 @@ class Served:
         """Whether it still runs."""
         return self.process.poll() is None
 
-    def wait_until_ready(self, limit: float = 180.0) -> None:
+    def wait_until_ready(self, limit: float = 900.0) -> None:
         """Until all models are loaded."""
         end = time.monotonic() + limit
         while time.monotonic() < end and self.is_alive:

@@ -14,7 +14,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,10 @@ def bench_start(rounds: int, *, folder: Path, say: Callable[[str], None]) -> boo
     return bool(result["passed"])
 
 
-def once(made: Path, cache: Path, say: Callable[[str], None]) -> dict[str, tuple[float, float]]:
-    """Seconds of each, once: by the clock on the wall, and of the processor."""
+def once(
+    made: Path, cache: Path, say: Callable[[str], None], models: Sequence[str] = ()
+) -> dict[str, tuple[float, float]]:
+    """Seconds of each, once: by the clock on the wall, and of the processor. models: to serve, () for all shipped."""
     env, found = environment(NUMBA_CACHE_DIR=str(cache)), dict[str, tuple[float, float]]()
 
     def run(name: str, *arguments: str) -> None:
@@ -80,11 +82,11 @@ def once(made: Path, cache: Path, say: Callable[[str], None]) -> dict[str, tuple
     explain = [str(made / "rows.csv"), "--model", str(made / "model"), "--inputs", "1"]
     run("explain: one row of a table", "-m", "infopursuit", "explain", *explain)
     begin = time.perf_counter()
-    with served([], wait=False, env=env) as server:
+    with served(models, wait=False, env=env) as server:
         for name, path, body in (
             ("serve: first byte", "/healthz", None),
             ("serve: first answer of animals", "/v1/models/animals/next", b"{}"),
-            ("serve: all shipped models", "/readyz", None),
+            ("serve: all models", "/readyz", None),
         ):
             while not _answers(f"http://127.0.0.1:{server.port}{path}", body):
                 time.sleep(0.02)

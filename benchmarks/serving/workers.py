@@ -29,16 +29,24 @@ LEAST = 1.6
 WORKERS = (1, 2)
 
 
-def bench_workers(*, people: int, seconds: float, rounds: int, folder: Path, say: Callable[[str], None]) -> bool:
-    """Let people ask both servers in turn, without a pause; write ``serving-workers.json`` to a folder."""
+def bench_workers(
+    *, people: int, seconds: float, rounds: int, folder: Path, say: Callable[[str], None] = print,
+    mix: dict[str, float] | None = None,
+) -> bool:  # fmt: skip
+    """Let people ask both servers in turn, without a pause; write ``serving-workers.json`` to a folder.
+
+    ``mix``: models as ``serve`` takes them and how often each is played; those that come along where it is left out.
+    """
+    mix = mix or MIX
+    shares = {model.partition("=")[0]: share for model, share in mix.items()}
     say(f"{people} people without a pause, {rounds} rounds of {seconds:g} s for each number of processes, in turn")
     found: dict[int, list[Round]] = {n: [] for n in WORKERS}
     before, start = own_cpu(), time.perf_counter()
-    with served([*MIX, "--workers", "1"]) as one, served([*MIX, "--workers", "2"]) as two:
+    with served([*mix, "--workers", "1"]) as one, served([*mix, "--workers", "2"]) as two:
         servers = dict(zip(WORKERS, (one, two), strict=True))
         for k in range(-1, rounds):  # the first one fills caches
             for n in WORKERS if k % 2 == 0 else WORKERS[::-1]:
-                done = Round(servers[n], people, seconds, k)
+                done = Round(servers[n], shares, people, seconds, k)
                 if k >= 0:
                     found[n].append(done)
             if k >= 0:
@@ -47,10 +55,8 @@ def bench_workers(*, people: int, seconds: float, rounds: int, folder: Path, say
     took = time.perf_counter() - start
     ratios = np.array([two.rate / one.rate for one, two in zip(*found.values(), strict=True)])
     rows = [_row(n, found[n], memory[n]) for n in WORKERS]
-    each, even = (
-        rows[1]["for each second of the processor"] / rows[0]["for each second of the processor"],
-        _even(found[2]),
-    )
+    one_second, two_second = (row["for each second of the processor"] for row in rows)
+    each, even = two_second / one_second, _even(found[2])
     error = float(ratios.std(ddof=1) / np.sqrt(rounds)) if rounds > 1 else 0.0
     summary = {
         "requests a second, two to one": round(float(np.median(ratios)), 2), "standard error": round(error, 2),
@@ -75,19 +81,19 @@ class Round:
     """What some people met with who asked without a pause; ``rate``: requests a second; ``cpu``: seconds of the
     processor that each process used."""
 
-    def __init__(self, server: Served, people: int, seconds: float, seed: int) -> None:
+    def __init__(self, server: Served, mix: dict[str, float], people: int, seconds: float, seed: int) -> None:
         pids = server.workers()
         before, start = [server.cpu_seconds(pid) or 0.0 for pid in pids], time.perf_counter()
-        self.tally = asyncio.run(_crowd(server, people, seconds, seed))
+        self.tally = asyncio.run(_crowd(server, mix, people, seconds, seed))
         self.rate = self.tally.requests / (time.perf_counter() - start)
         self.cpu = np.array([server.cpu_seconds(pid) or 0.0 for pid in pids]) - before
 
 
-async def _crowd(server: Served, people: int, seconds: float, seed: int) -> Tally:
+async def _crowd(server: Served, mix: dict[str, float], people: int, seconds: float, seed: int) -> Tally:
     first, tally = Client(server.port), Tally()
     models = {one["name"]: one for one in json.loads(await first.send(Tally(), "GET", "/v1/models") or b"")["models"]}
     await first.close()
-    everybody = [Person(server.port, 1000 * (seed + 1) + i, models, MIX) for i in range(people)]
+    everybody = [Person(server.port, 1000 * (seed + 1) + i, models, mix) for i in range(people)]
     end = time.perf_counter() + seconds
     await asyncio.gather(*(one.play(tally, end, None) for one in everybody))
     await asyncio.gather(*(one.client.close() for one in everybody))
