@@ -168,7 +168,7 @@ def listen(host: str, port: int, write_timeout: float) -> socket.socket:
     """A listening socket. On Linux its connections are closed when a client does not read for ``write_timeout``."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family, backlog=128)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         raise ValueError(f"cannot listen on {host}:{port}: {error.strerror}; say another --port or --host") from None
     if sys.platform == "linux":
