@@ -38,8 +38,8 @@ class Served:
         """Until all models are loaded."""
         end = time.monotonic() + limit
         while time.monotonic() < end and self.is_alive:
-            with contextlib.suppress(OSError):
-                line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
+            line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
+            with contextlib.closing(line), contextlib.suppress(OSError):
                 line.request("GET", "/readyz")
                 if line.getresponse().status == 200:
                     return

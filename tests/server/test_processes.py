@@ -67,7 +67,11 @@ def test_two_processes_answer_count_reload_and_are_replaced(models, zoo):
         while killed in workers(server) or len(workers(server)) < 2:  # the other one goes on alone
             assert ask(server.port, "POST", NEXT, {"history": []})[0] == 200
         assert [json.loads(line)["exit_code"] for line in server.lines if '"replaced"' in line] == [-9]
+        os.kill(max(first), signal.SIGKILL)
+        wait_for(lambda: gone(max(first)))
+        assert ask(server.port, "POST", NEXT, {"history": []})[0] == 200  # by the replacement of the first one
         assert ask(server.port, "GET", "/readyz")[0] == 200
+        wait_for(lambda: len(workers(server)) == 2)
         last = workers(server)
         server.popen.send_signal(signal.SIGTERM)
         assert server.ended() == 0

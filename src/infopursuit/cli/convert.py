@@ -57,9 +57,7 @@ def compare(old: Pursuit[Any], new: Pursuit[Any]) -> int:
             query = int(one.choice.query[0])
             same = np.allclose(one.state.posterior, other.state.posterior, rtol=0, atol=TOLERANCE)
             if query != int(other.choice.query[0]) or one.reason[0] != other.reason[0] or not same:
-                raise RuntimeError(
-                    f"the model asks otherwise once it is saved, after {len(history)} answers; report this"
-                )
+                raise ValueError(f"the model asks otherwise once it is converted, after {len(history)} answers")
             seen.add(history)
             if query < 0:
                 break

@@ -81,6 +81,7 @@ def create_app(
     uploads = Uploads() if fit else None
     loading = dict(loaders or {})
     loaded, names = {name: asyncio.Event() for name in loading}, [*models, *loading]
+    settled = asyncio.Event()  # nothing is left to load, or something could not be
     workers = Workers([*names, *([fitting.POOL] if fit else [])], limits, metrics)
     cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=len)
     mimetypes.add_type("text/javascript", ".js")  # some Windows machines say otherwise
@@ -94,7 +95,7 @@ def create_app(
             await workers.run(name, partial(_warm_up, model), float("inf"))
         background = asyncio.create_task(prepare())
         if readiness.eager:
-            await asyncio.wait([background])
+            await settled.wait()
         yield
         background.cancel()
         with suppress(asyncio.CancelledError):
@@ -111,6 +112,8 @@ def create_app(
         except Exception as error:
             app.state.failure = error  # which ends the server
             return
+        finally:
+            settled.set()
         readiness.set()
         if reloader is not None:
             await reloader.run(_warm_up)
