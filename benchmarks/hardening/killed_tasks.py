@@ -32,7 +32,7 @@ class Task:
 
     command: what to run, for a folder. result: what must be the same after any number of kills. endless: it never ends
     by itself, and is looked at after every kill. until: the share of an undisturbed run after which it is killed at the
-    latest; a small one makes for many kills before the end.
+    latest; a small one makes for many kills before the end. writes: it writes files itself, and can be killed when it does.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Task:
     result: Callable[[Path], Any]
     endless: bool = False
     until: float = 1 / 6
+    writes: bool = True
 
 
 def prepare(folder: Path) -> None:
@@ -153,6 +154,7 @@ DRIVERS = (
         lambda made, folder: [*_LOCAL.command(made, folder), "--engine", "ray", "--workers", "2"],
         _LOCAL.result,
         until=1.0,
+        writes=False,
     ),
 )
 """Jobs whose driver is killed, in one process and on Ray."""

@@ -106,7 +106,7 @@ def _undisturbed(task: Task, made: Path) -> tuple[Any, tuple[float, float]]:
 
 def _once(task: Task, made: Path, folder: Path, moments: random.Random, span: tuple[float, float]) -> tuple[bool, str]:
     """Run it until it is killed, or comes to its end."""
-    writing = moments.random() < 0.5
+    writing = moments.random() < 0.5 and task.writes
     n = moments.randint(1, MAX_WRITES) if writing else 0
     moment, seconds = moments.choice(MOMENTS), moments.uniform(*span)
     process = _start(task.command(made, folder), n, moment)
