@@ -89,8 +89,8 @@ def _start(args: Options, say: Say) -> bool:
 def _workers(args: Options, say: Say) -> bool:
     from benchmarks.serving.workers import bench_workers
 
-    options = {"people": args.people or 16, "seconds": args.seconds or 10, "rounds": args.number or 6}
-    return bench_workers(**options, folder=args.out, say=say)
+    people, seconds, rounds = args.people or 16, args.seconds or 20, args.number or 8
+    return bench_workers(people=people, seconds=seconds, rounds=rounds, folder=args.out, say=say)
 
 
 def _job_threads(args: Options, say: Say) -> bool:
@@ -107,7 +107,7 @@ MEASUREMENTS = {
     "hostile-models": Measurement("altered model folders, which are refused or load rightly (1,000)", _folders),
     "hostile-requests": Measurement("requests that no client should send (10,000)", _requests),
     "start": Measurement("first byte and first answer of `serve`, and how long `ask` and `explain` take (5)", _start),
-    "workers": Measurement("one and two processes of a server in turn: requests a second, memory (6 rounds)", _workers),
+    "workers": Measurement("one and two processes of a server in turn: requests a second, memory (8 rounds)", _workers),
     "kills": Measurement("what is left of work that was killed (20 kills of each task)", _kills),
     "driver-kills": Measurement("jobs whose driver is killed, in one process and on Ray (20 kills of each)", _drivers),
     "job-threads": Measurement("a job with one and with two threads, in turn (2,000 inputs)", _job_threads),

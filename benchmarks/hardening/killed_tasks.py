@@ -32,7 +32,7 @@ class Task:
 
     command: what to run, for a folder. result: what must be the same after any number of kills. endless: it never ends
     by itself, and is looked at after every kill. until: the share of an undisturbed run after which it is killed at the
-    latest; a small one makes for many kills before the end. writes: it writes files itself, and can be killed when it does.
+    latest; a small one makes for many kills before the end. writes: it writes files itself, and may be killed then.
     """
 
     name: str
