@@ -57,10 +57,12 @@ def supervise(target: Callable[[socket.socket, Readiness], None], n: int, listen
     code: list[int] = []  # of the end, once it has begun
 
     def start(index: int, eager: bool) -> None:
-        process = context.Process(target=target, args=(listener, Readiness(flags, index, eager)), daemon=True)
-        processes[index] = process
-        process.start()
         if code:
+            return
+        process = context.Process(target=target, args=(listener, Readiness(flags, index, eager)), daemon=True)
+        process.start()
+        processes[index] = process
+        if code:  # a signal came meanwhile
             process.terminate()
 
     def stop(number: int, frame: Any = None) -> None:
