@@ -1,8 +1,7 @@
 """One and two processes of a server under the same load, in turn: how many times as many requests two answer.
 
-On a machine with two free cores that is the ratio of the requests a second. Where others use the cores too, processor
-time tells more: requests for each second of it, and how evenly the two share the work, make up the ratio that two free
-cores would give.
+Where others use the cores too, processor time tells more than the clock: how many requests a second of it answers. Two
+processes that are never idle would on two free cores answer twice that ratio; they are idle where one has fewer clients.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def bench_workers(
     summary = {
         "requests a second, two to one": round(float(np.median(ratios)), 2), "standard error": round(error, 2),
         "requests for each second of the processor, two to one": round(each, 2),
-        "all work to that of the busier one": round(even, 2), "two free cores would give": round(each * even, 2),
+        "all work to that of the busier one": round(even, 2),
         "load average": round(os.getloadavg()[1], 1),
         "cores that the people took": round((own_cpu() - before) / took, 2),
     }  # fmt: skip

@@ -137,7 +137,8 @@ def _worker(args: argparse.Namespace, token: str | None, listener: socket.socket
     from infopursuit.server.processes import end_with_parent
 
     end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor has it too, and ends its processes
+    if hasattr(os, "setsid"):
+        os.setsid()  # Ctrl-C and the end of a terminal are the supervisor's, which passes them on in its own way
     with exit_on_sigterm(), configured_logging(args.log):
         sys.exit(reported("serve", args.debug, partial(serve, args, token, listener, readiness)))
 
