@@ -1,7 +1,7 @@
 """One and two processes of a server under the same load, in turn: how many times as many requests two answer.
 
 Where others use the cores too, processor time tells more than the clock: how many requests a second of it answers. Two
-processes that are never idle would on two free cores answer twice that ratio; they are idle where one has fewer clients.
+processes that are never idle answer on two free cores twice that ratio; they are idle where one has too few clients.
 """
 
 from __future__ import annotations
