@@ -22,8 +22,9 @@ class Process:
         self._reader.start()
 
     def _read(self):
-        for line in self.popen.stderr:
-            self.lines.append(line)
+        with contextlib.suppress(ValueError):  # closed, while processes of its own still have it
+            for line in self.popen.stderr:
+                self.lines.append(line)
 
     def ended(self):
         """The exit code, when all that was written has been read."""
