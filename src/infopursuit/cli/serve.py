@@ -121,7 +121,8 @@ def serve(args: argparse.Namespace, token: str | None, listener: socket.socket, 
         try:
             Server(app, limits).run(sockets=[listener])
         finally:
-            _exit_if_busy(app.state.workers.n_queued)
+            if app.state.failure is None:
+                _exit_if_busy(app.state.workers.n_queued)
     if app.state.failure is not None:
         raise app.state.failure
     return 0
