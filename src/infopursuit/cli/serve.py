@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from functools import partial
 from importlib.util import find_spec
@@ -94,10 +94,16 @@ def run(args: argparse.Namespace) -> int:
             terminal.say(f"Everybody {who} can ask; there is no encryption{'' if token else ' and no token'}.")
         if args.token_file is not None and security.is_readable_by_others(args.token_file):
             terminal.say(f"{args.token_file} can be read by other users of this machine; chmod 600 prevents that.")
-        with listener, configured_logging(args.log):
-            if args.workers > 1:
-                return supervise(partial(_worker, args, token), args.workers, listener)
-            return serve(args, token, listener)
+        with ExitStack() as open_, configured_logging(args.log):
+            if args.workers == 1:
+                return serve(args, token, open_.enter_context(listener))
+            listeners = [listener] * args.workers
+            if sys.platform == "linux":
+                listener.close()  # nobody else listens there; now several do
+                listeners = [listen(args.host, port, Limits.write_timeout, several=True) for _ in listeners]
+            for each in listeners:
+                open_.enter_context(each)
+            return supervise(partial(_worker, args, token), listeners)
 
 
 def serve(args: argparse.Namespace, token: str | None, listener: socket.socket, readiness: Any = None) -> int:
@@ -166,11 +172,12 @@ def exit_on_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def listen(host: str, port: int, write_timeout: float) -> socket.socket:
-    """A listening socket. On Linux its connections are closed when a client does not read for ``write_timeout``."""
+def listen(host: str, port: int, write_timeout: float, *, several: bool = False) -> socket.socket:
+    """A listening socket, one of ``several`` on its port. On Linux its connections are closed when a client does not
+    read for ``write_timeout``."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048, reuse_port=several)
     except OSError as error:
         raise ValueError(f"cannot listen on {host}:{port}: {error.strerror}; say another --port or --host") from None
     if sys.platform == "linux":

@@ -39,7 +39,6 @@ MAX_PAGE = 500  # queries in one response
 CACHE_BYTES = 32 * 2**20  # responses
 HEAD_BYTES = 16 * 2**10  # of a request line with all headers
 RETRY_LOADING = 1  # seconds
-BACKLOG = 2048  # connections that wait to be taken
 LINGER = 1.0  # seconds that connections stay open when the server stops, for requests that are on their way
 DESCRIPTION = (
     "A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the whole "
@@ -81,7 +80,6 @@ def create_app(
     uploads = Uploads() if fit else None
     loading = dict(loaders or {})
     loaded, names = {name: asyncio.Event() for name in loading}, [*models, *loading]
-    settled = asyncio.Event()  # nothing is left to load, or something could not be
     workers = Workers([*names, *([fitting.POOL] if fit else [])], limits, metrics)
     cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=len)
     mimetypes.add_type("text/javascript", ".js")  # some Windows machines say otherwise
@@ -94,8 +92,6 @@ def create_app(
         for name, model in models.items():
             await workers.run(name, partial(_warm_up, model), float("inf"))
         background = asyncio.create_task(prepare())
-        if readiness.eager:
-            await settled.wait()
         yield
         background.cancel()
         with suppress(asyncio.CancelledError):
@@ -112,8 +108,6 @@ def create_app(
         except Exception as error:
             app.state.failure = error  # which ends the server
             return
-        finally:
-            settled.set()
         readiness.set()
         if reloader is not None:
             await reloader.run(_warm_up)
@@ -312,7 +306,7 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app, ws="none", log_config=None, access_log=False, server_header=False, proxy_headers=False,
             limit_concurrency=2 * limits.max_requests, h11_max_incomplete_event_size=HEAD_BYTES,
-            timeout_keep_alive=limits.keep_alive, timeout_graceful_shutdown=limits.grace, backlog=1,
+            timeout_keep_alive=limits.keep_alive, timeout_graceful_shutdown=limits.grace,
         )  # fmt: skip
         config.load()
         protocol, timers = config.http_protocol_class, app.state.head_timers
@@ -331,13 +325,6 @@ class Server(uvicorn.Server):
         config.http_protocol_class = TimedProtocol
         super().__init__(config)
         self.app = app
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for listener in sockets or []:
-            # asyncio takes as many connections at a time as its backlog says, here one: else the first of several
-            # processes to wake up would take all that wait. The system's queue may be long all the same.
-            listener.listen(BACKLOG)
 
     async def on_tick(self, counter: int) -> bool:
         return await super().on_tick(counter) or self.app.state.failure is not None

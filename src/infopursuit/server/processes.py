@@ -1,8 +1,9 @@
 """Several processes of a server on one port: started, replaced where one dies, told to reload, stopped together.
 
-They share the listening socket, their metrics (files that prometheus_client maps into memory) and `Readiness`; nothing
-else, since every request has its whole history. A supervisor of our own: that of uvicorn makes servers of its own kind,
-which do not linger when they stop, and its interface changes from version to version.
+They share their metrics (files that prometheus_client maps into memory) and `Readiness`; nothing else, since every
+request has its whole history. Each has a listening socket of its own, among which Linux spreads connections; a socket
+that all share would leave most of them to one process. A supervisor of our own: that of uvicorn makes servers of its
+own kind, which do not linger when they stop, and its interface changes from version to version.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, MutableSequence
+from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -31,12 +32,10 @@ PAUSE = 1.0
 
 @dataclass
 class Readiness:
-    """Whether the models are loaded, in each of the processes. eager: load before listening, as the replacement of a
-    process does, so that none of the others' clients has to wait for it."""
+    """Whether the models are loaded, in each of the processes."""
 
     flags: MutableSequence[int] = field(default_factory=lambda: [0])
     index: int = 0
-    eager: bool = False
 
     def set(self) -> None:
         self.flags[self.index] = 1
@@ -46,20 +45,21 @@ class Readiness:
         return all(self.flags)
 
 
-def supervise(target: Callable[[socket.socket, Readiness], None], n: int, listener: socket.socket) -> int:
-    """Run ``target`` in ``n`` processes until SIGTERM (returns 0), SIGINT (`KeyboardInterrupt`), or until one of them
-    ends with `FAILED`. SIGHUP is passed on."""
+def supervise(target: Callable[[socket.socket, Readiness], None], listeners: Sequence[socket.socket]) -> int:
+    """Run ``target`` in a process for each listening socket, until SIGTERM (returns 0), SIGINT (`KeyboardInterrupt`), or
+    until one of them ends with `FAILED`. SIGHUP is passed on."""
     from prometheus_client.multiprocess import mark_process_dead
 
     context = multiprocessing.get_context("spawn")  # a fork would copy locks that threads hold
-    flags: Any = context.RawArray("b", n)
+    flags: Any = context.RawArray("b", len(listeners))
     processes: dict[int, BaseProcess] = {}
     code: list[int] = []  # of the end, once it has begun
 
-    def start(index: int, eager: bool) -> None:
+    def start(index: int) -> None:
         if code:
             return
-        process = context.Process(target=target, args=(listener, Readiness(flags, index, eager)), daemon=True)
+        flags[index] = 0
+        process = context.Process(target=target, args=(listeners[index], Readiness(flags, index)), daemon=True)
         process.start()
         processes[index] = process
         if code:  # a signal came meanwhile
@@ -67,7 +67,8 @@ def supervise(target: Callable[[socket.socket, Readiness], None], n: int, listen
 
     def stop(number: int, frame: Any = None) -> None:
         code.append(number)
-        listener.close()  # else clients would still be connected, to nobody
+        for listener in listeners:
+            listener.close()  # else clients would still be connected, to nobody
         for process in processes.values():
             process.terminate()
 
@@ -83,8 +84,8 @@ def supervise(target: Callable[[socket.socket, Readiness], None], n: int, listen
         os.environ[SHARED_METRICS] = metrics
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
-            for index in range(n):
-                start(index, eager=False)
+            for index in range(len(listeners)):
+                start(index)
             while processes:
                 wait([process.sentinel for process in processes.values()])
                 for index, process in [each for each in processes.items() if each[1].exitcode is not None]:
@@ -95,7 +96,7 @@ def supervise(target: Callable[[socket.socket, Readiness], None], n: int, listen
                     elif not code:
                         log("replaced", logging.WARNING, process=process.pid, exit_code=process.exitcode)
                         time.sleep(PAUSE)
-                        start(index, eager=bool(flags[index]))
+                        start(index)
         finally:
             del os.environ[SHARED_METRICS]
             for number, handler in before.items():
