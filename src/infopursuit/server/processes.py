@@ -46,8 +46,8 @@ class Readiness:
 
 
 def supervise(target: Callable[[socket.socket, Readiness], None], listeners: Sequence[socket.socket]) -> int:
-    """Run ``target`` in a process for each listening socket, until SIGTERM (returns 0), SIGINT (`KeyboardInterrupt`), or
-    until one of them ends with `FAILED`. SIGHUP is passed on."""
+    """Run ``target`` in a process for each listening socket, until SIGTERM (returns 0), SIGINT (`KeyboardInterrupt`),
+    or until one of them ends with `FAILED`. SIGHUP is passed on."""
     from prometheus_client.multiprocess import mark_process_dead
 
     context = multiprocessing.get_context("spawn")  # a fork would copy locks that threads hold
