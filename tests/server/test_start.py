@@ -1,5 +1,6 @@
 """A server answers before its models are loaded, and says so."""
 
+import socket
 import subprocess
 import sys
 import threading
@@ -81,6 +82,14 @@ def test_a_model_that_cannot_be_loaded_ends_the_server(models):
     with listen("127.0.0.1", 0, 5) as listener:
         Server(app, Limits()).run(sockets=[listener])  # returns by itself
     assert str(app.state.failure) == "the tensors are gone"
+
+
+def test_a_response_does_not_wait_for_an_acknowledgement():
+    """Head and body are two packets; else the second would come 40 ms later (Nagle's algorithm)."""
+    with listen("127.0.0.1", 0, 5) as listener, socket.create_connection(listener.getsockname()):
+        taken, _ = listener.accept()
+        with taken:
+            assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize("more", [[], ["--workers", "2"]])
