@@ -66,10 +66,37 @@ def _kills(args: Options, say: Say) -> bool:
     return bool(bench_kills(args.number or 20, folder=args.out, say=say, seed=args.seed)["passed"])
 
 
+def _drivers(args: Options, say: Say) -> bool:
+    from benchmarks.hardening.killed_tasks import DRIVERS
+    from benchmarks.hardening.kills import bench_kills
+
+    options = {"seed": args.seed, "tasks": DRIVERS, "name": "driver-kills"}
+    return bool(bench_kills(args.number or 20, folder=args.out, say=say, **options)["passed"])
+
+
 def _jobs(args: Options, say: Say) -> bool:
     from benchmarks.jobs import bench_jobs
 
     return bool(bench_jobs(args.number or 50_000, folder=args.out, say=say)["passed"])
+
+
+def _start(args: Options, say: Say) -> bool:
+    from benchmarks.serving.start import bench_start
+
+    return bench_start(args.number or 5, folder=args.out, say=say)
+
+
+def _workers(args: Options, say: Say) -> bool:
+    from benchmarks.serving.workers import bench_workers
+
+    people, seconds, rounds = args.people or 16, args.seconds or 20, args.number or 8
+    return bench_workers(people=people, seconds=seconds, rounds=rounds, folder=args.out, say=say)
+
+
+def _job_threads(args: Options, say: Say) -> bool:
+    from benchmarks.jobs import bench_threads
+
+    return bench_threads(args.number or 2_000, 5, folder=args.out, say=say)
 
 
 MEASUREMENTS = {
@@ -79,7 +106,11 @@ MEASUREMENTS = {
     "soak": Measurement("the same for long: errors, times, memory (100 people, 600 seconds)", _soak),
     "hostile-models": Measurement("altered model folders, which are refused or load rightly (1,000)", _folders),
     "hostile-requests": Measurement("requests that no client should send (10,000)", _requests),
+    "start": Measurement("first byte and first answer of `serve`, and how long `ask` and `explain` take (5)", _start),
+    "workers": Measurement("one and two processes of a server in turn: requests a second, memory (8 rounds)", _workers),
     "kills": Measurement("what is left of work that was killed (20 kills of each task)", _kills),
+    "driver-kills": Measurement("jobs whose driver is killed, in one process and on Ray (20 kills of each)", _drivers),
+    "job-threads": Measurement("a job with one and with two threads, in turn (2,000 inputs)", _job_threads),
     "jobs": Measurement("one and two workers on Ray, and one that is killed (50,000 inputs)", _jobs),
 }
 

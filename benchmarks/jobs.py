@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -30,6 +31,8 @@ from infopursuit.stopping import Confidence, MaxQueries
 
 LEAST = 1.7
 """Two workers must be so many times as fast as one."""
+SLOWER = 1.1
+"""Two threads may take so many times the seconds of one, which is what the same job varies by."""
 SIZES = (2_000, 8_000, 32_000)
 """Inputs of the jobs whose growth is looked at."""
 FAR = (10**6, 10**7, 10**8, 10**9)
@@ -91,6 +94,42 @@ def bench_jobs(n_inputs: int, *, folder: Path, say: Callable[[str], None] = prin
     }
     say(f"written to {write_result(folder, 'jobs', f'python -m benchmarks.bench jobs --number {n_inputs}', result)}")
     return result
+
+
+def bench_threads(n_inputs: int, rounds: int, *, folder: Path, say: Callable[[str], None] = print) -> bool:
+    """The same job in one process with one thread and with two, in turn; two must not be slower."""
+    begin, rows = time.perf_counter(), list[dict[str, Any]]()
+    with tempfile.TemporaryDirectory(prefix="jobs-") as place:
+        where = Path(place)
+        prepare(where, n_inputs)
+        for k in range(2 * rounds):
+            n = 1 + (k + k // 2) % 2  # 1, 2, 2, 1, ...
+            before = resource.getrusage(resource.RUSAGE_SELF)
+            engine, given = Engine("local", threads=n), (where / "inputs.parquet", where / "model", where / f"{k}")
+            seconds = explain(*given, engine=engine, progress=False).seconds
+            after = resource.getrusage(resource.RUSAGE_SELF)
+            used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            rows.append({"threads": n, "seconds": seconds, "processor time": used,
+                         "waits": after.ru_nvcsw - before.ru_nvcsw})  # fmt: skip
+            say(f"{rows[-1]}")
+    found = [
+        {"threads": n, "jobs": rounds, "inputs": n_inputs,
+         **{f"{name}, median": round(float(np.median([row[name] for row in rows if row["threads"] == n])), 2)
+            for name in ("seconds", "processor time", "waits")}}
+        for n in (1, 2)
+    ]  # fmt: skip
+    ratio = found[1]["seconds, median"] / found[0]["seconds, median"]
+    cost = found[1]["processor time, median"] / found[0]["processor time, median"]
+    result = {
+        "experiment": "job-threads", "seed": 0, "seconds": round(time.perf_counter() - begin, 1),
+        "load_average": os.getloadavg()[1], "two_threads_to_one": round(ratio, 2),
+        "processor_time_two_to_one": round(cost, 2), "passed": ratio <= SLOWER,
+        "tables": {"One process with one and with two threads, in turn": found},
+    }  # fmt: skip
+    say(f"two threads take {ratio:.2f} times the seconds of one, {cost:.2f} times the processor time")
+    command = f"python -m benchmarks.bench job-threads --number {n_inputs}"
+    say(f"written to {write_result(folder, 'job-threads', command, result)}")
+    return bool(result["passed"])
 
 
 def growth(where: Path, n: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Threads change how long it takes, and nothing else."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from threadpoolctl import threadpool_info
 from infopursuit import MaxQueries, Pursuit
 from infopursuit.models import Blur, EmpiricalModel
 from infopursuit.queries import patches
-from infopursuit.threads import n_threads, side_by_side, single_threaded, thread_limit
+from infopursuit.threads import SHORT, n_threads, side_by_side, single_threaded, thread_limit
 
 
 def blas_threads():
@@ -30,6 +31,21 @@ def two_threads():
 def test_results_come_in_order(two_threads):
     assert side_by_side(lambda i: i * i, 20) == [i * i for i in range(20)]
     assert side_by_side(lambda i: i, 0) == []
+
+
+def test_short_items_stay_on_one_thread_and_long_ones_do_not(two_threads):
+    """Threads that mostly wait for Python's lock made two of them slower than one."""
+
+    def work(i, seconds):
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            pass
+        return i, threading.get_ident()
+
+    for seconds, n_threads_used in ((0.0, {1}), (2 * SHORT, {2, 3})):  # the first item is done here, to be timed
+        found = side_by_side(lambda i, seconds=seconds: work(i, seconds), 12, short=True)
+        assert [i for i, _ in found] == list(range(12))
+        assert len({thread for _, thread in found}) in n_threads_used
 
 
 def test_the_number_of_threads_is_put_back_also_after_an_error(two_threads):

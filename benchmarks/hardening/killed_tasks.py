@@ -31,7 +31,8 @@ class Task:
     """Something that may be killed.
 
     command: what to run, for a folder. result: what must be the same after any number of kills. endless: it never ends
-    by itself, and is looked at after every kill.
+    by itself, and is looked at after every kill. until: the share of an undisturbed run after which it is killed at the
+    latest; a small one makes for many kills before the end. writes: it writes files itself, and may be killed then.
     """
 
     name: str
@@ -39,6 +40,8 @@ class Task:
     command: Callable[[Path, Path], list[str]]
     result: Callable[[Path], Any]
     endless: bool = False
+    until: float = 1 / 6
+    writes: bool = True
 
 
 def prepare(folder: Path) -> None:
@@ -141,3 +144,17 @@ TASKS = (
         endless=True,
     ),
 )  # fmt: skip
+
+_LOCAL = next(task for task in TASKS if task.name == "explanation")
+DRIVERS = (
+    _LOCAL,
+    Task(
+        "explanation on Ray",
+        "the same on two workers of Ray, whose driver is killed",
+        lambda made, folder: [*_LOCAL.command(made, folder), "--engine", "ray", "--workers", "2"],
+        _LOCAL.result,
+        until=1.0,
+        writes=False,
+    ),
+)
+"""Jobs whose driver is killed, in one process and on Ray."""

@@ -24,8 +24,9 @@ MAX_WRITES = 6
 
 
 def bench_kills(
-    n_kills: int, *, folder: Path, say: Callable[[str], None], seed: int = 0, tasks: Sequence[Task] = TASKS
-) -> dict[str, Any]:
+    n_kills: int, *, folder: Path, say: Callable[[str], None], seed: int = 0, tasks: Sequence[Task] = TASKS,
+    name: str = "kills",
+) -> dict[str, Any]:  # fmt: skip
     """Kill every task so many times; half of the kills come from outside, half at a moment of writing."""
     begin = time.perf_counter()
     rows = []
@@ -38,14 +39,14 @@ def bench_kills(
             say(f"{task.name}: {rows[-1]}")
     same = all(row["same as undisturbed"] == row["brought to an end"] for row in rows)
     result = {
-        "experiment": "kills",
+        "experiment": name,
         "passed": same and not any(row["half-written files left over"] for row in rows),
         "seed": seed,
         "seconds": round(time.perf_counter() - begin, 1),
         "tables": {"Processes killed with SIGKILL and started again": rows},
         "tasks": {task.name: task.about for task in tasks},
     }
-    write_result(folder, "kills", f"python -m benchmarks.bench kills --number {n_kills}", result)
+    write_result(folder, name, f"python -m benchmarks.bench {name} --number {n_kills}", result)
     return result
 
 
@@ -100,12 +101,12 @@ def _undisturbed(task: Task, made: Path) -> tuple[Any, tuple[float, float]]:
     _run(task.command(made, folder))
     took = time.perf_counter() - begin
     # so long that a good many kills come before the end
-    return task.result(folder), (0.8 * start, start + max(0.5, (took - start) / 6))
+    return task.result(folder), (0.8 * start, start + max(0.5, (took - start) * task.until))
 
 
 def _once(task: Task, made: Path, folder: Path, moments: random.Random, span: tuple[float, float]) -> tuple[bool, str]:
     """Run it until it is killed, or comes to its end."""
-    writing = moments.random() < 0.5
+    writing = moments.random() < 0.5 and task.writes
     n = moments.randint(1, MAX_WRITES) if writing else 0
     moment, seconds = moments.choice(MOMENTS), moments.uniform(*span)
     process = _start(task.command(made, folder), n, moment)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from benchmarks import environment
 from benchmarks.hardening.limits import memory_of
@@ -32,13 +34,32 @@ class Served:
         """Whether it still runs."""
         return self.process.poll() is None
 
-    def cpu_seconds(self) -> float | None:
-        """Seconds of processor time that it has used, where the system tells."""
+    def wait_until_ready(self, limit: float = 900.0) -> None:
+        """Until all models are loaded."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end and self.is_alive:
+            line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit)
+            with contextlib.closing(line), contextlib.suppress(OSError):
+                line.request("GET", "/readyz")
+                if line.getresponse().status == 200:
+                    return
+            time.sleep(0.05)
+        raise ValueError("the server does not get ready; see above for its reason")
+
+    def cpu_seconds(self, pid: int | None = None) -> float | None:
+        """Seconds of processor time that it, or one of its workers, has used, where the system tells."""
         try:
-            fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{pid or self.process.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             return None
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def workers(self) -> list[int]:
+        """The processes that answer."""
+        pid = self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        workers = [int(child) for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+        return workers or [pid]
 
     def memory(self, field: str = "VmRSS") -> float | None:
         """MiB in memory now (VmRSS) or at most (VmHWM), where the system tells."""
@@ -47,12 +68,19 @@ class Served:
 
 
 @contextlib.contextmanager
-def served(arguments: Sequence[str], errors: IO[str] | None = None) -> Iterator[Served]:
-    """``infopursuit serve`` with some arguments on a free port; ``errors``: where its stderr goes, else to ours."""
+def served(
+    arguments: Sequence[str], errors: IO[str] | None = None, *, wait: bool = True, env: dict[str, str] | None = None
+) -> Iterator[Served]:
+    """``infopursuit serve`` with some arguments on a free port, when all its models are loaded (``wait``); ``errors``:
+    where its stderr goes, else to ours."""
     command = [sys.executable, "-m", "infopursuit", "serve", *arguments, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()) as process:
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": errors, "text": True, "env": env or environment()}
+    with subprocess.Popen(command, **options) as process:
         try:
-            yield Served(_port(process), process)
+            server = Served(_port(process), process)
+            if wait:
+                server.wait_until_ready()
+            yield server
         finally:
             process.terminate()
             try:

@@ -76,7 +76,7 @@ async def _run(server: Served, mix: dict[str, float], people: int, seconds: floa
     models = {one["name"]: one for one in json.loads(told)["models"]}
     pressed, calm = Tally(), Tally()
     start = time.perf_counter()
-    everybody = [_Person(server.port, i, models, mix) for i in range(people)]
+    everybody = [Person(server.port, i, models, mix) for i in range(people)]
     await asyncio.gather(*(one.play(pressed, start + warming, None) for one in everybody))
     rate = pressed.requests / (time.perf_counter() - start)
     before, start = own_cpu(), time.perf_counter()
@@ -114,7 +114,7 @@ async def _run(server: Served, mix: dict[str, float], people: int, seconds: floa
     }
 
 
-class _Person:
+class Person:
     """Somebody who plays one game after the other, and now and then wants more than the next question."""
 
     def __init__(self, port: int, i: int, models: dict[str, dict[str, Any]], mix: dict[str, float]) -> None:

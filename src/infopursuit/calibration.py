@@ -10,7 +10,6 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from infopursuit.checks import number, whole_number
@@ -105,6 +104,8 @@ class TemperatureScaling:
 
         The weak penalty decides where the inputs say nothing, as where all are right.
         """
+        from scipy.optimize import minimize_scalar  # half a second that a server need not wait for
+
         log_posterior, labels = np.asarray(log_posterior, dtype=np.float64), np.asarray(labels, dtype=np.int64)
         if log_posterior.ndim != 2 or labels.shape != log_posterior.shape[:1]:
             raise ValueError(

@@ -45,6 +45,31 @@ def replacing(file: Path) -> Iterator[Path]:
         raise
 
 
+@contextmanager
+def locked(file: Path, refusal: str) -> Iterator[None]:
+    """Within it no other process is; `BlockingIOError` where one is. A lock ends with its process, however that ends.
+
+    The file stays. Where a system or a file system has no locks, all go on.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with file.open("a+") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stream.seek(0)
+            raise BlockingIOError(f"{refusal} (it is process {stream.read(80).strip() or 'unknown'})") from None
+        except OSError:
+            pass
+        stream.truncate(0)
+        stream.write(f"{os.getpid()} on {platform.node()}\n")
+        stream.flush()
+        yield
+
+
 def sweep_leftovers(folder: Path) -> int:
     """Remove what processes of this machine that were killed have left of files they were writing; how many."""
     n = 0

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from infopursuit.answer_profile import AnswerProfile
+from infopursuit.checks import pursuit_of
 from infopursuit.engine import Pursuit
-from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.queries.choices import MAX_COUNT
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import VariableWords
@@ -80,9 +80,7 @@ INDEPENDENT = "\n- The model takes variables to be independent given the class a
 
 def write_model_card(thing: Any) -> str:
     """The card of a fitted classifier or of a pursuit, in Markdown."""
-    if not isinstance(thing, (InformationPursuitClassifier, Pursuit)):
-        raise TypeError(f"thing is {type(thing).__name__}; expected a fitted classifier or a Pursuit")
-    pursuit: Any = thing if isinstance(thing, Pursuit) else thing.pursuit_
+    pursuit = pursuit_of(thing, "thing")
     fitted = {name: getattr(thing, f"{name}_", None) for name in ("profile", "calibration", "tuning", "provenance")}
     profile, chosen = fitted["profile"], {name: fitted[name] for name in ("tuning", "calibration") if fitted[name]}
     names = ", ".join(plain(c) for c in pursuit.classes[:MAX_CLASSES])

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, logit
-from scipy.stats import beta
+from scipy.special import betaincinv, expit, logit
 
 if TYPE_CHECKING:
     from infopursuit.calibration import HeldOutRuns
@@ -64,7 +63,7 @@ def clopper_pearson_bound(n_right: Any, n: Any, delta: float) -> Any:
     (0.9702, 0.0)
     """
     right = np.maximum(n_right, 1)
-    return np.where(np.asarray(n_right) > 0, beta.ppf(delta, right, np.asarray(n) - n_right + 1), 0.0)
+    return np.where(np.asarray(n_right) > 0, betaincinv(right, np.asarray(n) - n_right + 1, delta), 0.0)
 
 
 def min_inputs_for_target(target: float, delta: float) -> int:

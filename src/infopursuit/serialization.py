@@ -16,7 +16,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import safetensors.numpy
@@ -38,7 +38,6 @@ from infopursuit.checks import pursuit_of
 from infopursuit.conformal import sets_from_spec
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
-from infopursuit.estimator import LEARNERS, InformationPursuitClassifier
 from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.model_card import contains_training_data, training_data, write_model_card
 from infopursuit.model_files import FORMAT, MANIFEST, VERSION, damaged, own_checksum, read_manifest, read_tensors
@@ -50,6 +49,9 @@ from infopursuit.stopping import AllOf, AnyOf, Confidence, InformationGain, MaxC
 from infopursuit.tuning import Tuning
 from infopursuit.types import ModelFormatError
 from infopursuit.versions import check_provenance, differences, provenance, versions
+
+if TYPE_CHECKING:  # it needs scikit-learn, which takes longer to import than all the rest; a pursuit does without
+    from infopursuit.estimator import InformationPursuitClassifier
 
 logger = logging.getLogger(__name__)
 
@@ -219,6 +221,8 @@ register(
 
 def save(thing: InformationPursuitClassifier | Pursuit[Any], path: Any) -> None:
     """Write a fitted classifier or a pursuit to a folder, which is made where it is missing."""
+    from infopursuit.estimator import InformationPursuitClassifier
+
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"path={str(folder)!r} is a file; give a folder to write to")
@@ -287,6 +291,8 @@ def _tuning_from_spec(spec: dict[str, Any] | None) -> Tuning | None:
 
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
+    from infopursuit.estimator import LEARNERS
+
     seed, given, names = classifier.random_state, classifier.stopping, getattr(classifier, "feature_names_in_", None)
     strategy = classifier.strategy
     if hasattr(strategy, "build"):  # settings of one that has a name
@@ -412,6 +418,8 @@ def _checked(spec: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursuitClassifier:
+    from infopursuit.estimator import InformationPursuitClassifier
+
     plain = _checked({"max_questions": None, **spec}, PLAIN_OF_CLASSIFIER)
     settings, width = getattr(pursuit.belief, "settings", "auto"), plain.pop("n_features_in")
     plain["strategy"] = pursuit.model if plain["strategy"] is None else plain["strategy"]

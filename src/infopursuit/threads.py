@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
+SHORT = 2e-3
+"""Seconds of an item of `side_by_side` for which no thread is worth its while."""
 _limit: int | None = None
 """What `thread_limit` says: threads belong to the process, and so does their limit."""
 
@@ -69,11 +72,22 @@ def thread_limit(n: int | None) -> Iterator[None]:
             torch.set_num_threads(torch_before)
 
 
-def side_by_side(work: Callable[[int], Result], n: int, *, max_threads: int | None = None) -> list[Result]:
-    """``[work(0), ..., work(n - 1)]``, as many at a time as there are threads, or ``max_threads``."""
+def side_by_side(
+    work: Callable[[int], Result], n: int, *, max_threads: int | None = None, short: bool = False
+) -> list[Result]:  # fmt: skip
+    """``[work(0), ..., work(n - 1)]``, as many at a time as there are threads, or ``max_threads``.
+
+    short: the items may be so short that threads would mostly wait for Python's lock, which made two slower than one.
+    The first item is timed then, and below `SHORT` one thread does them all.
+    """
     workers = min(n_threads(), n, n if max_threads is None else max_threads)
     if workers < 2:
         return [work(i) for i in range(n)]
+    if short:
+        begin = time.thread_time()
+        first = work(0)
+        rest = partial(side_by_side, lambda i: work(i + 1), n - 1)
+        return [first, *rest(max_threads=1 if time.thread_time() - begin < SHORT else max_threads)]
     with single_threaded(), ThreadPoolExecutor(workers, initializer=_one_thread) as pool:
         return list(pool.map(work, range(n)))
 

@@ -17,8 +17,7 @@ import pytest
 import infopursuit as ip
 from infopursuit import shipped
 from infopursuit.cli import main
-from infopursuit.cli.main import version_of
-from infopursuit.shipped import read_animals
+from infopursuit.shipped import read_animals, version
 
 TABLE = read_animals()
 
@@ -426,5 +425,5 @@ def test_a_report_of_the_case(ask, clinic, tmp_path):
     text = page.read_text(encoding="utf-8")
     for each in ("<h1><bdi>Frau M. &lt;1&gt;</bdi></h1>", "diagnosis: ill, ", "Warum nicht well?", 'lang="de"'):
         assert each in text, each
-    assert version_of(clinic) in text
+    assert version(clinic) in text
     assert "Wahrscheinlichkeiten sind" in text  # whether they are calibrated

@@ -22,14 +22,26 @@ class Process:
         self._reader.start()
 
     def _read(self):
-        for line in self.popen.stderr:
-            self.lines.append(line)
+        with contextlib.suppress(ValueError):  # closed, while processes of its own still have it
+            for line in self.popen.stderr:
+                self.lines.append(line)
 
     def ended(self):
         """The exit code, when all that was written has been read."""
         code = self.popen.wait(60)
         self._reader.join(10)
         return code
+
+    def wait_until_ready(self):
+        """Until all models are loaded, in all processes of the server."""
+        end = time.monotonic() + START
+        while True:
+            with contextlib.suppress(OSError):
+                if ask(self.port, "GET", "/readyz")[0] == 200:
+                    return
+            assert time.monotonic() < end, self.lines[-5:]
+            assert self.popen.poll() is None, self.lines[-5:]
+            time.sleep(0.05)
 
     def wait_for(self, words, n=1):
         """Until so many lines have the words; fails where they do not come."""
@@ -54,7 +66,7 @@ def process(*arguments, env=None):
             else:
                 raise AssertionError(f"did not start: {told} {popen.stderr.read()}")
             server = Process(popen, int(found[1]))
-            ask(server.port, "GET", "/healthz")  # the first answer comes when all models are ready
+            server.wait_until_ready()
             yield server
         finally:
             popen.kill()

@@ -126,7 +126,7 @@ def test_the_description_names_all_routes(client):
     api = client.get("/openapi.json").json()
     verbs = ("", "/next", "/report", "/explain", "/why-not", "/remaining")
     routes = {"/v1/models", *(f"/v1/models/{{name}}{verb}" for verb in verbs)}
-    assert set(api["paths"]) == routes | {"/healthz", "/metrics"}
+    assert set(api["paths"]) == routes | {"/healthz", "/metrics", "/readyz"}
     assert all(told["summary"] for verbs in api["paths"].values() for told in verbs.values())
     answers = api["paths"]["/v1/models/{name}/next"]["post"]["responses"]
     assert {"200", "404", "409", "413", "422", "429", "503", "504"} <= set(answers)
@@ -146,6 +146,7 @@ def test_what_comes_back_is_what_the_description_says(client):
         "ModelPage": client.get("/v1/models/animals").json(),
         "ProblemInfo": client.get("/v1/models/none").json(),
         "Health": client.get("/healthz").json(),
+        "Ready": client.get("/readyz").json(),
     }
     for name, one in found.items():
         assert set(one) == set(schemas[name]["properties"]), name

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import httpx
 import pytest
@@ -30,6 +31,8 @@ def test_it_says_where_it_is_and_answers_until_interrupted(folder):
             address = re.search(r"http://127\.0\.0\.1:\d+", process.stdout.readline())[0]
             with httpx.Client(base_url=address, timeout=60) as client:
                 assert client.get("/healthz").json()["models"] == ["zoo"]
+                while client.get("/readyz").status_code == 503:
+                    time.sleep(0.05)
                 assert client.post("/v1/models/zoo/next", json={}).json()["question"]
                 assert client.get("/healthz", headers={"host": "elsewhere.example"}).status_code == 421
             process.send_signal(signal.SIGINT)

@@ -153,7 +153,7 @@ class FiniteGains:
             if leader != UNKNOWN:
                 errors[row, leader] = error
 
-        side_by_side(one, len(rows))
+        side_by_side(one, len(rows), short=True)
         return Estimate(np.where(allowed, gains, np.nan), errors, tie)
 
     # ---- many histories at once: one variable at a time --------------------------------------------------------------

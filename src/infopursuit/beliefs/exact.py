@@ -149,7 +149,7 @@ class Exact(LatentBelief):
                 def one(row: Any) -> None:
                     log_weights[row] += self.model.log_product(seen[row][seen[row] != UNKNOWN])
 
-                side_by_side(lambda i: one(rows[i]), len(rows))
+                side_by_side(lambda i: one(rows[i]), len(rows), short=True)
         return self.of(log_weights, evidence, b.soft or said is not None)
 
     def class_ess(self, b: StateWeights) -> FloatArray:

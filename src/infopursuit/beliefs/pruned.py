@@ -6,7 +6,9 @@ the total; the mass stays with its class, which is what it is expected to keep. 
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +24,8 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
 
 if TYPE_CHECKING:
     from infopursuit.noise import NoiseChannel
+
+logger = logging.getLogger(__name__)
 
 BLOCK = 96
 """States in a block, at the most."""
@@ -426,10 +430,26 @@ class PrunedBelief(LatentBelief):
 
 # ---- kernels --------------------------------------------------------------------------------------------------------
 
-compiled = njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})
-"""Compiled when first used, and kept for the next process. Sums may be added up in any order, so that they use the
-whole width of the processor; not-a-number stays what it is. Without Python's lock: histories are worked on side by
-side."""
+
+def compiled(function: Any) -> Any:
+    """Compiled when first used, and kept for the next process where a folder can be written to. Sums may be added up in
+    any order, so that they use the whole width of the processor; not-a-number stays what it is. Without Python's lock:
+    histories are worked on side by side."""
+    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz", "arcp"}}
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # numba's word for: neither beside the source, nor in the home folder, nor in NUMBA_CACHE_DIR
+        not_kept()
+        return njit(**options)(function)
+
+
+@cache
+def not_kept() -> None:
+    """Say once that compiled code is lost with the process."""
+    logger.warning("compiled code cannot be kept, and each start compiles it anew, which takes half a minute: "
+                   "set NUMBA_CACHE_DIR to a folder that can be written to")  # fmt: skip
+
+
 FAINTEST = 1e-37
 """Weights below this, of a total of one before the answer, are nothing: a float32 can hardly tell them from it."""
 SPAN = 16

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from infopursuit.cli.main import INTERRUPTED, add_language, positive, share, version_of, write_text
+from infopursuit.cli.main import INTERRUPTED, add_language, positive, share, write_text
 
 EXAMPLES = (
     "infopursuit ask animals",
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             talk.leave(args.model)
             return INTERRUPTED
         if args.html is not None:
-            told = {"name": args.name, "model": Path(args.model).name, "version": version_of(args.model)}
+            told = {"name": args.name, "model": Path(args.model).name, "version": shipped.version(args.model)}
             about = case.about(session, words, classifier=model, **told)
             page = session.explanation.to_html(language=words.language, about=about)
             talk.terminal.say("", words("ask.written", file=write_text(args.html, page)))

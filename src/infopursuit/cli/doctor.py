@@ -125,12 +125,15 @@ def shipped_model(name: str) -> Check:
 
 
 def compiled_code() -> Check:
-    """Whether compiled loops can be kept for the next process; numba refuses to compile where they cannot."""
+    """Whether compiled loops can be kept for the next process."""
 
     def probe() -> str:
         from infopursuit.beliefs.pruned import compiled
 
-        folder = Path(str(compiled(_nothing).stats.cache_path))
+        where = compiled(_nothing).stats.cache_path
+        if where is None:
+            raise OSError("no folder for it can be written to; each start compiles it anew")
+        folder = Path(where)
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return f"{folder} is writable"

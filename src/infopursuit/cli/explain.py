@@ -10,7 +10,7 @@ from typing import Any
 
 from infopursuit import case, shipped
 from infopursuit.checks import pursuit_of
-from infopursuit.cli.main import add_language, positive, version_of, whole, write_text
+from infopursuit.cli.main import add_language, positive, whole, write_text
 from infopursuit.datasets.examples import Source
 from infopursuit.jobs.engines import ENGINES, Engine
 from infopursuit.jobs.job import Explained, explain
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--title", metavar="TEXT", help="headline of the page")
     add("--part", type=positive, metavar="N", help="inputs in a part (1,000; more beyond 10,000 parts)")
     add("--again", action="store_true", help="forget what an earlier job has left in the folder")
+    add("--skip-bad", action="store_true", help="leave out files of the folder that are damaged, and name them")
     add_engine_arguments(parser)
 
 
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         return explain_case(args, terminal)
     kept = tempfile.TemporaryDirectory() if args.out is None else nullcontext(args.out)
     with kept as out:
-        options = {name: getattr(args, name) for name in ("label", "name", "inputs", "part", "again")}
+        options = {name: getattr(args, name) for name in ("label", "name", "inputs", "part", "again", "skip_bad")}
         done = explain(args.data, args.model, out, engine=engine_of(args), progress=True, **options)
         shown = first_of(done, max(args.max_shown, 1) if args.html is not None else 1, load(args.lang))
         index = index_of(done, load(args.lang)) if args.html is not None else []
@@ -84,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
         written.append(write_text(args.html, page))
     _tell(done, shown, terminal, args.lang)
     _tell_unseen(done, terminal)
+    if done.skipped:
+        terminal.tell(f"Left out, because it cannot be read: {', '.join(done.skipped)}.")
     if done.n_kept:
         terminal.say("", f"{done.n_kept} of {done.n_parts} parts were there from an earlier run.")
     terminal.say("", *(f"written to {file}" for file in written))
@@ -105,7 +108,7 @@ def explain_case(args: argparse.Namespace, terminal: Terminal) -> int:
     session = pursuit.session(trace.history(0), known=dict(trace.known_history(0)))
     terminal.say(trace[0].to_text(width=terminal.width, language=args.lang))
     if args.html is not None:
-        told = {"name": args.case, "model": args.model.name, "version": version_of(args.model)}
+        told = {"name": args.case, "model": args.model.name, "version": shipped.version(args.model)}
         about = case.about(session, words, classifier=model, **told)
         image = one[0] if getattr(pursuit.queries, "shape", None) is not None else None
         truth = None if some.y is None else some.y[i]

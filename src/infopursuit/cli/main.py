@@ -47,6 +47,7 @@ COMMANDS = (  # in the order of the help text
     Command("inspect", "show a strategy tree, query frequencies, model card"),
     Command("monitor", "test new data for drift against the training data"),
     Command("sweep", "evaluate many settings and compare them"),
+    Command("convert", "write a saved model of an older format in the current one"),
     Command("doctor", "check the installation, and say what mends it"),
 )
 
@@ -80,22 +81,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return FAILED
     with logging_to_stderr(args.verbose), warnings_as_notes():
-        try:
-            code: int = command.load().run(args)
-            sys.stdout.flush()
-            return code
-        except KeyboardInterrupt:
-            print("\ninfopursuit: stopped", file=sys.stderr)
-            return INTERRUPTED
-        except BrokenPipeError:
-            _forget_stdout()
-            return CLOSED
-        except EXPECTED as error:
-            if args.debug:
-                traceback.print_exc()
-            else:
-                _complain(f"infopursuit {command.name}: error: {_one_line(error)}")
-            return FAILED
+        return reported(command.name, args.debug, lambda: command.load().run(args))
+
+
+def reported(command: str, debug: bool, act: Callable[[], int]) -> int:
+    """The exit code of what a command does; errors that a user can cause are told in one line."""
+    try:
+        code = act()
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("\ninfopursuit: stopped", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        _forget_stdout()
+        return CLOSED
+    except EXPECTED as error:
+        if debug:
+            traceback.print_exc()
+        else:
+            _complain(f"infopursuit {command}: error: {_one_line(error)}")
+        return FAILED
 
 
 def _complain(text: str) -> None:
@@ -181,17 +187,6 @@ def add_language(parser: argparse.ArgumentParser, default: str) -> None:
         return text
 
     parser.add_argument("--lang", type=parse, metavar="LANG", help=f"{', '.join(LANGUAGES)} ({default})")
-
-
-def version_of(model: Any) -> str:
-    """The first digits of the checksum of a model: of the files of a shipped one, of the manifest of a saved one."""
-    import hashlib
-
-    from infopursuit import model_files, shipped
-
-    if shipped.is_shipped(model):
-        return shipped.fingerprint(model)[:12]
-    return hashlib.sha256((Path(model) / model_files.MANIFEST).read_bytes()).hexdigest()[:12]
 
 
 # ---- files that commands write --------------------------------------------------------------------------------------

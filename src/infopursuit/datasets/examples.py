@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -257,12 +257,14 @@ class Source:
 
     data: a file, a folder of Parquet files, or the name of a data set. label, name: columns of a table
     that hold the labels, and what the inputs are called. base: where relative paths begin; workers may run elsewhere.
+    skipped: Parquet files of the folder that are left out.
     """
 
     data: str
     label: str | None
     name: str | None
     base: str = field(default_factory=os.getcwd)
+    skipped: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -273,9 +275,9 @@ class Source:
         """The inputs, in the form that a model takes."""
         path = self.path
         if path.is_dir():
-            files = [file for file in tables.visible_files(path) if tables.is_parquet(file)]
+            files = self._parquet_files()
             if not files:
-                raise ValueError(f"{path} has no Parquet files; give a folder that has, or a file")
+                raise ValueError(f"{path} has no Parquet files that can be read; give a folder that has, or a file")
             return self._open_rows(files, pursuit)
         if path.is_file() and tables.is_table_file(path):
             if tables.is_parquet(path):
@@ -287,6 +289,21 @@ class Source:
             raise ValueError(f"name={self.name!r} is a column of a table, and {self.data} is none")
         where = str(path) if path.is_file() else self.data
         return _held(read_examples(where, pursuit, label=self.label, labelled=False))
+
+    def without_damaged(self) -> Source:
+        """The same without those Parquet files of a folder that cannot be read from one end to the other."""
+        bad = list[str]()
+        for file in self._parquet_files() if self.path.is_dir() else ():
+            try:
+                tables.TableRows([file]).check()
+            except ValueError:
+                bad.append(file.relative_to(self.path).as_posix())
+        return replace(self, skipped=(*self.skipped, *bad))
+
+    def _parquet_files(self) -> list[Path]:
+        path = self.path
+        found = [file for file in tables.visible_files(path) if tables.is_parquet(file)]
+        return [file for file in found if file.relative_to(path).as_posix() not in self.skipped]
 
     def identity(self) -> list[Any]:
         """What the inputs are, for a later run to see that they are the same: sizes, times and ends of files."""

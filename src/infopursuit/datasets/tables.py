@@ -445,17 +445,17 @@ class TableRows:
     """The rows of Parquet files, one after the other as one table; a row group at a time is in memory."""
 
     def __init__(self, files: Sequence[Path]) -> None:
-        self._files, self._groups = tuple(files), list[tuple[Any, int]]()
+        self._files, self._groups = tuple(files), list[tuple[Path, Any, int]]()
         starts, parquet = [0], import_arrow().parquet
         schema: Any = None
         for path in files:
             with _naming(check_file(path)):
-                file = parquet.ParquetFile(path, pre_buffer=False)
+                file = parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True)
                 schema = file.schema_arrow if schema is None else schema
                 if not file.schema_arrow.equals(schema, check_metadata=False):
                     raise ValueError(f"{path} has other columns than {files[0]}; give files of one form")
                 for group in range(file.num_row_groups):
-                    self._groups.append((file, group))
+                    self._groups.append((path, file, group))
                     starts.append(starts[-1] + file.metadata.row_group(group).num_rows)
         self.n_rows, self._starts, self._empty = starts[-1], np.array(starts), schema.empty_table()
         self._last: tuple[int, Any] = (-1, None)
@@ -470,10 +470,10 @@ class TableRows:
         if not 0 <= start <= stop <= self.n_rows:
             raise ValueError(f"rows {start} to {stop} are not among the {self.n_rows} of {self._files[0]}")
         found = [self._empty]
+        for i in np.flatnonzero((self._starts[:-1] < stop) & (self._starts[1:] > start)).tolist():
+            first = max(start - int(self._starts[i]), 0)
+            found.append(self._group(i).slice(first, stop - max(start, int(self._starts[i]))))
         with _naming(self._files[0]):
-            for i in np.flatnonzero((self._starts[:-1] < stop) & (self._starts[1:] > start)).tolist():
-                first = max(start - int(self._starts[i]), 0)
-                found.append(self._group(i).slice(first, stop - max(start, int(self._starts[i]))))
             table = import_arrow().concat_tables([part.cast(self._empty.schema) for part in found])
         return _plain(table, self._files[0])
 
@@ -481,17 +481,22 @@ class TableRows:
         """Some rows, in increasing order, as an Arrow table."""
         parts = np.searchsorted(rows, self._starts)
         found = [self._empty]
-        with _naming(self._files[0]):
-            for i in np.flatnonzero(np.diff(parts)).tolist():
-                mine = rows[parts[i] : parts[i + 1]] - self._starts[i]
-                found.append(self._group(i).take(mine).cast(self._empty.schema))
+        for i in np.flatnonzero(np.diff(parts)).tolist():
+            mine = rows[parts[i] : parts[i + 1]] - self._starts[i]
+            found.append(self._group(i).take(mine).cast(self._empty.schema))
         return _plain(import_arrow().concat_tables(found), self._files[0])
+
+    def check(self) -> None:
+        """Read everything once; `ValueError` names a file that is damaged."""
+        for i in range(len(self._groups)):
+            self._group(i)
 
     def _group(self, i: int) -> Any:
         """A row group; the last one is kept, since ranges mostly follow each other."""
         if self._last[0] != i:
-            file, group = self._groups[i]
-            self._last = (i, file.read_row_group(group, use_threads=False))
+            path, file, group = self._groups[i]
+            with _naming(path):
+                self._last = (i, file.read_row_group(group, use_threads=False))
         return self._last[1]
 
 

@@ -10,8 +10,8 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy.stats import entropy
 
+from infopursuit.acquisition.tables import entropy
 from infopursuit.checks import number, pursuit_of, whole_number
 from infopursuit.display import brief
 from infopursuit.engine import Pursuit

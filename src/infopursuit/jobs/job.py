@@ -24,7 +24,7 @@ from infopursuit.checks import whole_number
 from infopursuit.datasets.examples import Inputs, Source
 from infopursuit.datasets.tables import import_arrow
 from infopursuit.engine import Pursuit
-from infopursuit.files import replacing, sweep_leftovers, write_atomically
+from infopursuit.files import locked, replacing, sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit
 from infopursuit.model_files import MANIFEST
 from infopursuit.progress import Progress
@@ -34,7 +34,7 @@ from infopursuit.trace import Trace
 
 MIN_PART, MAX_PARTS = 1_000, 10_000
 """A part has at least so many inputs, and more where there would be more parts than so many."""
-HIDDEN = ".job"
+HIDDEN, LOCK = ".job", ".job.lock"
 TRACES = "traces.parquet"
 """What the folder of traces is called."""
 COLUMNS = ("input", "name", "prediction", "probability", "label", "p_value", "length", "stop_reason", "steps")
@@ -48,7 +48,8 @@ class Explained:
     """What a job has made.
 
     folder, traces: where it is. summary: what the inputs have in common. n_parts: how many there are. n_kept: those
-    that an earlier run had finished. seconds: of this run. pursuit, source: what was asked about what.
+    that an earlier run had finished. seconds: of this run. pursuit, source: what was asked about what. skipped: damaged
+    files that were left out.
     """
 
     folder: Path
@@ -59,6 +60,7 @@ class Explained:
     seconds: float
     pursuit: Pursuit[Any]
     source: Inputs
+    skipped: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{self.summary.n_inputs:,} inputs explained in {self.n_parts} parts in {self.traces}>"
@@ -75,6 +77,7 @@ def explain(
     inputs: int | None = None,
     part: int | None = None,
     again: bool = False,
+    skip_bad: bool = False,
     progress: bool | None = None,
 ) -> Explained:
     """Explain every input of a file, a folder or a data set, and write the questions and answers as Parquet.
@@ -91,6 +94,7 @@ def explain(
     label: the column of a table that holds the true classes. name: that of what the inputs are called.
     inputs: only so many, the first. part: inputs in a part, 1,000 or more where nothing is given.
     again: forget what an earlier job has left in ``out``.
+    skip_bad: leave out damaged files of a folder, which are looked for first; else they are refused by name.
     """
     chosen = engine if isinstance(engine, Engine) else Engine(engine)
     begin = time.perf_counter()
@@ -101,33 +105,36 @@ def explain(
     job = JobFolder(folder, TRACES)
     place = Source(str(data), label, name)
     saved = Path(model)
-    asked = {"label": label, "name": name, "inputs": inputs, "part": part}
+    asked: dict[str, Any] = {"label": label, "name": name, "inputs": inputs, "part": part}
     about = {"model": _checksum(saved), "data": place.identity(), **asked}
-    pursuit = load_pursuit(saved, BEFORE.format(str(saved)))
+    if skip_bad:
+        place = place.without_damaged()
+        about["skipped"] = list(place.skipped)
+    pursuit = load_checked(saved, about["model"])
     source = place.open(pursuit)  # what cannot be read leaves nothing behind
     if not source.n_inputs:
         raise ValueError(f"{source.about} has no rows; there is nothing to explain")
-    job.begin(about, again=again)
     n = source.n_inputs if inputs is None else min(source.n_inputs, inputs)
     size = part or max(MIN_PART, -(-n // MAX_PARTS))
     units = [{"number": i, "start": s, "stop": min(s + size, n)} for i, s in enumerate(range(0, n, size))]
     summary, kept = Summary(), set[int]()
-    for told in job.all_finished(len(units)):
-        kept.add(told["number"])
-        summary.merge(Summary.from_spec(told["summary"]))
-    todo = [unit for unit in units if unit["number"] not in kept]
-    make: Make = partial(_make, str(saved.absolute()), place, str(folder.absolute()), job.traces)
-    if chosen.kind == "local":  # all is open already
-        make = partial(Explainer, pursuit, source, job)
-    with Progress("explaining", n, show=progress, done=n - sum(u["stop"] - u["start"] for u in todo)) as shown:
-        for unit, told in chosen.run(make, todo):
+    with job.begun(about, again=again):
+        for told in job.all_finished(len(units)):
+            kept.add(told["number"])
             summary.merge(Summary.from_spec(told["summary"]))
-            shown.advance(unit["stop"] - unit["start"])
-    job.sweep()  # workers may have died
+        todo = [unit for unit in units if unit["number"] not in kept]
+        make: Make = partial(_make, str(saved.absolute()), about["model"], place, str(folder.absolute()), job.traces)
+        if chosen.kind == "local":  # all is open already
+            make = partial(Explainer, pursuit, source, job)
+        with Progress("explaining", n, show=progress, done=n - sum(u["stop"] - u["start"] for u in todo)) as shown:
+            for unit, told in chosen.run(make, todo):
+                summary.merge(Summary.from_spec(told["summary"]))
+                shown.advance(unit["stop"] - unit["start"])
+        job.sweep()  # workers may have died
     if summary.n_inputs != n:
         raise RuntimeError(f"{summary.n_inputs} inputs were counted instead of {n}; begin {folder} again")
     traces, took = folder / job.traces, time.perf_counter() - begin
-    return Explained(folder, traces, summary, len(units), len(kept), took, pursuit, source)
+    return Explained(folder, traces, summary, len(units), len(kept), took, pursuit, source, place.skipped)
 
 
 class Explainer:
@@ -157,9 +164,21 @@ def at_once(pursuit: Pursuit[Any], most: int = 1_000, numbers: int = 2**26) -> i
     return max(1, min(most, numbers // (len(pursuit.classes) * min(len(pursuit.queries), 1_000))))
 
 
-def _make(model: str, place: Source, folder: str, traces: str) -> Explainer:
+def load_checked(saved: Path, checksum: str) -> Pursuit[Any]:
+    """A model; `ValueError` where it is no longer the one with which the job began: all parts are of one."""
+    same = _checksum(saved) == checksum
+    pursuit = load_pursuit(saved, BEFORE.format(str(saved))) if same else None
+    if pursuit is None or _checksum(saved) != checksum:  # saved anew before it was read, or meanwhile
+        raise ValueError(
+            f"the model in {saved} was replaced while the job runs; put the old one back to finish it, or begin again "
+            f"with the new one (again=True, --again)"
+        )
+    return pursuit
+
+
+def _make(model: str, checksum: str, place: Source, folder: str, traces: str) -> Explainer:
     """An explainer in another process, which has only names."""
-    pursuit = load_pursuit(model, BEFORE.format(model))
+    pursuit = load_checked(Path(model), checksum)
     return Explainer(pursuit, place.open(pursuit), JobFolder(Path(folder), traces))
 
 
@@ -182,14 +201,22 @@ class JobFolder:
     traces: str
     suffix: str | None = None
 
-    def begin(self, about: dict[str, Any], *, again: bool = False) -> bool:
-        """Make it the folder of a job, or find that it is; True if there was one to go on with.
+    @contextmanager
+    def begun(self, about: dict[str, Any], *, again: bool = False) -> Iterator[None]:
+        """Within it this is the folder of a job, begun or found, which no other process works in.
 
         about: all that the result depends on, JSON data. A folder of another job is refused, unless it is to be begun
         again.
         """
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file; give a folder for the traces")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        busy = f"{self.folder} is being written to by another job; wait until it has ended, or give another folder"
+        with locked(self.folder / LOCK, busy):
+            self._begin(about, again)
+            yield
+
+    def _begin(self, about: dict[str, Any], again: bool) -> None:
         if again and (self.folder / HIDDEN).is_dir():
             shutil.rmtree(self.folder / self.traces, ignore_errors=True)
             shutil.rmtree(self.folder / HIDDEN)
@@ -208,7 +235,6 @@ class JobFolder:
         self.sweep()
         if earlier is None:
             write_atomically(self.plan, f"{json.dumps(about, indent=1)}\n".encode())
-        return earlier is not None
 
     def sweep(self) -> None:
         """Remove what killed processes of this machine have left half written."""

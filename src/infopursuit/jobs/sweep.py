@@ -105,18 +105,18 @@ def sweep(
     settings = {"epsilons": [float(e) for e in epsilons], "folds": folds}
     job = JobFolder(Path(out).absolute(), "runs", ".json")
     about = {"label": label, "models": list(models), "seeds": list(seeds), **settings}
-    job.begin({"data": place.identity(), **about}, again=again)
     units = [
         {"number": i, "model": model, "seed": seed, "fold": fold}
         for i, (model, seed, fold) in enumerate(product(models, seeds, range(folds)))
     ]
-    found = {told["number"]: told for told in job.all_finished(len(units))}
-    n_kept = len(found)
-    make = partial(Runner, place, settings, job)
-    with Progress("runs", len(units), show=progress, done=n_kept) as shown:
-        for unit, told in chosen.run(make, [unit for unit in units if unit["number"] not in found]):
-            found[unit["number"]] = told
-            shown.advance()
+    with job.begun({"data": place.identity(), **about}, again=again):
+        found = {told["number"]: told for told in job.all_finished(len(units))}
+        n_kept = len(found)
+        make = partial(Runner, place, settings, job)
+        with Progress("runs", len(units), show=progress, done=n_kept) as shown:
+            for unit, told in chosen.run(make, [unit for unit in units if unit["number"] not in found]):
+                found[unit["number"]] = told
+                shown.advance()
     rows = tuple(_rows([found[i] for i in range(len(units))]))
     content = {"settings": about, "rows": [asdict(row) for row in rows]}
     write_atomically(Path(out) / "sweep.json", f"{json.dumps(content, indent=1)}\n".encode())

@@ -26,9 +26,10 @@ from infopursuit.server import fitting, inference, schemas
 from infopursuit.server.errors import Problem, add_error_handlers, invalid
 from infopursuit.server.fitting import Uploads
 from infopursuit.server.language import catalogue, words_for
-from infopursuit.server.limits import HEALTH, MODEL_VERSION, HeadTimer, Limits, RequestMiddleware, Workers
+from infopursuit.server.limits import MODEL_VERSION, HeadTimer, Limits, RequestMiddleware, Workers, limit_torch
 from infopursuit.server.observability import Metrics, log
-from infopursuit.server.registry import Reloader, ServedModel
+from infopursuit.server.processes import Readiness
+from infopursuit.server.registry import Loader, Reloader, ServedModel
 from infopursuit.server.schemas import COMMON_ERRORS, ERRORS
 from infopursuit.server.security import Embedding, Token
 from infopursuit.types import History
@@ -37,6 +38,7 @@ BATCH = 4  # inputs that are explained together; between two batches the request
 MAX_PAGE = 500  # queries in one response
 CACHE_BYTES = 32 * 2**20  # responses
 HEAD_BYTES = 16 * 2**10  # of a request line with all headers
+RETRY_LOADING = 1  # seconds
 LINGER = 1.0  # seconds that connections stay open when the server stops, for requests that are on their way
 DESCRIPTION = (
     "A classifier that explains itself by asking. Nothing is kept between two requests: a client sends the whole "
@@ -56,8 +58,9 @@ class PageFiles(StaticFiles):
 
 
 def create_app(
-    models: dict[str, ServedModel], limits: Limits | None = None, *, hosts: frozenset[str] | None = None,
-    token: Token | None = None, reloader: Reloader | None = None, embedding: Embedding | None = None, fit: bool = False,
+    models: dict[str, ServedModel], limits: Limits | None = None, *, loaders: dict[str, Loader] | None = None,
+    hosts: frozenset[str] | None = None, token: Token | None = None, reloader: Reloader | None = None,
+    embedding: Embedding | None = None, fit: bool = False, readiness: Readiness | None = None,
 ) -> FastAPI:  # fmt: skip
     """The application that serves some models: an ASGI application for the root of a host.
 
@@ -65,18 +68,19 @@ def create_app(
     ----------
     models: by name, as `registry.served` makes them from a classifier, or `registry.load_models` from folders.
     limits: bounds on requests.
+    loaders: of further models, which are added to ``models`` while the server already answers.
     hosts: allowed Host headers, None for any.
     token: what clients must show, None for nothing.
     reloader: replaces ``models``; a request is answered by the version that is there when it comes.
     embedding: other origins that may ask the API, and that may show the page in a frame.
     fit: whether visitors may upload tables, see `infopursuit.server.fitting`.
+    readiness: shared with other processes of this server.
     """
-    limits, metrics = limits or Limits(), Metrics()
+    limits, metrics, readiness = limits or Limits(), Metrics(), readiness or Readiness()
     uploads = Uploads() if fit else None
-    pools = [*models, *([fitting.POOL] if fit else [])]
-    workers = Workers(pools, limits)
-    for name in pools:
-        metrics.queue_length.labels(name).set_function(partial(workers.queued.__getitem__, name))
+    loading = dict(loaders or {})
+    loaded, names = {name: asyncio.Event() for name in loading}, [*models, *loading]
+    workers = Workers([*names, *([fitting.POOL] if fit else [])], limits, metrics)
     cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=len)
     mimetypes.add_type("text/javascript", ".js")  # some Windows machines say otherwise
     page = PageFiles(packages=[("infopursuit.server", "page")])
@@ -87,36 +91,57 @@ def create_app(
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.trigger)
         for name, model in models.items():
             await workers.run(name, partial(_warm_up, model), float("inf"))
-        reloading = None if reloader is None else asyncio.create_task(reloader.run(_warm_up))
+        background = asyncio.create_task(prepare())
         yield
-        if reloading is not None:
-            reloading.cancel()
-            with suppress(asyncio.CancelledError):
-                await reloading
+        background.cancel()
+        with suppress(asyncio.CancelledError):
+            await background
         workers.close()
+
+    async def prepare() -> None:
+        """Load one model after the other, then look for new ones until cancelled."""
+        try:
+            for name, load in list(loading.items()):
+                models[name] = await workers.run(name, partial(_load, load), float("inf"))
+                del loading[name]
+                loaded[name].set()
+        except Exception as error:
+            app.state.failure = error  # which ends the server
+            return
+        readiness.set()
+        if reloader is not None:
+            await reloader.run(_warm_up)
 
     app = FastAPI(
         title="infopursuit", version=__version__, description=DESCRIPTION, redirect_slashes=False, lifespan=lifespan,
         docs_url=None, redoc_url=None,  # they load their scripts from elsewhere
     )  # fmt: skip
-    app.state.workers, app.state.head_timers, app.state.stopping = workers, {}, False
+    app.state.workers, app.state.head_timers, app.state.stopping, app.state.failure = workers, {}, False, None
     app.add_middleware(
-        RequestMiddleware, limits=limits, metrics=metrics, hosts=hosts, token=token, models=models,
+        RequestMiddleware, limits=limits, metrics=metrics, hosts=hosts, token=token, models=names,
         embedding=embedding or Embedding(), max_bodies={fitting.PATH: 2 * fitting.MAX_BYTES} if fit else {},
     )  # fmt: skip
     add_error_handlers(app)
 
-    def find(name: str) -> ServedModel:
+    async def find(name: str) -> ServedModel:
+        """The model of a name, for which a request waits a while where it is still being loaded."""
         uploaded = None if uploads is None else uploads.models.get(name)
         if uploaded is not None:
             return uploaded
+        if name in loading:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(loaded[name].wait(), limits.timeout)
+        if name in loading:
+            remedy = f"try again in {RETRY_LOADING} s; /readyz says when all models are there"
+            found = {"field": "name", "value": name, "remedy": remedy}
+            raise Problem(503, "the model is loading", **found, retry_after=RETRY_LOADING)
         if name not in models:
-            remedy = f"the models are {', '.join(models) or 'none'}"
+            remedy = f"the models are {', '.join(names) or 'none'}"
             raise Problem(404, "no such model", field="name", value=name, remedy=remedy)
         return models[name]
 
     async def run(model: ServedModel, task: Callable[[], Result], until: float | None = None) -> Result:
-        return await workers.run(model.name if model.name in models else fitting.POOL, task, until)
+        return await workers.run(model.name if model.name in names else fitting.POOL, task, until)
 
     def said(model: ServedModel, request: schemas.CaseRequest) -> tuple[History, History]:
         """The history of a request, and what was known before it."""
@@ -131,16 +156,17 @@ def create_app(
     @app.get("/v1/models", response_model=schemas.ModelList, responses=COMMON_ERRORS, tags=["models"],
              summary="The models of this server")  # fmt: skip
     async def list_models() -> Response:
-        return JSONResponse({"models": [model.info for model in models.values()], "fit": fit})
+        found = [models[name].info for name in names if name in models]
+        return JSONResponse({"models": found, "loading": list(loading), "fit": fit})
 
     @app.get("/v1/models/{name}", response_model=schemas.ModelPage, tags=["models"],
-             responses={**COMMON_ERRORS, 404: ERRORS[404], 422: ERRORS[422]},
+             responses={**COMMON_ERRORS, **{status: ERRORS[status] for status in (404, 422, 503)}},
              summary="A model and its queries, some at a time")  # fmt: skip
     async def get_model(
         name: Name, offset: Annotated[int, Query(ge=0)] = 0, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100,
         language: Annotated[str, Query(max_length=35)] = "en",
     ) -> Response:  # fmt: skip
-        model, words = find(name), words_for(language)
+        model, words = await find(name), words_for(language)
         n = len(model.pursuit.queries)
         queries = [inference.query_info(model, q, words) for q in range(offset, min(offset + limit, n))]
         after = offset + limit if offset + limit < n else None
@@ -150,7 +176,7 @@ def create_app(
     @app.post("/v1/models/{name}/next", response_model=schemas.NextResponse, responses=ERRORS, tags=["asking"],
               summary="The posterior after a history, and what to ask next")  # fmt: skip
     async def post_next(name: Name, request: schemas.NextRequest) -> Response:
-        model = find(name)
+        model = await find(name)
         later = inference.read_later(model, request.later)
         asked, words = (*said(model, request), later, request.top, request.explanation, request.more), _words(request)
         key = (name, model.version, *asked, words.language)
@@ -166,7 +192,7 @@ def create_app(
     @app.post("/v1/models/{name}/why-not", response_model=schemas.WhyNotResponse, responses=ERRORS, tags=["asking"],
               summary="Which answers count against a class, and which changes would lead to it")  # fmt: skip
     async def post_why_not(name: Name, request: schemas.WhyNotRequest) -> Response:
-        model, words = find(name), _words(request)
+        model, words = await find(name), _words(request)
         asked = said(model, request)
         content = await run(model, lambda: _dump(inference.why_not(model, *asked, request.label, words)))
         return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
@@ -174,7 +200,7 @@ def create_app(
     @app.post("/v1/models/{name}/remaining", response_model=schemas.RemainingResponse, responses=ERRORS,
               tags=["asking"], summary="How many more questions to expect")  # fmt: skip
     async def post_remaining(name: Name, request: schemas.CaseRequest) -> Response:
-        model, words = find(name), _words(request)
+        model, words = await find(name), _words(request)
         asked = said(model, request)
         content = await run(model, lambda: _dump(inference.remaining(model, *asked, words)))
         return Response(content, media_type="application/json", headers={MODEL_VERSION: model.version})
@@ -182,7 +208,7 @@ def create_app(
     @app.post("/v1/models/{name}/report", response_class=HTMLResponse, responses=ERRORS, tags=["asking"],
               summary="A history as a page to keep: one HTML file that needs nothing else")  # fmt: skip
     async def post_report(name: Name, request: schemas.ReportRequest) -> Response:
-        model = find(name)
+        model = await find(name)
         history, known = said(model, request)
         inapplicable = frozenset(
             k for k, item in enumerate(request.history) if item.answer is None and not item.applies
@@ -195,7 +221,7 @@ def create_app(
     @app.post("/v1/models/{name}/explain", response_model=schemas.ExplainResponse, responses=ERRORS, tags=["asking"],
               summary="Classify inputs, and explain each by what was asked about it")  # fmt: skip
     async def post_explain(name: Name, request: schemas.ExplainRequest) -> Response:
-        model, n = find(name), len(request.inputs)
+        model, n = await find(name), len(request.inputs)
         if n > limits.max_inputs:
             title, remedy = f"at most {limits.max_inputs} inputs at once", "send them in several requests"
             raise invalid(title, "inputs", f"{n} inputs", remedy)
@@ -217,16 +243,24 @@ def create_app(
             model, told = await uploads.fit(request)
             return JSONResponse({"model": model.info, "told": told})
 
-    @app.get(HEALTH, response_model=schemas.Health, tags=["operating"], summary="Whether the server is up")
+    @app.get("/healthz", response_model=schemas.Health, tags=["operating"], summary="Whether the server is up")
     async def health(request: Request) -> Response:
         if token is not None and not token.matches(request.scope["headers"]):
             return JSONResponse({"status": "ok", "version": None, "models": None})
-        return JSONResponse({"status": "ok", "version": __version__, "models": list(models)})
+        return JSONResponse({"status": "ok", "version": __version__, "models": names})
+
+    @app.get("/readyz", response_model=schemas.Ready, responses={503: {"model": schemas.Ready}}, tags=["operating"],
+             summary="Whether all models are loaded: 200, else 503")  # fmt: skip
+    async def ready() -> Response:
+        state = "stopping" if app.state.stopping else "ready" if readiness.all else "loading"
+        if state == "ready":
+            return JSONResponse({"status": state})
+        return JSONResponse({"status": state}, 503, {"retry-after": str(RETRY_LOADING)})
 
     @app.get("/metrics", response_class=PlainTextResponse, responses=COMMON_ERRORS, tags=["operating"],
              summary="Metrics for Prometheus")  # fmt: skip
     async def get_metrics() -> Response:
-        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(metrics.collected), media_type=CONTENT_TYPE_LATEST)
 
     @app.get("/", include_in_schema=False)
     async def index(request: Request) -> Response:
@@ -242,6 +276,13 @@ def create_app(
 
     app.mount("/page", page)
     return app
+
+
+def _load(load: Loader) -> ServedModel:
+    model = load()
+    limit_torch()  # which may have been imported only now
+    _warm_up(model)
+    return model
 
 
 def _warm_up(model: ServedModel) -> None:
@@ -284,6 +325,9 @@ class Server(uvicorn.Server):
         config.http_protocol_class = TimedProtocol
         super().__init__(config)
         self.app = app
+
+    async def on_tick(self, counter: int) -> bool:
+        return await super().on_tick(counter) or self.app.state.failure is not None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         log("stopping", connections=len(self.server_state.connections))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 MODEL_VERSION, REQUEST_ID = "x-model-version", "x-request-id"
-HEALTH = "/healthz"
+PROBES = ("/healthz", "/readyz")
 CLIENT_CLOSED = 499  # in logs and metrics, where the client has disconnected
 DRAIN_BYTES = 8 * 2**20  # of a body that is too long: closing a connection with unread bytes loses the response
 SMOOTHING = 0.1  # weight of the last task in the moving mean of their duration
@@ -59,8 +59,8 @@ class Workers:
     """One thread for each model, with a queue of bounded length: a model needs no locks. A request is refused at once
     when the queue is full, or so long that the time limit would be reached first."""
 
-    def __init__(self, names: Iterable[str], limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, names: Iterable[str], limits: Limits, metrics: Metrics | None = None) -> None:
+        self.limits, self._gauge = limits, (metrics or Metrics()).queue_length
         self._pools = {name: ThreadPoolExecutor(1, f"model-{name}", initializer=limit_torch) for name in names}
         self.queued = dict.fromkeys(self._pools, 0)
         self._durations = dict.fromkeys(self._pools, 0.0)  # moving means, each written by its thread alone
@@ -93,10 +93,12 @@ class Workers:
 
         def done(future: asyncio.Future[Result]) -> None:
             self.queued[name] -= 1
+            self._gauge.labels(name).dec()
             if not future.cancelled():
                 future.exception()  # has been looked at, also when nobody waits for it any more
 
         self.queued[name] += 1
+        self._gauge.labels(name).inc()
         future = asyncio.get_running_loop().run_in_executor(self._pools[name], timed)
         future.add_done_callback(done)
         try:
@@ -243,7 +245,7 @@ class RequestMiddleware:
             return await respond({"type": "http.response.body", "body": b""})
         if self.token is not None:
             self.token.check(scope["path"], scope["headers"])
-        if self.in_flight > self.limits.max_requests and scope["path"] != HEALTH:
+        if self.in_flight > self.limits.max_requests and scope["path"] not in PROBES:
             raise _busy(f"the server processes {self.limits.max_requests} requests, as many as it may")
         bodies = [await self._read_body(scope, receive, exchange)]
 
@@ -288,7 +290,8 @@ class RequestMiddleware:
         self.metrics.count(method, route, exchange.status, seconds)
         name = scope.get("path_params", {}).get("name")
         log(
-            "request", logging.INFO if exchange.status < 500 else logging.WARNING, id=exchange.id, method=method,
+            "request", logging.INFO if exchange.status < 500 or exchange.status == 503 else logging.WARNING,
+            id=exchange.id, method=method,
             route=route, status=exchange.status, seconds=round(seconds, 6), model=name if name in self.models else None,
             version=exchange.version, bytes_in=exchange.bytes_in, bytes_out=exchange.bytes_out,
         )  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -21,21 +22,28 @@ JSON, TEXT, QUIET = "json", "text", "quiet"
 EVENTS = logging.getLogger("infopursuit.server.events")
 LOGGERS = ("infopursuit", "uvicorn", "uvicorn.error", "asyncio", "py.warnings", "fastapi")
 MAX_FRAMES = 12
+SHARED_METRICS = "PROMETHEUS_MULTIPROC_DIR"  # what prometheus_client calls it
 
 
 class Metrics:
-    """Request counts, latencies and queue lengths, in a registry of their own: one for each app."""
+    """Request counts, latencies and queue lengths, in a registry of their own: one for each app. ``collected``: with
+    those of the other processes of the server."""
 
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+        from prometheus_client.multiprocess import MultiProcessCollector
 
-        self.registry = to = CollectorRegistry()
+        self.registry = self.collected = to = CollectorRegistry()
+        if SHARED_METRICS in os.environ:
+            self.collected = CollectorRegistry()
+            MultiProcessCollector(self.collected)  # type: ignore[no-untyped-call]
         labels = ["method", "route", "status"]
         self.requests = Counter("infopursuit_requests", "Requests answered.", labels, registry=to)
         self.latency = Histogram("infopursuit_request_seconds", "Request latency.", ["route"], registry=to)
-        self.in_flight = Gauge("infopursuit_requests_in_flight", "Requests being processed.", registry=to)
+        live: Any = {"registry": to, "multiprocess_mode": "livesum"}
+        self.in_flight = Gauge("infopursuit_requests_in_flight", "Requests being processed.", **live)
         self.cache_hits = Counter("infopursuit_cache_hits", "Responses taken from the cache.", registry=to)
-        self.queue_length = Gauge("infopursuit_queue_length", "Requests queued or running.", ["model"], registry=to)
+        self.queue_length = Gauge("infopursuit_queue_length", "Requests queued or running.", ["model"], **live)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         self.requests.labels(method, route, str(status)).inc()

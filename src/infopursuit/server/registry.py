@@ -1,16 +1,15 @@
-"""The models of a server: loaded at the start, from where the operator said, and loaded again when saved anew."""
+"""The models of a server: loaded from where the operator said, and loaded again when saved anew."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from cachetools import LRUCache
 from infopursuit import shipped
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
-from infopursuit.model_files import MANIFEST
+from infopursuit.model_files import MANIFEST, read_manifest
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import YES_NO
 from infopursuit.server.limits import limit_torch
@@ -29,7 +28,6 @@ from infopursuit.types import History
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CACHE_BYTES = 64 * 2**20  # states of each model
-VERSION_DIGITS = 12
 MAX_READS = 3
 RELOAD_INTERVAL = 1.0
 MAX_REASON = 300
@@ -91,10 +89,13 @@ class ServedModel:
         }  # fmt: skip
 
 
-def load_models(named: Sequence[str], folder: Path | None = None) -> dict[str, ServedModel]:
-    """The models that were named (one of the package, FOLDER, or NAME=FOLDER), and all in the subfolders of a folder;
-    those of the package where nothing is named."""
-    models: dict[str, ServedModel] = {}
+Loader = Callable[[], ServedModel]
+
+
+def find_models(named: Sequence[str], folder: Path | None = None) -> dict[str, Loader]:
+    """What loads the models that were named (one of the package, FOLDER, or NAME=FOLDER), and all in the subfolders of
+    a folder; those of the package where nothing is named. Manifests are checked at once, tensors when they are read."""
+    models: dict[str, Loader] = {}
     wanted = [_parse(text) for text in named]
     if folder is not None:
         if not folder.is_dir():
@@ -109,11 +110,19 @@ def load_models(named: Sequence[str], folder: Path | None = None) -> dict[str, S
         if name in models:
             raise ValueError(f"two models are called {name!r}; say NAME=FOLDER to rename one")
         if path is not None:
-            models[name] = load_folder(name, path)
-        else:
-            version = shipped.fingerprint(name)[:VERSION_DIGITS]
-            models[name] = served(name, shipped.load(name), shipped.summary(name), version)
+            read_manifest(shipped.check_folder(path))
+        models[name] = partial(load_shipped, name) if path is None else partial(load_folder, name, path)
     return models
+
+
+def load_models(named: Sequence[str], folder: Path | None = None) -> dict[str, ServedModel]:
+    """The same, loaded."""
+    return {name: load() for name, load in find_models(named, folder).items()}
+
+
+def load_shipped(name: str) -> ServedModel:
+    """A model of the package."""
+    return served(name, shipped.load(name), shipped.summary(name), shipped.version(name))
 
 
 def _parse(text: str) -> tuple[str, Path | None]:
@@ -157,8 +166,7 @@ def served(
 def version_of(path: Path) -> str:
     """The first digits of the checksum of a manifest; empty where there is none."""
     try:
-        with open(path / MANIFEST, "rb") as manifest:
-            return hashlib.file_digest(manifest, "sha256").hexdigest()[:VERSION_DIGITS]
+        return shipped.version(path)
     except OSError:
         return ""
 

@@ -261,6 +261,7 @@ class ModelInfo(BaseModel):
 
 class ModelList(BaseModel):
     models: list[ModelInfo]
+    loading: list[str] = Field(description="names of models that are still being loaded")
     fit: bool = Field(description="whether POST /v1/fit takes tables")
 
 
@@ -292,6 +293,10 @@ class Health(BaseModel):
     models: list[str] | None
 
 
+class Ready(BaseModel):
+    status: str = Field(description="ready, loading or stopping")
+
+
 class ProblemInfo(BaseModel):
     """Why a request was refused: which field, its value, and what to do (RFC 9457)."""
 
@@ -309,7 +314,7 @@ ERRORS: Errors = {
         400: "not HTTP, or the body cannot be read", 401: "a token is required", 404: "no such model",
         408: "the request took too long to arrive", 409: "answers that are impossible together under the model",
         413: "the body is too long", 421: "unknown host name", 422: "a value in the request is invalid",
-        429: "too many requests; see Retry-After", 503: "the model was busy for too long",
+        429: "too many requests; see Retry-After", 503: "the model is loading, or was busy for too long",
         504: "the time limit was reached",
     }.items()
 }  # fmt: skip

@@ -18,7 +18,7 @@ VARIABLE = "INFOPURSUIT_TOKEN"
 SHAPE = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # what may stand after "Bearer" (RFC 6750)
 SHORTEST, LONGEST = 16, 512
 GENERATE = 'python -c "import secrets; print(secrets.token_urlsafe(32))"'
-PUBLIC = frozenset({"/", "/docs", "/healthz", "/openapi.json"})  # and /page/, which asks for the token
+PUBLIC = frozenset({"/", "/docs", "/healthz", "/openapi.json", "/readyz"})  # and /page/, which asks for the token
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "

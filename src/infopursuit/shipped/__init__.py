@@ -124,16 +124,19 @@ def open_model(name_or_path: Any) -> Any:
 
     A folder that has the name of a shipped model is meant by writing it as a path, such as ``./animals``.
     """
-    if is_shipped(name_or_path):
-        return load(name_or_path)
-    folder = Path(name_or_path)
+    return load(name_or_path) if is_shipped(name_or_path) else serialization.load(check_folder(name_or_path))
+
+
+def check_folder(path: Any) -> Path:
+    """The folder of a saved model; `FileNotFoundError` where there is none."""
+    folder = Path(path)
     if not (folder / model_files.MANIFEST).is_file():
         wrong = "a folder without a saved model" if folder.is_dir() else "a file" if folder.exists() else "not there"
         raise FileNotFoundError(
-            f"model {str(name_or_path)!r} is {wrong}; give the name of a shipped model ({', '.join(MODELS)}), or a "
+            f"model {str(path)!r} is {wrong}; give the name of a shipped model ({', '.join(MODELS)}), or a "
             f"folder that save() wrote"
         )
-    return serialization.load(folder)
+    return folder
 
 
 def version(name_or_path: Any) -> str:

@@ -14,14 +14,24 @@ const trouble = find("trouble");
 const views = {};
 let again = null;
 let first = "home";
+let stale = false; // models were loaded since
+const pause = () => new Promise((done) => { setTimeout(done, 1000); });
 
-/** Do something that may fail: the trouble is said in words, and the same can be tried again. */
+/** Do something that may fail: the trouble is said in words, and the same can be tried again. While the server loads a
+ * model it is tried again without being asked. */
 async function attempt(work) {
   try {
     const result = await work();
     trouble.hidden = true;
     return result;
   } catch (error) {
+    if (error.status === 503 && error.told.field === "name") {
+      find("trouble-text").textContent = t("page.loading", { models: error.told.value });
+      find("trouble-retry").hidden = true;
+      trouble.hidden = false;
+      await pause();
+      return attempt(work);
+    }
     again = () => attempt(work);
     if (error.status === 401) {
       askForToken(find("token"), () => again());
@@ -43,6 +53,7 @@ function show() {
   const [name, ...rest] = location.hash.slice(1).split("/").map(decodeURIComponent);
   if (name === "main") return;
   const wanted = views[name] ? name : first;
+  if (stale && wanted === "home") location.reload();
   for (const link of document.querySelectorAll("nav a")) {
     if (link.dataset.view === wanted) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -71,6 +82,20 @@ function dress() {
   if (new URLSearchParams(location.search).has("embed")) document.body.classList.add("embedded");
 }
 
+/** Say which models are still being loaded, and show them when they are there: at once, unless somebody is answering. */
+async function wait({ models, loading }) {
+  const said = make("p", { class: "card", role: "status" }, t("page.loading", { models: loading.join(", ") }));
+  find("home").append(said);
+  for (let left = loading; left.length && (models.length || left.length === loading.length);) {
+    await pause();
+    left = (await client.models().catch(() => null))?.loading ?? left;
+    said.textContent = t("page.loading", { models: left.join(", ") });
+  }
+  said.hidden = true;
+  stale = true;
+  if (!find("home").hidden) location.reload();
+}
+
 async function start() {
   const offered = await attempt(() => client.models());
   if (!offered) {
@@ -88,9 +113,10 @@ async function start() {
   if (games.length) views.ask = new AskView(find("ask"), games, attempt);
   if (cases.length || offered.fit) views.case = new CaseView(find("case"), cases, attempt);
   if (offered.fit) views.fit = new FitView(find("fit"), attempt);
-  if (offered.models.length === 1 && !offered.fit) first = cases.length ? "case" : drawn.length ? "draw" : "ask";
+  if (offered.models.length === 1 && !offered.loading.length && !offered.fit) first = cases.length ? "case" : drawn.length ? "draw" : "ask";
   for (const link of document.querySelectorAll("nav a")) if (!views[link.dataset.view] || (link.dataset.view === "case" && !cases.length)) link.remove();
-  if (!offered.models.length && !offered.fit) find("main").append(make("p", { class: "card" }, t("page.no_models")));
+  if (offered.loading.length) wait(offered);
+  else if (!offered.models.length && !offered.fit) find("main").append(make("p", { class: "card" }, t("page.no_models")));
   window.addEventListener("hashchange", () => {
     show();
     find("main").focus({ preventScroll: true });
