@@ -351,6 +351,7 @@ def draw(tables: dict[str, list[dict[str, str]]]) -> Any:
         axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
         axes.set_xlabel("questions after the first complaint")
         axes.set_ylabel("%")
+        axes.set_xticks(range(0, N_QUESTIONS + 1, 5))
         plain(axes)
     left.legend(frameon=False, loc="lower right", fontsize=9)
     return figure

@@ -60,3 +60,14 @@ def test_the_first_patients_are_asked_about_details_after_their_parents(real_dat
     ddxplus.save_demonstration(release, tmp_path / "model")
     session = ip.load(tmp_path / "model").session(known={"E_53": "yes"})
     assert session.question.sentence.endswith("?")
+
+
+@pytest.mark.data
+def test_a_model_of_patients_alone_asks_the_first_ones(real_data, monkeypatch):  # noqa: F811
+    real_data("ddxplus_model.npz")
+    monkeypatch.setattr(ddxplus, "N_FOLDS", 2)
+    monkeypatch.setattr(ddxplus, "N_QUESTIONS", 8)
+    found = ddxplus.learn(ddxplus.Release(), "table", 30)
+    assert found["posteriors"].sum(axis=2) == pytest.approx(np.ones((30, 9)))
+    right = found["posteriors"].argmax(axis=2) == found["diseases"][:, None]
+    assert right[:, 8].mean() > right[:, 0].mean() + 0.2
