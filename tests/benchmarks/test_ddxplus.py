@@ -63,6 +63,7 @@ def test_the_first_patients_are_asked_about_details_after_their_parents(real_dat
 
 
 @pytest.mark.data
+@pytest.mark.filterwarnings("ignore")  # evidences that no training patient has are not asked about
 def test_a_model_of_patients_alone_asks_the_first_ones(real_data, monkeypatch):  # noqa: F811
     real_data("ddxplus_model.npz")
     monkeypatch.setattr(ddxplus, "N_FOLDS", 2)
