@@ -141,8 +141,8 @@ def set_coverage(n: int) -> list[Measured]:
         in_class = each_class.prediction_sets().at_stop(posterior[:, -1]) * world.joint
         now = {
             "prediction set at the stop": float((sets.at_stop(posterior[:, -1]) * world.joint).sum()),
-            **{f"prediction set after {k} questions": float(after[k]) for k in (1, 2, 3, 4)},
-            "anytime sets, after all numbers of questions at once,": float((anytime * world.joint).sum()),
+            **{f"prediction set after question {k}": float(after[k]) for k in (1, 2, 3, 4)},
+            "anytime set, after all numbers of questions at once,": float((anytime * world.joint).sum()),
             **{f"set of class {c}": float(in_class[:, c].sum() / world.prior[c]) for c in range(N_CLASSES)},
         }
         for name, value in now.items():
@@ -285,7 +285,7 @@ def run(args: argparse.Namespace) -> int:
     broken = [row["promise"] for row in rows if row[""] != "kept"]
     if args.only is None:
         command = f"python -m benchmarks.promises --number {args.number}"
-        result = {"experiment": NAME, "seconds": round(experiment.seconds, 1), "tables": {"Promises": rows}}
+        result = {"experiment": NAME, "seed": 0, "seconds": round(experiment.seconds, 1), "tables": {"Promises": rows}}
         say(f"written to {write_result(args.out, NAME, command, result)}")
     return 1 if broken else 0
 
