@@ -217,7 +217,7 @@ def test_explain_writes_rows_in_the_users_words(model, tmp_path, capsys):
     assert {(step["query"], step["question"]) for step in asked} >= {("legs", "Wie viele Füße?")}
     assert {step["answer"] for step in asked} >= {"keine", "2", "4"}
     assert "Wie viele Füße?" in page.read_text(encoding="utf-8")
-    assert sorted(f.name for f in (tmp_path / "out").iterdir()) == [".job", "traces.parquet"]
+    assert sorted(f.name for f in (tmp_path / "out").iterdir()) == [".job", ".job.lock", "traces.parquet"]
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), rows)  # the folder itself is a table
 
 
