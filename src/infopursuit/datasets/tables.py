@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from infopursuit.queries.numbers import NO_NUMBER, read_dates, read_number
+from infopursuit.queries.numbers import NO_NUMBER, NUMBER, read_dates, read_number
 from infopursuit.types import IntArray
 
 MAX_BYTES = 8 * 2**30
@@ -68,7 +68,7 @@ PATTERNS = {
     "written date": r"^\s*\d{1,2}[./-]\d{1,2}[./-]\d{4}([ T]\d{1,2}:\d{2}(:\d{2})?)?\s*$",
     "bool": r"^(True|TRUE|true|False|FALSE|false)$",
     "int": r"^\s*[+-]?\d{1,18}\s*$",  # longer ones are identifiers, which floats would merge
-    "float": r"^\s*[+-]?((\d{1,18}|\d+\.\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))\s*$",
+    "float": rf"^\s*({NUMBER.pattern})\s*$",
 }
 
 NUMBERS = 0.95
