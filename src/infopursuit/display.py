@@ -9,7 +9,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,17 +31,19 @@ ROW = "border:0;background:transparent"
 HEAD = f"{CELL};font-weight:600;white-space:nowrap;border-bottom:1px solid {LINE}"
 
 
-def brief(thing: Any) -> str:
-    """A dataclass in one line, for ``__repr__``: arrays by their shape, long values cut, nothing that is empty.
+class Brief:
+    """A dataclass, made with ``repr=False``, in one line: arrays by their shape, long values cut, nothing empty.
 
     >>> from infopursuit.types import Observed
-    >>> brief(Observed(np.zeros((20, 3), int)))
-    'Observed(values=<20 x 3 int64>)'
+    >>> Observed(np.zeros((20, 3), int))
+    Observed(values=<20 x 3 int64>)
     """
-    told = ((each.name, getattr(thing, each.name)) for each in fields(thing) if each.repr)
-    given = ((name, value) for name, value in told if not any(value is nothing for nothing in (None, False, ())))
-    shown = (f"{name}={_short(value)}" for name, value in given)
-    return f"{type(thing).__name__}({', '.join(shown)})"
+
+    def __repr__(self) -> str:
+        told = ((each.name, getattr(self, each.name)) for each in fields(cast(Any, self)) if each.repr)
+        given = ((name, value) for name, value in told if not any(value is nothing for nothing in (None, False, ())))
+        shown = (f"{name}={_short(value)}" for name, value in given)
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def _short(value: Any) -> str:

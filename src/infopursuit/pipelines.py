@@ -13,7 +13,7 @@ from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.masked import Encoding, MaskedClassifier
-from infopursuit.queries.columns import CategoryField, Columns, DateField, Field, NumberField, YesNoField
+from infopursuit.queries.columns import CategoryField, Columns, Field, YesNoField
 from infopursuit.queries.numbers import format_number
 
 SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
@@ -120,13 +120,13 @@ def _original_field(field: Field, scaled: _Scaled) -> Field:
     if isinstance(field, CategoryField):
         numbers = scaled.original([float(label) for label in field.categories], 1.0)
         return replace(field, name=scaled.name, categories=tuple(map(format_number, numbers.tolist())))
-    if isinstance(field, DateField):
+    if field.date:
         return replace(field, name=scaled.name)
     span = scaled.slope * max(field.high - field.low, 1e-9) if field.representatives else 1.0
     low, high, *others = scaled.original([field.low, field.high, *field.thresholds, *field.representatives], span)
     n, found = len(field.thresholds), tuple(map(float, others))
-    about: dict[str, Any] = {"low": float(low), "high": float(high), "unit": field.unit, "missing": field.missing}
-    return NumberField(scaled.name, found[:n], representatives=found[n:], **about)
+    about: dict[str, Any] = {"low": float(low), "high": float(high), "whole": False}
+    return replace(field, name=scaled.name, thresholds=found[:n], representatives=found[n:], **about)
 
 
 def _original_belief(belief: PredictorBelief, queries: Columns, scaled: Sequence[_Scaled]) -> PredictorBelief:

@@ -8,15 +8,15 @@ variables of a query, ``V`` values of a variable, ``K`` steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.display import brief
+from infopursuit.display import Brief
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -36,8 +36,18 @@ class ModelFormatError(ValueError):
     """A saved model that is incomplete, was altered, or comes from a newer version."""
 
 
-@dataclass(frozen=True)
-class Variables:
+class Rows(Brief):
+    """A dataclass whose arrays have a row for each of several inputs or histories."""
+
+    def take(self, rows: Any) -> Self:
+        """Some of the rows."""
+        told = ((each.name, getattr(self, each.name)) for each in fields(cast(Any, self)))
+        mine = {name: array[rows] for name, array in told if isinstance(array, np.ndarray)}
+        return replace(cast(Any, self), **mine)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, repr=False)
+class Variables(Brief):
     """How many values each variable has, and where its values lie in an array of all values end to end.
 
     A *slot* is one value of one variable; slot ``offsets[a] + v`` is value ``v`` of variable ``a``.
@@ -48,8 +58,6 @@ class Variables:
     """
 
     sizes: tuple[int, ...]
-
-    __repr__ = brief
 
     def __post_init__(self) -> None:
         for variable, size in enumerate(self.sizes):
@@ -111,16 +119,14 @@ class Variables:
         return whole
 
 
-@dataclass(frozen=True)
-class Query:
+@dataclass(frozen=True, repr=False)
+class Query(Brief):
     """One question: what it is called, how it is asked, and what may be answered."""
 
     index: int
     name: str
     sentence: str
     choices: Sequence[str]
-
-    __repr__ = brief
 
     def __str__(self) -> str:
         return self.sentence
@@ -201,8 +207,8 @@ def cells_of(said: Said) -> Answer:
     return said.cells if isinstance(said, (SoftAnswer, Number)) else said
 
 
-@dataclass(frozen=True)
-class Observed:
+@dataclass(frozen=True, repr=False)
+class Observed(Rows):
     """What a query set reads off B inputs.
 
     values: (B, A) the value of every variable, -1 where it is not known. numbers: (B, A) the number behind the value,
@@ -215,8 +221,6 @@ class Observed:
     numbers: FloatArray | None = None
     soft: FloatArray | None = None
 
-    __repr__ = brief
-
     def __post_init__(self) -> None:
         if self.numbers is not None and np.shape(self.numbers) != np.shape(self.values):
             raise ValueError(
@@ -225,11 +229,6 @@ class Observed:
 
     def __len__(self) -> int:
         return len(self.values)
-
-    def take(self, rows: Any) -> Observed:
-        """Some of the inputs."""
-        numbers, soft = (None if each is None else each[rows] for each in (self.numbers, self.soft))
-        return Observed(self.values[rows], numbers, soft)
 
     @classmethod
     def of(cls, values: Any) -> Observed:

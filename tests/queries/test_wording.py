@@ -88,10 +88,10 @@ def test_words_are_kept_with_a_saved_model_and_read_in_explanations(tmp_path):
     "change", [{"fur": {"sentence": 3, "choices": []}}, {"hair": {"sentence": "x", "choices": []}}]
 )
 def test_a_damaged_wording_is_refused(tmp_path, change):
-    from infopursuit.queries.queryset import words_from_spec
+    from infopursuit.queries.queryset import from_manifest, to_manifest
 
     with pytest.raises(ValueError, match=r"wording|tuple"):
-        words_from_spec(concepts(), change)
+        from_manifest({**to_manifest(concepts()), "wording": change})
 
 
 def test_models_without_words_are_saved_as_before(tmp_path):

@@ -6,14 +6,14 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from infopursuit.checks import one_of, whole_number
-from infopursuit.queries.numbers import NumberScale, choose_thresholds, format_date, format_number
+from infopursuit.queries.numbers import NumberScale, choose_thresholds, format_number
 from infopursuit.queries.queryset import (
     YES_NO,
     QuerySet,
@@ -78,15 +78,11 @@ class Columns(QuerySet):
 
     @cached_property
     def _scales(self) -> tuple[NumberScale | None, ...]:
-        return tuple(f.scale if isinstance(f, NumberField) else None for f in self._asked_fields)
+        return tuple(f if isinstance(f, NumberField) and f.representatives else None for f in self._asked_fields)
 
     def scale(self, query: int) -> NumberScale | None:
         """The numbers that a column asked whole is answered with."""
         return self._scales[query]
-
-    def observe(self, X: Any) -> IntArray:
-        """The values of `read`."""
-        return self.read(X).values
 
     def read(self, X: Any) -> Observed:
         """(B, A) the bin or category of each column, -1 where it is missing or a category new since training; and the
@@ -101,8 +97,8 @@ class Columns(QuerySet):
         for variable, field in enumerate(self.fields):
             column = table.column(positions[field.name])
             values[:, variable] = field.encode(column)
-            if numbers is not None and isinstance(field, NumberField) and field.scale is not None:
-                numbers[:, variable] = field.read(column)
+            if numbers is not None and isinstance(field, NumberField) and field.representatives:
+                numbers[:, variable] = field.numbers(column)
         return Observed(values, numbers)
 
     def unseen(self, X: Any) -> dict[str, tuple[int, str]]:
@@ -126,7 +122,7 @@ class Columns(QuerySet):
             return super().known_answers(key, value)
         try:
             column = read_table(np.array([[value]], dtype=object), [name]).column(0)
-            cell, numeric = int(field.encode(column)[0]), isinstance(field, NumberField) and field.scale is not None
+            cell, numeric = int(field.encode(column)[0]), isinstance(field, NumberField) and bool(field.representatives)
         except (TypeError, ValueError):
             cell, numeric = UNKNOWN, False
         if numeric or (cell == UNKNOWN and len(queries) == 1):
@@ -315,24 +311,16 @@ class YesNoField:
         return [FieldQuery(self.name, f"{self.name}?", "", choices, range(self.size))]
 
 
-@dataclass(frozen=True)
-class NumberField:
-    """A column of numbers, cut at thresholds; value v of its variable says that v of them lie below the number.
+@dataclass(frozen=True, repr=False)
+class NumberField(NumberScale):
+    """A column of numbers or dates, cut at thresholds; value v of its variable says that v of them lie below.
 
-    representatives: the typical number of each value, where the column is asked whole; () where each threshold is asked
-    by itself. low, high: the range in training. whole: whether all numbers in training were whole. missing: value 0
-    stands for a missing cell; its representative, and the threshold above it, are below any number.
+    representatives: () where each threshold is asked by itself. missing: value 0 stands for a missing cell; its
+    representative, and the threshold above it, are below any number.
     """
 
-    name: str
-    thresholds: tuple[float, ...]
     _: KW_ONLY
-    representatives: tuple[float, ...] = ()
-    low: float = 0.0
-    high: float = 0.0
-    unit: str = ""
-    whole: bool = False
-    missing: bool = False
+    name: str
 
     def __post_init__(self) -> None:
         if any(low >= high for low, high in pairwise(self.thresholds)):
@@ -341,63 +329,30 @@ class NumberField:
             raise ValueError(f"representatives of {self.name!r:.80} must be {self.size}, and low at most high")
 
     @property
-    def scale(self) -> NumberScale | None:
-        """What a column that is asked whole is answered with; None where it is asked by thresholds."""
-        if not self.representatives:
-            return None
-        about = (self.thresholds, self.representatives, self.low, self.high, self.unit, self.whole)
-        return NumberScale(*about, **self._how_shown(), missing=self.missing)
-
-    @property
     def size(self) -> int:
         return len(self.thresholds) + 1
 
     def encode(self, column: Column) -> IntArray:
         """(B,) how many thresholds lie below each number."""
-        numbers = self.read(column)
+        numbers = self.numbers(column)
         cells = np.searchsorted(np.array(self.thresholds), numbers, side="left")
         return np.where(np.isnan(numbers), 0 if self.missing else UNKNOWN, cells)
 
+    def numbers(self, column: Column) -> FloatArray:
+        """(B,) the numbers of a column, NaN where one is missing."""
+        return column.dates() if self.date else column.numbers()
+
     def queries(self) -> list[FieldQuery]:
         """One query about the number; or one for each threshold, all of them about the same variable."""
-        values = np.arange(self.size)
-        if (scale := self.scale) is not None:
-            return [FieldQuery(self.name, self.ask(), "", scale.choices, values.tolist())]
+        name, values = self.name, np.arange(self.size)
+        if self.representatives:
+            sentence = f"When is {name}?" if self.date else f"What is {name}?"
+            return [FieldQuery(name, sentence, "", self.choices, values.tolist())]
+        more = "later" if self.date else "greater"
         return [
-            FieldQuery(f"{self.name} > {t}", self.ask(t), t, YES_NO, (values > i).astype(int).tolist())
-            for i, t in enumerate(map(self.show, self.thresholds))
+            FieldQuery(f"{name} > {t}", f"Is {name} {more} than {t}?", t, YES_NO, (values > i).astype(int).tolist())
+            for i, t in enumerate(map(self.write, self.thresholds))
         ]
-
-    def read(self, column: Column) -> FloatArray:
-        return column.numbers()
-
-    def show(self, threshold: float) -> str:
-        return format_number(threshold)
-
-    def ask(self, shown: str = "") -> str:
-        return f"Is {self.name} greater than {shown}?" if shown else f"What is {self.name}?"
-
-    def _how_shown(self) -> dict[str, Any]:
-        return {}
-
-
-@dataclass(frozen=True)
-class DateField(NumberField):
-    """A column of dates, cut like numbers and shown as dates."""
-
-    time_of_day: bool
-
-    def read(self, column: Column) -> FloatArray:
-        return column.dates()
-
-    def show(self, threshold: float) -> str:
-        return format_date(threshold, time_of_day=self.time_of_day)
-
-    def ask(self, shown: str = "") -> str:
-        return f"Is {self.name} later than {shown}?" if shown else f"When is {self.name}?"
-
-    def _how_shown(self) -> dict[str, Any]:
-        return {"date": True, "time_of_day": self.time_of_day}
 
 
 @dataclass(frozen=True)
@@ -457,9 +412,7 @@ class CategoryField:
         ]
 
 
-NUMBERS = {"name": "text", "thresholds": "numbers", "representatives": "numbers?", "low": "number?", "high": "number?"}
-NUMBERS |= {"unit": "text?", "whole": "flag?", "missing": "flag?"}
-Field = YesNoField | NumberField | DateField | CategoryField
+Field = YesNoField | NumberField | CategoryField
 
 
 def choose_field(
@@ -503,9 +456,8 @@ def choose_field(
     if missing:
         thresholds = (BELOW, *thresholds)
         about |= {"representatives": (10 * BELOW, *about["representatives"]), "missing": True}
-    if dates:
-        return DateField(column.name, thresholds, bool((found % DAY).any()), **about)
-    return NumberField(column.name, thresholds, **about)
+    how = {"date": dates, "time_of_day": dates and bool((found % DAY).any())}
+    return NumberField(thresholds, name=column.name, **about, **how)
 
 
 def _median(numbers: FloatArray, weights: FloatArray) -> float:
@@ -553,7 +505,9 @@ def _sorted(labels: Iterable[str]) -> list[str]:
         return sorted(labels)
 
 
-SPECS: dict[str, tuple[type[Any], dict[str, str]]] = {
+NUMBERS = {"name": "text", "thresholds": "numbers", "representatives": "numbers?", "low": "number?", "high": "number?"}
+NUMBERS |= {"unit": "text?", "whole": "flag?", "time_of_day": "flag?", "missing": "flag?"}
+SPECS: dict[str, tuple[Any, dict[str, str]]] = {
     "yes_no": (YesNoField, {"name": "text", "missing": "flag?"}),
     "category": (
         CategoryField,
@@ -561,7 +515,7 @@ SPECS: dict[str, tuple[type[Any], dict[str, str]]] = {
         | {"missing": "flag?"},
     ),
     "number": (NumberField, NUMBERS),
-    "date": (DateField, NUMBERS | {"time_of_day": "flag"}),
+    "date": (partial(NumberField, date=True), NUMBERS),
 }
 """The kinds of fields in a saved model, with the forms of their entries."""
 
@@ -572,7 +526,9 @@ def field_to_spec(field: Field) -> dict[str, Any]:
     given = {
         each.name: getattr(field, each.name) for each in fields(field) if getattr(field, each.name) != each.default
     }
-    required = {"rest": [], "yes_no": False} if kind == "category" else {}
+    if given.pop("date", False):
+        kind = "date"
+    required = {"category": {"rest": [], "yes_no": False}, "date": {"time_of_day": False}}.get(kind, {})
     return {"kind": kind, **required, **{key: list(v) if isinstance(v, tuple) else v for key, v in given.items()}}
 
 

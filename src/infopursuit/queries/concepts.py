@@ -13,7 +13,27 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 
 class Concepts(QuerySet):
-    """One yes/no query for each column of a 0/1 matrix. Use `concepts`."""
+    """A yes/no query for each column of a 0/1 matrix, in which NaN means "not known".
+
+    Parameters
+    ----------
+    names: the names of the columns, all different.
+    sentences: how each is asked; by default the name with a question mark.
+    choices: for each query what "no" and "yes" are called.
+    presence: True reads any number other than 0 as "yes", as in a table of word counts.
+    soft: True reads numbers from 0 to 1 as soft answers, such as the concept scores of a network: 0.8 is what a session
+        is told with ``answer({"yes": 0.8, "no": 0.2})``. 0 and 1 are certain, 0.5 tells nothing. Training takes the
+        more probable answer.
+
+    >>> qs = concepts(["has a beak", "can fly"])
+    >>> qs[1].sentence, qs.say(1, (0,))
+    ('can fly?', 'can fly: no')
+    >>> qs.observe([[1, float("nan")]]).tolist()
+    [[1, -1]]
+    >>> scores = concepts(["has a beak", "can fly"], soft=True).read([[0.8, 0.0]])
+    >>> scores.values.tolist(), scores.soft.round(2).tolist()
+    ([[1, 0]], [[0.2, 0.8, 1.0, 0.0]])
+    """
 
     kind = "concepts"
     spec: ClassVar = {"names": "texts", "sentences": "texts", "choices": "rows?", "presence": "flag", "soft": "flag?"}
@@ -21,11 +41,14 @@ class Concepts(QuerySet):
     def __init__(
         self,
         names: Sequence[str],
+        *,
         sentences: Sequence[str] | None = None,
         choices: Sequence[Sequence[str]] | None = None,
         presence: bool = False,
         soft: bool | None = False,
     ) -> None:
+        if isinstance(names, str):
+            raise ValueError(f"names is the text {names!r}; give a list of names, one for each column")
         if presence and soft:
             raise ValueError("presence=True reads a number as a count, soft=True as a probability; give one of them")
         self.presence, self.soft = presence, bool(soft)
@@ -84,39 +107,5 @@ class Concepts(QuerySet):
             raise ValueError(f"X has shape {shape}; expected (inputs, {len(self)}), one column for each query")
 
 
-def concepts(
-    names: Sequence[str],
-    *,
-    sentences: Sequence[str] | None = None,
-    choices: Sequence[Sequence[str]] | None = None,
-    presence: bool = False,
-    soft: bool = False,
-) -> Concepts:
-    """A yes/no query for each column of a 0/1 matrix, in which NaN means "not known".
-
-    Parameters
-    ----------
-    names: the names of the columns, all different.
-    sentences: how each is asked; by default the name with a question mark.
-    choices: for each query what "no" and "yes" are called.
-    presence: True reads any number other than 0 as "yes", as in a table of word counts.
-    soft: True reads numbers from 0 to 1 as soft answers, such as the concept scores of a network: 0.8 is what a session
-        is told with ``answer({"yes": 0.8, "no": 0.2})``. 0 and 1 are certain, 0.5 tells nothing. Training takes the
-        more probable answer.
-
-    Returns
-    -------
-    `Concepts`
-
-    >>> qs = concepts(["has a beak", "can fly"])
-    >>> qs[1].sentence, qs.say(1, (0,))
-    ('can fly?', 'can fly: no')
-    >>> qs.observe([[1, float("nan")]]).tolist()
-    [[1, -1]]
-    >>> scores = concepts(["has a beak", "can fly"], soft=True).read([[0.8, 0.0]])
-    >>> scores.values.tolist(), scores.soft.round(2).tolist()
-    ([[1, 0]], [[0.2, 0.8, 1.0, 0.0]])
-    """
-    if isinstance(names, str):
-        raise ValueError(f"names is the text {names!r}; give a list of names, one for each column")
-    return Concepts([str(name) for name in names], sentences, choices, presence, soft)
+concepts = Concepts
+"""The name of the builder, as of the other query sets."""

@@ -11,7 +11,7 @@ import numpy as np
 from infopursuit.queries.choices import JointChoices, join_cells
 from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.queryset import QuerySet, Recipe, check_spec, from_manifest, near, to_manifest
-from infopursuit.types import UNKNOWN, Answer, IntArray, Number, Observed, cells_of
+from infopursuit.types import UNKNOWN, Answer, Number, Observed, cells_of
 
 NOT_KNOWN = "not known"
 
@@ -79,10 +79,6 @@ class Groups(QuerySet):
         # of a base about images
         self.shape, self.n_levels = getattr(base, "shape", None), int(getattr(base, "n_levels", 2))
         self.channels = int(getattr(base, "channels", 1))
-
-    def observe(self, X: Any) -> IntArray:
-        """(B, A) as the base sees it."""
-        return self.base.observe(X)
 
     def read(self, X: Any) -> Observed:
         """As the base reads it."""

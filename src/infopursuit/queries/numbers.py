@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from itertools import pairwise
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.types import FloatArray, Number
 
 TOLERANCE = 0.25
@@ -28,8 +28,8 @@ DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}([. '\u00a0\u202f]\d{3})+|\d+)(,\d+)?"
 DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T](\d{1,2}:\d{2}(?::\d{2})?))?")
 
 
-@dataclass(frozen=True)
-class NumberScale:
+@dataclass(frozen=True, repr=False)
+class NumberScale(Brief):
     """The numbers that a query is answered with, and the cells that they lie in. Dates are microseconds since 1970.
 
     thresholds: between the cells, each part of the cell below it. representatives: a number for each cell, the median
@@ -44,25 +44,22 @@ class NumberScale:
     """
 
     thresholds: tuple[float, ...]
-    representatives: tuple[float, ...]
-    low: float
-    high: float
+    representatives: tuple[float, ...] = ()
+    low: float = 0.0
+    high: float = 0.0
     unit: str = ""
     whole: bool = False
     date: bool = False
     time_of_day: bool = False
     missing: bool = False
 
-    __repr__ = brief
-
     @property
     def choices(self) -> tuple[str, ...]:
         """The cells in words."""
-        if self.missing:
-            return ("missing", *replace(self, thresholds=self.thresholds[1:], missing=False).choices)
-        shown = [self.write(threshold) for threshold in self.thresholds]
+        shown = [self.write(threshold) for threshold in self.thresholds[self.missing :]]
         between = (f"{low} to {high}" for low, high in pairwise(shown))
-        return (f"up to {shown[0]}", *between, f"{'after' if self.date else 'above'} {shown[-1]}")
+        cells = (f"up to {shown[0]}", *between, f"{'after' if self.date else 'above'} {shown[-1]}")
+        return ("missing", *cells) if self.missing else cells
 
     @property
     def hint(self) -> str:

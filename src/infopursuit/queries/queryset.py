@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import difflib
 import math
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ from infopursuit.types import (
 YES_NO = ("no", "yes")
 
 
-class QuerySet(ABC):
+class QuerySet:
     """What may be asked about an input.
 
     Parameters
@@ -97,9 +96,10 @@ class QuerySet(ABC):
         self._choices = None if choices is None else tuple(tuple(str(c) for c in names) for names in choices)
         self._check_words()
 
-    @abstractmethod
     def observe(self, X: Any) -> IntArray:
-        """(B, A) the value of every variable of every input, -1 where it is not known."""
+        """(B, A) the value of every variable of every input, -1 where it is not known. A subclass has this, or `read`
+        where there is more to read."""
+        return self.read(X).values
 
     def read(self, X: Any) -> Observed:
         """The values of `observe`, and the numbers behind them where variables are numeric."""
@@ -455,7 +455,11 @@ def from_spec(kind: str, spec: dict[str, Any], functions: Any = None) -> QuerySe
 
 def to_manifest(queries: QuerySet) -> dict[str, Any]:
     """What a saved model stores of a query set: ``{"kind", "spec"}``, and ``"wording"`` where a user reworded some."""
-    return {"kind": queries.kind, "spec": queries.to_spec(), **words_to_spec(queries)}
+    words = {}
+    for q in sorted(queries.worded):
+        choices = list(queries.choices(q)) if len(queries._limits(q)) == 1 else []
+        words[queries.names[q]] = {"sentence": queries.sentences[q], "choices": choices}
+    return {"kind": queries.kind, "spec": queries.to_spec(), **({"wording": words} if words else {})}
 
 
 def from_manifest(entry: Mapping[str, Any], functions: Any = None) -> QuerySet:
@@ -466,24 +470,10 @@ def from_manifest(entry: Mapping[str, Any], functions: Any = None) -> QuerySet:
     >>> from_manifest(to_manifest(reworded))[0]
     Query(index=0, name='can fly', sentence='Kann es fliegen?', choices=('nein', 'ja'))
     """
-    return words_from_spec(from_spec(entry["kind"], entry["spec"], functions), entry.get("wording", {}))
-
-
-def words_to_spec(queries: QuerySet) -> dict[str, Any]:
-    """The wording that a user gave to queries as JSON data, empty where there is none."""
-    words = {}
-    for q in sorted(queries.worded):
-        choices = list(queries.choices(q)) if len(queries._limits(q)) == 1 else []
-        words[queries.names[q]] = {"sentence": queries.sentences[q], "choices": choices}
-    return {"wording": words} if words else {}
-
-
-def words_from_spec(queries: QuerySet, spec: Mapping[str, Any]) -> QuerySet:
-    """The queries with the wording that `words_to_spec` described."""
-    words = {}
-    for name, entry in spec.items():
-        check_spec(entry, {"sentence": "text", "choices": "texts"}, f"the wording of {name!r:.80}: ")
-        words[queries.names.index(name)] = (entry["sentence"], entry["choices"] or None)
+    queries, words = from_spec(entry["kind"], entry["spec"], functions), {}
+    for name, given in entry.get("wording", {}).items():
+        check_spec(given, {"sentence": "text", "choices": "texts"}, f"the wording of {name!r:.80}: ")
+        words[queries.names.index(name)] = (given["sentence"], given["choices"] or None)
     return queries.with_words(words) if words else queries
 
 

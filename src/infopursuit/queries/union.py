@@ -11,7 +11,7 @@ from infopursuit.queries.columns import columns
 from infopursuit.queries.numbers import NumberScale
 from infopursuit.queries.queryset import QuerySet, Recipe, from_manifest, to_manifest
 from infopursuit.queries.tables import is_frame, is_missing, read_table
-from infopursuit.types import UNKNOWN, Answer, IntArray, Number, Observed
+from infopursuit.types import UNKNOWN, Answer, Number, Observed
 
 Reads = str | int | list[str] | list[int] | None
 """The column or the columns of the table that a part reads; None for the whole table."""
@@ -63,10 +63,6 @@ class Union(QuerySet):
         """The part that a query belongs to, and its index there."""
         which = int(np.searchsorted(self._first, query, side="right")) - 1
         return self.members[which], query - self._first[which]
-
-    def observe(self, X: Any) -> IntArray:
-        """(B, A) the values of all parts, side by side."""
-        return self.read(X).values
 
     def read(self, X: Any) -> Observed:
         """What all parts read, each from its own columns, side by side."""

@@ -42,25 +42,20 @@ def reword(queries: QuerySet, wording: Mapping[str, Wording | str], *, argument:
     ('Hat es Fell?', ('nein', 'ja'), 'Hat es Fell? ja', 'wings?')
     """
     asked_about = queries.topics
-    known = {name: [index] for index, name in enumerate(queries.names)}
-    for index, (topic, _) in enumerate(asked_about):
-        if topic not in queries.names:
-            known.setdefault(topic, []).append(index)
     words: dict[int, tuple[str, Sequence[str] | None]] = {}
     # Columns first, so that the wording of a single query has the last word.
     for key in sorted(wording, key=lambda key: key in queries.names):
         given = wording[key]
         entry = Wording(given) if isinstance(given, str) else given
-        if key not in known:
-            raise ValueError(f"{argument} names {key!r}, which is not asked about; {near(key, list(known))}")
-        if len(known[key]) > 1 and entry.sentence is not None and "{}" not in entry.sentence:
-            wrong = f"{argument}[{key!r}] is {entry.sentence!r}, which would word {len(known[key])} questions alike"
+        about = queries.find(key, argument)
+        if len(about) > 1 and entry.sentence is not None and "{}" not in entry.sentence:
+            wrong = f"{argument}[{key!r}] is {entry.sentence!r}, which would word {len(about)} questions alike"
             raise ValueError(f"{wrong}; write {{}} where the threshold or category stands")
-        whole = [queries.names[index] for index in known[key] if not asked_about[index][1]]
+        whole = [queries.names[index] for index in about if not asked_about[index][1]]
         if whole and entry.sentence is not None and "{}" in entry.sentence:
             wrong = f"{argument}[{key!r}] is {entry.sentence!r}, but {whole[0]!r} has no threshold or category for {{}}"
             raise ValueError(f"{wrong}; leave it out, or ask about numbers with columns(numbers='thresholds')")
-        for index in known[key]:
+        for index in about:
             sentence = queries.sentences[index] if entry.sentence is None else entry.sentence
             if key not in queries.names or asked_about[index][1]:
                 sentence = sentence.replace("{}", asked_about[index][1])
