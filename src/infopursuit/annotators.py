@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from infopursuit.checks import number, whole_number
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.noise import AnswerNoise
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -29,8 +29,8 @@ MAX_ITERATIONS, TOLERANCE = 2_000, 1e-9
 """EM ends when an iteration adds less than the tolerance for each answer to the log posterior density."""
 
 
-@dataclass(frozen=True)
-class DawidSkene:
+@dataclass(frozen=True, repr=False)
+class DawidSkene(Brief):
     """The fit of `dawid_skene`.
 
     confusion_matrices: {annotator: (K, K)}, P(given | true), a row for each true answer. prevalence: {query: (K,)},
@@ -44,8 +44,6 @@ class DawidSkene:
     tasks: tuple[tuple[Hashable, Hashable], ...]
     truth: FloatArray
     objective: tuple[float, ...]
-
-    __repr__ = brief
 
     def accuracy(self) -> dict[Hashable, float]:
         """Balanced accuracy of each annotator: the mean of the diagonal of the confusion matrix."""

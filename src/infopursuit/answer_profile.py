@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.models.sample import Sample
 from infopursuit.types import FloatArray, Variables
 
@@ -20,8 +20,8 @@ ROUNDING = 1e-6
 NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 
 
-@dataclass(frozen=True, eq=False)
-class AnswerProfile:
+@dataclass(frozen=True, repr=False, eq=False)
+class AnswerProfile(Brief):
     """How often each value of each variable was seen in training.
 
     variables: how many values each variable has. n_rows: rows that were learnt from; with weights the number of rows of
@@ -40,8 +40,6 @@ class AnswerProfile:
     class_weights: FloatArray
     values: FloatArray
     fingerprint: str
-
-    __repr__ = brief
 
     @classmethod
     def of(cls, sample: Sample, n_rows: float) -> AnswerProfile:

@@ -20,10 +20,10 @@ from infopursuit.conformal import (
     prediction_sets,
     sets_from_spec,
 )
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.risk_control import candidate_thresholds, choose_threshold, min_inputs_for_target, plan_sequence
 from infopursuit.stopping import SLACK, Check, Confidence, MaxQueries, Rule, Watch, check_rules
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Rows
 
 if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
@@ -139,8 +139,8 @@ def expected_calibration_error(confidence: Any, correct: Any) -> float:
     return float(np.abs(off).sum() / max(len(confidence), 1))
 
 
-@dataclass(frozen=True)
-class HeldOutRuns:
+@dataclass(frozen=True, repr=False)
+class HeldOutRuns(Rows):
     """B pursuits of inputs that the model was not trained on, past any stop that may be chosen.
 
     log_posterior: (B, K + 1, C), the last one repeated after the end. gains: (B, K + 1) the largest gain before each
@@ -184,11 +184,6 @@ class HeldOutRuns:
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    def take(self, rows: Any) -> HeldOutRuns:
-        """Some of the runs."""
-        names = ("log_posterior", "gains", "n_answers", "length", "labels")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def scaled(self, calibrator: TemperatureScaling) -> HeldOutRuns:
         """The same runs, read at another temperature."""
@@ -296,8 +291,8 @@ FILE_NAMES = {
 """Fields whose names in files are older."""
 
 
-@dataclass(frozen=True)
-class CalibrationReport:
+@dataclass(frozen=True, repr=False)
+class CalibrationReport(Brief):
     """What calibration chose, and its results on the held-out inputs that it was tested on.
 
     target, delta: what was asked for. epsilon, patience, max_queries: the rule that was chosen. n_inputs: held-out
@@ -325,8 +320,6 @@ class CalibrationReport:
     accuracy_all_after: float
     calibrator: TemperatureScaling
     sets: tuple[PredictionSets, ...]
-
-    __repr__ = brief
 
     def __post_init__(self) -> None:
         for name in ("target", "delta"):

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.checks import number
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.stopping import SLACK
 from infopursuit.types import FloatArray, IntArray
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from infopursuit.calibration import HeldOutRuns
 
 
-@dataclass(frozen=True)
-class PredictionSets:
+@dataclass(frozen=True, repr=False)
+class PredictionSets(Brief):
     """Prediction sets: the most probable class, and each class whose posterior reaches its threshold.
 
     Parameters
@@ -50,8 +50,6 @@ class PredictionSets:
     coverage: float
     after: tuple[tuple[float, ...], ...]
     anytime: tuple[tuple[float, ...], ...]
-
-    __repr__ = brief
 
     def __post_init__(self) -> None:
         number(self.coverage, "coverage", above=0, below=1)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.checks import number, whole_number
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.explanation import amount
 from infopursuit.queries.queryset import QuerySet, near
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, cells_of
@@ -30,8 +30,8 @@ def bind(
     return (costs or Costs()).bind(queries), (constraints or Constraints()).bind(queries)
 
 
-@dataclass(frozen=True)
-class Costs:
+@dataclass(frozen=True, repr=False)
+class Costs(Brief):
     """What queries cost. The best query has the largest information gain per cost; free ones are asked first, while
     their gain is above 0.
 
@@ -46,8 +46,6 @@ class Costs:
     """
 
     per_query: Any = None
-
-    __repr__ = brief
 
     def __post_init__(self) -> None:
         given: Any = self.per_query
@@ -106,8 +104,8 @@ class BoundCosts:
         return [f"A question costs {' to '.join(ends)}."]
 
 
-@dataclass(frozen=True)
-class Constraints:
+@dataclass(frozen=True, repr=False)
+class Constraints(Brief):
     """Which queries may be asked, and when.
 
     Parameters
@@ -125,8 +123,6 @@ class Constraints:
 
     prerequisites: Any = None
     forbidden: Any = ()
-
-    __repr__ = brief
 
     def __post_init__(self) -> None:
         if self.prerequisites is not None and not isinstance(self.prerequisites, Mapping):

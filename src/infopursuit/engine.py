@@ -453,10 +453,8 @@ class Pursuit(Generic[B]):
             )
         observed = Observed.of(values)
         observed = replace(observed, values=self.queries.variables.check(observed.values))
-        costs = self.query_costs if self.costs else None
-        n = len(observed)
-        writer = TraceWriter(n, self.queries, self.classes, self.exact_gains, costs, self.calibrated, self.label_name)
-        rows = self.rows_at_a_time()
+        n, rows = len(observed), self.rows_at_a_time()
+        writer = TraceWriter(n, self)
         with Progress("asking", n, show=progress) as shown:
             for start in range(0, n, rows):
                 self._run_some(np.arange(start, min(start + rows, n)), observed, given, writer, shown, annotator)
@@ -500,7 +498,7 @@ class Pursuit(Generic[B]):
                 true, answers = answers, annotator.answer(inputs, query, answers, step.state.histories.n_steps)
                 if numbers is not None:  # the number behind another answer is not known
                     numbers = np.where((answers == true).all(axis=1), numbers, np.nan)
-            writer.ask(inputs, query, answers, step.choice, place, soft, np.nan if numbers is None else numbers)
+            writer.ask(inputs, query, answers, step.choice, place, soft, numbers)
             branches, place = self.together(place, query, answers, numbers, soft)
             step = self.advance(step, branches)
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from infopursuit.checks import whole_number
-from infopursuit.display import brief, printable
+from infopursuit.display import Brief, printable
 from infopursuit.files import write_atomically
 from infopursuit.messages import Messages, load
 from infopursuit.queries.patches import MAX_LEVELS, shade
@@ -26,8 +26,8 @@ NOVELTY_LEVEL = 0.05
 """The p-value up to which an input is called novel."""
 
 
-@dataclass(frozen=True)
-class ExplanationStep:
+@dataclass(frozen=True, repr=False)
+class ExplanationStep(Brief):
     """One question: its index, name and wording, the answer in cells and in words, its gain, the belief after it."""
 
     query: int
@@ -49,8 +49,6 @@ class ExplanationStep:
     """The number that was answered, None where the answer is a choice."""
     known: bool = False
     """Whether the answer was known beforehand, so that nobody was asked."""
-
-    __repr__ = brief
 
     @property
     def phrase(self) -> str:

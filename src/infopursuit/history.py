@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer
 
@@ -26,8 +26,8 @@ SoftSteps = tuple[tuple[int, SoftAnswer], ...]
 """(step, answer) of the soft answers of one history."""
 
 
-@dataclass(frozen=True)
-class Histories:
+@dataclass(frozen=True, repr=False)
+class Histories(Brief):
     """H histories of K steps side by side: what was asked and what was answered.
 
     Parameters
@@ -54,8 +54,6 @@ class Histories:
     log_likelihood: FloatArray | None = field(default=None, repr=False)
     numbers: FloatArray | None = None
     n_known: int = 0
-
-    __repr__ = brief
 
     @classmethod
     def empty(cls, query_set: QuerySet) -> Histories:
@@ -269,8 +267,8 @@ def uniform_of(seed: int, key: bytes) -> float:
     return int.from_bytes(digest, "little") / 2**64
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, repr=False)
+class Estimate(Brief):
     """Numbers with their standard errors.
 
     value: (H, C) log-probabilities or (H, Q) utilities; NaN where there is none. error: of the same shape, the standard
@@ -281,8 +279,6 @@ class Estimate:
     value: FloatArray
     error: FloatArray
     tie: BoolArray | None = None
-
-    __repr__ = brief
 
     @classmethod
     def exact(cls, value: Any) -> Estimate:

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from infopursuit.checks import instance, number, whole_number
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.queries.queryset import Parts, QuerySet, find_parts
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Said, SoftAnswer, cells_of
 
 
-@dataclass(frozen=True)
-class AnswerNoise:
+@dataclass(frozen=True, repr=False)
+class AnswerNoise(Brief):
     """How often the answers to each query are right. Each variable of a query is answered independently.
 
     Parameters
@@ -37,8 +37,6 @@ class AnswerNoise:
     accuracy: Any = 0.9
     queries: Mapping[str, Any] = field(default_factory=dict)
     max_repeats: int = 1
-
-    __repr__ = brief
 
     def __post_init__(self) -> None:
         whole_number(self.max_repeats, "max_repeats", 1)
@@ -105,8 +103,8 @@ class AnswerNoise:
         return cls(spec["right"], spec["queries"], spec["again"])
 
 
-@dataclass(frozen=True)
-class NoiseChannel:
+@dataclass(frozen=True, repr=False)
+class NoiseChannel(Brief):
     """An `AnswerNoise` bound to one query set.
 
     confusion_matrices: the distinct ones, each (K, K) P(given | true). which: (Q, W) the matrix of each variable of
@@ -117,8 +115,6 @@ class NoiseChannel:
     confusion_matrices: tuple[FloatArray, ...]
     which: IntArray
     max_repeats: int
-
-    __repr__ = brief
 
     @cached_property
     def parts(self) -> Parts:

@@ -19,12 +19,12 @@ import numpy as np
 
 from infopursuit.acquisition.ranking import resample
 from infopursuit.checks import number, whole_number
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.history import uniform_of
 from infopursuit.models.finite import softmax
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import SLACK, Confidence, Rule
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Variables
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Rows, Variables
 
 if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
@@ -46,8 +46,8 @@ MIN_PROBABILITY = 1e-6
 GOLDEN = (5**0.5 - 1) / 2
 
 
-@dataclass(frozen=True)
-class NoveltyReference:
+@dataclass(frozen=True, repr=False)
+class NoveltyReference(Brief):
     """The surprisals (n,) of reference inputs, sorted, in nats, from which p-values are computed; ``source`` is "model"
     where they were sampled from the model, "inputs" where they were given.
 
@@ -57,8 +57,6 @@ class NoveltyReference:
 
     surprisals: FloatArray
     source: str
-
-    __repr__ = brief
 
     @classmethod
     def from_model(
@@ -148,8 +146,8 @@ def abstention_mask(trace: Trace, stopping: Rule, alpha: float) -> Any:
 # ---- novelty queries ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class StopPoint:
+@dataclass(frozen=True, repr=False)
+class StopPoint(Rows):
     """Where the pursuits of H histories stopped and their novelty queries begin: (H,) queries asked by then, -1 while a
     pursuit goes on; why it stopped; and the paper's L."""
 
@@ -162,10 +160,6 @@ class StopPoint:
         """Nothing has stopped yet."""
         unknown = np.full(n, UNKNOWN, dtype=np.int64)
         return cls(unknown, np.full(n, "", dtype=object), unknown)
-
-    def take(self, rows: IntArray) -> StopPoint:
-        """Some of the histories."""
-        return StopPoint(self.at[rows], self.reason[rows], self.settled[rows])
 
     def mark(self, stopped: Any, n_asked: int, reason: Any, settled: IntArray) -> StopPoint:
         """Those that have ``stopped`` (H,) for the first time stop here."""

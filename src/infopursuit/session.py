@@ -174,25 +174,15 @@ class Session:
     @property
     def explanation(self) -> Explanation:
         """The questions and answers so far, as an `Explanation`."""
-        pursuit, last = self.pursuit, self._step.state.histories
-        costs = pursuit.query_costs if pursuit.costs else None
-        writer, one = (
-            TraceWriter(
-                1, pursuit.queries, pursuit.classes, pursuit.exact_gains, costs, pursuit.calibrated, pursuit.label_name
-            ),
-            np.zeros(1, np.int64),
-        )
+        pursuit, last, one = self.pursuit, self._step.state.histories, np.zeros(1, np.int64)
+        writer = TraceWriter(1, pursuit)
         for k, step in enumerate(self._taken):
             choice, asked = step.choice, last.queries[:, len(self.known) + k]
             if choice.query[0] != asked[0]:  # a query that the pursuit did not choose
                 choice = Choice(asked, np.full(1, np.nan), np.zeros(1), np.full(1, UNKNOWN), one > 0, choice.largest)
             writer.believe(one, step.state, one)
-            said = self._said[k]
-            soft, number = (
-                (said,) if isinstance(said, SoftAnswer) else (),
-                said.value if isinstance(said, Number) else np.nan,
-            )
-            writer.ask(one, asked, last.answers[:, len(self.known) + k], choice, one, soft, number)
+            said = pursuit.branch(int(asked[0]), self._said[k])
+            writer.ask(one, asked, said.answers, choice, one, said.soft, said.numbers)
         writer.believe(one, self._step.state, one)
         writer.stop(one, self._step, one)
         trace, novelty = writer.finish(self._known_histories()), pursuit.novelty

@@ -7,15 +7,15 @@ from typing import Generic
 
 import numpy as np
 
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.history import B, BoolArray, Histories, number_bits
 from infopursuit.novelty import StopPoint
 from infopursuit.stopping import Watch
 from infopursuit.types import FloatArray, IntArray, SoftAnswers
 
 
-@dataclass(frozen=True)
-class State(Generic[B]):
+@dataclass(frozen=True, repr=False)
+class State(Brief, Generic[B]):
     """H histories side by side, and all that follows from them."""
 
     histories: Histories
@@ -30,14 +30,12 @@ class State(Generic[B]):
     impossible: BoolArray  # (H,) the last answer is impossible
     stop_point: StopPoint  # where the pursuit stopped, if novelty queries follow
 
-    __repr__ = brief
-
     def __len__(self) -> int:
         return len(self.histories)
 
 
-@dataclass(frozen=True)
-class Choice:
+@dataclass(frozen=True, repr=False)
+class Choice(Brief):
     """The best query after each of H histories."""
 
     query: IntArray  # (H,) its index, -1 where none is left
@@ -47,11 +45,9 @@ class Choice:
     tie: BoolArray  # (H,) whether the lead over it is within two standard errors of the difference
     largest: FloatArray  # (H,) the largest utility of any allowed query, which the best need not have with costs
 
-    __repr__ = brief
 
-
-@dataclass(frozen=True)
-class Step(Generic[B]):
+@dataclass(frozen=True, repr=False)
+class Step(Brief, Generic[B]):
     """One turn of the loop for H histories, before the answers are known.
 
     choice: what to ask, with query -1 where the pursuit has stopped. reason: why it stopped, "" where it goes on.
@@ -65,11 +61,9 @@ class Step(Generic[B]):
     reason: list[str]
     settled: IntArray
 
-    __repr__ = brief
 
-
-@dataclass(frozen=True)
-class Branches:
+@dataclass(frozen=True, repr=False)
+class Branches(Brief):
     """Which histories go on (rows of the step), with which query and answer: (H',), (H',) and (H', W).
 
     soft: for each of them the soft answer, or None where the answer is certain; () where all are. numbers: (H',) the
@@ -81,8 +75,6 @@ class Branches:
     answers: IntArray
     soft: SoftAnswers = ()
     numbers: FloatArray | None = None
-
-    __repr__ = brief
 
     @classmethod
     def together(

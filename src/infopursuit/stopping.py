@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from infopursuit.checks import number, whole_number
-from infopursuit.types import FloatArray, IntArray
+from infopursuit.types import FloatArray, IntArray, Rows
 
 STOP = "STOP"
 
@@ -214,8 +214,8 @@ def describe(rule: Rule) -> str:
     return (", or " if isinstance(rule, AnyOf) else ", and ").join(parts)
 
 
-@dataclass(frozen=True)
-class Watch:
+@dataclass(frozen=True, repr=False)
+class Watch(Rows):
     """The patience of H histories and R rules: (H, R) how often in a row each rule has held, and how many queries had
     been asked when that run began."""
 
@@ -227,10 +227,6 @@ class Watch:
         """Of the one empty history."""
         zeros = np.zeros((1, len(stopping.rules)), dtype=np.int64)
         return cls(zeros, zeros)
-
-    def take(self, rows: IntArray) -> Watch:
-        """Some of the histories."""
-        return Watch(self.run[rows], self.since[rows])
 
 
 def check_rules(stopping: Rule, watch: Watch, check: Check, patience: int, skipped: Any) -> tuple[Watch, Any, IntArray]:

@@ -241,55 +241,22 @@ class Trace:
 
 
 class TraceWriter:
-    """Collects a trace while a batch is being pursued; inputs may come in any order and in several parts."""
+    """Collects the trace of a pursuit; inputs may come in any order and in several parts."""
 
-    def __init__(
-        self,
-        n_inputs: int,
-        queries: QuerySet,
-        classes: Any,
-        exact: bool,
-        costs: FloatArray | None = None,
-        calibrated: bool = True,
-        label_name: str = "",
-    ) -> None:
-        self.label_name = label_name
-        self.calibrated, self.query_set, self.classes, self.exact_gains, self.query_costs = (
-            calibrated,
-            queries,
-            np.asarray(classes),
-            exact,
-            costs,
-        )
-        self.length = np.zeros(n_inputs, dtype=np.int64)
-        self.settled_at = np.zeros(n_inputs, dtype=np.int64)
+    def __init__(self, n_inputs: int, pursuit: Any) -> None:
+        self.pursuit = pursuit
+        self.length, self.settled_at = np.zeros((2, n_inputs), dtype=np.int64)
         self.novelty_from = np.full(n_inputs, UNKNOWN, dtype=np.int64)
         self.stop_reason = np.full(n_inputs, "", dtype=object)
-        whole = np.full((n_inputs, 0), UNKNOWN, dtype=np.int64)
-        # what belongs to a query: (B, K, ...); and what was believed before and after: (B, K + 1, ...)
-        self._asked: dict[str, Any] = {
-            "queries": whole,
-            "answers": np.zeros((n_inputs, 0, queries.width), dtype=np.int64),
-            "gains": np.zeros((n_inputs, 0)),
-            "gain_errors": np.zeros((n_inputs, 0)),
-            "runners_up": whole,
-            "ties": np.zeros((n_inputs, 0), dtype=bool),
-        }
-        if queries.representatives is not None:
-            self._asked["numbers"] = np.full((n_inputs, 0), np.nan)
-        self._believed: dict[str, Any] = {
-            "posteriors": np.zeros((n_inputs, 1, len(self.classes))),
-            "posterior_errors": np.zeros((n_inputs, 1, len(self.classes))),
-            "log_evidence": np.zeros((n_inputs, 1)),
-        }
         self.soft_answers: dict[tuple[int, int], SoftAnswer] = {}
+        # (inputs, step, what belongs to the query, or what was believed before and after)
+        self._asked: list[tuple[IntArray, IntArray, tuple[Any, ...]]] = []
+        self._believed: list[tuple[IntArray, IntArray, tuple[Any, ...]]] = []
 
     def believe(self, inputs: IntArray, state: Any, place: IntArray) -> None:
         """What is believed about some inputs now; ``place``: which history of the engine's state is theirs."""
-        at = self.length[inputs]
-        found = (state.posterior, state.posterior_error, state.log_evidence)
-        for array, each in zip(self._believed.values(), found, strict=True):
-            array[inputs, at] = each[place]
+        found = (state.posterior[place], state.posterior_error[place], state.log_evidence[place])
+        self._believed.append((inputs, self.length[inputs], found))
 
     def ask(
         self,
@@ -299,20 +266,17 @@ class TraceWriter:
         choice: Any,
         place: IntArray,
         soft: SoftAnswers = (),
-        numbers: Any = np.nan,
+        numbers: FloatArray | None = None,
     ) -> None:
         """One more query for some inputs, chosen for their histories ``place``; ``soft``: the answers that are not
-        certain; ``numbers``: (n,) the numbers that were answered, NaN where none was."""
+        certain; ``numbers``: (n,) the numbers that were answered, NaN or None where none was."""
         at = self.length[inputs]
         for i, k, said in zip(inputs.tolist(), at.tolist(), soft, strict=False):
             if said is not None:
                 self.soft_answers[i, k] = said
-        if len(at) and at.max() >= self._asked["queries"].shape[1]:
-            self._grow()
-        chosen = (choice.gain, choice.error, choice.runner_up, choice.tie)
-        told = (queries, answers, *(c[place] for c in chosen), numbers)
-        for array, each in zip(self._asked.values(), told, strict=False):  # numbers, where some query is numeric
-            array[inputs, at] = each
+        chosen = (each[place] for each in (choice.gain, choice.error, choice.runner_up, choice.tie))
+        told = (queries, answers, *chosen, np.nan if numbers is None else numbers)
+        self._asked.append((inputs, at, told))
         self.length[inputs] += 1
 
     def stop(self, inputs: IntArray, step: Any, place: IntArray) -> None:
@@ -322,22 +286,39 @@ class TraceWriter:
         self.novelty_from[inputs] = step.state.stop_point.at[place]
 
     def finish(self, known: Histories | None = None) -> Trace:
-        """The trace, cut to the longest input; what was believed last is repeated after the stop."""
-        k, rows = int(self.length.max(initial=0)), np.arange(len(self.length))[:, None]
+        """The trace, as long as the longest input; what was believed last is repeated after the stop."""
+        pursuit, n, k = self.pursuit, len(self.length), int(self.length.max(initial=0))
+        queries, n_classes = pursuit.queries, len(pursuit.classes)
+        asked = {
+            "queries": np.full((n, k), UNKNOWN),
+            "answers": np.full((n, k, queries.width), UNKNOWN),
+            "gains": np.zeros((n, k)),
+            "gain_errors": np.zeros((n, k)),
+            "runners_up": np.full((n, k), UNKNOWN),
+            "ties": np.zeros((n, k), dtype=bool),
+        }
+        if queries.representatives is not None:
+            asked["numbers"] = np.full((n, k), np.nan)
+        posteriors, errors = np.zeros((2, n, k + 1, n_classes))
+        believed = {"posteriors": posteriors, "posterior_errors": errors, "log_evidence": np.zeros((n, k + 1))}
+        for arrays, records in ((asked, self._asked), (believed, self._believed)):
+            for inputs, at, told in records:
+                for array, each in zip(arrays.values(), told, strict=False):  # numbers, where some query is numeric
+                    array[inputs, at] = each
         last = np.minimum(np.arange(k + 1), self.length[:, None])  # (B, K + 1)
         return Trace(
-            **{name: array[:, :k] for name, array in self._asked.items()},
-            **{name: array[rows, last] for name, array in self._believed.items()},
-            **{name: value for name, value in vars(self).items() if not name.startswith("_") and name != "stop_reason"},
+            **asked,
+            **{name: array[np.arange(n)[:, None], last] for name, array in believed.items()},
+            length=self.length,
+            settled_at=self.settled_at,
             stop_reason=self.stop_reason.astype(str),
+            classes=np.asarray(pursuit.classes),
+            exact_gains=pursuit.exact_gains,
+            novelty_from=self.novelty_from,
+            query_set=queries,
+            soft_answers=self.soft_answers,
+            query_costs=pursuit.query_costs if pursuit.costs else None,
             known=known,
+            calibrated=pursuit.calibrated,
+            label_name=pursuit.label_name,
         )
-
-    def _grow(self) -> None:
-        """Room for twice as many queries."""
-        more = max(8, self._asked["queries"].shape[1])
-        for arrays in (self._asked, self._believed):
-            for name, array in arrays.items():
-                fill = UNKNOWN if array.dtype == np.int64 else np.nan if name == "numbers" else 0
-                extra = np.full((len(array), more, *array.shape[2:]), fill, dtype=array.dtype)
-                arrays[name] = np.concatenate([array, extra], axis=1)

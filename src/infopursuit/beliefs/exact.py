@@ -13,7 +13,7 @@ from infopursuit.history import Estimate, Histories
 from infopursuit.models.finite import FiniteModel, class_log_sums, log_sum_exp, segments
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.threads import side_by_side
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Rows
 
 if TYPE_CHECKING:
     from infopursuit.noise import NoiseChannel
@@ -22,8 +22,8 @@ CACHE, CHUNK = 2**20, 2**26
 """Bytes of probabilities that are gathered at a time: where they should stay in the cache, and where they need not."""
 
 
-@dataclass(frozen=True)
-class StateWeights:
+@dataclass(frozen=True, repr=False)
+class StateWeights(Rows):
     """The state of H histories.
 
     log_weights: (H, S) log p(y, z, history). evidence: (H, L) log-weight of each value of each variable: 0 where it is
@@ -38,10 +38,6 @@ class StateWeights:
 
     def __len__(self) -> int:
         return len(self.log_weights)
-
-    def take(self, rows: Any) -> StateWeights:
-        """Some of the histories."""
-        return StateWeights(self.log_weights[rows], self.evidence[rows], self.log_joint[rows], self.soft)
 
 
 def log_normalised(log_joint: FloatArray) -> FloatArray:

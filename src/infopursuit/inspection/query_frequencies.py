@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.explanation import percent, short
 from infopursuit.terminal import table
 from infopursuit.trace import Trace
@@ -19,8 +19,8 @@ EARLY, MIN_WIDTH, MIN_SPREAD = 3, 22, 0.1
 """Early questions; columns of query names; difference between the shares of two classes that are named."""
 
 
-@dataclass(frozen=True)
-class QueryFrequencies:
+@dataclass(frozen=True, repr=False)
+class QueryFrequencies(Brief):
     """How often queries were asked about the inputs of a trace; the n queries that were asked, most frequent first.
 
     queries: (n,) indices; names: (n,). share: (n,) of the inputs that were asked. first: (n,) of the inputs whose first
@@ -42,8 +42,6 @@ class QueryFrequencies:
     n_inputs: int
     n_queries: int
     mean_length: float
-
-    __repr__ = brief
 
     def __len__(self) -> int:
         return len(self.queries)

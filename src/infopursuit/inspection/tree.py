@@ -13,7 +13,7 @@ import numpy as np
 
 from infopursuit.acquisition.tables import entropy
 from infopursuit.checks import number, pursuit_of, whole_number
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.explanation import often, percent
@@ -34,8 +34,8 @@ NOTHING = 1e-12
 Cells = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class TreeNode:
+@dataclass(frozen=True, repr=False)
+class TreeNode(Brief):
     """The strategy after one history.
 
     history: the queries asked, each with its answer in cells. probability: of coming here, under the model. posterior:
@@ -53,8 +53,6 @@ class TreeNode:
     branches: tuple[Branch, ...] = ()
     n_inputs: int | None = None
     n_right: int | None = None
-
-    __repr__ = brief
 
     @property
     def stopped(self) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.display import brief
+from infopursuit.display import Brief
 from infopursuit.progress import Progress
 from infopursuit.threads import side_by_side
 from infopursuit.types import FloatArray, IntArray
@@ -38,8 +38,8 @@ WORK_BYTES = 2**22
 """Memory of one block of hypothetical answers."""
 
 
-@dataclass(frozen=True)
-class Encoding:
+@dataclass(frozen=True, repr=False)
+class Encoding(Brief):
     """Answer vectors as inputs of a network; 0 where nothing is known.
 
     A number is encoded piecewise linearly between quantiles (Gorishniy, Rubachev and Babenko, 2022) and by the
@@ -56,8 +56,6 @@ class Encoding:
     n_queries: int
     pieces: FloatArray
     categories: IntArray
-
-    __repr__ = brief
 
     @classmethod
     def fit(
@@ -130,8 +128,8 @@ def _tree_thresholds(x: FloatArray, labels: IntArray, weights: FloatArray, n: in
 # ---- networks -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Layers:
+@dataclass(frozen=True, repr=False)
+class Layers(Brief):
     """The weights of M networks side by side: two hidden layers of rectified units.
 
     w1: (M, n_inputs, U), b1: (M, 1, U), w2: (M, U, U), b2: (M, 1, U), w3: (M, U, outputs), b3: (M, 1, outputs).
@@ -143,8 +141,6 @@ class Layers:
     b2: Any
     w3: Any
     b3: Any
-
-    __repr__ = brief
 
     @classmethod
     def draw(cls, rng: np.random.Generator, n_members: int, n_inputs: int, n_units: int, n_outputs: int) -> Layers:
@@ -418,16 +414,14 @@ class MaskedClassifier:
         return known[1]
 
 
-@dataclass(frozen=True)
-class AnswerNetwork:
+@dataclass(frozen=True, repr=False)
+class AnswerNetwork(Brief):
     """p(next answer | answers so far) of every query, by one network."""
 
     encoding: Encoding
     layers: Layers
     offsets: IntArray
     """(Q + 1,) as in `AnswerLoss`."""
-
-    __repr__ = brief
 
     @cached_property
     def _exact(self) -> Layers:

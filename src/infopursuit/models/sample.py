@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.display import brief
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed, Variables
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed, Rows, Variables
 
 MAX_WEIGHT = 1e12
 """A larger row weight would round away the others: a float64 has fifteen digits."""
 
 
-@dataclass(frozen=True)
-class Sample:
+@dataclass(frozen=True, repr=False)
+class Sample(Rows):
     """N distinct labelled rows, sorted by class and then by value.
 
     values: (N, A), -1 for unknown. labels: (N,) in 0..C-1. weights: (N,) positive. numbers: (N, A) the numbers behind
@@ -30,8 +29,6 @@ class Sample:
     weights: FloatArray
     n_classes: int
     numbers: FloatArray | None = None
-
-    __repr__ = brief
 
     def __post_init__(self) -> None:
         if max(self.variables.sizes) < 2**15:  # 60,000 images of 784 pixels are 90 MB instead of 380
@@ -82,12 +79,6 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    def take(self, rows: Any) -> Sample:
-        """Some of the rows, in their order."""
-        numbers = None if self.numbers is None else self.numbers[rows]
-        mine = (self.values[rows], self.labels[rows], self.weights[rows])
-        return Sample(self.variables, *mine, self.n_classes, numbers)
 
     def observed(self, rows: Any = slice(None)) -> Observed:
         """Values and numbers of some rows, as inputs of a pursuit."""
