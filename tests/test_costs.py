@@ -259,7 +259,7 @@ def test_what_is_known_by_another_answer_is_known(world):
 def test_a_column_stands_for_its_queries_and_a_query_has_the_last_word():
     queries = ip.queries.columns(np.arange(20.0)[:, None] * [1, 2], names=["a", "b"], bins=4, numbers="thresholds")
     mine = [name for name in queries.names if name.startswith("a")]
-    costs = ip.Costs({mine[1]: 7, "a": 2}).bind(queries).of_query
+    costs = ip.Costs({mine[1]: 7, "a": 2}).bind(queries)
     assert [costs[queries.names.index(name)] for name in mine] == [2, 7, *[2] * (len(mine) - 2)]
     bound = ip.Constraints(forbidden=["b"]).bind(queries)
     assert bound.forbidden.tolist() == [not name.startswith("a") for name in queries.names]
@@ -327,7 +327,7 @@ def test_they_go_through_json_and_back(seed):
 
     world, rng = world_of(8900 + seed)
     costs, constraints = random_prices(world, rng).options(world.queries.names).values()
-    np.testing.assert_array_equal(again(costs).bind(world.queries).of_query, costs.bind(world.queries).of_query)
+    np.testing.assert_array_equal(again(costs).bind(world.queries), costs.bind(world.queries))
     assert replace(again(constraints)) == again(constraints)
     ours, theirs = constraints.bind(world.queries), again(constraints).bind(world.queries)
     np.testing.assert_array_equal(ours.needs, theirs.needs)

@@ -8,7 +8,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.serialization import decode, encode
-from infopursuit.stopping import AllOf, AnyOf, Check, Watch, check_rules, describe
+from infopursuit.stopping import AllOf, AnyOf, Check, Watch, check_rules
 
 
 def check(posterior, gain=0.0, n_asked=0):
@@ -178,9 +178,9 @@ def test_spec_round_trip(rule):
 
 
 def test_rules_in_words():
-    assert describe(ip.Confidence(0.01) | ip.MaxQueries(5)) == "it is 99 % confident, or it has asked 5 questions"
+    assert (ip.Confidence(0.01) | ip.MaxQueries(5)).describe() == "it is 99 % confident, or it has asked 5 questions"
     nested = ip.Confidence(0.01) & ip.MaxQueries(1) | ip.MaxCost(3)
-    assert describe(nested).startswith("(it is 99 % confident, and it has asked 1 question), or ")
+    assert nested.describe().startswith("(it is 99 % confident, and it has asked 1 question), or ")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 import infopursuit as ip
 from infopursuit.calibration import HeldOutRuns
 from infopursuit.models import Sample
-from infopursuit.stopping import describe
 from infopursuit.tuning import held_out_rows, tune
 
 LEVELS = np.array([0.5, 0.7, 0.9, 0.9, 0.9])
@@ -42,7 +41,7 @@ def test_the_shortest_rule_that_is_as_accurate_as_the_best():
     assert found.accuracy == pytest.approx(0.9, abs=0.03)
     assert found.n_rows == 2000
     assert "2,000 held-out rows" in str(found)
-    assert describe(found.rule) in str(found)
+    assert found.rule.describe() in str(found)
 
 
 @pytest.mark.parametrize("sharpness", [0.5, 1.0, 3.0])

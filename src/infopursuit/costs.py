@@ -25,9 +25,23 @@ Condition = tuple[str | int, list[Any] | None]
 
 def bind(
     costs: Costs | None, constraints: Constraints | None, queries: QuerySet
-) -> tuple[BoundCosts, BoundConstraints]:
+) -> tuple[FloatArray, BoundConstraints]:
     """Both, bound to a query set. None means absent: every query costs 1, every query may be asked."""
     return (costs or Costs()).bind(queries), (constraints or Constraints()).bind(queries)
+
+
+def describe(costs: FloatArray, constraints: BoundConstraints) -> list[str]:
+    """What `bind` returns as short sentences; none where every query costs 1 and may be asked."""
+    gated, never, sentences = int(constraints.needs.any(axis=0).sum()), np.flatnonzero(constraints.forbidden), []
+    if not (costs == 1).all():
+        ends = dict.fromkeys(amount(float(cost)) for cost in (costs.min(), costs.max()))
+        sentences.append(f"A question costs {' to '.join(ends)}.")
+    if gated:
+        sentences.append(f"{gated} of {len(costs)} questions have prerequisites.")
+    if len(never):
+        shown = ", ".join(constraints.queries.names[q] for q in never[:5])
+        sentences.append(f"Never asked: {shown}" + (f" and {len(never) - 5} more." if len(never) > 5 else "."))
+    return sentences
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +55,7 @@ class Costs(Brief):
 
     >>> from infopursuit.queries import concepts
     >>> asked = concepts(["is female", "is pregnant", "has a rash"])
-    >>> Costs({"has a rash": 5}).bind(asked).of_query.tolist()
+    >>> Costs({"has a rash": 5}).bind(asked).tolist()
     [1.0, 1.0, 5.0]
     """
 
@@ -61,18 +75,18 @@ class Costs(Brief):
     def __bool__(self) -> bool:
         return bool(self.per_query)
 
-    def bind(self, queries: QuerySet) -> BoundCosts:
-        """The costs of one query set; names that it does not have are refused."""
+    def bind(self, queries: QuerySet) -> FloatArray:
+        """(Q,) the costs of one query set; names that it does not have are refused."""
         costs = np.ones(len(queries))
         given = self.per_query or {}
         if isinstance(given, tuple):
             if len(given) != len(queries):
                 raise ValueError(f"costs has {len(given)} entries, but there are {len(queries)} queries; give each")
-            return BoundCosts(np.array(given))
+            return np.array(given)
         # columns first: a query's own cost wins
         for key in sorted(given, key=lambda key: not isinstance(key, str) or key in queries.names):
             costs[queries.find(key, "costs")] = given[key]
-        return BoundCosts(costs)
+        return costs
 
     def to_spec(self) -> dict[str, Any]:
         """JSON data from which `from_spec` makes it again; pairs, for JSON would make indices into names."""
@@ -84,24 +98,6 @@ class Costs(Brief):
         """The costs that `to_spec` described."""
         given = spec["cost"]
         return cls(dict(given) if given and isinstance(given[0], list) else given or None)
-
-
-@dataclass(frozen=True)
-class BoundCosts:
-    """The costs of one query set. of_query: (Q,)."""
-
-    of_query: FloatArray
-
-    def spent(self, queries: IntArray) -> FloatArray:
-        """(H,) what histories (H, K), padded with -1, have cost."""
-        return np.asarray(np.where(queries >= 0, self.of_query[queries], 0.0).sum(axis=1))
-
-    def describe(self) -> list[str]:
-        """The costs as short sentences; none where every query costs 1."""
-        if (self.of_query == 1).all():
-            return []
-        ends = dict.fromkeys(amount(float(cost)) for cost in (self.of_query.min(), self.of_query.max()))
-        return [f"A question costs {' to '.join(ends)}."]
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,16 +213,6 @@ class BoundConstraints:
         allowed = np.broadcast_to(~self.forbidden, (len(queries), len(self.forbidden)))
         return allowed & ~(~self._met(queries, answers) @ self.needs) if self.prerequisites else allowed
 
-    def describe(self) -> list[str]:
-        """The constraints as short sentences; none where there are none."""
-        gated, never, sentences = int(self.needs.any(axis=0).sum()), np.flatnonzero(self.forbidden), []
-        if gated:
-            sentences.append(f"{gated} of {len(self.forbidden)} questions have prerequisites.")
-        if len(never):
-            shown = ", ".join(self.queries.names[q] for q in never[:5])
-            sentences.append(f"Never asked: {shown}" + (f" and {len(never) - 5} more." if len(never) > 5 else "."))
-        return sentences
-
     def _met(self, queries: IntArray, answers: IntArray) -> Any:
         """(H, R) which prerequisites are met."""
         variables, n = self.queries.variables, len(queries)
@@ -287,7 +273,7 @@ def _look_up(queries: QuerySet, other: str | int, where: str) -> tuple[QuerySet,
         members: Mapping[str, Sequence[str]] = getattr(queries, "groups", {})
         sources = tuple(queries.names.index(name) for name, inside in members.items() if other in inside)
         return base, base.names.index(other), sources
-    (index,) = queries.find(other, where)
+    index = queries.find_one(other, where)
     return queries, index, (index,)
 
 

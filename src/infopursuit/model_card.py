@@ -11,11 +11,11 @@ import numpy as np
 
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.checks import pursuit_of
+from infopursuit.costs import describe
 from infopursuit.engine import Pursuit
 from infopursuit.queries.choices import MAX_COUNT
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import VariableWords
-from infopursuit.stopping import describe
 from infopursuit.versions import in_words, versions
 
 OWNER = "To be filled in by the owner"
@@ -118,8 +118,8 @@ def _details(pursuit: Pursuit[Any], provenance: Mapping[str, Any] | None) -> lis
         ("Model", _model(pursuit.model)),
         ("Posterior", _posterior(pursuit)),
         ("Choice of the next question", gains),
-        ("Stops", f"when {describe(pursuit.stopping)}{patience}: `{pursuit.stopping}`"),
-        ("Costs and constraints", " ".join(each for bound in pursuit.bound_costs for each in bound.describe())),
+        ("Stops", f"when {pursuit.stopping.describe()}{patience}: `{pursuit.stopping}`"),
+        ("Costs and constraints", " ".join(describe(*pursuit.bound_costs))),
         ("Answer noise", "" if pursuit.noise is None else f"`{plain(pursuit.noise, 300)}`"),
         ("Seed", pursuit.seed),
         ("Provenance", "" if provenance is None else plain(in_words(provenance), 1000)),

@@ -70,7 +70,11 @@ class Rule:
         raise NotImplementedError
 
     def describe(self) -> str:
-        """The rule in words."""
+        """The rule in words.
+
+        >>> (Confidence(0.01) | MaxQueries(5)).describe()
+        'it is 99 % confident, or it has asked 5 questions'
+        """
         return str(self)
 
 
@@ -183,6 +187,10 @@ class _Combined(Rule):
             members.append(m.with_params(**{name: changes[full] for name, full in mine.items() if full in changes}))
         return replace(self, members=tuple(members))
 
+    def describe(self) -> str:
+        parts = [f"({m.describe()})" if isinstance(m, _Combined) else m.describe() for m in self.members]
+        return (", or " if isinstance(self, AnyOf) else ", and ").join(parts)
+
 
 @dataclass(frozen=True)
 class AnyOf(_Combined):
@@ -200,18 +208,6 @@ class AllOf(_Combined):
 
 def _members(rule: Rule, kind: type[_Combined]) -> tuple[Rule, ...]:
     return rule.members if isinstance(rule, kind) else (rule,)
-
-
-def describe(rule: Rule) -> str:
-    """A rule in words.
-
-    >>> describe(Confidence(0.01) | MaxQueries(5))
-    'it is 99 % confident, or it has asked 5 questions'
-    """
-    if not isinstance(rule, _Combined):
-        return rule.describe()
-    parts = [f"({describe(each)})" if isinstance(each, _Combined) else describe(each) for each in rule.members]
-    return (", or " if isinstance(rule, AnyOf) else ", and ").join(parts)
 
 
 @dataclass(frozen=True, repr=False)

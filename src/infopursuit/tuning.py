@@ -24,7 +24,7 @@ from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.selection import select_learner
-from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule, describe
+from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule
 from infopursuit.types import FloatArray, IntArray, Observed
 
 MAX_QUESTIONS = 12
@@ -199,7 +199,7 @@ class Tuning:
         others = ", ".join(f"{name} {loss:.3f}" for name, loss in self.candidates.items())
         return (
             f"strategy: {self.strategy} (held-out log loss after partial histories, nats: {others})\n"
-            f"stops when {describe(self.rule)}\n"
+            f"stops when {self.rule.describe()}\n"
             f"on {self.n_rows:,} held-out rows: accuracy {100 * self.accuracy:.1f} % ± {100 * self.accuracy_error:.1f} "
             f"after {self.n_questions:.1f} questions (the most accurate rule: {100 * self.best_accuracy:.1f} %), "
             f"expected calibration error {100 * self.ece:.1f} % (temperature {self.temperature:.2f}; "

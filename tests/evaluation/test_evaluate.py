@@ -20,7 +20,6 @@ from infopursuit.evaluation.evaluate import (
 from infopursuit.evaluation.measures import confidence_curve, point_of, stops_at
 from infopursuit.models import VAE, MLPArchitecture
 from infopursuit.models.autoencoder import log_evidence
-from infopursuit.stopping import describe
 from worlds import KINDS, world_of
 
 NAMES = ["wings", "red", "loud"]
@@ -215,7 +214,7 @@ def test_the_text_fits_a_terminal_and_says_what_was_found():
 
 def test_rules_in_words():
     rule = ip.Confidence(0.02) | ip.InformationGain(0.001) | ip.MaxQueries(1)
-    told = describe(rule).split(", or ")
+    told = rule.describe().split(", or ")
     assert len(told) == 3
     assert all(words in part for words, part in zip(("98 %", "0.001 nats", "1 question"), told, strict=True))
 

@@ -196,7 +196,7 @@ def test_a_panel_has_a_cost_of_its_own_and_opens_what_its_members_open():
     """A requirement may name a member that is not asked alone."""
     base = concepts(["fever", "hb > 12", "wbc > 10", "transfusion"])
     qs = groups(base, {"blood panel": ["hb > 12", "wbc > 10"]})
-    assert ip.Costs({"blood panel": 12}).bind(qs).of_query.tolist() == [1, 1, 12]
+    assert ip.Costs({"blood panel": 12}).bind(qs).tolist() == [1, 1, 12]
     bound = ip.Constraints({"transfusion": ("hb > 12", "no")}).bind(qs)
     transfusion, group = qs.names.index("transfusion"), qs.names.index("blood panel")
     for cells, opens in (((0, 1), True), ((0, -1), True), ((1, 0), False), ((-1, 0), False)):

@@ -16,7 +16,6 @@ from infopursuit.evaluation.evaluate import PURSUIT, TREE, Evaluation, evaluate,
 from infopursuit.plots import trade_off
 from infopursuit.plots.style import need_matplotlib
 from infopursuit.serialization import load_pursuit
-from infopursuit.stopping import describe
 from infopursuit.terminal import Terminal
 from infopursuit.versions import provenance
 
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     patience = f" (patience {pursuit.patience})" if pursuit.patience else ""
     terminal.tell(
         f"{args.model}: {len(pursuit.classes)} classes, {len(queries):,} queries ({queries.kind}), "
-        f"{_kind(pursuit)}. It stops when {describe(pursuit.stopping)}{patience}."
+        f"{_kind(pursuit)}. It stops when {pursuit.stopping.describe()}{patience}."
     )
     terminal.tell(f"Evaluated on {len(data.y):,} inputs: {data.source}.")
     if train is not None:

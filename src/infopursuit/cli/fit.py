@@ -13,6 +13,7 @@ from infopursuit import tabular
 from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.cli.main import amount, number, positive, share, whole
 from infopursuit.costs import bind as bind_costs
+from infopursuit.costs import describe
 from infopursuit.datasets.labelled import LabelledTable, label_table
 from infopursuit.estimator import MAX_ROWS, InformationPursuitClassifier
 from infopursuit.explanation import count
@@ -20,7 +21,7 @@ from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import read_wording
-from infopursuit.stopping import MaxCost, MaxQueries, describe
+from infopursuit.stopping import MaxCost, MaxQueries
 from infopursuit.terminal import Terminal, table
 
 EXAMPLES = (
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         _tell_choice(clf, terminal)
         for text in dict.fromkeys(str(each.message) for each in heard if issubclass(each.category, UserWarning)):
             terminal.tell(f"Note: {text}.", style="bad")
-    for sentence in [line for bound in clf.pursuit_.bound_costs for line in bound.describe()]:
+    for sentence in describe(*clf.pursuit_.bound_costs):
         terminal.tell(sentence)
     _first_questions(clf, terminal)
     clf.save(args.out)
@@ -251,7 +252,7 @@ def _next_commands(
     patience = f" (patience {args.patience})" if args.patience else ""
     folder, data, label = (shlex.quote(str(x)) for x in (args.out, args.table, args.label))
     terminal.say("")
-    rule = describe(clf.pursuit_.stopping)
+    rule = clf.pursuit_.stopping.describe()
     terminal.tell(f"It stops when {rule}{patience}. Written to {args.out} in {spent:.0f} s. Continue with:")
     terminal.say(
         f"  infopursuit ask {folder}",
