@@ -238,7 +238,7 @@ def test_numbers_stay_with_their_histories():
     one = extended([148.0, np.nan])
     assert one.steps(0) == ((GLUCOSE, Number(148, (3,))),)
     assert one.steps(1) == ((GLUCOSE, (3,)),)
-    assert one.select([1]).steps(0) == one.steps(1)
+    assert one.take([1]).steps(0) == one.steps(1)
     two = one.extend(np.array([0, 1, 0]), np.full(3, AGE), np.array([[2], [2], [-1]]))
     assert two.steps(2) == ((GLUCOSE, Number(148, (3,))), (AGE, None))
     found = two.observed_numbers()

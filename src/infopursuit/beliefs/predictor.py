@@ -12,6 +12,7 @@ from infopursuit.acquisition.ranking import ROUGH_TIE
 from infopursuit.checks import one_of, whole_number
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.models.masked import AnswerNetwork, Encoding, Layers, MaskedClassifier
+from infopursuit.queries.columns import YesNoField
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -359,7 +360,7 @@ class OwnPredictor:
         scale, field = self.queries.scale(query), self.queries.fields[query]  # type: ignore[attr-defined]
         if scale is not None and scale.date:
             return pd.to_datetime(entries, unit="us")
-        if scale is not None or query in self.queries.number_labels or not hasattr(field, "categories"):
+        if scale is not None or query in self.queries.number_labels or isinstance(field, YesNoField):
             return self._numbers(query, entries)
         known = np.where(np.isnan(entries), UNKNOWN, entries).astype(np.int64)
         # rare categories share an answer, which no other table knows

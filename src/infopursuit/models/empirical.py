@@ -174,18 +174,10 @@ class EmpiricalModel(FiniteModel):
         self._build(Sample.of(variables, values, labels, weights, n_classes), smoothing or Flip(), dtype)
 
     @classmethod
-    def of(
-        cls,
-        sample: Sample,
-        smoothing: Smoothing,
-        dtype: npt.DTypeLike = np.float32,
-        *,
-        class_prior: FloatArray | None = None,
-        marginals: FloatArray | None = None,
-    ) -> Self:
+    def of(cls, sample: Sample, smoothing: Smoothing, dtype: npt.DTypeLike = np.float32, **tables: Any) -> Self:
         """From a sample; class_prior (C,) and marginals (C, L) P(value | class) are the sample's own by default."""
         model = object.__new__(cls)
-        model._build(sample, smoothing, dtype, class_prior, marginals)
+        model._build(sample, smoothing, dtype, **tables)
         return model
 
     def _build(

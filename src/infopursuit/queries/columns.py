@@ -64,17 +64,12 @@ class Columns(QuerySet):
             sentences=sentences if sentences is not None else [query.sentence for _, query in asked],
             choices=[query.choices for _, query in asked],
         )
-        self._field_of = tuple(variable for variable, _ in asked)
+        self._asked_fields = [self.fields[variable] for variable, _ in asked]  # of each query
         self.number_labels = {
             query: field.categories
             for query, field in enumerate(self._asked_fields)
             if isinstance(field, CategoryField) and field.numbers and not field.yes_no
         }
-
-    @property
-    def _asked_fields(self) -> list[Field]:
-        """The field that each query is about."""
-        return [self.fields[variable] for variable in self._field_of]
 
     @cached_property
     def _scales(self) -> tuple[NumberScale | None, ...]:
@@ -106,7 +101,7 @@ class Columns(QuerySet):
         table, found = read_table(X), dict[str, tuple[int, str]]()
         positions = self._positions(table)
         for field in self.fields:
-            if isinstance(field, CategoryField) and not field.numbers:
+            if isinstance(field, CategoryField) and not (field.numbers or isinstance(field, YesNoField)):
                 column = table.column(positions[field.name])
                 codes, labels = column.text()
                 new = np.flatnonzero((field.encode(column) == UNKNOWN) & (codes != UNKNOWN))
@@ -288,29 +283,6 @@ class FieldQuery(NamedTuple):
     cells: Sequence[int]  # the cell that each value of the variable falls into
 
 
-@dataclass(frozen=True)
-class YesNoField:
-    """A column of 0 and 1, asked by its name. missing: whether a missing cell is an answer of its own."""
-
-    name: str
-    missing: bool = False
-
-    @property
-    def size(self) -> int:
-        return 3 if self.missing else 2
-
-    def encode(self, column: Column) -> IntArray:
-        """(B,) 0 and 1, or -1 where the column has something else, which training never saw; "yes" and "no" will do."""
-        numbers = as_shares(column)
-        numbers = column.numbers() if numbers is None else numbers
-        other = np.where(np.isnan(numbers), 2, UNKNOWN) if self.missing else UNKNOWN
-        return np.where(numbers == 1, 1, np.where(numbers == 0, 0, other))
-
-    def queries(self) -> list[FieldQuery]:
-        choices = (*YES_NO, MISSING) if self.missing else YES_NO
-        return [FieldQuery(self.name, f"{self.name}?", "", choices, range(self.size))]
-
-
 @dataclass(frozen=True, repr=False)
 class NumberField(NumberScale):
     """A column of numbers or dates, cut at thresholds; value v of its variable says that v of them lie below.
@@ -412,7 +384,21 @@ class CategoryField:
         ]
 
 
-Field = YesNoField | NumberField | CategoryField
+@dataclass(frozen=True)
+class YesNoField(CategoryField):
+    """A column of 0 and 1, asked by its name."""
+
+    categories: tuple[str, ...] = YES_NO
+
+    def encode(self, column: Column) -> IntArray:
+        """(B,) 0 and 1, or -1 where the column has something else, which training never saw; "yes" and "no" will do."""
+        numbers = as_shares(column)
+        numbers = column.numbers() if numbers is None else numbers
+        other = np.where(np.isnan(numbers), 2, UNKNOWN) if self.missing else UNKNOWN
+        return np.where(numbers == 1, 1, np.where(numbers == 0, 0, other))
+
+
+Field = NumberField | CategoryField
 
 
 def choose_field(
@@ -440,7 +426,7 @@ def choose_field(
     if found.min() == found.max():
         return CategoryField(column.name, (format_number(float(found[0])),), numbers=True, missing=True)
     if not dates and np.isin(found, (0, 1)).all():
-        return YesNoField(column.name, missing)
+        return YesNoField(column.name, missing=missing)
     whole = not dates and bool((found == np.floor(found)).all())
     distinct = np.unique(found)
     if whole_column and whole and len(distinct) <= MAX_WHOLE:
@@ -456,8 +442,8 @@ def choose_field(
     if missing:
         thresholds = (BELOW, *thresholds)
         about |= {"representatives": (10 * BELOW, *about["representatives"]), "missing": True}
-    how = {"date": dates, "time_of_day": dates and bool((found % DAY).any())}
-    return NumberField(thresholds, name=column.name, **about, **how)
+    about |= {"date": dates, "time_of_day": dates and bool((found % DAY).any())}
+    return NumberField(thresholds, name=column.name, **about)
 
 
 def _median(numbers: FloatArray, weights: FloatArray) -> float:
@@ -528,7 +514,7 @@ def field_to_spec(field: Field) -> dict[str, Any]:
     }
     if given.pop("date", False):
         kind = "date"
-    required = {"category": {"rest": [], "yes_no": False}, "date": {"time_of_day": False}}.get(kind, {})
+    required: Any = {"category": {"rest": [], "yes_no": False}, "date": {"time_of_day": False}}.get(kind, {})
     return {"kind": kind, **required, **{key: list(v) if isinstance(v, tuple) else v for key, v in given.items()}}
 
 

@@ -17,7 +17,32 @@ Returned = npt.NDArray[Any]
 
 
 class Functions(QuerySet):
-    """One query for each function, or for each output of one function. Use `functions`."""
+    """A query for each callable, or for each output of one.
+
+    A callable returns one answer for each input: True or False, 1 or 0, one of its ``choices`` or the index of one, and
+    NaN or None where the answer is not known. Arrays, tensors and lists will do.
+
+    Parameters
+    ----------
+    mapping: names and their callables; or one callable that returns (B, Q) answers, together with ``names``.
+    batched: True calls with the whole batch of inputs, False with one input at a time.
+    threshold: for callables that return real numbers, the number above which the answer is "yes"; or name to number.
+    choices: name to the possible answers, for a callable that tells apart more than yes and no.
+    sentences: how the queries are asked, by name or one for each.
+    names: what the outputs of a single callable are called.
+
+    The callables are code and are not saved with a model.
+
+    >>> qs = functions(
+    ...     {"is long": lambda texts: [len(t) > 9 for t in texts], "mood": lambda texts: ["glad" for t in texts]},
+    ...     choices={"mood": ["glad", "sad", "cross"]},
+    ... )
+    >>> qs.observe(["hello", "hello, world"]).tolist()
+    [[0, 0], [1, 0]]
+    >>> network = lambda X: X @ np.array([[1.0, -1.0], [0.5, 2.0]])
+    >>> functions(network, names=["unit 0", "unit 1"], threshold=0).observe(np.array([[1.0, 0.2]])).tolist()
+    [[1, 0]]
+    """
 
     kind = "functions"
     spec: ClassVar = {
@@ -31,17 +56,34 @@ class Functions(QuerySet):
 
     def __init__(
         self,
-        names: Sequence[str],
-        functions: Sequence[Function] | Function,
+        mapping: Mapping[str, Function] | Function,
         *,
         batched: bool = True,
-        thresholds: Mapping[str, float] | None = None,
+        threshold: float | Mapping[str, float] | None = None,
         choices: Mapping[str, Sequence[str]] | None = None,
-        sentences: Sequence[str] | None = None,
+        sentences: Mapping[str, str] | Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
-        self.functions = functions if callable(functions) else tuple(functions)
-        self.single, self.batched = callable(functions), batched
-        self.thresholds = {str(name): float(limit) for name, limit in (thresholds or {}).items()}
+        self.functions: Any = mapping
+        self.single, self.batched = not isinstance(mapping, Mapping), batched
+        if isinstance(mapping, Mapping):
+            if names is not None:
+                raise ValueError("names is for a single callable with many outputs; a mapping has its names already")
+            names, self.functions = list(mapping), tuple(mapping.values())
+            for name, function in mapping.items():
+                if not callable(function):
+                    raise TypeError(f"mapping[{name!r}] is {function!r}; give a callable")
+        elif not callable(mapping):
+            raise TypeError(f"mapping is {mapping!r}; give {{name: callable}}, or one callable with names=[...]")
+        elif names is None or isinstance(names, str):
+            raise ValueError("names is missing: a single callable needs names=[...], one name for each of its outputs")
+        names = [str(name) for name in names]
+        if isinstance(sentences, Mapping):
+            _check_known("sentences", sentences, names)
+            sentences = [sentences.get(name, f"{name}?") for name in names]
+        if threshold is not None and not isinstance(threshold, Mapping):
+            threshold = {name: float(threshold) for name in names if name not in (choices or {})}
+        self.thresholds = {str(name): float(limit) for name, limit in (threshold or {}).items()}
         self.named_choices = {str(name): tuple(words) for name, words in (choices or {}).items()}
         _check_known("threshold", self.thresholds, names)
         _check_known("choices", self.named_choices, names)
@@ -65,7 +107,7 @@ class Functions(QuerySet):
         n_inputs = int(X.shape[0]) if hasattr(X, "shape") else len(X)
         if n_inputs == 0:
             return np.zeros((0, len(self)), dtype=np.int64)  # many a network refuses an empty batch
-        if callable(self.functions):
+        if self.single:
             where = f"the function of queries {shown(self.names, 6)}"
             columns = list(self._call(self.functions, X, (n_inputs, len(self)), where).T)
         else:
@@ -84,13 +126,14 @@ class Functions(QuerySet):
     def from_spec(cls, spec: dict[str, Any], functions: Any = None) -> Self:
         """The saved query set with its functions: the mapping, or the one callable, that it was made of."""
         found = check_spec(spec, cls.spec)
-        names, single = found["names"], found.pop("single")
+        names, single = found.pop("names"), found.pop("single")
         what = "one callable" if single else f"a mapping from each of {shown(names, 6)} to its callable"
         absent = [name for name in names if not isinstance(functions, Mapping) or name not in functions]
         if callable(functions) != single or (absent and not single):
             wrong = f"has no entry {absent[0]!r}" if isinstance(functions, Mapping) else f"is {functions!r:.80}"
             raise ValueError(f"functions {wrong}; functions are not saved; give functions=..., {what}")
-        return cls(functions=functions if single else [functions[name] for name in names], **found)
+        code = functions if single else {name: functions[name] for name in names}
+        return cls(code, names=names if single else None, threshold=found.pop("thresholds"), **found)
 
     def _call(self, function: Function, X: Any, shape: tuple[int, ...], where: str) -> Returned:
         """What a function returns for all inputs; an error of its own comes through, with a note on where it arose."""
@@ -132,62 +175,8 @@ class Functions(QuerySet):
         return np.where(known, cells, UNKNOWN).astype(np.int64)
 
 
-def functions(
-    mapping: Mapping[str, Function] | Function,
-    *,
-    batched: bool = True,
-    threshold: float | Mapping[str, float] | None = None,
-    choices: Mapping[str, Sequence[str]] | None = None,
-    sentences: Mapping[str, str] | Sequence[str] | None = None,
-    names: Sequence[str] | None = None,
-) -> Functions:
-    """A query for each callable.
-
-    A callable returns one answer for each input: True or False, 1 or 0, one of its ``choices`` or the index of one, and
-    NaN or None where the answer is not known. Arrays, tensors and lists will do.
-
-    Parameters
-    ----------
-    mapping: names and their callables; or one callable that returns (B, Q) answers, together with ``names``.
-    batched: True calls with the whole batch of inputs, False with one input at a time.
-    threshold: for callables that return real numbers, the number above which the answer is "yes"; or name to number.
-    choices: name to the possible answers, for a callable that tells apart more than yes and no.
-    sentences: how the queries are asked, by name or one for each.
-    names: what the outputs of a single callable are called.
-
-    Returns
-    -------
-    `Functions`; the callables are code and are not saved with a model.
-
-    >>> qs = functions(
-    ...     {"is long": lambda texts: [len(t) > 9 for t in texts], "mood": lambda texts: ["glad" for t in texts]},
-    ...     choices={"mood": ["glad", "sad", "cross"]},
-    ... )
-    >>> qs.observe(["hello", "hello, world"]).tolist()
-    [[0, 0], [1, 0]]
-    >>> network = lambda X: X @ np.array([[1.0, -1.0], [0.5, 2.0]])
-    >>> functions(network, names=["unit 0", "unit 1"], threshold=0).observe(np.array([[1.0, 0.2]])).tolist()
-    [[1, 0]]
-    """
-    called: Any = mapping
-    if isinstance(mapping, Mapping):
-        if names is not None:
-            raise ValueError("names is for a single callable with many outputs; a mapping has its names already")
-        names, called = [str(name) for name in mapping], list(mapping.values())
-        for name, function in mapping.items():
-            if not callable(function):
-                raise TypeError(f"mapping[{name!r}] is {function!r}; give a callable")
-    elif not callable(mapping):
-        raise TypeError(f"mapping is {mapping!r}; give {{name: callable}}, or one callable with names=[...]")
-    elif names is None or isinstance(names, str):
-        raise ValueError("names is missing: a single callable needs names=[...], one name for each of its outputs")
-    labels = [str(name) for name in names]
-    if isinstance(sentences, Mapping):
-        _check_known("sentences", sentences, labels)
-        sentences = [sentences.get(name, f"{name}?") for name in labels]
-    if threshold is not None and not isinstance(threshold, Mapping):
-        threshold = {name: float(threshold) for name in labels if name not in (choices or {})}
-    return Functions(labels, called, batched=batched, thresholds=threshold, choices=choices, sentences=sentences)
+functions = Functions
+"""The name of the builder, as of the other query sets."""
 
 
 def _check_known(argument: str, given: Iterable[str], names: Sequence[str]) -> None:

@@ -198,7 +198,7 @@ class QuerySet:
         certain: Any = np.isin(weights, (0.0, 1.0)).all(axis=(1, 2))
         found: list[SoftAnswer | None] = []
         for sure, table, query in zip(certain.tolist(), weights.tolist(), queries.tolist(), strict=True):
-            cells_of = zip(table, self._limits(query), strict=False)
+            cells_of = zip(table, self.cell_counts(query), strict=False)
             said = None if sure else SoftAnswer(tuple(tuple(each[:n]) for each, n in cells_of))
             found.append(None if said is None or set(said.cells) == {UNKNOWN} else said)
         return tuple(found)
@@ -229,7 +229,7 @@ class QuerySet:
         """The possible answers to a query in words, in the order of their indices."""
         if self._choices is not None and self._choices[query]:
             return self._choices[query]
-        limits = self._limits(query)
+        limits = self.cell_counts(query)
         if len(limits) > 1:
             return JointChoices(limits)
         return YES_NO if limits == (2,) else tuple(str(cell) for cell in range(limits[0]))
@@ -239,7 +239,7 @@ class QuerySet:
 
         A numeric query is answered with a number ("148", 148, "148 mg/dl"), never with an index.
         """
-        limits, choices = self._limits(query), self.choices(query)
+        limits, choices = self.cell_counts(query), self.choices(query)
         if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
             return None
         scale, index = self.scale(query), UNKNOWN
@@ -292,11 +292,11 @@ class QuerySet:
             return f"probably {self.say_answer(query, answer.cells)} ({round(100 * answer.share):d} %)"
         if answer is None or all(cell == UNKNOWN for cell in answer):
             return "not known"
-        return self.say_cells(query, answer[: len(self._limits(query))])  # without padding
+        return self.say_cells(query, answer[: len(self.cell_counts(query))])  # without padding
 
     def say_cells(self, query: int, cells: tuple[int, ...]) -> str:
         """The cells of a query's variables in words; some of them may be unknown."""
-        limits, choices = self._limits(query), self.choices(query)
+        limits, choices = self.cell_counts(query), self.choices(query)
         if UNKNOWN in cells:
             return JointChoices(limits).say(cells)
         return choices.say(cells) if isinstance(choices, JointChoices) else choices[join_cells(cells, limits)]
@@ -313,6 +313,13 @@ class QuerySet:
             raise ValueError(f"{argument} names {key!r}, which is not asked about; {near(key, known)}")
         return about
 
+    def find_one(self, key: str | int, argument: str) -> int:
+        """The query that `find` finds; refused where there are several."""
+        found = self.find(key, argument)
+        if len(found) > 1:
+            raise ValueError(f"{argument} names {key!r}, which {len(found)} queries are about; name one of them")
+        return found[0]
+
     def known_answers(self, key: str | int, value: Any) -> list[tuple[int, Answer | Number]]:
         """The queries about ``key``, a query or a column, with the answers that a value in a table means."""
         queries = self.find(key, "known")
@@ -320,9 +327,8 @@ class QuerySet:
             return []
         if isinstance(value, (float, np.floating)) and self.scale(queries[0]) is None and float(value).is_integer():
             value = int(value)  # a row of numbers has 1.0 where yes is meant
-        if len(queries) > 1:
-            raise ValueError(f"known names {key!r}, which {len(queries)} queries are about; name one of them")
-        return [(queries[0], self.to_answer(queries[0], value))]
+        query = self.find_one(key, "known")
+        return [(query, self.to_answer(query, value))]
 
     def with_words(self, words: Mapping[int, tuple[str, Sequence[str] | None]]) -> Self:
         """The same queries with some of them reworded. words: query -> sentence, and its choices or None."""
@@ -335,7 +341,7 @@ class QuerySet:
         changed._check_words()
         return changed
 
-    def _limits(self, query: int) -> tuple[int, ...]:
+    def cell_counts(self, query: int) -> tuple[int, ...]:
         """How many cells each variable of a query has, without the padding."""
         return tuple(int(n) for n in self.n_cells[query][self.query_variables[query] >= 0])
 
@@ -457,7 +463,7 @@ def to_manifest(queries: QuerySet) -> dict[str, Any]:
     """What a saved model stores of a query set: ``{"kind", "spec"}``, and ``"wording"`` where a user reworded some."""
     words = {}
     for q in sorted(queries.worded):
-        choices = list(queries.choices(q)) if len(queries._limits(q)) == 1 else []
+        choices = list(queries.choices(q)) if len(queries.cell_counts(q)) == 1 else []
         words[queries.names[q]] = {"sentence": queries.sentences[q], "choices": choices}
     return {"kind": queries.kind, "spec": queries.to_spec(), **({"wording": words} if words else {})}
 

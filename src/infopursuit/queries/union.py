@@ -42,7 +42,7 @@ class Union(QuerySet):
             names += [f"{prefix}: {name}" if name in names else name for name in part.names]
             in_column = part.kind == "words" and isinstance(of, str)
             sentences += [s.replace(" in the text?", f" in {of}?") if in_column else s for s in part.sentences]
-            choices += [tuple(part.choices(q)) if len(part._limits(q)) == 1 else () for q in range(n)]
+            choices += [tuple(part.choices(q)) if len(part.cell_counts(q)) == 1 else () for q in range(n)]
             labels |= {start + q: each for q, each in part.number_labels.items()}
             worded |= {start + q for q in part.worded}
             mine, its = np.full((n, width), UNKNOWN), np.full((n, width, values), UNKNOWN)

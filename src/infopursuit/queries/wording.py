@@ -68,7 +68,7 @@ def _choices(queries: QuerySet, index: int, given: Mapping[str, str]) -> Sequenc
     if not given:
         return None
     query = queries.names[index]
-    if (queries.query_variables[index] >= 0).sum() > 1:
+    if len(queries.cell_counts(index)) > 1:
         raise ValueError(f"wording names choices of {query!r}, which reveals several things at once")
     old = list(queries.choices(index))
     place = {name.lower(): at for at, name in enumerate(old)} | {name: at for at, name in enumerate(old)}
