@@ -128,7 +128,6 @@ def test_what_was_seen_of_an_image(image):
     assert (first == -1).sum() == 2
     assert explanation.picture() == "██··██\n··████"
     assert explanation.picture(0) == "\n"
-    assert "\x1b[31m" in explanation.picture(1, colour=True)
     partly = pursuit.run(np.array([[[1, np.nan, 1], [0, 1, 1]]]))[0]
     np.testing.assert_array_equal(partly.revealed(), [[1, -1, 1], [0, 1, 1]])
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import unicodedata
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -206,15 +205,17 @@ class Explanation:
 
     def say_steps(self, words: Messages, *, max_steps: int = 12, width: int = 80, top: int = 3) -> list[str]:
         """A line for each question, its answer and the posterior after it."""
+        from rich.cells import cell_len
+
         shown = range(len(self)) if len(self) <= max_steps else self.most_influential(max_steps)
         lines = [] if len(self) <= max_steps else [words("text.influential", n=max_steps)]
         posteriors = self.posteriors
         said = {k: self.steps[k].say(words) for k in shown}
         believed = {k: self._top(posteriors[k + 1], top, words) for k in shown}
-        room = width - 8 - max(map(columns, believed.values()), default=0)
-        beside = max((columns(text) for text in said.values() if columns(text) <= room), default=0)
+        room = width - 8 - max(map(cell_len, believed.values()), default=0)
+        beside = max((cell_len(text) for text in said.values() if cell_len(text) <= room), default=0)
         for k in shown:
-            wide = columns(said[k])
+            wide = cell_len(said[k])
             between = "\n        " if wide > room else " " * (beside - wide + 2)
             lines.append(f"{k + 1:4d}. {said[k]}{between}{believed[k]}")
         return lines
@@ -233,26 +234,15 @@ class Explanation:
             lines.append(words("text.estimated_error", error=shown) if error > 0 else words("text.estimated"))
         return lines
 
-    def picture(self, upto: int | None = None, *, colour: bool = False) -> str:
-        """What has been seen of the image after ``upto`` questions, two characters a pixel; the newest patch in colour.
+    def picture(self, upto: int | None = None) -> str:
+        """What has been seen of the image after ``upto`` questions, two characters a pixel.
 
         Lit pixels are full blocks, dark ones light dots, those between them other marks (`patches.SHADES`), and what
         was never looked at is blank.
         """
-        if self.shape is None:
-            raise ValueError("this explanation is not about an image; pictures need patch queries")
-        upto = len(self) if upto is None else upto
         seen = self.brightness(upto).mean(axis=2)
-        newest = self.pixels(self.steps[upto - 1]) if upto else set()
-        lines = []
-        rows, columns = self.shape
-        for r in range(rows):
-            marks = []
-            for c in range(columns):
-                mark = "  " if np.isnan(seen[r, c]) else 2 * shade(seen[r, c])
-                marks.append(f"\x1b[31m{mark}\x1b[0m" if colour and (r, c) in newest else mark)
-            lines.append("".join(marks).rstrip() if not colour else "".join(marks))
-        return "\n".join(lines)
+        lines = ("".join("  " if np.isnan(mean) else 2 * shade(mean) for mean in row) for row in seen)
+        return "\n".join(line.rstrip() for line in lines)
 
     def pixels(self, step: ExplanationStep) -> set[tuple[int, int]]:
         """(row, column) of the pixels that a step asked about."""
@@ -312,14 +302,12 @@ class Explanation:
 
     def to_json(self) -> str:
         """Everything as JSON, readable by `from_json` and by anything else."""
-        data = {"format": FORMAT, **asdict(self), "prediction": self.prediction}
-        _drop(data, n_novelty_queries=0, p_value=None, known=(), calibrated=True, levels=2, channels=1, label_name="")
-        for step in (
-            *data.get("known", ()),
-            *data["steps"],
-        ):  # JSON has no NaN, the gain of a question that the pursuit did not choose
-            step["gain"] = None if np.isnan(step["gain"]) else step["gain"]
-            _drop(step, worded=False, soft=None, cost=None, number=None, known=False)
+        data = {"format": FORMAT, "shape": self.shape, **_given(self), "prediction": self.prediction}
+        for name in ("known", "steps"):
+            if name in data:  # JSON has no NaN, the gain of a question that the pursuit did not choose
+                data[name] = [
+                    _given(step) | {"gain": None if np.isnan(step.gain) else step.gain} for step in data[name]
+                ]
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @classmethod
@@ -378,11 +366,10 @@ class Explanation:
         return words.texts["comma"].join(shown)
 
 
-def _drop(data: dict[str, Any], **defaults: Any) -> None:
-    """Leave out what has its default."""
-    for name, default in defaults.items():
-        if data[name] == default:
-            del data[name]
+def _given(thing: Any) -> dict[str, Any]:
+    """The fields of a dataclass that are not as they are by default."""
+    found = ((each, getattr(thing, each.name)) for each in fields(thing))
+    return {each.name: value for each, value in found if value != each.default}
 
 
 def _tuples(value: Any) -> Any:
@@ -394,15 +381,6 @@ def _steps(data: Any) -> tuple[ExplanationStep, ...]:
     return tuple(
         ExplanationStep(**{**step, "gain": np.nan if step["gain"] is None else step["gain"]}) for step in steps
     )
-
-
-def columns(text: str) -> int:
-    """How many columns a text takes in a terminal: wide characters take two.
-
-    >>> columns("age"), columns("年龄")
-    (3, 4)
-    """
-    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def percent(p: float) -> str:

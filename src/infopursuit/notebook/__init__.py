@@ -19,8 +19,7 @@ import numpy as np
 from infopursuit.display import MAX_ROWS, Markup, answers_in_words, bar, card, facts, table, tag
 from infopursuit.explanation import Explanation, count, often, percent, short
 from infopursuit.messages import load
-from infopursuit.report.page import MAX_PIXELS, leading_classes, png
-from infopursuit.stopping import describe
+from infopursuit.report.page import box, drawable, leading_classes, seen_png
 
 if TYPE_CHECKING:
     from infopursuit.engine import Pursuit
@@ -31,8 +30,6 @@ MAX_STEPS = 20
 """Steps of an explanation; of more, those with the most influence on the posterior."""
 MAX_CLASSES = 6
 """Bars of a posterior; the other classes share one."""
-UNSEEN, DARK, LIT = 128, 16, 255
-"""Grey values of a picture."""
 
 
 def classifier_html(clf: Any) -> Markup:
@@ -42,7 +39,7 @@ def classifier_html(clf: Any) -> Markup:
         ("fitted on", f"{made['rows']:,} inputs, {count(len(clf.queries_), 'query', 'queries')}: {clf.queries_.kind}"),
         ("classes", _classes(clf.classes_)),
         ("strategy", clf.strategy if tuning is None else _strategy(tuning)),
-        ("stops when", describe(pursuit.stopping)),
+        ("stops when", pursuit.stopping.describe()),
         ("first question", _first_question(pursuit)),
     ]
     if tuning is not None:
@@ -66,7 +63,7 @@ def pursuit_html(pursuit: Pursuit[Any]) -> Markup:
     told = [
         ("queries", repr(pursuit.queries).strip("<>")),
         ("classes", _classes(pursuit.classes)),
-        ("stops when", describe(pursuit.stopping)),
+        ("stops when", pursuit.stopping.describe()),
         *((name, short(repr(part).strip("<>"), 160)) for name, part in parts if part is not None),
         ("patience", pursuit.patience or ""),
     ]
@@ -88,10 +85,10 @@ def trace_html(trace: Trace) -> Markup:
     for i in range(min(n, MAX_ROWS)):
         e = trace[i]
         asked: Any = "; ".join(short(f"{step.name}: {step.said}", 44) for step in e.steps[:4])
-        asked = picture(e, len(e), 48) if is_image(e) else asked + (f"; {len(e) - 4} more" if len(e) > 4 else "")
+        asked = picture(e, len(e), 48) if drawable(e) else asked + (f"; {len(e) - 4} more" if len(e) > 4 else "")
         rows.append((i, e.prediction, bar(e.confidence, percent(e.confidence), width=60), len(e), asked))
     shown = table(
-        ("input", "prediction", "confidence", "questions", "seen" if is_image(trace[0]) else "asked and answered"),
+        ("input", "prediction", "confidence", "questions", "seen" if drawable(trace[0]) else "asked and answered"),
         rows,
         f"the first {len(rows)} of {n:,} inputs; trace[i] explains one, trace.to_frame() has all steps" * (n > 1),
     )
@@ -100,7 +97,7 @@ def trace_html(trace: Trace) -> Markup:
 
 def explanation_html(e: Explanation) -> Markup:
     """An explanation: the prediction, and each question with its answer and the posterior after it."""
-    image, classes = is_image(e), leading_classes(e)
+    image, classes = drawable(e), leading_classes(e)
     steps = e.shown_steps(MAX_STEPS) if len(e) else []
     before = (
         ("known", "; ".join(f"{step.name}: {step.said}" for step in e.known))
@@ -130,7 +127,7 @@ def session_html(session: Session) -> Markup:
     if question is not None:
         lead = f"Answer with {answers_in_words(session.pursuit.queries, question)}."
     parts = [posterior_table(e)]
-    if is_image(e):
+    if drawable(e):
         parts.insert(0, tag("div", picture(e, len(e), 132, framed(session)), style="margin:6px 0"))
     said = [("known", step.name, step.said) for step in e.known]
     said += [(str(k), step.sentence, step.said) for k, step in enumerate(e.steps, start=1)]
@@ -161,26 +158,16 @@ def posterior_rows(e: Explanation) -> list[tuple[str, float, str]]:
     return [*rows, (f"{n:,} others", rest, often(rest))] if n else rows
 
 
-def is_image(e: Explanation) -> bool:
-    """Whether there is a picture of what was seen."""
-    return e.shape is not None and e.shape[0] * e.shape[1] <= MAX_PIXELS
-
-
 def picture(e: Explanation, upto: int, width: int, framed: Iterable[int] = ()) -> Markup:
     """What was seen of an image after ``upto`` questions, with a frame around the variables of the newest patch, or
     around others."""
-    rows, columns = e.shape or (1, 1)
-    seen = e.brightness(upto)
-    grey = np.where(np.isnan(seen), UNSEEN, DARK + seen * (LIT - DARK)).round()
-    n = int((~np.isnan(seen).all(axis=2)).sum())
+    (rows, columns), (uri, n) = e.shape or (1, 1), seen_png(e, upto)
     label = f"seen after {count(upto, 'question')}: {n} of {rows * columns} pixels, the rest grey"
-    drawn = [tag("image", href=png(grey), width=columns, height=rows, style="image-rendering:pixelated")]
+    drawn = [tag("image", href=uri, width=columns, height=rows, style="image-rendering:pixelated")]
     variables = list(framed) or (list(e.steps[upto - 1].variables) if upto else [])
     if variables:
-        down, across = np.divmod(np.array(variables) // e.channels, columns)
-        box: dict[str, Any] = {"x": across.min(), "y": down.min(), "fill": "none", "stroke": "#e8590c"}
-        box |= {"width": np.ptp(across) + 1, "height": np.ptp(down) + 1, "stroke_width": max(rows, columns) / 40}
-        drawn.append(tag("rect", **box))
+        stroke: dict[str, Any] = {"fill": "none", "stroke": "#e8590c", "stroke_width": max(rows, columns) / 40}
+        drawn.append(tag("rect", **box(e, variables), **stroke))
     size: dict[str, Any] = {"width": width, "height": round(width * rows / columns), "viewBox": f"0 0 {columns} {rows}"}
     return tag("svg", *drawn, **size, role="img", aria_label=label, style="display:block")
 

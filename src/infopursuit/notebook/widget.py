@@ -9,9 +9,10 @@ from typing import Any
 from infopursuit.display import answers_in_words
 from infopursuit.explanation import Explanation, count
 from infopursuit.messages import load
-from infopursuit.notebook import framed, is_image, picture, posterior_rows
+from infopursuit.notebook import framed, picture, posterior_rows
 from infopursuit.queries.groups import Groups
 from infopursuit.queries.patches import Patches
+from infopursuit.report.page import drawable
 from infopursuit.session import Session
 from infopursuit.types import UNKNOWN, NonAnswer
 
@@ -33,7 +34,7 @@ def session_view(session: Session, error: str = "") -> dict[str, Any]:
         "posterior": [{"name": name, "share": p, "words": words} for name, p, words in posterior_rows(e)],
         "known": [{"question": step.name, "answer": step.said} for step in e.known],
         "answers": [{"question": step.sentence, "answer": step.said} for step in e.steps],
-        "picture": picture(e, len(e), 144, framed(session)) if is_image(e) else "",
+        "picture": picture(e, len(e), 144, framed(session)) if drawable(e) else "",
         "result": f"{e.prediction}: {e.say_probability()}",
         "asked": f"after {count(len(e), 'question')}",
         "stopped": stopped,

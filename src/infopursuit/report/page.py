@@ -18,7 +18,7 @@ import numpy as np
 from infopursuit import case
 from infopursuit.checks import whole_number
 from infopursuit.display import CONTROL
-from infopursuit.explanation import Explanation, ExplanationStep
+from infopursuit.explanation import Explanation
 from infopursuit.messages import Messages, load
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.report.summary import Summary, most_common, same_class
@@ -243,7 +243,7 @@ def _article(
     notes = [note for note in e.say_notes(words, codes=False) if note != e.say_warning(words)]
     if len(steps) < n:
         notes.append(words("report.some_steps", shown=len(steps), all=n))
-    pixels = None if shown.image is None or not _drawable(e) else _bytes(e.colours(shown.image), e.channels)
+    pixels = None if shown.image is None or not drawable(e) else _bytes(e.colours(shown.image), e.channels)
     return {
         "number": number, "name": shown.name, "prediction": e.say_outcome(words), "p": e.say_probability(words),
         "truth": truth, "warning": e.say_warning(words), "summary": case.summary(e, queries, words),
@@ -259,7 +259,7 @@ def _step(e: Explanation, k: int, pixels: Any, truth: Any, words: Messages) -> V
     bits = "" if np.isnan(step.gain) else words.number(f"{max(step.gain, 0.0) / np.log(2):.2f}")
     return {
         "number": k + 1, "sentence": words.question(step), "bits": bits,
-        "answer": None if _drawable(e) and step.answer is not None else words.answer(step, step.said),
+        "answer": None if drawable(e) and step.answer is not None else words.answer(step, step.said),
         "pictures": _pictures(e, pixels, k + 1, words),
         "posterior": _posterior(e, np.asarray(step.posterior), truth, words),
     }  # fmt: skip
@@ -295,16 +295,15 @@ def leading_classes(e: Explanation, truth: Any = None, most: int = MAX_CLASSES) 
 
 def _pictures(e: Explanation, pixels: Any, upto: int, words: Messages) -> list[View]:
     """The image with the first ``upto`` patches, the newest in a thick box; and all that these patches revealed."""
-    if e.shape is None or not _drawable(e):
+    if e.shape is None or not drawable(e):
         return []
     rows, columns = e.shape
-    boxes = [_box(e, step, "asked") for step in e.steps[: upto - 1]] + [_box(e, e.steps[upto - 1], "now")]
-    seen = e.brightness(upto)
-    hidden = np.isnan(seen).all(axis=2)
-    shades = np.where(np.isnan(seen), UNSEEN, DARK + seen * (LIT - DARK)).round()
+    boxes = [{"kind": "asked", **box(e, step.variables)} for step in e.steps[:upto]]
+    boxes[-1]["kind"] = "now"
+    uri, n_seen = seen_png(e, upto)
     size, asked = {"rows": rows, "columns": columns}, words("questions", n=upto)
-    seen_of = words("report.picture_seen", questions=asked, seen=int((~hidden).sum()), all=hidden.size)
-    found = [{**size, "uri": png(shades), "label": seen_of, "boxes": boxes[-1:], "caption": words("report.seen")}]
+    seen_of = words("report.picture_seen", questions=asked, seen=n_seen, all=rows * columns)
+    found = [{**size, "uri": uri, "label": seen_of, "boxes": boxes[-1:], "caption": words("report.seen")}]
     if pixels is not None:
         label = words("report.picture_asked", k=upto)
         caption = words("report.patches")
@@ -312,14 +311,23 @@ def _pictures(e: Explanation, pixels: Any, upto: int, words: Messages) -> list[V
     return found
 
 
-def _drawable(e: Explanation) -> bool:
+def drawable(e: Explanation) -> bool:
+    """Whether there is a picture of what was seen."""
     return e.shape is not None and e.shape[0] * e.shape[1] <= MAX_PIXELS
 
 
-def _box(e: Explanation, step: ExplanationStep, kind: str) -> View:
-    rows, places = np.array(sorted(e.pixels(step))).T
-    x, y = int(places.min()), int(rows.min())
-    return {"kind": kind, "x": x, "y": y, "width": int(places.max()) - x + 1, "height": int(rows.max()) - y + 1}
+def box(e: Explanation, variables: Sequence[int]) -> View:
+    """The rectangle of pixels that some variables are about."""
+    rows, columns = np.divmod(np.array(variables) // e.channels, (e.shape or (1, 1))[1])
+    size = {"width": int(np.ptp(columns)) + 1, "height": int(np.ptp(rows)) + 1}
+    return {"x": int(columns.min()), "y": int(rows.min()), **size}
+
+
+def seen_png(e: Explanation, upto: int) -> tuple[str, int]:
+    """What was seen of an image after ``upto`` questions as a data URI, and how many pixels that is."""
+    seen = e.brightness(upto)
+    shades = np.where(np.isnan(seen), UNSEEN, DARK + seen * (LIT - DARK)).round()
+    return png(shades), int((~np.isnan(seen).all(axis=2)).sum())
 
 
 def _bytes(colours: Any, channels: int) -> Any:
