@@ -132,7 +132,7 @@ def told(queries, *histories):
         answers = np.array([cells_of(answer, queries.width) for _, answer in steps])
         found = found.extend(rows, np.array([query for query, _ in steps]), answers)
         rows = np.arange(len(histories))
-    return found.select(rows) if found.n_steps == 0 else found
+    return found.take(rows) if found.n_steps == 0 else found
 
 
 def believe(belief, history):

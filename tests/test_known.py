@@ -35,7 +35,7 @@ def test_a_batch_knows_first_and_asks_then(clf):
     qs, pursuit = clf.queries_, clf.pursuit_
     glucose, age = (qs.names.index(name) for name in ("glucose", "age"))
     trace = clf.explain(X, known=["glucose", "age"])
-    assert trace.known.queries[0].tolist() == [glucose, age]
+    assert [query for query, _ in trace.known[0]] == [glucose, age]
     assert not np.isin(trace.queries, [glucose, age]).any()
     assert trace.length.max() <= 3
     assert trace.length.max() > 1

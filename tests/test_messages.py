@@ -62,18 +62,18 @@ def test_questions_of_the_builders_are_translated(language):
     words = messages.load(language)
     for asked in (QUERIES, ip.queries.columns(ROWS, numbers="thresholds", yes_no=True)):
         for q in range(len(asked)):
-            assert case.question(asked, q, words) != asked.sentences[q] or asked.sentences[q] == f"{asked.names[q]}?"
+            assert words.question(asked[q]) != asked.sentences[q] or asked.sentences[q] == f"{asked.names[q]}?"
     assert case.choices(QUERIES, 0, words) == ("female", "male")  # the table's own words
     assert case.choices(QUERIES, 2, words) == (words("answer.no"), words("answer.yes"))
     assert not set(case.choices(QUERIES, 1, words)) & set(QUERIES.choices(1))
     assert case.hint(QUERIES, 1, words).count("years") == 1
-    assert case.question(ip.queries.patches((4, 4), 2), 3, words) != ip.queries.patches((4, 4), 2).sentences[3]
+    assert words.question(ip.queries.patches((4, 4), 2)[3]) != ip.queries.patches((4, 4), 2).sentences[3]
 
 
 def test_custom_wording_stays_as_it_is():
     asked = QUERIES.with_words({1: ("How old?", None), 2: ("Raucht er?", ["nein", "ja"])})
     for q, sentence in ((1, "How old?"), (2, "Raucht er?")):
-        assert case.question(asked, q, messages.load("fr")) == sentence
+        assert messages.load("fr").question(asked[q]) == sentence
     assert case.choices(asked, 2, messages.load("fr")) == ("nein", "ja")
 
 

@@ -57,24 +57,16 @@ class Cached:
             found = self.function(b, h, only)
             value, error = found.value.copy(), found.error.copy()
             tie = np.zeros(len(allowed), dtype=bool) if found.tie is None else found.tie.copy()
-            self._keep(missing, names, value, error, tie)
+            # few errors are above 0, those of sampled utilities that may be the best
+            above = {row: np.flatnonzero(error[row]) for row in missing if 200 + value[0].nbytes <= self._rows.maxsize}
+            with self._lock:
+                for row, at in above.items():
+                    self._rows[names[row]] = (value[row].copy(), at, error[row, at], bool(tie[row]))
         for row, kept in known.items():
             if kept is not None:
                 value[row], tie[row] = kept[0], kept[3]
                 error[row, kept[1]] = kept[2]
         return Estimate(value, error, tie)
-
-    def _keep(self, rows: list[int], names: dict[int, bytes], value: Any, error: Any, tie: Any) -> None:
-        """Remember some rows; few errors are above 0, those of sampled utilities that may be the best."""
-        at_row, at = error[rows].nonzero()
-        first = np.searchsorted(at_row, np.arange(len(rows) + 1)).tolist()
-        size = 200 + value[0].nbytes
-        if size > self._rows.maxsize:
-            return
-        with self._lock:
-            for i, row in enumerate(rows):
-                mine = at[first[i] : first[i + 1]].copy()
-                self._rows[names[row]] = (value[row].copy(), mine, error[row, mine], bool(tie[row]))
 
 
 class Bindings:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit import messages as catalogues
+from infopursuit.acquisition.look_ahead import joint_cells
 from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages
@@ -22,7 +23,7 @@ from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import YES_NO, QuerySet
 from infopursuit.session import Session
 from infopursuit.state import Branches, State, Step
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer, cells_of
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, cells_of
 
 CERTAIN, PROBABLE, POSSIBLE = 0.95, 0.75, 0.5
 """From which probability on a summary says "almost certainly", "probably" and "more likely than not"."""
@@ -41,20 +42,10 @@ COVERAGE = 0.8
 # ---- questions in the chosen language -------------------------------------------------------------------------------
 
 
-def question(queries: QuerySet, query: int, words: Messages | None = None) -> str:
-    """How a question is asked; custom wording stays as it is."""
-    return (words or catalogues.load()).question(queries[query])
-
-
 def choices(queries: QuerySet, query: int, words: Messages | None = None) -> tuple[str, ...]:
     """The answers to a question of one variable, in the order of their indices: yes and no, cells of numbers."""
     words, asked = words or catalogues.load(), queries[query]
     return tuple(words.answer(asked, choice) for choice in asked.choices)
-
-
-def answer(queries: QuerySet, query: int, said: Said, words: Messages | None = None) -> str:
-    """An answer in words."""
-    return (words or catalogues.load()).answer(queries[query], queries.say_answer(query, said))
 
 
 def hint(queries: QuerySet, query: int, words: Messages | None = None) -> str:
@@ -330,19 +321,9 @@ def _alternatives(queries: QuerySet, query: int, said: Said) -> list[tuple[Said,
 def posteriors_after(pursuit: Pursuit[Any], histories: Sequence[History]) -> tuple[FloatArray, Any]:
     """(H, C) the posterior after each of some histories with the same queries, and (H,) whether each is possible."""
     n, state = len(histories), pursuit.start()
-    possible = np.ones(n, dtype=bool)
-    parents = np.zeros(n, dtype=np.int64)
+    possible, parents = np.ones(n, dtype=bool), np.zeros(n, dtype=np.int64)
     for k in range(len(histories[0])):
-        rows = [pursuit.branch(*each[k]) for each in histories]
-        soft = tuple(each[k][1] if isinstance(each[k][1], SoftAnswer) else None for each in histories)
-        numbers = np.array([np.nan if row.numbers is None else row.numbers[0] for row in rows])
-        branches = Branches(
-            parents,
-            np.concatenate([row.queries for row in rows]),
-            np.concatenate([row.answers for row in rows]),
-            soft if any(soft) else (),  # type: ignore[arg-type]
-            None if np.isnan(numbers).all() else numbers,
-        )
+        branches = Branches.of(pursuit.queries, [each[k] for each in histories], parents)
         state = pursuit.absorb(state, branches, state.watch)
         possible &= ~state.impossible
         parents = np.arange(n)
@@ -422,8 +403,7 @@ def _drawn(
         p = np.asarray(belief.answer_distribution(state.belief, q))[place[rows]]  # (rows, answers)
         index = (rng.random((len(rows), 1)) * p.sum(axis=1, keepdims=True) >= np.cumsum(p, axis=1)).sum(axis=1)
         index = np.minimum(index, p.shape[1] - 1)
-        wide = int((queries.query_variables[q] >= 0).sum())
-        answers[rows, :wide] = np.stack(np.unravel_index(index, tuple(queries.n_cells[q, :wide])), axis=1)
+        answers[rows] = joint_cells(queries, np.full(len(rows), q), index)
         if scale is not None:
             ends = np.array([scale.low, *scale.thresholds, scale.high])
             low, middle, high = ends[index], np.array(scale.representatives)[index], ends[index + 1]

@@ -37,7 +37,7 @@ from infopursuit.novelty import NoveltyReference, StopPoint, choose_novelty_quer
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.state import Branches, Choice, State, Step
-from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, describe, max_cost
+from infopursuit.stopping import SLACK, Check, Confidence, Rule, Watch, check_rules, max_cost
 from infopursuit.threads import single_threaded
 from infopursuit.trace import Trace, TraceWriter
 from infopursuit.types import (
@@ -46,12 +46,9 @@ from infopursuit.types import (
     History,
     ImpossibleAnswer,
     IntArray,
-    Number,
     Observed,
     Said,
-    SoftAnswer,
     SoftAnswers,
-    cells_of,
 )
 
 if TYPE_CHECKING:
@@ -202,7 +199,7 @@ class Pursuit(Generic[B]):
     def __repr__(self) -> str:
         parts = f"{type(self.belief).__name__}, {type(self.acquisition).__name__}"
         asked = f"{len(self.classes)} classes, {len(self.queries)} {self.queries.kind} queries"
-        return f"<Pursuit: {asked}, {parts}; stops when {describe(self.stopping)}>"
+        return f"<Pursuit: {asked}, {parts}; stops when {self.stopping.describe()}>"
 
     def _repr_html_(self) -> str:
         from infopursuit.notebook import pursuit_html
@@ -234,7 +231,7 @@ class Pursuit(Generic[B]):
     @property
     def query_costs(self) -> FloatArray:
         """(Q,) what each query costs, 1 where no costs are given."""
-        return np.asarray(self.bound_costs[0].of_query)
+        return np.asarray(self.bound_costs[0])
 
     @property
     def exact_gains(self) -> bool:
@@ -413,8 +410,8 @@ class Pursuit(Generic[B]):
         most = max_cost(self.stopping)
         if np.isinf(most):
             return closed, np.zeros(len(state), dtype=bool)
-        left = most - costs.spent(queries[:, state.histories.n_known :])
-        expensive = costs.of_query > left[:, None] + SLACK * most  # rounding of the sum is forgiven
+        left = most - costs[queries[:, state.histories.n_known :]].sum(axis=1, keepdims=True)
+        expensive = costs > left + SLACK * most  # rounding of the sum is forgiven
         return closed | expensive, (~closed).any(axis=1) & (closed | expensive).all(axis=1)
 
     # ---- two ways to drive it ----------------------------------------------------------------------------------------
@@ -430,19 +427,8 @@ class Pursuit(Generic[B]):
         """Pursue every input of a batch; its answers are read off X, or given by an annotator who knows X.
 
         known: queries, or columns, whose answers are known beforehand: absorbed first in this order, read off X, at no
-        cost; they are not asked and do not count.
+        cost; they are not asked and do not count. An `Observed` in the place of X is taken as it is.
         """
-        return self.run_values(self.queries.read(X), annotator=annotator, known=known, progress=progress)
-
-    def run_values(
-        self,
-        values: Any,
-        *,
-        annotator: Annotator | None = None,
-        known: Iterable[str | int] = (),
-        progress: bool | None = None,
-    ) -> Trace:
-        """Like `run`, from the values of the variables: (B, A), or an `Observed`, which has their numbers, too."""
         if isinstance(known, (str, Mapping)):
             raise TypeError(f"known={known!r:.80}; a batch takes names of columns or queries, ['age'], read off X")
         given = list(dict.fromkeys(q for key in known for q in self.queries.find(key, "known")))
@@ -451,7 +437,7 @@ class Pursuit(Generic[B]):
                 f"noise allows each query {self.channel.max_repeats} times (max_repeats=...), but X says the same each "
                 f"time, so that asking again would count an error twice; use max_repeats=1, or give an annotator"
             )
-        observed = Observed.of(values)
+        observed = X if isinstance(X, Observed) else self.queries.read(X)
         observed = replace(observed, values=self.queries.variables.check(observed.values))
         n, rows = len(observed), self.rows_at_a_time()
         writer = TraceWriter(n, self)
@@ -460,6 +446,10 @@ class Pursuit(Generic[B]):
                 self._run_some(np.arange(start, min(start + rows, n)), observed, given, writer, shown, annotator)
         trace = writer.finish(self._known_of(observed, given))
         return trace if self.novelty is None else self.novelty.add_pvalues(trace)
+
+    def run_values(self, values: Any, **options: Any) -> Trace:
+        """Like `run`, from the values of the variables: (B, A), or an `Observed`, which has their numbers, too."""
+        return self.run(Observed.of(values), **options)
 
     def rows_at_a_time(self) -> int:
         """How many histories fit the memory limit side by side."""
@@ -502,13 +492,13 @@ class Pursuit(Generic[B]):
             branches, place = self.together(place, query, answers, numbers, soft)
             step = self.advance(step, branches)
 
-    def _known_of(self, observed: Observed, queries: Sequence[int]) -> Histories | None:
-        """The histories of B inputs that consist of what was known beforehand; None where nothing was."""
-        n, found = len(observed), Histories.empty(self.queries).select(np.zeros(len(observed), dtype=np.int64))
+    def _known_of(self, observed: Observed, queries: Sequence[int]) -> tuple[History, ...]:
+        """The histories of B inputs that consist of what was known beforehand; none where nothing was."""
+        n, found = len(observed), Histories.empty(self.queries).take(np.zeros(len(observed), dtype=np.int64))
         for query in queries:
             answers, numbers, soft = self.queries.told(observed, np.full(n, query))
             found = found.extend(np.arange(n), np.full(n, query), answers, soft, numbers=numbers)
-        return replace(found, n_known=found.n_steps) if queries else None
+        return tuple(map(found.steps, range(n))) if queries else ()
 
     def together(
         self, place: IntArray, queries: IntArray, answers: IntArray, numbers: Any = None, soft: SoftAnswers = ()
@@ -589,10 +579,4 @@ class Pursuit(Generic[B]):
 
     def branch(self, query: int, answer: Said) -> Branches:
         """The one history of a state, longer by one answer."""
-        cells = np.full((1, self.queries.width), UNKNOWN, dtype=np.int64)
-        soft = (answer,) if isinstance(answer, SoftAnswer) else ()
-        numbers = np.array([answer.value]) if isinstance(answer, Number) else None
-        known = cells_of(answer)
-        if known is not None:
-            cells[0, : len(known)] = known
-        return Branches(np.zeros(1, dtype=np.int64), np.array([query], dtype=np.int64), cells, soft, numbers)
+        return Branches.of(self.queries, [(query, answer)], np.zeros(1, dtype=np.int64))

@@ -16,18 +16,15 @@ import numpy.typing as npt
 
 from infopursuit.display import Brief
 from infopursuit.queries.queryset import QuerySet
-from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer
+from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Rows, Said, SoftAnswer
 
 BoolArray = npt.NDArray[np.bool_]
 B = TypeVar("B")
 B_contra = TypeVar("B_contra", contravariant=True)
 
-SoftSteps = tuple[tuple[int, SoftAnswer], ...]
-"""(step, answer) of the soft answers of one history."""
-
 
 @dataclass(frozen=True, repr=False)
-class Histories(Brief):
+class Histories(Rows):
     """H histories of K steps side by side: what was asked and what was answered.
 
     Parameters
@@ -35,7 +32,7 @@ class Histories(Brief):
     query_set: the query set that the indices are about.
     queries: (H, K) the query of each step.
     answers: (H, K, W) the cell that was answered for each variable of the query, -1 for unknown and for padding.
-    soft: for each history its soft answers; () where no history has any.
+    soft: (H, K) the soft answers, None where one is certain; None where all are.
     log_likelihood: (H, W, V) log P(last answer | cell) where answers may be wrong; None where they are certain.
     numbers: (H, K) the number that was answered, NaN where it was none; None where the belief does not use numbers.
     n_known: how many of the first steps were known beforehand: nobody was asked, and they cost nothing.
@@ -50,7 +47,7 @@ class Histories(Brief):
     query_set: QuerySet = field(repr=False)
     queries: IntArray
     answers: IntArray
-    soft: tuple[SoftSteps, ...] = ()
+    soft: Any = None
     log_likelihood: FloatArray | None = field(default=None, repr=False)
     numbers: FloatArray | None = None
     n_known: int = 0
@@ -88,38 +85,24 @@ class Histories(Brief):
         numbers: FloatArray | None = None,
     ) -> Histories:
         """The histories ``parents``, each longer by one query (H,) with its answer (H, W), and its number (H,)."""
-        steps: tuple[SoftSteps, ...] = ()
-        if self.soft or any(soft):
-            old, new = self.soft or ((),) * len(self), soft or (None,) * len(parents)
-            steps = tuple(
-                (*old[p], *(() if said is None else ((self.n_steps, said),)))
-                for p, said in zip(parents.tolist(), new, strict=True)
-            )
+        given = None if numbers is None or np.isnan(numbers).all() else np.asarray(numbers, np.float64)
         return Histories(
             self.query_set,
             np.concatenate([self.queries[parents], np.asarray(queries, np.int64)[:, None]], axis=1),
             np.concatenate([self.answers[parents], np.asarray(answers, np.int64)[:, None]], axis=1),
-            steps,
+            self._longer(self.soft, parents, np.array(soft, dtype=object) if any(soft) else None, None),
             log_likelihood,
-            self._with_numbers(parents, numbers),
+            self._longer(self.numbers, parents, given, np.nan),
             self.n_known,
         )
 
-    def _with_numbers(self, parents: IntArray, new: FloatArray | None) -> FloatArray | None:
-        if self.numbers is None and (new is None or np.isnan(new).all()):
+    def _longer(self, old: Any, parents: IntArray, new: Any, nothing: Any) -> Any:
+        """(H, K + 1) one more entry of ``soft`` or ``numbers`` for each history; None where there is none at all."""
+        if old is None and new is None:
             return None
-        old = np.full((len(parents), self.n_steps), np.nan) if self.numbers is None else self.numbers[parents]
-        last = np.full(len(parents), np.nan) if new is None else np.asarray(new, np.float64)
-        return np.concatenate([old, last[:, None]], axis=1)
-
-    def select(self, rows: Any) -> Histories:
-        """Some of the histories."""
-        index = np.arange(len(self))[rows]
-        soft = tuple(self.soft[i] for i in index) if self.soft else ()
-        likelihood = None if self.log_likelihood is None else self.log_likelihood[index]
-        numbers = None if self.numbers is None else self.numbers[index]
-        told = (self.queries[index], self.answers[index], soft, likelihood, numbers)
-        return Histories(self.query_set, *told, self.n_known)
+        before = np.full((len(parents), self.n_steps), nothing) if old is None else old[parents]
+        last = np.full(len(parents), nothing) if new is None else new
+        return np.concatenate([before, last[:, None]], axis=1)
 
     def observed(self) -> IntArray:
         """(H, A) the value of each variable where the answers determine it, else -1: the input of a predictor."""
@@ -175,10 +158,11 @@ class Histories(Brief):
 
     def key(self, h: int) -> bytes:
         """A name of history h that is the same in every process."""
-        pairs, soft = bytes(self._pairs[h].tobytes()), self.soft[h] if self.soft else ()
+        pairs = bytes(self._pairs[h].tobytes())
+        soft = [(k, said.weights) for k, said in enumerate(() if self.soft is None else self.soft[h]) if said]
         if self.numbers is not None and not np.isnan(self.numbers[h]).all():
             pairs += b"#" + number_bits(self.numbers[h]).astype("<i8").tobytes()
-        return pairs + repr([(k, said.weights) for k, said in soft]).encode() if soft else pairs
+        return pairs + repr(soft).encode() if soft else pairs
 
     def keys(self) -> list[bytes]:
         """The names of all histories."""
@@ -186,8 +170,7 @@ class Histories(Brief):
 
     def steps(self, h: int) -> History:
         """History h as pairs of a query and its answer."""
-        soft = dict(self.soft[h]) if self.soft else {}
-        numbers = None if self.numbers is None else self.numbers[h]
+        soft, numbers = (None if each is None else each[h] for each in (self.soft, self.numbers))
         return history_of(self.query_set, self.queries[h], self.answers[h], soft, numbers)
 
 
@@ -245,11 +228,11 @@ def history_of(
     query_set: QuerySet,
     queries: IntArray,
     answers: IntArray,
-    soft: dict[int, SoftAnswer] | None = None,
+    soft: Any = None,
     numbers: FloatArray | None = None,
 ) -> History:
-    """(K,) queries and (K, W) answers of one input as a history; ``soft``: the steps with a soft answer; ``numbers``:
-    (K,) the numbers that were answered, NaN elsewhere."""
+    """(K,) queries and (K, W) answers of one input as a history; ``soft``: (K,) soft answers, None where one is
+    certain; ``numbers``: (K,) the numbers that were answered, NaN elsewhere."""
     wide = (query_set.query_variables[queries] >= 0).sum(axis=1)  # answers without their padding
     steps: list[tuple[int, Said]] = []
     for k, (query, answer, w) in enumerate(zip(queries.tolist(), answers, wide, strict=True)):
@@ -257,7 +240,7 @@ def history_of(
         known: Said = None if all(cell == UNKNOWN for cell in cells) else cells
         if known is not None and numbers is not None and not np.isnan(numbers[k]):
             known = Number(float(numbers[k]), cells)
-        steps.append((query, (soft or {}).get(k, known)))
+        steps.append((query, known if soft is None or soft[k] is None else soft[k]))
     return tuple(steps)
 
 

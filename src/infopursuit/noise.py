@@ -171,7 +171,7 @@ def read_answer(
         if confidence is not None or noise is not None:
             raise ValueError("value is a soft answer already; leave out confidence and noise")
         soft = value if isinstance(value, SoftAnswer) else _from_mapping(queries, query, value)
-        expected = queries.n_cells[query][queries.query_variables[query] >= 0].tolist()
+        expected = list(queries.cell_counts(query))
         found = [len(cells) for cells in soft.weights]
         if found != expected:
             name = queries.names[query]
@@ -188,8 +188,7 @@ def read_answer(
 
 def _names_choices(queries: QuerySet, query: int, value: Mapping[Any, Any]) -> bool:
     """Whether a mapping is from choices; one from the members of a group is an answer of its own kind."""
-    one_variable = int((queries.query_variables[query] >= 0).sum()) == 1
-    names = [str(choice).lower() for choice in queries.choices(query)] if one_variable else []
+    names = [str(each).lower() for each in queries.choices(query)] if len(queries.cell_counts(query)) == 1 else []
     return bool(value) and all(isinstance(choice, str) and choice.lower() in names for choice in value)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infopursuit.acquisition import tables
 from infopursuit.acquisition.ranking import resample
 from infopursuit.checks import number, whole_number
 from infopursuit.display import Brief
@@ -193,18 +194,11 @@ def novelty_utility(model: Any, log_weights: Any, evidence: Any, queries: QueryS
     of the model's states, of which 256 are drawn by ``uniform`` where there are more. evidence: (L,) of the values.
     """
     states, weights, _ = resample(softmax(log_weights), N_STATES, uniform)
-    table = model.state_probs(states).astype(np.float64)  # (L, M)
-    variables, parts = model.variables, queries.parts
-    owner, starts = variables.slot_variable, variables.offsets[:-1]
-    allowed = np.exp(evidence - np.maximum.reduceat(evidence, starts)[owner])  # at most 1
-    # what each state still expects of the variables that are known in part
-    partly = np.isin(owner, owner[allowed != 1])
-    left = table * allowed[:, None]
-    table[partly] = (left / np.maximum(np.add.reduceat(left, starts), 1e-300)[owner])[partly]
-    predicted = table @ weights  # (L,)
+    parts = queries.parts
+    expected = tables.conditioned(model.state_probs(states).astype(np.float64), model, evidence)  # (L, M)
+    cells = tables.part_cells(expected, parts) @ weights
     n_cells, starts = int(parts.offsets[-1]), parts.offsets[:-1]
-    cells = np.bincount(parts.entry_cell, weights=predicted[parts.entry_slot], minlength=n_cells)
-    possible = np.bincount(parts.entry_cell, weights=allowed[parts.entry_slot], minlength=n_cells) > 0
+    possible = np.bincount(parts.entry_cell, weights=np.isfinite(evidence)[parts.entry_slot], minlength=n_cells) > 0
     surprisal = np.where(possible, -np.log(np.clip(cells, MIN_PROBABILITY, 1.0)), 0.0)
     n_possible = np.maximum(np.add.reduceat(possible.astype(np.int64), starts), 1)
     each = np.where(n_possible > 1, np.add.reduceat(surprisal, starts) / n_possible - np.log(n_possible), 0.0)

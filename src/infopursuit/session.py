@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.checks import whole_number
 from infopursuit.engine import IMPOSSIBLE, Pursuit
 from infopursuit.explanation import Explanation, count, percent
-from infopursuit.history import Histories
 from infopursuit.noise import AnswerNoise, read_answer
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.state import Choice, State, Step
@@ -36,7 +34,7 @@ class Session:
         self._aside: tuple[int, ...] = ()
         self._step = pursuit.propose(pursuit.at((), known=self.known))
         for query, value in history:
-            self._take(self._index(query), value)
+            self._take(pursuit.queries.find_one(query, "history"), value)
 
     def __repr__(self) -> str:
         now = f"stopped ({self.stop_reason})" if self.question is None else f"asks {self.question.sentence!r}"
@@ -185,19 +183,11 @@ class Session:
             writer.ask(one, asked, said.answers, choice, one, said.soft, said.numbers)
         writer.believe(one, self._step.state, one)
         writer.stop(one, self._step, one)
-        trace, novelty = writer.finish(self._known_histories()), pursuit.novelty
+        trace, novelty = writer.finish((self.known,)), pursuit.novelty
         found = (trace if novelty is None or not self._step.reason[0] else novelty.add_pvalues(trace))[0]
         words = NonAnswer.NOT_APPLICABLE.value
         steps = (replace(s, said=words) if k in self._not_applicable else s for k, s in enumerate(found.steps))
         return replace(found, steps=tuple(steps))
-
-    def _known_histories(self) -> Histories | None:
-        """What was known beforehand, as the trace wants it."""
-        found = Histories.empty(self.pursuit.queries)
-        for query, said in self.known:
-            one = self.pursuit.branch(query, said)
-            found = found.extend(one.parents, one.queries, one.answers, one.soft, numbers=one.numbers)
-        return replace(found, n_known=found.n_steps) if self.known else None
 
     def _take(self, query: int, value: Any, confidence: float | None = None, noise: AnswerNoise | None = None) -> None:
         answer = read_answer(self.pursuit.queries, query, value, confidence, noise)
@@ -211,14 +201,6 @@ class Session:
         self._said.append(answer)
         self._aside = tuple(q for q in self._aside if q != query)
         self._step = put_aside(self.pursuit, step, self._aside)
-
-    def _index(self, query: Any) -> int:
-        names = self.pursuit.queries.names
-        if isinstance(query, str):
-            if query not in names:
-                raise ValueError(f"history names the query {query!r}, which this query set does not have")
-            return names.index(query)
-        return whole_number(query, "history: query", 0, len(names) - 1)
 
 
 def put_aside(pursuit: Pursuit[Any], step: Step[Any], later: Sequence[int]) -> Step[Any]:

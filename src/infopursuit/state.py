@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
@@ -10,8 +11,9 @@ import numpy as np
 from infopursuit.display import Brief
 from infopursuit.history import B, BoolArray, Histories, number_bits
 from infopursuit.novelty import StopPoint
+from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Watch
-from infopursuit.types import FloatArray, IntArray, SoftAnswers
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Number, Said, SoftAnswer, SoftAnswers, cells_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,6 +77,18 @@ class Branches(Brief):
     answers: IntArray
     soft: SoftAnswers = ()
     numbers: FloatArray | None = None
+
+    @classmethod
+    def of(cls, queries: QuerySet, steps: Sequence[tuple[int, Said]], parents: IntArray) -> Branches:
+        """Each history of ``parents`` (H',), longer by one query and its answer."""
+        cells = np.full((len(steps), queries.width), UNKNOWN)
+        for row, (_, said) in zip(cells, steps, strict=True):
+            known = cells_of(said) or ()
+            row[: len(known)] = known
+        soft = tuple(said if isinstance(said, SoftAnswer) else None for _, said in steps)
+        numbers = np.array([said.value if isinstance(said, Number) else np.nan for _, said in steps])
+        asked = np.array([query for query, _ in steps], dtype=np.int64)
+        return cls(parents, asked, cells, soft if any(soft) else (), None if np.isnan(numbers).all() else numbers)
 
     @classmethod
     def together(

@@ -64,18 +64,18 @@ def check_belief(
         _check_posterior(found, len(new), n_classes, tolerance)
         _close(belief.log_posterior(b).value, before, tolerance, "update changed the state that it was given")
         for h in range(len(new)):
-            one = belief.update(b, rows[h : h + 1], new.select(slice(h, h + 1)))
+            one = belief.update(b, rows[h : h + 1], new.take(slice(h, h + 1)))
             alone = belief.log_posterior(one).value[0]
             _close(np.exp(alone), np.exp(found.value[h]), tolerance, f"history {h}: alone and in a batch differ")
         order = rng.permutation(len(new))
-        mixed = belief.log_posterior(belief.update(b, rows[order], new.select(order))).value
+        mixed = belief.log_posterior(belief.update(b, rows[order], new.take(order))).value
         _close(np.exp(mixed), np.exp(found.value[order]), tolerance, "the order of histories changes the posterior")
         possible = np.flatnonzero(~np.isnan(found.value).any(axis=1))
         assert len(possible), "every random history is impossible under this belief"
         skipped = histories.extend(rows, query, np.full_like(answers, UNKNOWN))
         silent = belief.log_posterior(belief.update(b, rows, skipped)).value
         _close(np.exp(silent), np.exp(before[rows]), tolerance, "a query without an answer changes the posterior")
-        b, histories = belief.update(b, rows[possible], new.select(possible)), new.select(possible)
+        b, histories = belief.update(b, rows[possible], new.take(possible)), new.take(possible)
         rows = np.arange(len(possible))
         _check_predictions(belief, b, queries, len(possible), tolerance)
 
@@ -105,7 +105,7 @@ def check_acquisition(
     new = histories.extend(rows, query, _random_answers(belief, b, rows, query, queries, rng))
     after = belief.update(b, rows, new)
     possible = np.flatnonzero(~np.isnan(belief.log_posterior(after).value).any(axis=1))
-    after, new = belief.update(b, rows[possible], new.select(possible)), new.select(possible)
+    after, new = belief.update(b, rows[possible], new.take(possible)), new.take(possible)
     for state, h in ((b, histories), (after, new)):
         allowed = rng.random((len(h), len(queries))) < 0.7
         allowed[:, 0] = True
@@ -131,8 +131,8 @@ def check_acquisition(
         for row in range(len(h)):
             here = slice(row, row + 1)
             parents = np.zeros(1, dtype=np.int64)
-            alone = belief.update(b, parents, h.select(here)) if h.n_steps else b
-            one = function(alone, h.select(here), allowed[here])
+            alone = belief.update(b, parents, h.take(here)) if h.n_steps else b
+            one = function(alone, h.take(here), allowed[here])
             _close(one.value[0], found.value[row], tolerance, f"history {row}: alone and in a batch differ")
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from typing import Any, TypeVar
 
@@ -35,19 +35,22 @@ def _controller() -> Any:
 
 
 @contextmanager
-def single_threaded() -> Iterator[None]:
-    """Within it numpy's matrix products, and those of torch where it is loaded, use one thread: products this small
-    gain nothing from several, and lose much where the cores are busy."""
+def _at_most(n: int) -> Iterator[None]:
     torch = sys.modules.get("torch")
-    before = torch.get_num_threads() if torch is not None else 1
-    with _controller().limit(limits=1, user_api="blas"):
-        if torch is not None and before > 1:
-            torch.set_num_threads(1)
+    before = torch.get_num_threads() if torch is not None else n
+    with _controller().limit(limits=n, user_api="blas"):
+        if torch is not None and before != n:
+            torch.set_num_threads(n)
         try:
             yield
         finally:
-            if torch is not None and before > 1:
+            if torch is not None and before != n:
                 torch.set_num_threads(before)
+
+
+single_threaded = partial(_at_most, 1)
+"""Within it numpy's matrix products, and those of torch where it is loaded, use one thread: products this small gain
+nothing from several, and lose much where the cores are busy."""
 
 
 @contextmanager
@@ -55,21 +58,12 @@ def thread_limit(n: int | None) -> Iterator[None]:
     """Within it this process uses at most ``n`` threads: `side_by_side`, numpy's matrix products, and torch where it is
     loaded; None leaves it as it is."""
     global _limit
-    if n is None:
-        yield
-        return
-    torch, before = sys.modules.get("torch"), _limit
-    torch_before = torch.get_num_threads() if torch is not None else n
-    _limit = n
+    before, _limit = _limit, _limit if n is None else n
     try:
-        if torch is not None:
-            torch.set_num_threads(n)
-        with _controller().limit(limits=n, user_api="blas"):
+        with nullcontext() if n is None else _at_most(n):
             yield
     finally:
         _limit = before
-        if torch is not None:
-            torch.set_num_threads(torch_before)
 
 
 def side_by_side(

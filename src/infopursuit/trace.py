@@ -11,7 +11,7 @@ import numpy as np
 
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.files import write_atomically
-from infopursuit.history import Histories, history_of
+from infopursuit.history import history_of
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import UNKNOWN, FloatArray, History, IntArray, Number, Said, SoftAnswer, SoftAnswers, cells_of
 
@@ -30,7 +30,7 @@ class Trace:
     {(input, step): answer} of those that are not certain; `answers` has the most probable cells there. query_costs:
     (Q,) what each query costs, None without costs. p_values: (B,) novelty p-values, None without a reference. numbers:
     (B, K) the number that was answered, NaN where it was none; None where no query is numeric. known: B histories of
-    what was known beforehand, None where nothing was; queries, length and costs do not have it, and what was believed
+    what was known beforehand, none where nothing was; queries, length and costs do not have it, and what was believed
     first, ``posteriors[:, 0]``, rests on it. calibrated: whether posteriors are, or a stated model's; see `Pursuit`.
     label_name: what the classes are values of.
     """
@@ -55,7 +55,7 @@ class Trace:
     query_costs: FloatArray | None = field(default=None, repr=False)
     p_values: FloatArray | None = None
     numbers: FloatArray | None = None
-    known: Histories | None = field(default=None, repr=False)
+    known: tuple[History, ...] = field(default=(), repr=False)
     calibrated: bool = True
     label_name: str = ""
 
@@ -109,12 +109,12 @@ class Trace:
 
     def known_history(self, i: int) -> History:
         """What was known about input i beforehand."""
-        return () if self.known is None else self.known.steps(i)
+        return self.known[i] if self.known else ()
 
     def history(self, i: int) -> History:
         """What was asked and answered about input i."""
         n = self.length[i]
-        soft = {k: self.soft_answers[i, k] for k in range(n) if (i, k) in self.soft_answers}
+        soft = [self.soft_answers.get((i, k)) for k in range(n)] if self.soft_answers else None
         numbers = None if self.numbers is None else self.numbers[i, :n]
         return history_of(self.query_set, self.queries[i, :n], self.answers[i, :n], soft, numbers)
 
@@ -285,11 +285,11 @@ class TraceWriter:
         self.settled_at[inputs] = step.settled[place]
         self.novelty_from[inputs] = step.state.stop_point.at[place]
 
-    def finish(self, known: Histories | None = None) -> Trace:
+    def finish(self, known: tuple[History, ...]) -> Trace:
         """The trace, as long as the longest input; what was believed last is repeated after the stop."""
         pursuit, n, k = self.pursuit, len(self.length), int(self.length.max(initial=0))
         queries, n_classes = pursuit.queries, len(pursuit.classes)
-        asked = {
+        asked: dict[str, Any] = {
             "queries": np.full((n, k), UNKNOWN),
             "answers": np.full((n, k, queries.width), UNKNOWN),
             "gains": np.zeros((n, k)),
@@ -300,7 +300,11 @@ class TraceWriter:
         if queries.representatives is not None:
             asked["numbers"] = np.full((n, k), np.nan)
         posteriors, errors = np.zeros((2, n, k + 1, n_classes))
-        believed = {"posteriors": posteriors, "posterior_errors": errors, "log_evidence": np.zeros((n, k + 1))}
+        believed: dict[str, Any] = {
+            "posteriors": posteriors,
+            "posterior_errors": errors,
+            "log_evidence": np.zeros((n, k + 1)),
+        }
         for arrays, records in ((asked, self._asked), (believed, self._believed)):
             for inputs, at, told in records:
                 for array, each in zip(arrays.values(), told, strict=False):  # numbers, where some query is numeric

@@ -71,14 +71,14 @@ def test_nothing_is_computed_twice():
     h = histories(range(10))
     cached(None, h, all_allowed(10))
     assert len(function.rows) == len(cached) == 10
-    cached(None, h.select([3, 1, 3]), all_allowed(3))
+    cached(None, h.take([3, 1, 3]), all_allowed(3))
     assert len(function.rows) == 10
     mixed = histories([2, 77, 4])
     cached(None, mixed, all_allowed(3))
     assert function.rows[10:] == [mixed.key(1)]
     fewer = all_allowed(1)
     fewer[0, 5] = False
-    cached(None, h.select([0]), fewer)  # other queries are allowed: other utilities
+    cached(None, h.take([0]), fewer)  # other queries are allowed: other utilities
     assert len(function.rows) == 12
     cached(None, h, np.zeros((10, N_QUERIES), dtype=bool))  # none
     assert len(function.rows) == 12

@@ -226,11 +226,11 @@ def test_many_histories_together_are_each_alone(n_threads):
     order = rng.permutation(n)[:23]
     with thread_limit(n_threads):
         together = choices(fast, b, histories, asked)
-        turned = choices(fast, b.take(order), histories.select(order), asked[order])
+        turned = choices(fast, b.take(order), histories.take(order), asked[order])
     assert_same(turned, slice(None), together, order)
     for h in range(n):
         one = slice(h, h + 1)
-        assert_same(choices(fast, b.take(one), histories.select(one), asked[one]), slice(None), together, one)
+        assert_same(choices(fast, b.take(one), histories.take(one), asked[one]), slice(None), together, one)
     assert len(set(together.gain.round(9).tolist())) > 20
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -191,7 +190,8 @@ class FixedOrder:
 
     Parameters
     ----------
-    order: names or indices of queries, first to last; queries that it leaves out come after them in their own order.
+    order: names or indices of queries, or names of columns, first to last; queries that it leaves out come after them
+        in their own order.
     """
 
     order: tuple[Any, ...] = ()
@@ -206,11 +206,10 @@ class FixedOrder:
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) the later in the order, the lower the score."""
-        names = list(h.query_set.names)
-        index = dict.fromkeys(_index(query, names) for query in self.order)
-        place = np.array([*index, *(q for q in range(len(names)) if q not in index)], dtype=np.int64)
-        score = np.empty(len(names))
-        score[place] = np.arange(len(names), 0, -1)
+        first = [index for query in self.order for index in h.query_set.find(query, "order")]
+        place = list(dict.fromkeys([*first, *range(len(h.query_set))]))
+        score = np.empty(len(place))
+        score[place] = np.arange(len(place), 0, -1)
         return Estimate.exact(np.where(allowed, score, np.nan))
 
 
@@ -231,13 +230,3 @@ class RandomOrder:
         for row in np.flatnonzero(allowed.any(axis=1)).tolist():
             score[row] = np.random.default_rng([self.seed, *h.key(row)]).random(allowed.shape[1])
         return Estimate.exact(np.where(allowed, score, np.nan))
-
-
-def _index(query: Any, names: Sequence[str]) -> int:
-    if isinstance(query, str):
-        if query not in names:
-            raise ValueError(f"order names the query {query!r}, which this query set does not have")
-        return names.index(query)
-    if not 0 <= int(query) < len(names):
-        raise ValueError(f"order names query {query}; there are queries 0 to {len(names) - 1}")
-    return int(query)

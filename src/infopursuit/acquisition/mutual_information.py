@@ -125,7 +125,7 @@ class FiniteGains:
     @cached_property
     def _signatures(self) -> tuple[list[tuple[int, ...]], IntArray]:
         """The distinct numbers of cells that queries about several variables have, and which of them each query has."""
-        keys = [tables.signature(self.queries, int(q)) for q in self._wide]
+        keys = [self.queries.cell_counts(int(q)) for q in self._wide]
         found = list(dict.fromkeys(keys))
         which = np.full(len(self.queries), UNKNOWN)
         which[self._wide] = [found.index(key) for key in keys]
@@ -333,7 +333,7 @@ class FiniteGains:
         large: by half of sum Var p(answer, y) (1 / p(answer, y) - 1 / p(answer)), several first-order errors where a
         query has many answers.
         """
-        of_query = tables.query_tables(np.array([query]), tables.signature(self.queries, query), cells, self.parts)
+        of_query = tables.query_tables(np.array([query]), self.queries.cell_counts(query), cells, self.parts)
         joint = tables.pattern_joint(weights, of_query, bounds)[0]  # (answers, C)
         joint = joint / joint.sum()
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -434,7 +434,7 @@ def _time_a_choice(pursuit: Any) -> float:
         if np.isnan(utilities).all():
             break
         query = int(np.nanargmax(utilities))
-        width = int((pursuit.queries.query_variables[query] >= 0).sum())
+        width = len(pursuit.queries.cell_counts(query))
         after = [pursuit.absorb(state, pursuit.branch(query, (cell,) * width), state.watch) for cell in (0, 1)]
         state = after[int(after[0].impossible[0])]  # the first answer that is possible
     return longest

@@ -14,7 +14,7 @@ import numpy as np
 
 from infopursuit.models.finite import FAINT, FiniteModel, segments, softmax
 from infopursuit.queries.choices import MAX_ANSWERS
-from infopursuit.queries.queryset import Parts, QuerySet, check_joint_answers
+from infopursuit.queries.queryset import Parts, check_joint_answers
 from infopursuit.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -231,11 +231,6 @@ def part_cells(table: FloatArray, parts: Parts) -> FloatArray:
     return _summed(table[parts.entry_slot], parts.entry_cell, int(parts.offsets[-1]), axis=0)
 
 
-def signature(queries: QuerySet, query: int) -> tuple[int, ...]:
-    """The number of cells of each variable of a query."""
-    return tuple(int(n) for n in queries.n_cells[query][queries.query_variables[query] >= 0])
-
-
 def query_tables(queries: IntArray, sizes: tuple[int, ...], cells: FloatArray, parts: Parts) -> list[FloatArray]:
     """For each variable of some like queries (Q, K_w, M): P(cell | state, history)."""
     first = parts.offsets[parts.query_part[queries]]  # (Q, W)
@@ -245,7 +240,7 @@ def query_tables(queries: IntArray, sizes: tuple[int, ...], cells: FloatArray, p
 def answer_distribution(belief: Any, b: Any, query: int) -> FloatArray:
     """(H, answers) p(answer | history) of one query, on the latent states of a belief; NaN where the history is
     impossible."""
-    queries, found, sizes = belief.queries, [], signature(belief.queries, query)
+    queries, found, sizes = belief.queries, [], belief.queries.cell_counts(query)
     if queries.n_answers[query] > MAX_ANSWERS:
         check_joint_answers(queries, "their distribution has an entry for each")
     for h in range(len(b)):

@@ -230,7 +230,7 @@ class ParticleBelief(LatentBelief):
         own, row = [before[parent] for parent in parents.tolist()], np.zeros(1, dtype=np.int64)
         for h, mine in enumerate(own):
             if mine is not None:
-                weights = Exact(mine.particles, self.queries).update(mine.weights, row, new.select([h]))
+                weights = Exact(mine.particles, self.queries).update(mine.weights, row, new.take([h]))
                 own[h] = replace(mine, weights=weights)
         return ParticleState(shared, tuple(own), tuple(new.keys()), {})
 
@@ -378,7 +378,7 @@ class ParticleGains:
         for row in alone:
             mine, here = own[row], slice(row, row + 1)
             assert mine is not None
-            one = self._own(mine.weights, h.select(here), allowed[here], mine.particles)
+            one = self._own(mine.weights, h.take(here), allowed[here], mine.particles)
             found.value[here], found.error[here], tie[here] = one.value, one.error, one.tie
         return Estimate(found.value, found.error, tie)
 

@@ -292,7 +292,7 @@ def query_info(model: ServedModel, index: int, words: Messages) -> dict[str, Any
     few = MAX_LISTED if (queries.query_variables[index] >= 0).sum() > 1 else MAX_CATEGORIES
     listed = list(choices) if len(choices) <= few else None
     found: dict[str, Any] = {
-        "name": queries.names[index], "sentence": case.question(queries, index, words),
+        "name": queries.names[index], "sentence": words.question(queries[index]),
         "column": model.topics[index][0], "n_choices": len(choices), "choices": listed,
         "patch": None, "components": None, "labels": listed and list(case.choices(queries, index, words)),
         "cost": None if pursuit.costs is None else float(pursuit.query_costs[index]),
@@ -346,7 +346,7 @@ def _ranked(model: ServedModel, gains: Any, best: int, top: int, words: Messages
     keys[best] = np.inf  # first also among those that are as good within rounding
     order = [int(q) for q in np.argsort(-keys, kind="stable")[:top] if not np.isnan(gains[q])]
     return [
-        {"name": queries.names[q], "sentence": case.question(queries, q, words),
+        {"name": queries.names[q], "sentence": words.question(queries[q]),
          "gain": _amount(float(gains[q]))}
         for q in order
     ]  # fmt: skip
