@@ -66,7 +66,7 @@ def test_questions_of_the_builders_are_translated(language):
     assert case.choices(QUERIES, 0, words) == ("female", "male")  # the table's own words
     assert case.choices(QUERIES, 2, words) == (words("answer.no"), words("answer.yes"))
     assert not set(case.choices(QUERIES, 1, words)) & set(QUERIES.choices(1))
-    assert case.hint(QUERIES, 1, words).count("years") == 1
+    assert QUERIES.hint(1, words).count("years") == 1
     assert words.question(ip.queries.patches((4, 4), 2)[3]) != ip.queries.patches((4, 4), 2).sentences[3]
 
 

@@ -19,7 +19,6 @@ from infopursuit.acquisition.look_ahead import joint_cells
 from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages
-from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import YES_NO, QuerySet
 from infopursuit.session import Session
 from infopursuit.state import Branches, State, Step
@@ -46,17 +45,6 @@ def choices(queries: QuerySet, query: int, words: Messages | None = None) -> tup
     """The answers to a question of one variable, in the order of their indices: yes and no, cells of numbers."""
     words, asked = words or catalogues.load(), queries[query]
     return tuple(words.answer(asked, choice) for choice in asked.choices)
-
-
-def hint(queries: QuerySet, query: int, words: Messages | None = None) -> str:
-    """What numbers, dates and pixels are answered with; empty where a question has choices."""
-    words, scale = words or catalogues.load(), queries.scale(query)
-    if scale is not None:
-        return words.hint(scale)
-    if not isinstance(queries, Patches):
-        return ""
-    kind = "colour" if queries.channels > 1 else "pixels" if queries.levels is None else "grey"
-    return words(f"hint.{kind}", high=queries.size[0], wide=queries.size[1], most=queries.n_levels - 1)
 
 
 # ---- summary --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit import case
 from infopursuit.acquisition.tables import entropy
 from infopursuit.engine import Pursuit
 from infopursuit.files import write_atomically
@@ -203,7 +202,7 @@ def _cells(
         marks = marks if queries.n_levels <= MAX_DIGITS else said.replace("/", " ").replace(",", " ").split()
         known = {**{str(level): level for level in range(queries.n_levels)}, HIDDEN: UNKNOWN}
     if len(marks) != int((queries.query_variables[query] >= 0).sum()) or any(mark not in known for mark in marks):
-        hint = case.hint(queries, query, words)
+        hint = queries.hint(query, words)
         raise no_answer(words, words("error.patch", said=_shown(said)), "", (), hint)
     return queries.to_answer(query, [known[mark] for mark in marks])
 

@@ -142,7 +142,7 @@ def _many(n: int, noun: str, several: str = "") -> str:
 
 def answers_in_words(queries: Any, query: Any) -> str:
     """What a query may be answered with."""
-    scale, n = queries.scale(query.index), len(query.choices)
-    if scale is not None or n > 2 * MAX_ROWS:
-        return str(getattr(scale or queries, "hint", f"{n:,} possible answers"))
+    n = len(query.choices)
+    if queries.scale(query.index) is not None or n > 2 * MAX_ROWS:
+        return queries.hint(query.index) or f"{n:,} possible answers"
     return ", ".join(map(str, query.choices[:MAX_ROWS])) + (", …" if n > MAX_ROWS else "")

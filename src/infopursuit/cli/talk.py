@@ -180,7 +180,7 @@ class Talk:
         if key is None:
             raise no_answer(words, words("error.no_column", said=name[:80]), name, list(names.values()))
         asked = self.queries.find(key, "known")
-        hint, choices = case.hint(self.queries, asked[0], words), case.choices(self.queries, asked[0], words)
+        hint, choices = self.queries.hint(asked[0], words), case.choices(self.queries, asked[0], words)
         if not equals:
             raise ValueError(
                 words("error.known", example=f"{self.first[Word.KNOWN]} {key}={'1' if hint else choices[0]}")
@@ -365,7 +365,7 @@ def show_help(session: Session, terminal: Terminal, words: Messages) -> None:
     if _components(session):
         answer, text = words("help.answers"), words("help.of_components")
     elif isinstance(queries, Patches):
-        answer, text = words("help.pixels"), words("help.of_pixels", hint=case.hint(queries, question.index, words))
+        answer, text = words("help.pixels"), words("help.of_pixels", hint=queries.hint(question.index, words))
     elif (scale := queries.scale(question.index)) is not None:
         text = words("help.of_numbers", hint=words.hint(scale), choice=words.answer(question, question.choices[0]))
     elif is_numbered(question.choices):
@@ -397,7 +397,7 @@ def _choices(session: Session, words: Messages) -> str:
     if components:
         text = words("ask.in_this_order", n=len(components)) if len(components) > 1 else words("ask.one_of_these")
     elif isinstance(queries, Patches):
-        text = case.hint(queries, question.index, words)
+        text = queries.hint(question.index, words)
     elif scale is not None:
         text = words("ask.a_date" if scale.date else "ask.a_number")
     elif is_numbered(question.choices):

@@ -116,14 +116,14 @@ def explanation_html(e: Explanation) -> Markup:
         parts.insert(0, tag("div", picture(e, len(e), 132), style="margin:6px 0"))
     if e.warning:
         parts.insert(0, tag("div", e.warning, role="alert", style="font-weight:600"))
-    return card(f"{e.prediction}: {e.say_probability()}", *parts, lead=f"{_asked(e)} {_ending(e)}")
+    return card(f"{e.prediction}: {e.say_probability()}", *parts, lead=_lead(e))
 
 
 def session_html(session: Session) -> Markup:
     """A session: the question, the posterior, and the answers so far."""
     e, question = session.explanation, session.question
     title = f"{e.prediction}: {e.say_probability()}" if question is None else question.sentence
-    lead = f"{_asked(e)} {_ending(e)}"
+    lead = _lead(e)
     if question is not None:
         lead = f"Answer with {answers_in_words(session.pursuit.queries, question)}."
     parts = [posterior_table(e)]
@@ -177,14 +177,9 @@ def _bars(e: Explanation, classes: list[int], posterior: Any) -> list[Markup]:
     return [bar(posterior[c], often(float(posterior[c])), best=posterior[c] > most - 0.005, width=54) for c in classes]
 
 
-def _asked(e: Explanation) -> str:
-    return f"After {count(len(e), 'question')}{f', {len(e.known)} known beforehand' if e.known else ''}."
-
-
-def _ending(e: Explanation) -> str:
-    return (
-        "It has not stopped yet." if e.stop_reason == "open" else f"It stopped because {load().reason(e.stop_reason)}."
-    )
+def _lead(e: Explanation) -> str:
+    known = f", {len(e.known)} known beforehand" if e.known else ""
+    return f"After {count(len(e), 'question')}{known}. {e.say_notes(load(), codes=False)[0]}"
 
 
 def _classes(classes: Any) -> str:

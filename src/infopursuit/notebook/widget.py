@@ -55,7 +55,7 @@ def _question(session: Session, e: Explanation) -> dict[str, Any]:
         found["cells"] = [{"name": part.name, "choices": list(part.choices), "value": UNKNOWN} for part in parts]
     elif isinstance(queries, Patches):
         found["columns"] = queries.size[1] * queries.channels
-        found["hint"] = "Click a pixel to change it." if queries.n_levels == 2 else queries.hint
+        found["hint"] = "Click a pixel to change it." if queries.n_levels == 2 else queries.hint(question.index)
         names = ["dark", "lit"] if queries.n_levels == 2 else [str(level) for level in range(queries.n_levels)]
         seen = e.revealed().ravel()[framed(session)].tolist()  # by patches that overlap
         found["cells"] = [{"name": f"pixel {k}", "choices": names, "value": v} for k, v in enumerate(seen, start=1)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.tables import is_frame, read_table
-from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+from infopursuit.types import UNKNOWN, FloatArray, Observed
 
 
 class Concepts(QuerySet):
@@ -54,13 +54,14 @@ class Concepts(QuerySet):
         self.presence, self.soft = presence, bool(soft)
         super().__init__(names, [2] * len(names), np.arange(len(names))[:, None], sentences=sentences, choices=choices)
 
-    def observe(self, X: Any) -> IntArray:
-        """(B, A) answers as 0 and 1, -1 where X has NaN.
+    def read(self, X: Any) -> Observed:
+        """(B, A) answers as 0 and 1, -1 where X has NaN; where they are soft the more probable one, -1 for 0.5, and
+        their probabilities.
 
         A frame that has all the names is read by name, everything else by position. A sparse matrix says what is there:
-        a stored number other than 0 is "yes". Where answers are soft it is the more probable one, -1 for 0.5.
+        a stored number other than 0 is "yes".
         """
-        matrix = self._matrix(X.toarray() if hasattr(X, "tocoo") else X)
+        given = matrix = self._matrix(X.toarray() if hasattr(X, "tocoo") else X)
         missing = np.isnan(matrix)
         if self.presence or hasattr(X, "tocoo"):
             matrix = np.where(missing, matrix, matrix != 0)
@@ -70,14 +71,10 @@ class Concepts(QuerySet):
             wrong = f"X[{row}, {column}] is {matrix[row, column]:g}, but {self.names[column]!r} is a yes/no query"
             probability = "a probability from 0 to 1" if self.soft else "0, 1 or NaN, probabilities with soft=True"
             raise ValueError(f"{wrong}; give {probability}, or use ip.queries.columns for numbers and categories")
-        return np.where(missing | (matrix == 0.5), UNKNOWN, matrix > 0.5).astype(np.int64)
-
-    def read(self, X: Any) -> Observed:
-        """The answers of `observe`, and where they are soft their probabilities."""
-        if not self.soft:
-            return super().read(X)
-        values, yes = self.observe(X), self._matrix(X.toarray() if hasattr(X, "tocoo") else X)
-        return Observed(values, soft=np.stack([1 - yes, yes], axis=2).reshape(len(yes), -1))
+        values = np.where(missing | (matrix == 0.5), UNKNOWN, matrix > 0.5).astype(np.int64)
+        return Observed(
+            values, soft=np.stack([1 - given, given], axis=2).reshape(len(given), -1) if self.soft else None
+        )
 
     def to_spec(self) -> dict[str, Any]:
         choices = None if self._choices is None else [list(names) for names in self._choices]

@@ -39,8 +39,8 @@ class NumberScale(Brief):
     >>> scale = NumberScale((99.0, 117.0), (85.0, 108.0, 140.0), 44.0, 199.0, "mg/dl", whole=True)
     >>> scale.choices
     ('up to 99', '99 to 117', 'above 117')
-    >>> scale.read("148 mg/dl"), scale.say(148.0), scale.hint
-    (Number(value=148.0, cells=(2,)), '148 mg/dl', 'a number in mg/dl, 44 to 199 in training')
+    >>> scale.read("148 mg/dl"), scale.say(148.0)
+    (Number(value=148.0, cells=(2,)), '148 mg/dl')
     """
 
     thresholds: tuple[float, ...]
@@ -60,12 +60,6 @@ class NumberScale(Brief):
         between = (f"{low} to {high}" for low, high in pairwise(shown))
         cells = (f"up to {shown[0]}", *between, f"{'after' if self.date else 'above'} {shown[-1]}")
         return ("missing", *cells) if self.missing else cells
-
-    @property
-    def hint(self) -> str:
-        """What to answer with, in words."""
-        what = "a date" if self.date else f"a number in {self.unit}" if self.unit else "a number"
-        return f"{what}, {self.write(self.low)} to {self.write(self.high)} in training"
 
     def describe(self) -> dict[str, Any]:
         """The scale as JSON data, for forms; dates as text."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from infopursuit.checks import one_of, whole_number
+from infopursuit.messages import Messages, load
 from infopursuit.queries.queryset import QuerySet, Recipe, check_weights
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -98,14 +99,10 @@ class Patches(QuerySet):
         )
         self.corners = corners
 
-    @property
-    def hint(self) -> str:
-        """What to answer with, in words."""
-        high, wide = self.size
-        if self.levels is None and self.channels == 1:
-            return f"{high} rows of {wide} pixels, 1 lit, 0 dark, ? not known"
-        each = f"levels of {', '.join(COLOURS)} for each" if self.channels == 3 else "a grey level for each"
-        return f"{high} rows of {wide} pixels, {each}, 0 dark to {self.n_levels - 1} light, ? not known"
+    def hint(self, query: int, words: Messages | None = None) -> str:
+        """What a patch is answered with."""
+        kind = "colour" if self.channels > 1 else "pixels" if self.levels is None else "grey"
+        return (words or load())(f"hint.{kind}", high=self.size[0], wide=self.size[1], most=self.n_levels - 1)
 
     def observe(self, X: Any) -> IntArray:
         """(B, A) the values of the pixels; NaN is not known. Accepts (B, rows, columns), colours as (B, rows, columns,

@@ -15,6 +15,7 @@ import numpy as np
 
 from infopursuit.checks import whole_number
 from infopursuit.display import queries_html
+from infopursuit.messages import Messages, load
 from infopursuit.queries.choices import MAX_ANSWERS, JointChoices, count_answers, join_cells, split_index
 from infopursuit.queries.numbers import NumberScale, format_number
 from infopursuit.queries.tables import is_missing
@@ -156,6 +157,11 @@ class QuerySet:
         """The numbers that a query about one variable may be answered with; None where it is not numeric."""
         return None
 
+    def hint(self, query: int, words: Messages | None = None) -> str:
+        """What numbers, dates and pixels are answered with, in a language; empty where a query has choices."""
+        scale = self.scale(query)
+        return "" if scale is None else (words or load()).hint(scale)
+
     @cached_property
     def representatives(self) -> FloatArray | None:
         """(Q, V) the number that stands for each cell of a numeric query, NaN elsewhere; None where none is numeric."""
@@ -249,7 +255,7 @@ class QuerySet:
             try:
                 return scale.read(value)
             except (ValueError, TypeError, OverflowError):
-                wrong = f"{value!r} is no answer to {self.names[query]!r}; answer with {scale.hint}, with one of"
+                wrong = f"{value!r} is no answer to {self.names[query]!r}; answer with {self.hint(query)}, with one of"
                 raise ValueError(f"{wrong} {shown(choices, 6)}, or None for not known") from None
         if query in self.number_labels and (label := _as_label(value)) is not None:
             labels = self.number_labels[query]

@@ -58,7 +58,7 @@ def read_history(model: ServedModel, items: Sequence[tuple[str, str | float | di
         except ValueError:
             choices = queries.choices(index)
             some = ", ".join(map(repr, choices[:MAX_LISTED])) + (", ..." if len(choices) > MAX_LISTED else "")
-            number = "" if scale is None else f"{scale.hint}, "
+            number = "" if scale is None else f"{queries.hint(index)}, "
             remedy = f"answer with {number}one of {some}, {{choice: probability}} that sum to 1, or null for unknown"
             raise invalid(f"this is no answer to {name!r}", f"history[{k}].answer", said, remedy) from None
     return tuple(history)
