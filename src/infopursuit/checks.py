@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 
 def whole_number(value: Any, name: str, least: int = 0, most: int | None = None) -> int:
@@ -61,6 +62,26 @@ def instance(value: Any, name: str, kind: Any, expected: str, *, error: Any = Ty
     if not isinstance(value, kind):
         raise error(f"{name}={value!r:.80}; expected {expected}")
     return value
+
+
+def check_weights(sample_weight: Any, n_inputs: int) -> npt.NDArray[np.float64]:
+    """(B,) sample weights as floats, by default ones; refused when negative, not finite or all zero.
+
+    >>> check_weights(None, 2).tolist(), check_weights([0, 3], 2).tolist()
+    ([1.0, 1.0], [0.0, 3.0])
+    """
+    if sample_weight is None:
+        return np.ones(n_inputs)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_inputs,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; expected ({n_inputs},), one weight for each input")
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"sample_weight[{row}] is {weights[row]:g}; weights are finite and not negative")
+    if n_inputs and not weights.any():
+        raise ValueError("sample_weight is zero everywhere; give at least one input a weight above zero")
+    return weights
 
 
 def pursuit_of(model: Any, name: str = "model") -> Any:

@@ -12,14 +12,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from infopursuit.checks import one_of, whole_number
+from infopursuit.checks import check_weights, one_of, whole_number
 from infopursuit.queries.numbers import NumberScale, choose_thresholds, format_number
 from infopursuit.queries.queryset import (
     YES_NO,
     QuerySet,
     Recipe,
     check_spec,
-    check_weights,
     near,
     shown,
 )

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from infopursuit.checks import one_of, whole_number
+from infopursuit.checks import check_weights, one_of, whole_number
 from infopursuit.messages import Messages, load
-from infopursuit.queries.queryset import QuerySet, Recipe, check_weights
+from infopursuit.queries.queryset import QuerySet, Recipe
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 MAX_PIXELS = 2**20

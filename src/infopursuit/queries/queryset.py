@@ -564,26 +564,6 @@ def check_joint_answers(queries: QuerySet, why: str) -> None:
         )
 
 
-def check_weights(sample_weight: Any, n_inputs: int) -> FloatArray:
-    """(B,) sample weights as floats, by default ones; refused when negative, not finite or all zero.
-
-    >>> check_weights(None, 2).tolist(), check_weights([0, 3], 2).tolist()
-    ([1.0, 1.0], [0.0, 3.0])
-    """
-    if sample_weight is None:
-        return np.ones(n_inputs)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_inputs,):
-        raise ValueError(f"sample_weight has shape {weights.shape}; expected ({n_inputs},), one weight for each input")
-    bad = ~np.isfinite(weights) | (weights < 0)
-    if bad.any():
-        row = int(bad.argmax())
-        raise ValueError(f"sample_weight[{row}] is {weights[row]:g}; weights are finite and not negative")
-    if n_inputs and not weights.any():
-        raise ValueError("sample_weight is zero everywhere; give at least one input a weight above zero")
-    return weights
-
-
 def shown(names: Sequence[str], most: int) -> str:
     """The first names for an error message, with dots where there are more.
 

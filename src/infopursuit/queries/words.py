@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from infopursuit.checks import whole_number
-from infopursuit.queries.queryset import QuerySet, Recipe, check_weights
+from infopursuit.checks import check_weights, whole_number
+from infopursuit.queries.queryset import QuerySet, Recipe
 from infopursuit.queries.tables import is_missing, read_table
 from infopursuit.types import UNKNOWN, IntArray
 
