@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 2**20
 """Memory that the utilities of one acquisition function may take; the least recently used are dropped."""
+ROW_BYTES = 640
+"""What a remembered row takes beside its numbers: three arrays, a key, and its places in the cache."""
 
 
 class Cached:
@@ -27,15 +29,15 @@ class Cached:
         self.exact: bool = getattr(function, "exact", True)
         self.tie: float = getattr(function, "tie", TIE)
         self._lock = Lock()
-        self._rows: LRUCache[bytes, tuple[Any, ...]] = LRUCache(max_bytes, getsizeof=lambda row: 200 + row[0].nbytes)
+        self._rows: LRUCache[bytes, tuple[Any, ...]] = LRUCache(max_bytes, getsizeof=_size)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def clear(self) -> None:
-        """Forget everything."""
+    def clear(self, max_bytes: int | None = None) -> None:
+        """Forget everything. max_bytes: what may be remembered from now on, as before where it is left out."""
         with self._lock:
-            self._rows.clear()
+            self._rows = LRUCache(self._rows.maxsize if max_bytes is None else max_bytes, getsizeof=_size)
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) utilities, computed where they are not known yet."""
@@ -68,13 +70,18 @@ class Cached:
         """Remember some rows; few errors are above 0, those of sampled utilities that may be the best."""
         at_row, at = error[rows].nonzero()
         first = np.searchsorted(at_row, np.arange(len(rows) + 1)).tolist()
-        size = 200 + value[0].nbytes
-        if size > self._rows.maxsize:
-            return
         with self._lock:
             for i, row in enumerate(rows):
                 mine = at[first[i] : first[i + 1]].copy()
-                self._rows[names[row]] = (value[row].copy(), mine, error[row, mine], bool(tie[row]))
+                kept = (value[row].copy(), mine, error[row, mine], bool(tie[row]))
+                if _size(kept) <= self._rows.maxsize:
+                    self._rows[names[row]] = kept
+
+
+def _size(row: tuple[Any, ...]) -> int:
+    """Bytes that a remembered row takes."""
+    value, at, error, _ = row
+    return int(ROW_BYTES + value.nbytes + at.nbytes + error.nbytes)
 
 
 class Bindings:
