@@ -59,7 +59,8 @@ def soak(
     mix = MIX if mix is None else mix
     warming = min(WARMED, max(2.0, WARMING * seconds))
     say(f"{people} people for {seconds:g} s, each thinking {THINKING[0]:g} to {THINKING[1]:g} s before an answer;")
-    say(f"before that {PRESSING} people for {warming:g} s without a pause. Server and people share {os.cpu_count()} cores.")
+    say(f"before that {PRESSING} people for {warming:g} s without a pause.")
+    say(f"Server and people share {os.cpu_count()} cores.")
     with served([*mix, "--workers", str(workers)]) as server:
         shares = {model.partition("=")[0]: share for model, share in mix.items()}
         result = asyncio.run(_run(server, shares, people, seconds, warming))
