@@ -72,7 +72,7 @@ def soak(
         from infopursuit.plots import save
 
         save(draw(result["by_minute"]), folder / "soak.png")
-        about = "Memory of each process, and the 99th percentile of the response times, by minute"
+        about = "Growth of memory, 99th percentile of response times and load average, by minute"
         result["figures"] = [{"file": "soak.png", "about": about}]
     for line in _lines(result):
         say(line)
@@ -250,29 +250,32 @@ def by_minute(looks: Sequence[Look], seconds: Sequence[float]) -> list[dict[str,
 
 
 def draw(minutes: Sequence[dict[str, Any]]) -> Any:
-    """Memory of each process, and p99 beside the load average, by minute."""
+    """Growth of each process, p99 and load average by minute, with what is demanded."""
     from matplotlib.figure import Figure
 
     from infopursuit.plots import style
 
-    figure = Figure(figsize=(10, 3.2), dpi=120, facecolor="white", layout="constrained")
-    memory, times = figure.subplots(1, 2)
+    figure = Figure(figsize=(11, 3), dpi=120, facecolor="white", layout="constrained")
+    growth, times, load = figure.subplots(1, 3)
     at = [each["minute"] for each in minutes]
-    processes = list(zip(*(each["memory_mib"] for each in minutes), strict=False))
-    for i, each in enumerate(processes):
-        memory.plot(at, each, color=style.COLOURS[i], label=f"process {i + 1}")
-    memory.set_ylim(0, 1.25 * max(map(max, processes)))
-    memory.set_title("Memory of each process, MiB")
-    times.plot(at, [each["p99_ms"] for each in minutes], color=style.COLOURS[0], label="p99, ms")
-    times.plot(
-        at, [each["load_average"] for each in minutes], color=style.COLOURS[1], label="load average of the machine"
-    )
-    times.set_ylim(0, None)
-    times.set_title("99th percentile of the response times in each minute")
-    for axes in (memory, times):
+    for i, each in enumerate(zip(*(each["memory_mib"] for each in minutes), strict=False)):
+        label = f"process {i + 1}, at first {each[0]:.0f} MiB"
+        growth.plot(at, [100 * (now / each[0] - 1) for now in each], color=style.COLOURS[i], label=label)
+    times.plot(at, [each["p99_ms"] for each in minutes], color=style.COLOURS[0])
+    load.plot(at, [each["load_average"] for each in minutes], color=style.COLOURS[0])
+    for axes, title, bar in (
+        (growth, "Memory above the first minute, %", 100 * GROWTH),
+        (times, "99th percentile of response times, ms", P99_MS),
+        (load, f"Load average of the {os.cpu_count()} cores", None),
+    ):
+        if bar is not None:
+            axes.axhline(bar, color=style.INK, linewidth=1, linestyle="--", label="demanded: below")
+            axes.set_ylim(None, max(1.6 * bar, axes.get_ylim()[1]))
+            axes.legend(frameon=False, loc="upper left")
+        axes.set_ylim(min(0, axes.get_ylim()[0]), None)
         style.plain(axes)
-        axes.set_xlabel("minutes")
-        axes.legend(frameon=False)
+        axes.set_title(title, fontsize=11)
+        axes.set_xlabel("minute")
     return figure
 
 

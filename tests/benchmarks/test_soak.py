@@ -44,7 +44,7 @@ def test_each_minute_has_its_own_requests():
     assert [each["memory_mib"] for each in minutes] == [[200.0, 102.5], [200.0, 108.5]]
     assert [each["requests"] for each in minutes] == [30, 30]
     assert by_minute([], []) == []
-    assert len(draw(minutes).axes[0].lines) == 2
+    assert [len(axes.lines) for axes in draw(minutes).axes] == [3, 2, 1]  # with what is demanded
 
 
 def test_what_is_demanded():
