@@ -47,7 +47,8 @@ def _serve(args: Options, say: Say) -> bool:
 
 
 def _soak(args: Options, say: Say) -> bool:
-    return bool(soak(people=args.people or 100, seconds=args.seconds or 600, folder=args.out, say=say)["passed"])
+    people, seconds = args.people or 100, args.seconds or 600
+    return bool(soak(people=people, seconds=seconds, workers=args.workers, folder=args.out, say=say)["passed"])
 
 
 def _requests(args: Options, say: Say) -> bool:
@@ -137,6 +138,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--model", default="animals", metavar="MODEL", help="serve: what, as `serve` takes it (animals)")
     add("--people", type=positive, metavar="N", help="serve, soak: who answer a server at once (200; soak: 100)")
     add("--seconds", type=positive, metavar="N", help="serve, soak: for how long they do (60; soak: 600)")
+    add("--workers", type=positive, default=1, metavar="N", help="soak: processes of the server (1)")
     add("--page", type=Path, metavar="FILE", help="a page whose tables are written anew")
     return parser
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.bindings import Cached
+from infopursuit.bindings import ROW_BYTES, Cached
 from worlds import KINDS, random_rules, world_of
 
 SAMPLED = {"exact_gains": False, "n_states": 4, "n_screened": 2}
@@ -65,7 +65,7 @@ def test_what_is_remembered_changes_nothing(options):
             smaller = Cached(cached.function, room)
             known.update({key: (belief, smaller, parts) for key, (belief, _, parts) in known.items()})
             runs.append(fresh.run_values(values))
-            assert len(smaller) <= room // 200
+            assert len(smaller) <= room // ROW_BYTES
         for other in runs[1:]:
             np.testing.assert_array_equal(other.queries, runs[0].queries)
             for name in ("gains", "gain_errors", "posteriors"):

@@ -7,16 +7,18 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.hardening.limits import memory_of
 from benchmarks.machine import write_result
 from benchmarks.serving.people import Client, Tally, longer, own_cpu
-from benchmarks.serving.served import Served, served
+from benchmarks.serving.served import MIB, Served, served
 from infopursuit.progress import Progress
 from infopursuit.terminal import table
 
@@ -24,16 +26,18 @@ MIX = {"animals": 0.5, "mnist": 0.3, "digits": 0.2}
 """Which model a game is played with."""
 THINKING = (1.0, 3.0)
 """Seconds that a person takes to read a question and to answer it, at random between these; nobody needs less."""
-WARMING, WARMED = 0.1, 60.0
-"""Before the measurement everybody asks without a pause, for this share of it and no longer than that many seconds:
-what is remembered is then full, and the rate is the largest that there is."""
+WARMING, WARMED = 0.1, 180.0
+PRESSING = 16
+"""Before the measurement some ask without a pause, for this share of it and no longer than that many seconds: what is
+remembered is then full, and the rate is the largest that there is. More of them would only wait for each other, until
+they are refused."""
 REPORT, EXPLAIN, LIST = 0.2, 0.2, 0.1
 """After a game: how often somebody takes the report home, has inputs explained, looks at the list of models."""
 EVERY = 2.0
 """Seconds from one look at the server's memory to the next."""
 ENDS = 0.1
 """The share of these looks at either end whose mean is called start and end."""
-P99_MS, GROWTH = 250.0, 0.05
+P99_MS, GROWTH = 150.0, 0.02
 """What is demanded, beside no error at all."""
 
 
@@ -42,27 +46,38 @@ def soak(
     people: int,
     seconds: float,
     folder: Path,
+    workers: int = 1,
     mix: dict[str, float] | None = None,
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """Start a server with several models, let people play, judge, tell, and write ``soak.json`` to a folder.
+    """Start a server with several models, let people play, judge, tell, and write ``soak.json`` and a figure to a
+    folder.
 
+    ``workers``: processes of the server.
     ``mix``: models as ``serve`` takes them and how often each is played; those that come along where it is left out.
     """
     mix = MIX if mix is None else mix
     warming = min(WARMED, max(2.0, WARMING * seconds))
     say(f"{people} people for {seconds:g} s, each thinking {THINKING[0]:g} to {THINKING[1]:g} s before an answer;")
-    say(f"before that {warming:g} s without a pause. Server and people share {os.cpu_count()} cores.")
-    with served(list(mix)) as server:
+    say(f"before that {PRESSING} people for {warming:g} s without a pause.")
+    say(f"Server and people share {os.cpu_count()} cores.")
+    with served([*mix, "--workers", str(workers)]) as server:
         shares = {model.partition("=")[0]: share for model, share in mix.items()}
         result = asyncio.run(_run(server, shares, people, seconds, warming))
-        used = server.cpu_seconds()
+        used = [server.cpu_seconds(pid) for pid in server.workers()]
     result |= {"server_cpu_seconds_with_start": used, "exit_code": server.process.returncode}
     result["passed"] = _passed(result)
     result |= {"seed": 0, "tables": _tables(result)}
+    if result["by_minute"]:
+        from infopursuit.plots import save
+
+        save(draw(result["by_minute"]), folder / "soak.png")
+        about = "Growth of memory, 99th percentile of response times and load average, by minute"
+        result["figures"] = [{"file": "soak.png", "about": about}]
     for line in _lines(result):
         say(line)
     command = f"python -m benchmarks.bench soak --people {people} --seconds {seconds:g}"
+    command += f" --workers {workers}" if workers > 1 else ""
     say(f"written to {write_result(folder, 'soak', command, result)}")
     return result
 
@@ -77,11 +92,11 @@ async def _run(server: Served, mix: dict[str, float], people: int, seconds: floa
     pressed, calm = Tally(), Tally()
     start = time.perf_counter()
     everybody = [Person(server.port, i, models, mix) for i in range(people)]
-    await asyncio.gather(*(one.play(pressed, start + warming, None) for one in everybody))
+    await asyncio.gather(*(one.play(pressed, start + warming, None) for one in everybody[:PRESSING]))
     rate = pressed.requests / (time.perf_counter() - start)
     before, start = own_cpu(), time.perf_counter()
-    looks: list[tuple[float, float]] = []
-    watching = asyncio.create_task(_look(server, looks, start, seconds))
+    looks: list[Look] = []
+    watching = asyncio.create_task(_look(server, looks, calm, start, seconds))
     await asyncio.gather(*(one.play(calm, start + seconds, THINKING) for one in everybody))
     took = time.perf_counter() - start
     watching.cancel()
@@ -108,7 +123,10 @@ async def _run(server: Served, mix: dict[str, float], people: int, seconds: floa
             "games_ended": pressed.games,
             **_times(pressed),
         },
-        **_growth(looks),
+        **_growth([(look.at, sum(look.memory)) for look in looks]),
+        "memory_of_each_mib": _ends(looks),
+        "load_average": float(np.mean([look.load for look in looks])) if looks else None,
+        "by_minute": by_minute(looks, calm.seconds),
         "generator_cores": (own_cpu() - before) / took,
         "cores": os.cpu_count(),
     }
@@ -159,13 +177,25 @@ class Person:
                 for row in range(rows)]  # fmt: skip
 
 
-async def _look(server: Served, looks: list[tuple[float, float]], start: float, seconds: float) -> None:
+@dataclass(frozen=True)
+class Look:
+    """What was seen after ``at`` seconds. memory: of each process, in MiB. answered: requests up to then. load: average
+    of the last minute."""
+
+    at: float
+    memory: tuple[float, ...]
+    answered: int
+    load: float
+
+
+async def _look(server: Served, looks: list[Look], tally: Tally, start: float, seconds: float) -> None:
     """Note the server's memory now and then, and show how far it is."""
     with Progress("soaking", round(seconds), show=True) as progress:
         while True:
-            at, now = time.perf_counter() - start, server.memory()
-            if now is not None:
-                looks.append((at, now))
+            at = time.perf_counter() - start
+            with suppress(OSError):  # where the system does not tell
+                memory = tuple((memory_of(pid, "VmRSS") or 0) / MIB for pid in server.workers())
+                looks.append(Look(at, memory, len(tally.seconds), os.getloadavg()[0]))
             progress.advance(max(0, round(at) - progress.done))
             await asyncio.sleep(EVERY)
 
@@ -188,6 +218,65 @@ def _growth(looks: list[tuple[float, float]]) -> dict[str, Any]:
         "memory_growth": float(slope * (at[-1] - at[0]) / (level + slope * at[0])),
         "memory_looks": len(looks),
     }
+
+
+def _ends(looks: Sequence[Look]) -> list[list[float]]:
+    """Of each process the mean memory at the start and at the end."""
+    n = max(1, int(ENDS * len(looks)))
+    means = [[float(np.mean(each)) for each in zip(*(one.memory for one in some), strict=False)]
+             for some in (looks[:n], looks[-n:])]  # fmt: skip
+    return [list(pair) for pair in zip(*means, strict=False)]
+
+
+def by_minute(looks: Sequence[Look], seconds: Sequence[float]) -> list[dict[str, Any]]:
+    """For each minute the memory of each process, the requests, their 99th percentile, and the load average.
+
+    >>> looks = [Look(30.0 * i, (100.0 + i,), 10 * i, 1.0) for i in range(5)]
+    >>> by_minute(looks, [0.02] * 50)[1]
+    {'minute': 2, 'memory_mib': [102.5], 'requests': 20, 'p99_ms': 20.0, 'load_average': 1.0}
+    """
+    found, before = list[dict[str, Any]](), 0
+    for minute in range(int(looks[-1].at // 60) if looks else 0):
+        mine = [look for look in looks if minute <= look.at / 60 < minute + 1]
+        after = next(look.answered for look in looks if look.at / 60 >= minute + 1)
+        times, before = 1000 * np.array(seconds[before:after] or [np.nan]), after
+        memory = zip(*(look.memory for look in mine), strict=False)
+        found.append({
+            "minute": minute + 1, "memory_mib": [round(float(np.mean(each)), 1) for each in memory],
+            "requests": len(times), "p99_ms": round(float(np.percentile(times, 99)), 1),
+            "load_average": round(float(np.mean([look.load for look in mine])), 2),
+        })  # fmt: skip
+    return found
+
+
+def draw(minutes: Sequence[dict[str, Any]]) -> Any:
+    """Growth of each process, p99 and load average by minute, with what is demanded."""
+    from matplotlib.figure import Figure
+
+    from infopursuit.plots import style
+
+    figure = Figure(figsize=(11, 3), dpi=120, facecolor="white", layout="constrained")
+    growth, times, load = figure.subplots(1, 3)
+    at = [each["minute"] for each in minutes]
+    for i, each in enumerate(zip(*(each["memory_mib"] for each in minutes), strict=False)):
+        label = f"process {i + 1}, at first {each[0]:.0f} MiB"
+        growth.plot(at, [100 * (now / each[0] - 1) for now in each], color=style.COLOURS[i], label=label)
+    times.plot(at, [each["p99_ms"] for each in minutes], color=style.COLOURS[0])
+    load.plot(at, [each["load_average"] for each in minutes], color=style.COLOURS[0])
+    for axes, title, bar in (
+        (growth, "Memory above the first minute, %", 100 * GROWTH),
+        (times, "99th percentile of response times, ms", P99_MS),
+        (load, f"Load average of the {os.cpu_count()} cores", None),
+    ):
+        if bar is not None:
+            axes.axhline(bar, color=style.INK, linewidth=1, linestyle="--", label="demanded: below")
+            axes.set_ylim(None, max(1.6 * bar, axes.get_ylim()[1]))
+            axes.legend(frameon=False, loc="upper left")
+        axes.set_ylim(min(0, axes.get_ylim()[0]), None)
+        style.plain(axes)
+        axes.set_title(title, fontsize=11)
+        axes.set_xlabel("minute")
+    return figure
 
 
 def _times(tally: Tally) -> dict[str, float]:
@@ -217,20 +306,25 @@ def _tables(result: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
             "p50, ms": round(found["p50_ms"]),
             "p99, ms": round(found["p99_ms"]),
             "slowest, ms": round(found["max_ms"]),
+            "load average": None if found.get("load_average") is None else round(found["load_average"], 1),
         }
         for what, found in (
             (f"{result['people']} people who think", result),
-            ("before that, the same without a pause", result["without_pause"]),
+            (f"before that, {min(PRESSING, result['people'])} without a pause", result["without_pause"]),
         )
     ]
-    growth = result["memory_growth"]
+    growth, each = result["memory_growth"], result["memory_of_each_mib"]
+    ends = {f"process {i + 1}": (*pair, pair[1] / pair[0] - 1) for i, pair in enumerate(each) if len(each) > 1}
+    ends["all" if ends else "the process"] = (result["memory_start_mib"], result["memory_end_mib"], growth)
     memory = [
         {
-            "memory of the server, MiB, at the start": round(result["memory_start_mib"] or 0),
-            "at the end": round(result["memory_end_mib"] or 0),
-            "growth, %": None if growth is None else round(100 * growth, 2),
+            "": who,
+            "at the start, MiB": round(start or 0),
+            "at the end, MiB": round(end or 0),
+            "growth, %": None if more is None else round(100 * more, 2),
             "looks": result["memory_looks"],
         }
+        for who, (start, end, more) in ends.items()
     ]
     return {"Requests": rows, "Memory": memory}
 

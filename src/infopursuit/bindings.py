@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 64 * 2**20
 """Memory that the utilities of one acquisition function may take; the least recently used are dropped."""
+ROW_BYTES = 640
+"""What a remembered row takes beside its numbers: three arrays, a key, and its places in the cache."""
 
 
 class Cached:
@@ -27,15 +29,15 @@ class Cached:
         self.exact: bool = getattr(function, "exact", True)
         self.tie: float = getattr(function, "tie", TIE)
         self._lock = Lock()
-        self._rows: LRUCache[bytes, tuple[Any, ...]] = LRUCache(max_bytes, getsizeof=lambda row: 200 + row[0].nbytes)
+        self._rows: LRUCache[bytes, tuple[Any, ...]] = LRUCache(max_bytes, getsizeof=_size)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def clear(self) -> None:
-        """Forget everything."""
+    def clear(self, max_bytes: int | None = None) -> None:
+        """Forget everything. max_bytes: what may be remembered from now on, as before where it is left out."""
         with self._lock:
-            self._rows.clear()
+            self._rows = LRUCache(self._rows.maxsize if max_bytes is None else max_bytes, getsizeof=_size)
 
     def __call__(self, b: Any, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) utilities, computed where they are not known yet."""
@@ -57,16 +59,23 @@ class Cached:
             found = self.function(b, h, only)
             value, error = found.value.copy(), found.error.copy()
             tie = np.zeros(len(allowed), dtype=bool) if found.tie is None else found.tie.copy()
-            # few errors are above 0, those of sampled utilities that may be the best
-            above = {row: np.flatnonzero(error[row]) for row in missing if 200 + value[0].nbytes <= self._rows.maxsize}
             with self._lock:
-                for row, at in above.items():
-                    self._rows[names[row]] = (value[row].copy(), at, error[row, at], bool(tie[row]))
+                for row in missing:
+                    at = np.flatnonzero(error[row])  # few: those of sampled utilities that may be the best
+                    kept = (value[row].copy(), at, error[row, at], bool(tie[row]))
+                    if _size(kept) <= self._rows.maxsize:
+                        self._rows[names[row]] = kept
         for row, kept in known.items():
             if kept is not None:
                 value[row], tie[row] = kept[0], kept[3]
                 error[row, kept[1]] = kept[2]
         return Estimate(value, error, tie)
+
+
+def _size(row: tuple[Any, ...]) -> int:
+    """Bytes that a remembered row takes."""
+    value, at, error, _ = row
+    return int(ROW_BYTES + value.nbytes + at.nbytes + error.nbytes)
 
 
 class Bindings:

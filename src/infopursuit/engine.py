@@ -506,9 +506,10 @@ class Pursuit(Generic[B]):
         """See `Branches.together`; numbers count only where the belief uses them."""
         return Branches.together(place, queries, answers, numbers if self.uses_numbers else None, soft)
 
-    def clear_cache(self) -> Pursuit[B]:
-        """Forget the utilities computed so far."""
-        self.bindings.bind(self)[1].clear()
+    def clear_cache(self, max_bytes: int | None = None) -> Pursuit[B]:
+        """Forget the utilities computed so far. max_bytes: how many of them may be remembered from now on, 64 MiB where
+        nothing was said."""
+        self.bindings.bind(self)[1].clear(max_bytes)
         return self
 
     def session(self, history: Iterable[tuple[Any, Any]] = (), *, known: Any = None) -> Session:

@@ -1,5 +1,6 @@
 """The cache of utilities: the same values as without it, bounded memory, threads."""
 
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Barrier
@@ -8,13 +9,14 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.bindings import Cached
+from infopursuit.bindings import ROW_BYTES, Cached
 from infopursuit.history import Estimate, Histories
 from infopursuit.types import TIE
 from worlds import world_of
 
 N_QUERIES = 50
 QUERIES = ip.queries.concepts([f"q{i}" for i in range(N_QUERIES)])
+EACH = ROW_BYTES + 8 * N_QUERIES + 16  # a row that `Counting` returns, which has one error
 
 
 @dataclass
@@ -91,8 +93,7 @@ def test_nothing_is_computed_twice():
 def test_memory_is_bounded_and_what_is_new_is_still_kept():
     """The least recently used are dropped; a cache that is full does not stop to cache."""
     function = Counting()
-    each = 200 + 8 * N_QUERIES
-    cached = Cached(function, max_bytes=100 * each)
+    cached = Cached(function, max_bytes=100 * EACH)
     for start in range(0, 3000, 50):
         h = histories(range(start, start + 50))
         cached(None, h, all_allowed(50))
@@ -105,9 +106,36 @@ def test_memory_is_bounded_and_what_is_new_is_still_kept():
     assert len(function.rows) == before + 50
 
 
+def test_the_bound_is_that_of_the_memory_it_takes():
+    """As Python counts it: a bound that leaves out keys, arrays and the cache's own lists would be passed by twice."""
+    n, max_bytes = 1000, 2**30
+    h, cached = histories(range(n)), Cached(Counting(), max_bytes)
+    cached(None, h, all_allowed(n))
+    cached.clear()
+    cached.function.rows.clear()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        cached(None, h, all_allowed(n))
+        cached.function.rows.clear()
+        took = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert 0.75 < took / (n * EACH) < 1.25
+
+
+def test_another_bound():
+    cached = Cached(Counting(), max_bytes=100 * EACH)
+    cached(None, histories(range(50)), all_allowed(50))
+    cached.clear(20 * EACH)
+    assert len(cached) == 0
+    cached(None, histories(range(50)), all_allowed(50))
+    assert len(cached) == 20
+
+
 def test_what_is_used_again_and_again_stays():
     function = Counting()
-    cached = Cached(function, max_bytes=20 * (200 + 8 * N_QUERIES))
+    cached = Cached(function, max_bytes=20 * EACH)
     first = histories([0])
     for start in range(1, 200, 10):
         cached(None, first, all_allowed(1))
@@ -136,7 +164,7 @@ def test_what_is_returned_is_the_callers():
 
 def test_many_threads_at_once():
     """While rows are dropped: each thread has the right values."""
-    cached = Cached(Counting(), max_bytes=60 * (200 + 8 * N_QUERIES))
+    cached = Cached(Counting(), max_bytes=60 * EACH)
     together = Barrier(4, timeout=60)
 
     def work(seed):

@@ -12,6 +12,7 @@ from serving_process import Crowd, ask, process
 from test_stop_and_reload import NEXT, histories, save_zoo
 
 from infopursuit import cli
+from infopursuit.serialization import MANIFEST
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found in /proc")
 
@@ -96,6 +97,29 @@ def test_a_stop_of_two_leaves_no_request_without_its_answer(zoo):
         assert crowd.failed == []
         assert {answer[0] for answer in crowd.answers} == {200}
         assert [line.strip() for line in server.lines if line.strip()] == ["infopursuit: stopped"]
+
+
+def test_a_reload_of_two_leaves_no_request_without_its_answer(models, zoo):
+    """While a crowd asks: three new models in turn, and a folder that is damaged."""
+    with process(zoo, "--workers", "2", "--log", "json") as server:
+        crowd = Crowd(server.port, 6, NEXT, histories())
+        for k in range(1, 4):
+            save_zoo(models, zoo, 0.5 + 0.1 * k)
+            server.popen.send_signal(signal.SIGHUP)
+            server.wait_for('"event": "reloaded"', 2 * k)
+            n = len(crowd.answers)
+            wait_for(lambda n=n: len(crowd.answers) > n + 50)
+        (zoo / MANIFEST).write_bytes((zoo / MANIFEST).read_bytes()[:-100])
+        server.popen.send_signal(signal.SIGHUP)
+        server.wait_for('"event": "refused"', 2)
+        crowd.stop()
+        assert (crowd.failed, crowd.refused) == ([], 0)
+        assert {answer[0] for answer in crowd.answers} == {200}
+        answers = {}  # by version and history what both have said to it
+        for _, headers, content, sent in crowd.answers:
+            answers.setdefault((headers["x-model-version"], sent), set()).add(content)
+        assert len({version for version, _ in answers}) == 4
+        assert all(len(said) == 1 for said in answers.values())
 
 
 def test_uploads_need_one_process(zoo, capsys):

@@ -263,7 +263,8 @@ class PrunedBelief(LatentBelief):
                 f"belief='pruned' needs probabilities from {LEAST:g} to 1 - {LEAST:g}, and the model has "
                 f"{min(low, 1 - high):.1g}; use 'exact', or more smoothing"
             )
-        return cls(states, queries, model, runs)
+        # a model that is nothing but its states is not kept a second time in its old order
+        return cls(states, queries, None if type(model) is States else model, runs)
 
     @staticmethod
     def serves(states: States, queries: QuerySet) -> bool:

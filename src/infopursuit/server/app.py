@@ -36,7 +36,7 @@ from infopursuit.types import History
 
 BATCH = 4  # inputs that are explained together; between two batches the requests of others have their turn
 MAX_PAGE = 500  # queries in one response
-CACHE_BYTES = 32 * 2**20  # responses
+CACHE_BYTES, ENTRY_BYTES = 16 * 2**20, 2048  # responses, each with so much for its history
 HEAD_BYTES = 16 * 2**10  # of a request line with all headers
 RETRY_LOADING = 1  # seconds
 LINGER = 1.0  # seconds that connections stay open when the server stops, for requests that are on their way
@@ -81,7 +81,7 @@ def create_app(
     loading = dict(loaders or {})
     loaded, names = {name: asyncio.Event() for name in loading}, [*models, *loading]
     workers = Workers([*names, *([fitting.POOL] if fit else [])], limits, metrics)
-    cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=len)
+    cache: LRUCache[Hashable, bytes] = LRUCache(CACHE_BYTES, getsizeof=lambda content: ENTRY_BYTES + len(content))
     mimetypes.add_type("text/javascript", ".js")  # some Windows machines say otherwise
     page = PageFiles(packages=[("infopursuit.server", "page")])
 
@@ -183,7 +183,7 @@ def create_app(
         content = cache.get(key)
         if content is None:
             content = await run(model, lambda: _dump(inference.next_step(model, *asked, words)))
-            if len(content) <= CACHE_BYTES:
+            if cache.getsizeof(content) <= CACHE_BYTES:
                 cache[key] = content
         else:
             metrics.cache_hits.inc()

@@ -27,7 +27,8 @@ from infopursuit.state import State
 from infopursuit.types import History
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-CACHE_BYTES = 64 * 2**20  # states of each model
+STATE_BYTES, GAIN_BYTES = 32 * 2**20, 8 * 2**20
+"""What is remembered of each model: states of recent histories, and gains, enough for a hundred conversations."""
 MAX_READS = 3
 RELOAD_INTERVAL = 1.0
 MAX_REASON = 300
@@ -50,7 +51,7 @@ class ServedModel:
     @cached_property
     def states(self) -> LRUCache[tuple[History, History], State[Any]]:
         """Of recent histories: the next request of a conversation has one answer more."""
-        return LRUCache(max(1, CACHE_BYTES // (2 * getattr(self.pursuit.belief, "row_bytes", 16_384) + 8192)))
+        return LRUCache(max(1, STATE_BYTES // (getattr(self.pursuit.belief, "row_bytes", 16_384) + 8192)))
 
     @cached_property
     def index_of(self) -> dict[str, int]:
@@ -157,8 +158,8 @@ def load_folder(name: str, path: Path) -> ServedModel:
 def served(
     name: str, thing: Any, summary: str = "", version: str = "unsaved", source: Path | None = None
 ) -> ServedModel:
-    """A pursuit or a fitted classifier as a server has it."""
-    pursuit = thing if isinstance(thing, Pursuit) else thing.pursuit_
+    """A pursuit or a fitted classifier as a server has it; its gains are remembered within `GAIN_BYTES`."""
+    pursuit = (thing if isinstance(thing, Pursuit) else thing.pursuit_).clear_cache(GAIN_BYTES)
     told = summary or f"{len(pursuit.classes)} classes told apart by {len(pursuit.queries)} {pursuit.queries.kind}"
     return ServedModel(name, told, pursuit, version, source, getattr(thing, "profile_", None), thing)
 
