@@ -440,7 +440,7 @@ class Pursuit(Generic[B]):
         *,
         annotator: Annotator | None = None,
         known: Iterable[str | int] = (),
-        progress: bool | None = None,
+        progress: bool | Progress | None = None,
     ) -> Trace:
         """Like `run`, from the values of the variables: (B, A), or an `Observed`, which has their numbers, too."""
         if isinstance(known, (str, Mapping)):
@@ -457,7 +457,7 @@ class Pursuit(Generic[B]):
         n = len(observed)
         writer = TraceWriter(n, self.queries, self.classes, self.exact_gains, costs, self.calibrated, self.label_name)
         rows = self.rows_at_a_time()
-        with Progress("asking", n, show=progress) as shown:
+        with Progress.of("asking", n, progress) as shown:
             for start in range(0, n, rows):
                 self._run_some(np.arange(start, min(start + rows, n)), observed, given, writer, shown, annotator)
         trace = writer.finish(self._known_of(observed, given))
