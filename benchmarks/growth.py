@@ -50,7 +50,7 @@ class Axis:
 AXES = {
     "rows": Axis((1_000, 10_000, 100_000, 1_000_000), "30 columns, 4 classes; Parquet, `fit_table`, `jobs.explain`"),
     "columns": Axis((30, 100, 300, 1_000, 2_000), "300 rows, 3 classes"),
-    "classes": Axis((2, 10, 100, 1_000), "3,000 rows, 30 columns"),
+    "classes": Axis((2, 10, 100, 1_000), "3,000 rows (5,000 with 1,000 classes), 30 columns"),
     "words": Axis((100, 1_000, 10_000, 100_000), "words in each of 300 texts, 3 classes; 200 words asked about"),
 }
 STEPS = ("fit", "explain")
@@ -133,7 +133,7 @@ def examples(axis: str, size: int, seed: int, n: int | None = None) -> tuple[Any
     """Inputs and labels of a case."""
     if axis == "columns":
         return columns_table(size, n or 300, seed)
-    return classes_table(size, n or 3_000, seed) if axis == "classes" else texts(size, n or 300, seed)
+    return classes_table(size, n or max(3_000, 5 * size), seed) if axis == "classes" else texts(size, n or 300, seed)
 
 
 # ---- measured -------------------------------------------------------------------------------------------------------
@@ -141,8 +141,8 @@ def examples(axis: str, size: int, seed: int, n: int | None = None) -> tuple[Any
 
 @contextmanager
 def watched() -> Iterator[dict[str, float]]:
-    """Processor time, and the longest time of the processor in which no progress was told."""
-    found, real, start = {"silent": 0.0}, Progress.advance, time.process_time()
+    """Processor time, and the longest time of the processor in which a terminal would not be told of any progress."""
+    found, real, begin, start = {"silent": 0.0}, Progress.advance, Progress.__init__, time.process_time()
     last = start
 
     def tell() -> None:
@@ -150,16 +150,20 @@ def watched() -> Iterator[dict[str, float]]:
         now = time.process_time()
         found["silent"], last = max(found["silent"], now - last), now
 
-    def advance(self: Progress, n: int = 1) -> None:
-        if self.show:
+    def init(self: Any, *arguments: Any, show: bool | None = None, **options: Any) -> None:
+        begin(self, *arguments, show=show, **options)
+        self.told = show is not False
+
+    def advance(self: Any, n: int = 1) -> None:
+        if self.told:
             tell()
         real(self, n)
 
-    Progress.advance = advance  # type: ignore[method-assign]
+    Progress.advance, Progress.__init__ = advance, init  # type: ignore[assignment, method-assign]
     try:
         yield found
     finally:
-        Progress.advance = real  # type: ignore[method-assign]
+        Progress.advance, Progress.__init__ = real, begin  # type: ignore[method-assign]
         tell()
         found["seconds"] = time.process_time() - start
 
@@ -172,19 +176,18 @@ def measure(axis: str, size: int, step: str, folder: Path) -> dict[str, Any]:
     rule: Any = ip.Confidence(0.05) | ip.MaxQueries(20) if axis == "words" else "auto"
     if step == "fit" and axis == "rows":
         with watched() as found:
-            clf = ip.fit_table(file, label="label", verbose=True)
+            clf = ip.fit_table(file, label="label")
     elif step == "fit":
         X, y = examples(axis, size, seed=0)
         with watched() as found:
-            clf = ip.InformationPursuitClassifier(asked, stopping=rule, verbose=True).fit(X, y)
+            clf = ip.InformationPursuitClassifier(asked, stopping=rule).fit(X, y)
     elif axis == "rows":
         with watched() as found:
-            done = jobs.explain(file, model, folder / f"explained-{size}", label="label", again=True, progress=True)
+            done = jobs.explain(file, model, folder / f"explained-{size}", label="label", again=True)
         n, right, length = size, done.summary.n_right, done.summary.mean_length
     else:
         X, y = examples(axis, size, seed=1, n=N_EXPLAINED)
         clf = ip.load(model)
-        clf.verbose = True
         with watched() as found:
             trace = clf.explain(X)
         n, right, length = len(y), int((trace.predictions == y).sum()), float(trace.length.mean())
