@@ -75,6 +75,12 @@ def _drivers(args: Options, say: Say) -> bool:
     return bool(bench_kills(args.number or 20, folder=args.out, say=say, **options)["passed"])
 
 
+def _nodes(args: Options, say: Say) -> bool:
+    from benchmarks.hardening.nodes import bench_nodes
+
+    return bool(bench_nodes(args.number or 5, 3_000, folder=args.out, say=say, seed=args.seed)["passed"])
+
+
 def _jobs(args: Options, say: Say) -> bool:
     from benchmarks.jobs import bench_jobs
 
@@ -111,6 +117,7 @@ MEASUREMENTS = {
     "workers": Measurement("one and two processes of a server in turn: requests a second, memory (8 rounds)", _workers),
     "kills": Measurement("what is left of work that was killed (20 kills of each task)", _kills),
     "driver-kills": Measurement("jobs whose driver is killed, in one process and on Ray (20 kills of each)", _drivers),
+    "node-kills": Measurement("jobs on two nodes of Ray, one of which is killed (5 kills)", _nodes),
     "job-threads": Measurement("a job with one and with two threads, in turn (2,000 inputs)", _job_threads),
     "jobs": Measurement("one and two workers on Ray, and one that is killed (50,000 inputs)", _jobs),
 }

@@ -53,11 +53,11 @@ def bench_jobs(n_inputs: int, *, folder: Path, say: Callable[[str], None] = prin
 
         def run(name: str, engine: Engine, killed: bool = False) -> Explained:
             say(f"{name} ...")
-            with _killing(where / name) if killed else contextlib.nullcontext():
+            with while_working(where / name, 3, _kill_worker) if killed else contextlib.nullcontext():
                 done = explain(where / "inputs.parquet", where / "model", where / name, engine=engine, progress=True)
             rows.append({"engine": name, "inputs": done.summary.n_inputs, "parts": done.n_parts,
                          "seconds": round(done.seconds, 1), "inputs a second": round(n_inputs / done.seconds, 1),
-                         **_counted(done)})  # fmt: skip
+                         **counted(done)})  # fmt: skip
             say(f"{name}: {rows[-1]}")
             return done
 
@@ -193,18 +193,14 @@ def prepare(where: Path, n_inputs: int) -> None:
 
 
 @contextlib.contextmanager
-def _killing(out: Path) -> Iterator[None]:
-    """Kill one worker of Ray's as soon as the job in a folder has finished some of its parts."""
-    over = threading.Event()
-    killed: list[int] = []
+def while_working(out: Path, n_parts: int, kill: Callable[[], bool]) -> Iterator[None]:
+    """Call ``kill`` until it has killed, once the job in a folder has finished so many of its parts."""
+    over, killed = threading.Event(), threading.Event()
 
     def watch() -> None:
-        while not over.wait(0.2):
-            done = len(list((out / ".job" / "done").glob("*.json")))
-            workers = _workers()
-            if done >= 3 and workers and not killed:
-                killed.append(workers[0])
-                os.kill(workers[0], signal.SIGKILL)
+        while not over.wait(0.02) and not killed.is_set():
+            if len(list((out / ".job" / "done").glob("*.json"))) >= n_parts and kill():
+                killed.set()
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -213,8 +209,15 @@ def _killing(out: Path) -> Iterator[None]:
     finally:
         over.set()
         watcher.join()
-    if not killed:
-        raise RuntimeError("the job was over before a worker could be killed; give more inputs")
+    if not killed.is_set():
+        raise RuntimeError("the job was over before anything could be killed; give more inputs")
+
+
+def _kill_worker() -> bool:
+    workers = _workers()
+    if workers:
+        os.kill(workers[0], signal.SIGKILL)
+    return bool(workers)
 
 
 def _workers() -> list[int]:
@@ -227,7 +230,7 @@ def _workers() -> list[int]:
     return sorted(found)
 
 
-def _counted(done: Explained) -> dict[str, int]:
+def counted(done: Explained) -> dict[str, int]:
     """Inputs that no row or more than one is about."""
     import pyarrow.parquet as pq
 

@@ -422,7 +422,7 @@ class Pursuit(Generic[B]):
         *,
         annotator: Annotator | None = None,
         known: Iterable[str | int] = (),
-        progress: bool | None = None,
+        progress: bool | Progress | None = None,
     ) -> Trace:
         """Pursue every input of a batch; its answers are read off X, or given by an annotator who knows X.
 
@@ -441,7 +441,7 @@ class Pursuit(Generic[B]):
         observed = replace(observed, values=self.queries.variables.check(observed.values))
         n, rows = len(observed), self.rows_at_a_time()
         writer = TraceWriter(n, self)
-        with Progress("asking", n, show=progress) as shown:
+        with Progress.of("asking", n, progress) as shown:
             for start in range(0, n, rows):
                 self._run_some(np.arange(start, min(start + rows, n)), observed, given, writer, shown, annotator)
         trace = writer.finish(self._known_of(observed, given))

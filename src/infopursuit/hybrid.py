@@ -75,7 +75,8 @@ class Hybrid:
         # few rows are learnt in few steps, and overfitted soon after
         how = replace(self.training, check=min(self.training.check, max(25, len(sample) // 20)))
         one = replace(rows, weights=weights[:1], held_out=held_out[:1])
-        with Progress("training", int(2.5 * how.max_steps), show=self.progress) as shown:
+        pursued = held_out_rows(held_out, n_pursued(queries, sample.n_classes))
+        with Progress("training", int(2.5 * how.max_steps) + sum(map(len, pursued)), show=self.progress) as shown:
             if hasattr(self.predictor, "predict_proba"):
                 own = OwnPredictor(self.predictor, queries, sample.n_classes)
                 predicted = fit_answers(one, cells, queries.n_answers, how, other, shown)
@@ -85,8 +86,8 @@ class Hybrid:
                 lambda: fit_classifier(rows, sample.n_classes, how, rng, shown),
             ]
             predicted, predictor = side_by_side(lambda i: tasks[i](), 2)
-            which, paths = self._paths(PredictorBelief(predictor, predicted, queries), sample, seed)
-            rows = replace(rows, path_rows=which, paths=paths)
+            paths = self._paths(PredictorBelief(predictor, predicted, queries), sample, pursued, seed, shown)
+            rows = replace(rows, path_rows=np.concatenate(pursued), paths=paths)
             shorter = replace(how, max_steps=how.max_steps // 2)
             predictor = fit_classifier(rows, sample.n_classes, shorter, rng, shown, start=predictor)
             return PredictorBelief(predictor, predicted, queries), self.acquisition
@@ -110,13 +111,14 @@ class Hybrid:
         members = (belief.predictor.member(m) for m in range(belief.predictor.n_members))
         return [(PredictorBelief(each, belief.answers, belief.queries), self.acquisition) for each in members]
 
-    def _paths(self, belief: PredictorBelief, sample: Sample, seed: int) -> tuple[IntArray, IntArray]:
-        """(R,) some rows, and (R, K) the queries that a pursuit asks about each, by a network that did not see it."""
+    def _paths(
+        self, belief: PredictorBelief, sample: Sample, pursued: list[IntArray], seed: int, shown: Progress
+    ) -> IntArray:
+        """(R, K) the queries that a pursuit asks about some rows of each fold, by the network that did not see it."""
         n = min(MAX_QUESTIONS, len(belief.queries))
-        rows = held_out_rows(sample.folds(belief.predictor.n_members), n_pursued(belief.queries))
         paths = []
-        for (member, _), index in zip(self.folds(belief) or (), rows, strict=True):
+        for (member, _), index in zip(self.folds(belief) or (), pursued, strict=True):
             pursuit = Pursuit(belief.queries, member, LookAhead(), Confidence(CONFIDENT) | MaxQueries(n), seed=seed)
-            asked = pursuit.run_values(sample.observed(index), progress=False).queries
+            asked = pursuit.run_values(sample.observed(index), progress=shown).queries
             paths.append(np.pad(asked, ((0, 0), (0, n - asked.shape[1])), constant_values=UNKNOWN))
-        return np.concatenate(rows), np.concatenate(paths)
+        return np.concatenate(paths)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -26,6 +27,11 @@ class Progress:
         self.show = self.live if show is None else show
         self._start = self._last = time.monotonic()
         self._line: Any = None
+
+    @classmethod
+    def of(cls, what: str, total: int, show: bool | Progress | None) -> AbstractContextManager[Progress]:
+        """``show`` itself where it is one already: what is done here is then a part of what it counts."""
+        return nullcontext(show) if isinstance(show, Progress) else cls(what, total, show=show)
 
     def __enter__(self) -> Progress:
         return self

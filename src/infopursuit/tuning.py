@@ -31,8 +31,9 @@ MAX_QUESTIONS = 12
 """Questions at the most, where nothing else is said."""
 N_FOLDS = 4
 """Of the rows on which finite models are tested."""
-N_ROWS, N_LOOKED_AT = (400, 2_500), 1_500_000
-"""Held-out rows that are pursued, at the least and at the most; and answers that a step looks at for all of them."""
+N_ROWS, N_LOOKED_AT, MANY_CLASSES = (400, 2_500), 1_500_000, 32
+"""Held-out rows that are pursued, at the least and at the most; answers that a step looks at for all of them; and the
+classes from which on there are fewer rows, since a posterior of all classes is computed after each answer."""
 CONFIDENT = 1e-3
 """Of the posterior that nobody need ask beyond."""
 THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995)
@@ -69,15 +70,14 @@ class Candidate:
         """Pursue held-out rows, n queries at the most."""
         assert self.folds is not None
         folds = self.folds()
-        indices = held_out_rows(self.sample.folds(len(folds)), n_pursued(self.pursuit.queries))
+        indices = held_out_rows(self.sample.folds(len(folds)), n_pursued(self.pursuit.queries, self.sample.n_classes))
         rule = Confidence(CONFIDENT) | MaxQueries(n)
         traces = []
         with Progress("held-out rows", sum(map(len, indices)), show=progress) as shown:
             for (belief, acquisition), index in zip(folds, indices, strict=True):
                 parts = {"belief": belief, "acquisition": acquisition, "bindings": type(self.pursuit.bindings)()}
                 pursuit = replace(self.pursuit, **parts, stopping=rule, patience=0, n_novelty_queries=0)
-                traces.append(pursuit.run_values(self.sample.observed(index), progress=False))
-                shown.advance(len(index))
+                traces.append(pursuit.run_values(self.sample.observed(index), progress=shown))
         return HeldOutRuns.of(traces, self.sample.labels[np.concatenate(indices)], n, CONFIDENT)
 
 
@@ -136,9 +136,10 @@ class CandidateBuilder:
         return Pursuit.of(self.prepare(model), self.queries, seed=self.seed, **self.options, **self.parts)
 
 
-def n_pursued(queries: QuerySet) -> int:
-    """How many held-out rows are pursued at the most: fewer where each step looks at many answers."""
-    return int(np.clip(N_LOOKED_AT // queries.n_answers.sum(), N_ROWS[0], N_ROWS[1]))
+def n_pursued(queries: QuerySet, n_classes: int) -> int:
+    """How many held-out rows are pursued at the most: fewer where each step looks at many answers or classes."""
+    work = int(queries.n_answers.sum()) * max(1.0, n_classes / MANY_CLASSES)
+    return int(np.clip(N_LOOKED_AT // work, N_ROWS[0], N_ROWS[1]))
 
 
 def held_out_rows(held_out: FloatArray, n: int) -> list[IntArray]:

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 from benchmarks.bench import MEASUREMENTS, build_parser
-from benchmarks.jobs import _bytes, _counted, growth, predicted, prepare
+from benchmarks.hardening.nodes import largest_difference
+from benchmarks.jobs import _bytes, counted, growth, predicted, prepare
 from infopursuit import jobs
 
 
@@ -15,15 +16,15 @@ def place(tmp_path_factory):
     return folder
 
 
-def test_missing_and_doubled_inputs_are_counted(place, tmp_path):
+def test_missing_and_doubled_inputs_arecounted(place, tmp_path):
     done = jobs.explain(place / "inputs.parquet", place / "model", tmp_path, part=20)
-    assert _counted(done) == {"missing": 0, "doubled": 0}
+    assert counted(done) == {"missing": 0, "doubled": 0}
     before = _bytes(tmp_path)
     part = tmp_path / "traces.parquet" / "part-000001.parquet"
     rows = pd.read_parquet(part)
     rows["input"] = [20, *rows["input"][:-1]]  # one twice, another not at all
     rows.to_parquet(part)
-    assert _counted(done) == {"missing": 1, "doubled": 1}
+    assert counted(done) == {"missing": 1, "doubled": 1}
     assert _bytes(tmp_path) != before
 
 
@@ -62,3 +63,17 @@ def test_every_measurement_is_listed_with_what_it_shows(capsys):
     told = capsys.readouterr().out
     for name, measurement in MEASUREMENTS.items():
         assert f"  {name:<17} {measurement.summary}" in told
+
+
+def test_what_differs_between_two_jobs_is_found(place, tmp_path):
+    for name in ("one", "other"):
+        jobs.explain(place / "inputs.parquet", place / "model", tmp_path / name, part=20)
+    assert largest_difference(tmp_path / "one", tmp_path / "other") == 0
+    part = tmp_path / "one" / "traces.parquet" / "part-000001.parquet"
+    rows = pd.read_parquet(part)
+    rows.loc[3, "probability"] -= 1e-6
+    rows.to_parquet(part)
+    assert largest_difference(tmp_path / "one", tmp_path / "other") == pytest.approx(1e-6, rel=1e-3)
+    rows.loc[4, "stop_reason"] = "exhausted"
+    rows.to_parquet(part)
+    assert largest_difference(tmp_path / "one", tmp_path / "other") is None

@@ -201,6 +201,126 @@ def test_a_folder_that_cannot_be_written_to_is_named(made, mounted):
     assert done.stderr.strip() == f"infopursuit explain: error: {place / 'out'}: Read-only file system"
 
 
+# ---- a slow disk ----------------------------------------------------------------------------------------------------
+
+SLOWLY = """
+import io, os, pathlib, sys, time
+from infopursuit import cli
+
+class SlowFile(io.FileIO):
+    def write(self, data):
+        given = memoryview(data).cast("B")
+        for start in range(0, len(given), 512):
+            time.sleep(0.01)
+            super().write(given[start : start + 512])
+        return len(given)
+
+def slowly(call):
+    def after_a_while(*arguments):
+        time.sleep(0.03)
+        return call(*arguments)
+    return after_a_while
+
+def open_slowly(self, mode="r", *more, **options):
+    return SlowFile(self, "w") if mode == "wb" else fast(self, mode, *more, **options)
+
+fast, pathlib.Path.open = pathlib.Path.open, open_slowly
+os.fsync, os.replace = slowly(os.fsync), slowly(os.replace)
+sys.exit(cli.main(sys.argv[1:]))
+"""
+"""A process that waits with every half kilobyte, every flush and every rename."""
+
+
+@pytest.fixture
+def throttled(tmp_path):
+    """A disk of its own that takes 60 kB a second (a loop device, limited by the control group of all processes), where
+    that is allowed."""
+    limit, place, image = (
+        Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"),
+        tmp_path / "throttled",
+        tmp_path / "image",
+    )
+    with image.open("wb") as stream:
+        stream.truncate(8 * 2**20)
+    place.mkdir()
+
+    def run(*command):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"no disk can be made slow here: {error}")
+        return done.stdout.strip()
+
+    if not os.access(limit, os.W_OK):
+        pytest.skip("no right to limit what a disk takes")
+    device = run("losetup", "-f", "--show", str(image))
+    try:
+        run("mkfs.ext4", "-q", "-O", "^has_journal", device)
+        run("mount", device, str(place))
+        number = os.stat(device).st_rdev
+        limit.write_text(f"{os.major(number)}:{os.minor(number)} 60000")
+        yield place
+        limit.write_text(f"{os.major(number)}:{os.minor(number)} 0")
+    finally:
+        subprocess.run(["umount", place], capture_output=True, check=False)
+        subprocess.run(["losetup", "-d", device], capture_output=True, check=False)
+
+
+def half_written(out, whole):
+    """Files beside that have begun and are not as large as the part will be."""
+    found = []
+    for file in (out / "traces.parquet").glob(".part-*"):
+        part = file.name[1:].split(".parquet")[0] + ".parquet"
+        try:
+            if 0 < file.stat().st_size < (whole / "traces.parquet" / part).stat().st_size:
+                found.append(file)
+        except FileNotFoundError:  # renamed meanwhile
+            continue
+    return found
+
+
+def test_on_a_slow_disk_a_job_goes_on_and_ends_with_the_same_result(made, tmp_path):
+    told, seen = command(made, tmp_path / "out"), set()
+    with subprocess.Popen([sys.executable, "-c", SLOWLY, *told[3:]], stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            seen.add(len(list((tmp_path / "out" / ".job" / "done").glob("*.json"))))
+            time.sleep(0.01)
+    assert process.returncode == 0
+    assert len(seen) > N // PART // 2  # parts were finished one after the other, and not all at the end
+    assert_same_traces(tmp_path / "out", made / "undisturbed")
+
+
+def test_a_kill_in_a_slow_write_leaves_nothing_half_written_that_counts(made, tmp_path):
+    out, told = tmp_path / "out", command(made, tmp_path / "out")
+    with subprocess.Popen([sys.executable, "-c", SLOWLY, *told[3:]], stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            done = len(list((out / ".job" / "done").glob("*.json")))
+            if done >= 2 and half_written(out, made / "undisturbed"):
+                process.kill()
+                break
+    assert process.returncode == -signal.SIGKILL
+    assert len(half_written(out, made / "undisturbed")) == 1  # it was killed in the middle of a file
+    whole, left = pd.read_parquet(made / "undisturbed"), pd.read_parquet(out / "traces.parquet")
+    assert len(left) in (PART * done, PART * (done + 1))  # the last part may be renamed and not yet be counted
+    assert left["steps"].tolist() == whole["steps"].tolist()[: len(left)]
+    again = jobs.explain(made / "rows", made / "model", out, part=PART)
+    assert again.n_kept >= done
+    assert_same_traces(out, made / "undisturbed")
+
+
+@pytest.mark.slow
+def test_on_a_disk_that_takes_60_kilobytes_a_second(made, throttled):
+    out, told = throttled / "out", command(made, throttled / "out")
+    with subprocess.Popen(told, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while len(list((out / ".job" / "done").glob("*.json"))) < 3 and process.poll() is None:
+            time.sleep(0.01)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    done = jobs.explain(made / "rows", made / "model", out, part=PART)
+    assert 3 <= done.n_kept < done.n_parts
+    assert_same_traces(out, made / "undisturbed")
+
+
 # ---- the driver -----------------------------------------------------------------------------------------------------
 
 

@@ -1,8 +1,8 @@
 """Where units of work run: one after the other in this process, or side by side on Ray.
 
-On Ray only the units travel, and their results; workers read inputs and write traces themselves. Ray replaces a worker
-that died and repeats its unit, so a unit may be *done* twice; it must therefore write under a name of its own, whole or
-not at all.
+On Ray only the units travel, and their results; workers read inputs and write traces themselves. The unit of a worker
+that died, alone or with its node, is done by another, so a unit may be *done* twice; it must therefore write under a
+name of its own, whole or not at all.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import logging
 import os
 import sys
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,13 +23,13 @@ from infopursuit.threads import thread_limit
 logger = logging.getLogger(__name__)
 
 Unit = dict[str, Any]
-"""One piece of work as JSON data."""
+"""One piece of work as JSON data, with its "number"."""
 Work = Callable[[Unit], Any]
 Make = Callable[[], Work]
 """Makes a worker, once in each process: this is where models are loaded."""
 ENGINES = ("local", "ray")
 MAX_RETRIES = 3
-"""Of a unit whose worker dies."""
+"""Of a unit whose worker dies, and of a worker that dies before it begins."""
 
 
 @dataclass(frozen=True)
@@ -70,19 +71,56 @@ class Engine:
         ray = _import_ray()
         with _connected(ray, self):
             threads = self.threads or 1
-            free = int(ray.cluster_resources().get("CPU", 1)) // threads
+            nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+            free = sum(int(node.get("CPU", 0)) // threads for node in nodes)  # a worker is on one node
             n_workers = min(self.workers or max(free, 1), len(units))
             if n_workers > free:
                 raise ValueError(
                     f"workers={n_workers} with {threads} threads each need {n_workers * threads} cores, and Ray has "
                     f"{free * threads}; give at most {free}, or fewer threads"
                 )
-            worker = ray.remote(num_cpus=threads, max_restarts=-1, max_task_retries=MAX_RETRIES)(Worker)
-            pool = ray.util.ActorPool([worker.remote(make, threads) for _ in range(n_workers)])
-            try:
-                yield from pool.map_unordered(lambda each, unit: each.work.remote(unit), units)
-            except ray.exceptions.RayTaskError as error:
-                raise error.cause from None  # as if it had happened in this process
+            hire = ray.remote(num_cpus=threads)(Worker).remote
+            yield from _dispatch(ray, lambda: hire(make, threads), n_workers, units)
+
+
+def _dispatch(ray: Any, hire: Callable[[], Any], n_workers: int, units: Sequence[Unit]) -> Iterator[tuple[Unit, Any]]:
+    """Give units to workers as they become free; what a worker was doing when it died is given to another.
+
+    A replacement gets nothing until it answers: where a node was lost there may be no core for it, and the workers that
+    are left do all the rest.
+    """
+    waiting, idle, deaths = deque(units), list[Any](), Counter[int | None]()
+    busy: dict[Any, tuple[Any, Unit | None]] = {}  # what was promised: by whom, about which unit; None: to be there
+    n_left = len(units)
+    for _ in range(n_workers):
+        worker = hire()
+        busy[worker.ready.remote()] = (worker, None)
+    while n_left:
+        while idle and waiting:
+            worker, unit = idle.pop(), waiting.popleft()
+            busy[worker.work.remote(unit)] = (worker, unit)
+        (done,), _ = ray.wait(list(busy), num_returns=1)
+        worker, unit = busy.pop(done)
+        which = None if unit is None else unit["number"]
+        try:
+            result = ray.get(done)
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from None  # as if it had happened in this process
+        except ray.exceptions.RayError as error:  # of the worker, or of its node
+            deaths[which] += 1
+            if deaths[which] > MAX_RETRIES:
+                doing = "starting" if unit is None else f"doing {unit}"
+                wrong = f"a worker of Ray died while {doing}, {deaths[which]} times in a row"
+                raise RuntimeError(f"{wrong}; has its machine enough memory? ({error})") from None
+            waiting.extendleft([] if unit is None else [unit])
+            worker = hire()
+            busy[worker.ready.remote()] = (worker, None)
+            continue
+        deaths[which] = 0
+        idle.append(worker)
+        if unit is not None:
+            n_left -= 1
+            yield unit, result
 
 
 class Worker:
@@ -91,9 +129,12 @@ class Worker:
     def __init__(self, make: Make, threads: int) -> None:
         self.make, self.threads = make, threads
 
-    def work(self, unit: Unit) -> tuple[Unit, Any]:
-        """A unit, and what came of it."""
-        return unit, self.made(unit)
+    def ready(self) -> None:
+        """It is there."""
+
+    def work(self, unit: Unit) -> Any:
+        """What comes of a unit."""
+        return self.made(unit)
 
     @cached_property
     def made(self) -> Work:
@@ -109,7 +150,6 @@ class Worker:
 def _import_ray() -> Any:
     try:
         import ray
-        import ray.util
     except ImportError as error:
         raise ImportError(f"engine='ray' needs Ray; pip install 'infopursuit[cluster]' ({error})") from None
     logging.getLogger("ray").setLevel(logging.ERROR)

@@ -86,6 +86,12 @@ class Sample(Rows):
         return Observed(self.values[rows].astype(np.int64), numbers)
 
     @cached_property
+    def _rows_of_class(self) -> list[IntArray]:
+        """(C,) the rows of each class, found in one sort: looking through all rows for each class is C times as much."""
+        ends = np.cumsum(np.bincount(self.labels, minlength=self.n_classes))
+        return np.split(np.argsort(self.labels, kind="stable"), ends[:-1])
+
+    @cached_property
     def class_weights(self) -> FloatArray:
         """(C,) the weight of each class."""
         return np.bincount(self.labels, weights=self.weights, minlength=self.n_classes).astype(np.float64)
@@ -112,8 +118,7 @@ class Sample(Rows):
         training part and in the held-out part alike, as it will be in use. Classes are spread evenly.
         """
         held_out = np.zeros((n, len(self)))
-        for c in range(self.n_classes):
-            rows = np.flatnonzero(self.labels == c)
+        for rows in self._rows_of_class:
             rows = rows[np.argsort(self.keys[rows], kind="stable")]
             weights = self.weights[rows].round(9)  # sums of weights in another order differ in the last digit
             copies, whole = np.ceil(weights), np.floor(weights)
@@ -126,8 +131,7 @@ class Sample(Rows):
     def value_weights(self) -> FloatArray:
         """(C, L) the weight of each variable value in each class; unknown values count nowhere."""
         table = np.zeros((self.n_classes, self.variables.n_slots))
-        for c in range(self.n_classes):
-            rows = np.flatnonzero(self.labels == c)
+        for c, rows in enumerate(self._rows_of_class):
             slots = self.values[rows] + self.variables.offsets[:-1]
             known = self.values[rows] != UNKNOWN
             weights = np.broadcast_to(self.weights[rows, None], slots.shape)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from infopursuit.checks import check_weights, whole_number
+from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet, Recipe
 from infopursuit.queries.tables import is_missing, read_table
 from infopursuit.types import UNKNOWN, IntArray
@@ -58,11 +59,13 @@ class Words(QuerySet):
         texts, stems_of = read_texts(X), _stemming(self.stem, self.stop_words)
         variable_of = {stem: variable for variable, stem in enumerate(self.stems)}
         values = np.zeros((len(texts), len(self.stems)), dtype=np.int64)
-        for row, text in enumerate(texts):
-            if text is None:
-                values[row] = UNKNOWN
-            else:
-                values[row, [variable_of[stem] for stem in stems_of(text).values() if stem in variable_of]] = 1
+        with Progress("reading texts", len(texts)) as shown:
+            for row, text in enumerate(texts):
+                if text is None:
+                    values[row] = UNKNOWN
+                else:
+                    values[row, [variable_of[stem] for stem in stems_of(text).values() if stem in variable_of]] = 1
+                shown.advance()
         return values
 
 
@@ -107,13 +110,15 @@ def words(
     stem_weight: defaultdict[str, float] = defaultdict(float)
     word_weight: defaultdict[str, float] = defaultdict(float)
     forms: defaultdict[str, set[str]] = defaultdict(set)
-    for text, weight in zip(known, check_weights(sample_weight, len(known)).tolist(), strict=True):
-        found = stems_of(text) if text is not None and weight > 0 else {}
-        for word, stemmed in found.items():
-            word_weight[word] += weight
-            forms[stemmed].add(word)
-        for stemmed in set(found.values()):
-            stem_weight[stemmed] += weight
+    with Progress("choosing words", len(known)) as shown:
+        for text, weight in zip(known, check_weights(sample_weight, len(known)).tolist(), strict=True):
+            found = stems_of(text) if text is not None and weight > 0 else {}
+            for word, stemmed in found.items():
+                word_weight[word] += weight
+                forms[stemmed].add(word)
+            for stemmed in set(found.values()):
+                stem_weight[stemmed] += weight
+            shown.advance()
     # Rounded, since sums of the same weights in another order differ in the last digit and must not decide a tie.
     count = {stemmed: round(weight, 9) for stemmed, weight in stem_weight.items()}
     frequent = [s for s in sorted(count, key=lambda s: (-count[s], s)) if count[s] >= min_count][:size]
@@ -166,9 +171,18 @@ def tokens(text: str) -> list[str]:
     >>> tokens("The Senate’s trailer, I'm told: O'Brien DON'T... Straße 2016")
     ['the', 'senate', 'trailer', 'told', "o'brien", "don't", 'strasse', '2016']
     """
+    return _kept(_runs(text))
+
+
+def _runs(text: str) -> list[str]:
+    """Runs of letters, digits and apostrophes."""
     text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("_", " ")
-    found = (ASCII if text.isascii() else _any_script()).findall(text)
-    words = (_without_clitic(word) if "'" in word else word for word in found)
+    found: list[str] = (ASCII if text.isascii() else _any_script()).findall(text)
+    return found
+
+
+def _kept(runs: Iterable[str]) -> list[str]:
+    words = (_without_clitic(word) if "'" in word else word for word in runs)
     # One character is a word in Chinese, but a leftover in scripts that know upper and lower case.
     return [word for word in words if len(word) > 1 or not (word.isdigit() or word.upper() != word)]
 
@@ -201,7 +215,10 @@ def _stemming(stem: bool, stop_words: StopWords) -> Callable[[str], dict[str, st
         raise ImportError(
             "stem=True needs the package snowballstemmer; run `pip install infopursuit[text]`, or say stem=False"
         ) from error
-    return lambda text: {w: reduce(w) for w in tokens(text) if w not in ignored and not w.endswith(endings)}
+    # each word once: a long text repeats most of its words
+    return lambda text: {
+        w: reduce(w) for w in _kept(dict.fromkeys(_runs(text))) if w not in ignored and not w.endswith(endings)
+    }
 
 
 def _porter() -> Callable[[str], str]:
