@@ -79,19 +79,26 @@ class Trunk:
     """The layers that classifier and querier share.
 
     channels: of convolutions with stride 2, for images; () for anything else. hidden: widths of the layers after them.
+    answer: widths of layers that encode one answer, the same for every query (`DeepSets`), instead of convolutions; for
+    unit="nats".
     """
 
     channels: tuple[int, ...] = ()
     hidden: tuple[int, ...] = (256, 128)
+    answer: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("channels", "hidden"):
+        for name in ("channels", "hidden", "answer"):
             object.__setattr__(self, name, tuple(whole_number(n, name, 1) for n in getattr(self, name)))
         if not self.hidden:
             raise ValueError("hidden=(); give at least one width, such as (256,)")
+        if self.answer and self.channels:
+            raise ValueError(f"channels={self.channels} and answer={self.answer}; give one of them")
 
     def build(self, inputs: Inputs) -> nn.Sequential:
         """The layers, without weights that mean anything."""
+        if self.answer:
+            raise ValueError(f"answer={self.answer} is for ip.Amortized(unit='nats') without modules of your own; use ()")
         layers: list[nn.Module] = []
         width = inputs.n_features
         if self.channels:
@@ -522,7 +529,7 @@ def fit_network(
         raise ValueError(f"X has {n_rows} rows, too few to hold any out; give more rows")
     held_out, learn = rows = held_out_split(n_rows, how, 1)
     optimizer = torch.optim.AdamW(
-        network.parameters(), lr=how.learning_rate, betas=(0.9, 0.99), weight_decay=WEIGHT_DECAY
+        network.parameters(), lr=how.learning_rate, betas=(0.9, 0.99), weight_decay=WEIGHT_DECAY, fused=True
     )
     history = run_training(
         network,
