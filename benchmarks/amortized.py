@@ -24,10 +24,11 @@ from benchmarks.machine import write_result
 from benchmarks.program import add_out, run_program, say
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.step_times import forward_seconds, step_seconds
+from infopursuit import plots
 from infopursuit.calibration import expected_calibration_error
 from infopursuit.distillation import agreement, demonstrate
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.measures import confidence_curve, stops_at
+from infopursuit.evaluation.measures import Point, confidence_curve, stops_at
 from infopursuit.models.amortized import Demonstrations, QuerierTraining, Trunk
 from infopursuit.models.sample import Sample
 from infopursuit.models.training import RandomAffine
@@ -81,6 +82,7 @@ class GreyRecipe:
     """Patches in grey levels, of which a network learns the gains end to end, without a teacher.
 
     published: accuracy after k = 1 ... 10 of greedy dynamic feature selection (Covert et al., 2023) on the test images.
+    binary: questions and accuracy of the pursuit with the VAE of thresholded 3 x 3 patches.
     """
 
     images: str
@@ -89,6 +91,7 @@ class GreyRecipe:
     trunk: Trunk
     training: QuerierTraining
     published: tuple[float, ...] = ()
+    binary: tuple[float, float] | None = None
 
 
 GREY = QuerierTraining(
@@ -109,6 +112,7 @@ GREY_RECIPES = {
         stride=2,
         trunk=Trunk((), (512, 256), (64, 32)),
         training=replace(GREY, epochs=12, max_queries=20),
+        binary=(11.98, 0.8777),
     ),
 }
 
@@ -161,6 +165,20 @@ class GreyRun:
             "temperature": pursuit.belief.temperature,  # type: ignore[attr-defined]
             "n_test": len(task.y_test),
         }
+
+    def draw(self, found: dict[str, Any]) -> Any:
+        """Accuracy against questions."""
+        n = found["n_test"]
+        lines = {"amortised, grey patches": found["accuracy_after"], "GDFS, as published": self.recipe.published}
+        curves = {
+            name: [Point(0.0, p, float(np.sqrt(p * (1 - p) / n)), k, 0.0, n) for k, p in enumerate(line, start=1)]
+            for name, line in lines.items()
+            if line
+        }
+        marks = {}
+        if self.recipe.binary is not None:
+            marks = {"VAE, binary patches, stopped by confidence": self.recipe.binary}
+        return plots.trade_off(curves, marks=marks)
 
 
 def accuracies(trace: Any, y: Any) -> list[float]:
@@ -277,6 +295,7 @@ def run(args: argparse.Namespace) -> int:
     if args.images in GREY_RECIPES:
         grey = GreyRun(args.images, args.out)
         found = {"recipe": asdict(grey.recipe), "gains": grey.measure()}
+        plots.save(grey.draw(found["gains"]), args.out / f"amortized-{args.images}.png")
     else:
         here = Run(args.images, args.out)
         found = {"recipe": asdict(here.recipe), "student": here.measure(here.student())}

@@ -1,11 +1,13 @@
-"""The network on sets of answers: what it sees, that its batched training equals its single passes, and that it learns."""
+"""The network on sets of answers: what it sees, that its training agrees with single passes, and that it learns."""
 
 import numpy as np
 import pytest
 
 import infopursuit as ip
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
+import torch
+
 from infopursuit.amortized import default_trunk
 from infopursuit.beliefs.network import AnswerSetInputs, NetworkBelief
 from infopursuit.models.amortized import QuerierTraining, Trunk, TwoHeads

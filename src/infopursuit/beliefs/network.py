@@ -173,8 +173,8 @@ class AnswerInputs:
 
 @dataclass(frozen=True)
 class AnswerSetInputs(VariableInputs):
-    """Whole answers, for `DeepSets`: (H, U + Q) the values of the variables, -1 for unknown, and 1 for each query all of
-    whose variables were told when it was answered."""
+    """Whole answers, for `DeepSets`: (H, U + Q) the values of the variables, -1 for unknown, and 1 for each query that
+    was answered and all of whose variables are known then."""
 
     @property
     def n_features(self) -> int:  # type: ignore[override]

@@ -1,8 +1,8 @@
 """A network on the set of answers (deep sets, Zaheer et al., 2017), and how it learns information gains.
 
-Each answer is encoded alone, by layers that all queries share, and multiplied with the matrix of its query; the sum over
-answers goes through further layers. A history has few answers, so that a pass costs little however many queries there
-are, one more answer is one more term, and all prefixes of a history are one cumulative sum.
+Each answer is encoded alone, by layers that all queries share, and multiplied with the matrix of its query; the sum
+over answers goes through further layers. A history has few answers, so that a pass costs little however many queries
+there are, one more answer is one more term, and all prefixes of a history are one cumulative sum.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from infopursuit.models.amortized import Inputs, OwnHistories, Trunk
+from infopursuit.models.amortized import EXPLORED, Inputs, OwnHistories, Trunk, gain_loss, gumbel
 from infopursuit.models.architectures import initialise
 from infopursuit.types import IntArray
 
-EXPLORED, SETTLED = 0.15, 0.08
-"""Share of queries drawn in proportion to their odds instead of the best, and the share of the training in which it
-falls to that from all."""
+SETTLED = 0.08
+"""Share of the training in which the share of drawn queries, instead of the best, falls from all to EXPLORED."""
 FIRST, N_KEPT, LOOKED, N_TRIED = 0.2, 5, 0.4, 2
 """Share of the empty histories that are learnt from, and how many of the longer prefixes of a history, on average:
 neighbours teach much the same. Share of these in which other queries than the one asked are tried, and how many."""
@@ -119,24 +117,24 @@ class AnswerSets(OwnHistories):
                 return loss
             row, step, sums, outputs = row[goes], step[goes], sums.detach()[goes], outputs[goes]
             now, after = log_p[row, step], log_p[row, step + 1]
-            found = [_gain_loss(outputs, queries[row, step, None], now, after[:, None])]
+            found = [gain_loss(outputs, queries[row, step, None], now, after[:, None])]
             some = torch.nonzero(torch.rand(len(row), generator=generator) < LOOKED)[:, 0]
             m = min(N_TRIED, len(matrices) - k)
             if m > 0 and len(some):
                 row, sums, outputs, now = row[some], sums[some], outputs[some], now[some]
-                draws = _gumbel(outputs.detach(), generator).masked_fill(asked[row, step[some]], -torch.inf)
-                tried = draws.topk(m, dim=1).indices  # (H, m)
+                draws = outputs.detach() + gumbel(outputs.shape, generator)
+                tried = draws.masked_fill(asked[row, step[some]], -torch.inf).topk(m, dim=1).indices  # (H, m)
                 with torch.no_grad():
                     more = network.terms(values, row.repeat_interleave(m), tried.flatten(), matrices)
                     logits, _ = network.heads(sums.repeat_interleave(m, 0) + more)
                     after = torch.log_softmax(logits, dim=1).reshape(len(row), m, -1)
-                found.append(_gain_loss(outputs, tried, now, after))
-        return loss + torch.cat(found).mean()
+                found.append(gain_loss(outputs, tried, now, after))
+        return loss + torch.cat([each.flatten() for each in found]).mean()
 
     @torch.no_grad()
     def _ask(self, values: Tensor, explored: float, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Histories of the network's own: (B, K) queries, (B, K + 1, C) log p(y | history), (B, K + 1, Q) what was asked
-        before; a share ``explored`` of the queries is drawn."""
+        """Histories of the network's own, a share ``explored`` of whose queries is drawn: (B, K) queries, (B, K + 1, C)
+        log p(y | history), (B, K + 1, Q) what was asked before."""
         n, network, matrices = len(values), self.network, self.network.matrices()
         here, sums = torch.arange(n), network.bias.expand(n, -1)
         asked = torch.zeros(n, self.n_steps + 1, len(matrices), dtype=torch.bool)
@@ -148,7 +146,7 @@ class AnswerSets(OwnHistories):
                 break
             draws = torch.nonzero(torch.rand(n, generator=generator) < explored)[:, 0]
             if len(draws):
-                outputs[draws] = _gumbel(outputs[draws], generator)
+                outputs[draws] += gumbel(outputs[draws].shape, generator)
             query = outputs.masked_fill(asked[:, step], -torch.inf).argmax(1)
             queries[:, step], asked[:, step + 1] = query, asked[:, step].scatter(1, query[:, None], True)
             sums = sums + network.terms(values, here, query, matrices)
@@ -173,16 +171,3 @@ def _layers(*widths: int) -> nn.Sequential:
     """Each followed by a ReLU."""
     pairs = ((nn.Linear(before, after), nn.ReLU()) for before, after in pairwise(widths))
     return nn.Sequential(*(each for pair in pairs for each in pair))
-
-
-def _gumbel(outputs: Tensor, generator: torch.Generator) -> Tensor:
-    """With Gumbel noise: the largest is a draw from softmax(outputs), where small gains have small probabilities."""
-    draws: Any = torch.rand(outputs.shape, generator=generator).clamp(1e-9, 1 - 1e-7)
-    return outputs - torch.log(-torch.log(draws))
-
-
-def _gain_loss(outputs: Tensor, tried: Tensor, now: Tensor, after: Tensor) -> Tensor:
-    """(H * n,) the loss of the gains of queries (H, n): see `OwnHistories`; now: (H, C), after: (H, n, C)."""
-    moved = (after.exp() * (after - now[:, None])).sum(2)  # KL(p(y | history, answer) || p(y | history))
-    entropy, output = -(now.exp() * now).sum(1, keepdim=True), outputs.gather(1, tried)
-    return (entropy * F.softplus(output) - moved * output).flatten()
