@@ -138,7 +138,8 @@ class GreyRun:
             how = ip.Amortized("nats", recipe.trunk, training=recipe.training, checkpoint=checkpoint, say=say)
             stopping = MaxQueries(recipe.training.max_queries)
             ip.save(Pursuit(self.queries, *how.build(sample, self.queries, 1), stopping), folder)
-        return ip.load(folder)
+        found: Pursuit[Any] = ip.load(folder)
+        return found
 
     def measure(self) -> dict[str, Any]:
         """On held-out training images, on which the threshold is chosen, and on test images."""

@@ -177,7 +177,7 @@ class AnswerSetInputs(VariableInputs):
     was answered and all of whose variables are known then."""
 
     @property
-    def n_features(self) -> int:  # type: ignore[override]
+    def n_features(self) -> int:
         """F."""
         return self.n_units + len(self.units)
 

@@ -32,6 +32,10 @@ class DeepSets(nn.Module):
     """(H, U + Q) the values of the variables, and 1 for each query that was answered -> (H, C) class logits and (H, Q)
     utilities. A value goes in as a number from -1 to 1, and whether it is the least or the largest there is."""
 
+    units: Tensor
+    tops: Tensor
+    there: Tensor
+
     def __init__(self, trunk: Trunk, inputs: Inputs, n_classes: int) -> None:
         super().__init__()
         self.settings = trunk
