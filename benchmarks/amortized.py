@@ -1,5 +1,5 @@
 """``python -m benchmarks.amortized mnist``: a network that imitates the pursuit of the VAE, and its figures;
-``mnist-grey``: one that learns the gains of grey superpixels without a teacher.
+``mnist-grey``, ``fashion-grey``: one that learns the gains of grey patches without a teacher.
 
 The teacher demonstrates its pursuits of the training images, and a network imitates it (`infopursuit.distill`), in
 rounds: each goes on from the one before, at another learning rate, and after the first one the teacher is asked about
@@ -24,10 +24,11 @@ from benchmarks.machine import write_result
 from benchmarks.program import add_out, run_program, say
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.step_times import forward_seconds, step_seconds
+from infopursuit import plots
 from infopursuit.calibration import expected_calibration_error
 from infopursuit.distillation import agreement, demonstrate
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.measures import confidence_curve, stops_at
+from infopursuit.evaluation.measures import Point, confidence_curve, stops_at
 from infopursuit.models.amortized import Demonstrations, QuerierTraining, Trunk
 from infopursuit.models.sample import Sample
 from infopursuit.models.training import RandomAffine
@@ -61,7 +62,6 @@ FIRST = QuerierTraining(
     augmentation=RandomAffine(1.0, 8.0, 0.05),
     bfloat16=True,
 )
-GREY = QuerierTraining(epochs=7, learning_rate=2e-3, max_queries=N_CURVE, random=0.08, validation=0.03, bfloat16=True)
 RECIPES = {
     "mnist": Recipe(
         trunk=Trunk((32, 64), (384,)),
@@ -77,55 +77,119 @@ RECIPES = {
 }
 
 
-class GreyRun:
-    """Digits by their 2 x 2 superpixels of a 14 x 14 grid, in grey levels: gains learnt end to end, without a teacher.
+@dataclass(frozen=True)
+class GreyRecipe:
+    """Patches in grey levels, of which a network learns the gains end to end, without a teacher.
 
-    GDFS: accuracy after k = 1 ... 10 that Covert et al. (2023) publish, on the test images.
+    published: accuracy after k = 1 ... 10 of greedy dynamic feature selection (Covert et al., 2023) on the test images.
+    binary: questions and accuracy of the pursuit with the VAE of thresholded 3 x 3 patches.
     """
 
-    trunk = Trunk((), (512, 256))
-    rounds: tuple[QuerierTraining, ...] = (GREY, replace(GREY, random=0.0, epochs=3, learning_rate=1.2e-3))
-    gdfs = (0.371, 0.578, 0.732, 0.825, 0.879, 0.907, 0.926, 0.938, 0.946, 0.953)
+    images: str
+    size: int
+    stride: int
+    trunk: Trunk
+    training: QuerierTraining
+    published: tuple[float, ...] = ()
+    binary: tuple[float, float] | None = None
 
-    def __init__(self, out: Path) -> None:
-        self.task = ImageTask(IMAGE_SETS["mnist"])
-        self.queries = ip.queries.patches(self.task.query_set.shape, size=2, stride=2, levels=64)
-        self.folder = out / PARTS / "mnist-grey"
+
+GREY = QuerierTraining(
+    epochs=24, batch_size=512, learning_rate=2e-3, max_queries=N_CURVE, validation=0.03, patience=99, bfloat16=True
+)
+GREY_RECIPES = {
+    "mnist-grey": GreyRecipe(
+        "mnist",
+        size=2,
+        stride=2,
+        trunk=Trunk((), (512, 256), (64, 32)),
+        training=GREY,
+        published=(0.371, 0.578, 0.732, 0.825, 0.879, 0.907, 0.926, 0.938, 0.946, 0.953),
+    ),
+    "fashion-grey": GreyRecipe(
+        "fashion",
+        size=3,
+        stride=2,
+        trunk=Trunk((), (512, 256), (64, 32)),
+        training=replace(GREY, epochs=12, max_queries=20),
+        binary=(11.98, 0.8777),
+    ),
+}
+
+
+class GreyRun:
+    """One run: the images, and a folder for what is finished."""
+
+    def __init__(self, name: str, out: Path) -> None:
+        self.recipe = GREY_RECIPES[name]
+        self.task = ImageTask(IMAGE_SETS[self.recipe.images])
+        shape = self.task.query_set.shape
+        self.queries = ip.queries.patches(shape, size=self.recipe.size, stride=self.recipe.stride, levels=64)
+        self.folder = out / PARTS / name
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def pursuit(self) -> Pursuit[Any]:
-        """That of the network after the last round."""
-        before: Any = None
-        task = self.task
-        for i, training in enumerate(self.rounds, start=1):
-            folder = self.folder / f"round-{i}"
-            if not folder.exists():
-                values = self.queries.observe(task.data.x_train[task.rest])
-                sample = Sample.of(self.queries.variables, values, task.labels[task.rest], n_classes=task.n_classes)
-                checkpoint = folder.with_suffix(".checkpoint")
-                how = ip.Amortized("nats", self.trunk, training=training, start=before, checkpoint=checkpoint, say=say)
-                belief, acquisition = how.build(sample, self.queries, i)
-                ip.save(Pursuit(self.queries, belief, acquisition, MaxQueries(N_CURVE)), folder)
-            found: Pursuit[Any] = ip.load(folder)
-            before = found.belief
-            say(f"round {i}: {self.after(found, task.data.x_train[task.held_out], task.labels[task.held_out])}")
+        """That of the trained network; it asks as many questions as the histories of its training had."""
+        task, recipe, folder = self.task, self.recipe, self.folder / "network"
+        if not folder.exists():
+            values = self.queries.observe(task.data.x_train[task.rest])
+            sample = Sample.of(self.queries.variables, values, task.labels[task.rest], n_classes=task.n_classes)
+            checkpoint = self.folder / "checkpoint"
+            how = ip.Amortized("nats", recipe.trunk, training=recipe.training, checkpoint=checkpoint, say=say)
+            stopping = MaxQueries(recipe.training.max_queries)
+            ip.save(Pursuit(self.queries, *how.build(sample, self.queries, 1), stopping), folder)
+        found: Pursuit[Any] = ip.load(folder)
         return found
 
-    def after(self, pursuit: Pursuit[Any], X: Any, y: Any) -> list[float]:
-        """Accuracy after 1, 2, ... questions."""
-        posteriors = pursuit.run(X).posteriors
-        return [float((posteriors[:, k].argmax(axis=1) == y).mean()) for k in range(1, N_CURVE + 1)]
-
     def measure(self) -> dict[str, Any]:
-        """Accuracy on test images, beside the published one."""
+        """On held-out training images, on which the threshold is chosen, and on test images."""
         task, pursuit = self.task, self.pursuit()
-        found = np.array(self.after(pursuit, task.data.x_test, task.y_test))
+        labels = task.labels[task.held_out]
+        trial = pursuit.run(task.data.x_train[task.held_out])
+        chosen = longest_within(confidence_curve(trial, labels, task.images.epsilons), task.images.length)
+        say(f"held-out images: {told(chosen)}; after 1, 2, ...: {accuracies(trial, labels)}")
+        trace = pursuit.run(task.data.x_test)
+        point = confidence_curve(trace, task.y_test, [chosen.epsilon])[0]
+        posterior = trace.posteriors[np.arange(len(trace)), stops_at(trace, chosen.epsilon)]
+        found = np.array(accuracies(trace, task.y_test))
+        say(f"test images: {told(point)}; after 1, 2, ...: {found.tolist()}")
         return {
+            "held_out": asdict(chosen) | {"accuracy_after": accuracies(trial, labels)},
+            "test": asdict(point),
             "accuracy_after": found.tolist(),
             "standard_error": np.sqrt(found * (1 - found) / len(task.y_test)).tolist(),
-            "published": self.gdfs,
+            "published": self.recipe.published,
+            "expected_calibration_error": calibration_error(posterior, task.y_test),
+            "expected_calibration_error_after": [
+                calibration_error(trace.posteriors[:, k], task.y_test) for k in range(1, len(found) + 1)
+            ],
+            "temperature": pursuit.belief.temperature,  # type: ignore[attr-defined]
             "n_test": len(task.y_test),
         }
+
+    def draw(self, found: dict[str, Any]) -> Any:
+        """Accuracy against questions."""
+        n = found["n_test"]
+        lines = {"amortised, grey patches": found["accuracy_after"], "GDFS, as published": self.recipe.published}
+        curves = {
+            name: [Point(0.0, p, float(np.sqrt(p * (1 - p) / n)), k, 0.0, n) for k, p in enumerate(line, start=1)]
+            for name, line in lines.items()
+            if line
+        }
+        marks = {}
+        if self.recipe.binary is not None:
+            marks = {"VAE, binary patches, stopped by confidence": self.recipe.binary}
+        return plots.trade_off(curves, marks=marks)
+
+
+def accuracies(trace: Any, y: Any) -> list[float]:
+    """After 1, 2, ... questions."""
+    return [float((trace.posteriors[:, k].argmax(axis=1) == y).mean()) for k in range(1, trace.posteriors.shape[1])]
+
+
+def calibration_error(posterior: Any, y: Any) -> float:
+    """The expected calibration error of (B, C) posteriors."""
+    return expected_calibration_error(posterior.max(axis=1), posterior.argmax(axis=1) == y)
 
 
 class Run:
@@ -219,7 +283,7 @@ class Run:
 def build_parser() -> argparse.ArgumentParser:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.amortized", description=__doc__)
-    parser.add_argument("images", choices=(*RECIPES, "mnist-grey"))
+    parser.add_argument("images", choices=(*RECIPES, *GREY_RECIPES))
     add_out(parser)
     return parser
 
@@ -229,9 +293,10 @@ def run(args: argparse.Namespace) -> int:
     import torch
 
     torch.set_num_threads(1)
-    if args.images == "mnist-grey":
-        grey = GreyRun(args.out)
-        found = {"rounds": [asdict(each) for each in grey.rounds], "gains": grey.measure()}
+    if args.images in GREY_RECIPES:
+        grey = GreyRun(args.images, args.out)
+        found = {"recipe": asdict(grey.recipe), "gains": grey.measure()}
+        plots.save(grey.draw(found["gains"]), args.out / f"amortized-{args.images}.png")
     else:
         here = Run(args.images, args.out)
         found = {"recipe": asdict(here.recipe), "student": here.measure(here.student())}

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from infopursuit.acquisition.network import UNITS, NetworkGain, NetworkQuerier
-from infopursuit.beliefs.network import AnswerInputs, NetworkBelief, VariableInputs, inputs_for
+from infopursuit.beliefs.network import AnswerInputs, AnswerSetInputs, NetworkBelief, VariableInputs, inputs_for
 from infopursuit.calibration import TemperatureScaling
 from infopursuit.checks import instance, one_of
 from infopursuit.models.amortized import (
@@ -24,6 +24,7 @@ from infopursuit.models.amortized import (
     check_network,
     fit_network,
 )
+from infopursuit.models.deep_sets import AnswerSets, DeepSets
 from infopursuit.models.sample import Sample
 from infopursuit.models.training import MIN_SIDE, RandomAffine, repeat_by_weight
 from infopursuit.queries.queryset import QuerySet
@@ -82,23 +83,30 @@ class Amortized:
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[NetworkBelief, NetworkQuerier]:
         """The belief and the acquisition function."""
         inputs = inputs_for(queries, sample) if self.start is None else self.start.inputs
-        network = self._network(inputs, sample.n_classes, seed)
+        network, inputs = self._network(inputs, sample.n_classes, seed)
         rows = repeat_by_weight(sample.weights, seed)
         how = self.training or default_training(inputs)
         how = replace(how, seed=how.seed + seed)
         known = inputs.everything(sample.values, sample.numbers)[rows]
-        own = OwnHistories(network, inputs, known, sample.labels[rows], how, self.unit)  # type: ignore[arg-type]
+        lessons = AnswerSets if isinstance(network, DeepSets) else OwnHistories
+        own = lessons(network, inputs, known, sample.labels[rows], how, self.unit)  # type: ignore[arg-type]
         _, held_out = fit_network(
             network, own, len(rows), how, checkpoint=self.checkpoint, progress=self.progress, say=self.say
         )
         belief = NetworkBelief(network, inputs, sample.n_classes, self.unit, fit_temperature(own, held_out))
         return belief, acquisition_for(belief)
 
-    def _network(self, inputs: VariableInputs | AnswerInputs, n_classes: int, seed: int) -> Any:
+    def _network(self, inputs: VariableInputs | AnswerInputs, n_classes: int, seed: int) -> tuple[Any, Any]:
+        """The network, and its inputs."""
         if self.start is not None:
-            return check_network(copy.deepcopy(self.start.network), inputs, n_classes)
+            return check_network(copy.deepcopy(self.start.network), inputs, n_classes), inputs
         own = (copy.deepcopy(self.classifier), copy.deepcopy(self.querier))  # the given ones stay as they are
-        return build_network(inputs, n_classes, self.trunk or default_trunk(inputs), *own, seed)
+        gains = self.unit == "nats" and own == (None, None) and isinstance(inputs, VariableInputs)
+        trunk = self.trunk or default_trunk(inputs, sets=gains)
+        if gains and trunk.answer:
+            sets = AnswerSetInputs(inputs.queries)
+            return DeepSets(trunk, sets, n_classes).initialised(seed), sets
+        return build_network(inputs, n_classes, trunk, *own, seed), inputs
 
 
 def acquisition_for(belief: NetworkBelief) -> NetworkQuerier:
@@ -106,8 +114,10 @@ def acquisition_for(belief: NetworkBelief) -> NetworkQuerier:
     return NetworkGain() if belief.unit == "nats" else NetworkQuerier()
 
 
-def default_trunk(inputs: VariableInputs | AnswerInputs) -> Trunk:
-    """Convolutions for images, two layers for anything else."""
+def default_trunk(inputs: VariableInputs | AnswerInputs, *, sets: bool = False) -> Trunk:
+    """Convolutions for images, two layers for anything else; sets: answers in grey and colour may be encoded alone."""
+    if sets and inputs.shape is not None and max(inputs.queries.variables.sizes) > 2:
+        return Trunk((), (512, 256), (64, 32))
     if inputs.shape is not None and min(inputs.shape) >= MIN_SIDE:
         return Trunk((32, 64), (256,))
     return Trunk((), (512, 256) if inputs.n_features > MANY_FEATURES else (256, 128))

@@ -34,12 +34,17 @@ def images(monkeypatch):
 
 
 def test_grey_superpixels_without_a_teacher(images, monkeypatch, tmp_path):
-    how = QuerierTraining(epochs=8, batch_size=32, learning_rate=5e-3, max_queries=3)
-    monkeypatch.setattr(amortized.GreyRun, "rounds", (how, how))
+    how = QuerierTraining(epochs=60, batch_size=32, learning_rate=5e-3, max_queries=3)
+    recipe = replace(amortized.GREY_RECIPES["mnist-grey"], trunk=Trunk((), (16, 16), (8, 4)), training=how)
+    monkeypatch.setitem(amortized.GREY_RECIPES, "mnist-grey", recipe)
     assert amortized.main(["mnist-grey", "--out", str(tmp_path)]) == 0
     found = json.loads((tmp_path / "amortized-mnist-grey.json").read_text())["gains"]
     assert found["n_test"] == 40
+    assert len(found["accuracy_after"]) == len(found["expected_calibration_error_after"]) == 3
     assert found["accuracy_after"][-1] > 0.9
+    assert (tmp_path / "amortized-mnist-grey.png").stat().st_size > 1000
+    monkeypatch.setattr(amortized.ip, "Amortized", lambda *given, **options: pytest.fail("trained again"))
+    assert amortized.main(["mnist-grey", "--out", str(tmp_path)]) == 0
 
 
 def test_trained_once_and_measured(images, monkeypatch, tmp_path):

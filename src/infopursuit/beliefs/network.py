@@ -17,6 +17,7 @@ from infopursuit.checks import number, one_of
 from infopursuit.history import Estimate, Histories
 from infopursuit.models.amortized import Trunk, TwoHeads, check_network, gains
 from infopursuit.models.architectures import Features
+from infopursuit.models.deep_sets import DeepSets
 from infopursuit.models.masked import Encoding
 from infopursuit.models.sample import Sample
 from infopursuit.queries.queryset import QuerySet
@@ -170,6 +171,36 @@ class AnswerInputs:
         known[rows, query[rows]] = value[rows]
 
 
+@dataclass(frozen=True)
+class AnswerSetInputs(VariableInputs):
+    """Whole answers, for `DeepSets`: (H, U + Q) the values of the variables, -1 for unknown, and 1 for each query that
+    was answered and all of whose variables are known then."""
+
+    @property
+    def n_features(self) -> int:
+        """F."""
+        return self.n_units + len(self.units)
+
+    def encode(self, known: Any) -> Tensor:
+        """(H, F) as it is."""
+        return torch.as_tensor(known)
+
+    def nothing(self) -> Any:
+        """(1, F) nothing is known."""
+        return np.repeat([[UNKNOWN, 0]], [self.n_units, len(self.units)], axis=1).astype(self._dtype)
+
+    def everything(self, values: IntArray, numbers: FloatArray | None = None) -> Any:
+        """(N, F) all that may be revealed of some inputs."""
+        return np.pad(values.astype(self._dtype), [(0, 0), (0, len(self.units))], constant_values=1)
+
+    def update(self, known: Any, query: IntArray, cells: IntArray, numbers: Any) -> None:
+        """Put answers (H, W) to queries (H,) into ``known`` (H, F)."""
+        super().update(known, query, cells, numbers)
+        unit, here = self.units[query], np.arange(len(known))
+        told = (known[here[:, None], unit] != UNKNOWN) | (unit < 0)
+        known[here, self.n_units + query] = told.all(axis=1)
+
+
 def inputs_for(queries: QuerySet, sample: Sample | None = None) -> VariableInputs | AnswerInputs:
     """What suits a query set: variables where queries reveal them whole; answers where they are numbers, or where
     queries of one variable reveal parts of it. sample: training rows, from which the encoding of numbers is chosen."""
@@ -280,7 +311,7 @@ class NetworkBelief:
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """JSON data and arrays; a network of somebody else's cannot be saved."""
-        if not isinstance(self.network, TwoHeads):
+        if not isinstance(self.network, TwoHeads | DeepSets):
             raise TypeError(
                 "classifier or querier is a module of your own, which cannot be saved without pickle; fit with "
                 "trunk=ip.Trunk(...) instead to save"
@@ -289,6 +320,7 @@ class NetworkBelief:
         spec = {
             "channels": list(trunk.channels),
             "hidden": list(trunk.hidden),
+            "answer": list(trunk.answer),
             **{name: getattr(self, name) for name in ("n_classes", "unit", "temperature", "student_of")},
         }
         arrays = {f"network.{name}": each.numpy() for name, each in self.network.state_dict().items()}
@@ -303,7 +335,10 @@ class NetworkBelief:
         if "pieces" in arrays:
             inputs = AnswerInputs(queries, encoding_from(arrays, len(queries)))
         n_classes = spec["n_classes"]
-        network = TwoHeads(Trunk(tuple(spec["channels"]), tuple(spec["hidden"])), inputs, n_classes)
+        trunk = Trunk(tuple(spec["channels"]), tuple(spec["hidden"]), tuple(spec.get("answer", ())))
+        if trunk.answer:
+            inputs = AnswerSetInputs(queries)
+        network = (DeepSets if trunk.answer else TwoHeads)(trunk, inputs, n_classes)
         weights = {name: arrays[f"network.{name}"] for name in network.state_dict()}
         for name, array in weights.items():
             if array.dtype != np.float32 or not np.isfinite(array).all():

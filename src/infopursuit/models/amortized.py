@@ -79,19 +79,28 @@ class Trunk:
     """The layers that classifier and querier share.
 
     channels: of convolutions with stride 2, for images; () for anything else. hidden: widths of the layers after them.
+    answer: widths of layers that encode one answer, the same for every query (`DeepSets`), instead of convolutions; for
+    unit="nats".
     """
 
     channels: tuple[int, ...] = ()
     hidden: tuple[int, ...] = (256, 128)
+    answer: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("channels", "hidden"):
+        for name in ("channels", "hidden", "answer"):
             object.__setattr__(self, name, tuple(whole_number(n, name, 1) for n in getattr(self, name)))
         if not self.hidden:
             raise ValueError("hidden=(); give at least one width, such as (256,)")
+        if self.answer and self.channels:
+            raise ValueError(f"channels={self.channels} and answer={self.answer}; give one of them")
 
     def build(self, inputs: Inputs) -> nn.Sequential:
         """The layers, without weights that mean anything."""
+        if self.answer:
+            raise ValueError(
+                f"answer={self.answer} is for ip.Amortized(unit='nats') without modules of your own; use ()"
+            )
         layers: list[nn.Module] = []
         width = inputs.n_features
         if self.channels:
@@ -168,6 +177,22 @@ def gains(logits: Tensor, outputs: Tensor) -> Tensor:
     log_p = torch.log_softmax(logits, dim=1)
     entropy = -(log_p.exp() * log_p).sum(1, keepdim=True)
     return entropy * torch.sigmoid(outputs)
+
+
+def gain_loss(outputs: Tensor, tried: Tensor, before: Tensor, after: Tensor) -> Tensor:
+    """(H, n) the loss of the gains of queries (H, n).
+
+    before, after: log p(y | history), (H, C), and that with the answer to each query, (H, n, C). Its gradient is
+    gain - divergence, so that the gain becomes the mean divergence, without the flat ends of a sigmoid.
+    """
+    moved = (after.exp() * (after - before[:, None])).sum(2)  # KL(p(y | history, answer) || p(y | history))
+    entropy, output = -(before.exp() * before).sum(1, keepdim=True), outputs.gather(1, tried)
+    return entropy * F.softplus(output) - moved * output
+
+
+def gumbel(shape: torch.Size, generator: torch.Generator) -> Tensor:
+    """Gumbel noise: the largest of scores with it is a draw from their softmax."""
+    return -torch.log(-torch.log(torch.rand(shape, generator=generator).clamp(min=1e-9)))
 
 
 # ---- histories ------------------------------------------------------------------------------------------------------
@@ -320,11 +345,7 @@ class OwnHistories:
             after = reveal(mask.repeat_interleave(n, 0), self.units, tried.reshape(-1, 1))
             logits, _ = self.see(features.repeat_interleave(n, 0), after[:, :-1])
             now = torch.log_softmax(logits, dim=1).reshape(len(mask), n, -1)
-            moved = (now.exp() * (now - log_p[:, None])).sum(2)  # KL(p(y | history, answer) || p(y | history))
-        entropy, output = -(log_p.exp() * log_p).sum(1, keepdim=True), outputs.gather(1, tried)
-        there = ~asked.gather(1, tried)
-        # its gradient is gain - moved, so that the gain becomes the mean, without the flat ends of a sigmoid
-        return (entropy * F.softplus(output) - moved * output)[there].mean()
+        return gain_loss(outputs, tried, log_p, now)[~asked.gather(1, tried)].mean()
 
     def _straight_through(self, features: Tensor, labels: Tensor, share: float, generator: torch.Generator) -> Tensor:
         """The loss of variational information pursuit: each choice is hard, and its gradient that of a soft one."""
@@ -339,9 +360,7 @@ class OwnHistories:
                 break
             features, labels, mask, asked = (each[left] for each in (features, labels, mask, asked))
             scores = outputs[left].masked_fill(asked, -torch.inf)
-            # Gumbel noise: a draw from softmax(scores / tau)
-            draws = torch.rand(scores.shape, generator=generator).clamp(min=1e-9)
-            scores = scores - tau * torch.log(-torch.log(draws))
+            scores = scores + tau * gumbel(scores.shape, generator)  # a draw from softmax(scores / tau)
             query = scores.argmax(1, keepdim=True)
             p = torch.softmax(scores / tau, dim=1)
             after = reveal(mask, self.units, query)
@@ -522,7 +541,7 @@ def fit_network(
         raise ValueError(f"X has {n_rows} rows, too few to hold any out; give more rows")
     held_out, learn = rows = held_out_split(n_rows, how, 1)
     optimizer = torch.optim.AdamW(
-        network.parameters(), lr=how.learning_rate, betas=(0.9, 0.99), weight_decay=WEIGHT_DECAY
+        network.parameters(), lr=how.learning_rate, betas=(0.9, 0.99), weight_decay=WEIGHT_DECAY, fused=True
     )
     history = run_training(
         network,
