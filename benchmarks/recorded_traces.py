@@ -1,7 +1,7 @@
 """Traces of saved models on scikit-learn's tables, recorded once: any machine recomputes them in seconds and compares.
 
 ``python -m benchmarks.recorded_traces`` compares in processes that compute as other processors do (OpenBLAS, numpy and
-numba are told to); ``--record`` writes models and traces anew, which only a change of the strategy is a reason for.
+numba are told to); ``--record`` writes traces anew, which only a change of a strategy is a reason for.
 """
 
 from __future__ import annotations
@@ -99,20 +99,26 @@ def traced(case: str) -> tuple[Any, Any]:
     return clf.pursuit_, clf.explain(CASES[case][1]())
 
 
-def letters(trace: Any, i: int) -> list[Any]:
-    """What must be identical of an input: queries, answers, length, reason."""
-    n = int(trace.length[i])
+def letters(trace: Any, i: int, steps: int | None = None) -> list[Any]:
+    """What must be identical of an input: queries, answers, length, reason; or of its first steps."""
+    n = int(trace.length[i]) if steps is None else steps
     numbers = [] if trace.numbers is None else [None if v != v else repr(float(v)) for v in trace.numbers[i, :n]]
-    return [trace.queries[i, :n].tolist(), trace.answers[i, :n].tolist(), numbers, n, str(trace.stop_reason[i])]
+    reason = str(trace.stop_reason[i]) if steps is None else ""
+    return [trace.queries[i, :n].tolist(), trace.answers[i, :n].tolist(), numbers, n, reason]
+
+
+def checksum(trace: Any, i: int, steps: int | None = None) -> str:
+    """Of these, short."""
+    return hashlib.sha256(json.dumps(letters(trace, i, steps)).encode()).hexdigest()[:8]
 
 
 def compact(trace: Any) -> dict[str, Any]:
     """A short checksum for each input, and numbers of some inputs."""
-    sums = (hashlib.sha256(json.dumps(letters(trace, i)).encode()).hexdigest()[:8] for i in range(len(trace)))
     shown = range(min(N_SHOWN, len(trace)))
     return {
-        "inputs": len(trace), "steps": int(trace.length.sum()), "checksums": " ".join(sums),
-        "ties": [[i, int(k)] for i in range(len(trace)) for k in np.flatnonzero(trace.ties[i, : trace.length[i]])],
+        "inputs": len(trace), "steps": int(trace.length.sum()),
+        "checksums": " ".join(checksum(trace, i) for i in range(len(trace))),
+        "ties": sum(int(trace.ties[i, : trace.length[i]].sum()) for i in range(len(trace))),
         "gains": [trace.gains[i, : trace.length[i]].tolist() for i in shown],
         "posteriors": [trace.posteriors[i, trace.length[i]].tolist() for i in shown],
         "means": [float(trace.posterior.max(axis=1).mean()), float(np.nanmean(trace.gains[:, 0]))],
@@ -120,8 +126,8 @@ def compact(trace: Any) -> dict[str, Any]:
 
 
 def near_ties(pursuit: Any, trace: Any) -> list[list[Any]]:
-    """[input, step, distance in nats] of choices that rounding could turn: the best query leads another one by almost
-    exactly the tolerance within which the lowest index is taken."""
+    """[input, step, distance in nats, checksum of the steps before] of choices that rounding could turn: the best query
+    leads another one by almost exactly the tolerance within which the lowest index is taken."""
     tie = float(getattr(pursuit.bindings.bind(pursuit)[1], "tie", ip.types.TIE))
     found, seen = [], dict[bytes, float]()
     for i in range(len(trace)):
@@ -133,16 +139,17 @@ def near_ties(pursuit: Any, trace: Any) -> list[list[Any]]:
                 gains = gains[~np.isnan(gains)]
                 seen[key] = float(np.abs(gains[-1] - gains[:-1] - tie).min(initial=np.inf))
             if seen[key] < EDGE:
-                found.append([i, k, seen[key]])
+                found.append([i, k, seen[key], checksum(trace, i, k)])
     return found
 
 
 def compare(case: str, kept: dict[str, Any]) -> dict[str, Any]:
     """What is recomputed here beside what was recorded."""
-    now = compact(traced(case)[1])
+    trace = traced(case)[1]
+    now = compact(trace)
     pairs = zip(now["checksums"].split(), kept["checksums"].split(), strict=True)
     other = [i for i, (mine, theirs) in enumerate(pairs) if mine != theirs]
-    near = {i for i, *_ in kept["near_ties"]}
+    near = {i for i, k, _, before in kept["near_ties"] if checksum(trace, i, k) == before}  # the same up to there
     largest = 0.0
     for name in ("gains", "posteriors", "means"):
         for mine, theirs in zip(now[name], kept[name], strict=True):
@@ -150,20 +157,21 @@ def compare(case: str, kept: dict[str, Any]) -> dict[str, Any]:
             largest = max(largest, float(np.abs(np.subtract(mine, theirs)).max(initial=0.0)) if same_shape else np.inf)
     return {
         "case": case, "inputs": now["inputs"], "steps": now["steps"],
-        "ties that the trace tells": len(kept["ties"]), "near-ties": len(kept["near_ties"]),
+        "ties that the trace tells": kept["ties"], "near-ties": len(kept["near_ties"]),
         "other traces": len(other), "of them at a near-tie": len(near & set(other)),
         "largest difference of a number": float(f"{largest:.1e}"), "promised": CASES[case][2], "inputs that differ": other,
     }  # fmt: skip
 
 
 def record() -> None:
-    """Fit and save the models, and write the traces."""
+    """Fit and save the models that are not there, and write the traces."""
     found = {}
     for case, (fit, _, _) in CASES.items():
-        fit().save(folder_of(case))
+        if not folder_of(case).is_dir():
+            fit().save(folder_of(case))
         pursuit, trace = traced(case)
         found[case] = {**compact(trace), "near_ties": near_ties(pursuit, trace)}
-        say(f"{case}: {found[case]['steps']} steps, {len(found[case]['ties'])} ties, {found[case]['near_ties']}")
+        say(f"{case}: {found[case]['steps']} steps, {found[case]['ties']} ties, {found[case]['near_ties']}")
     lines = [f"{json.dumps(name)}: {json.dumps(data)}" for name, data in found.items()]
     machine = f'"machine": {json.dumps(describe())}'
     write_atomically(FILE, ("{\n" + ",\n".join([machine, *lines]) + "\n}\n").encode())
@@ -212,7 +220,7 @@ def _flags() -> str:
 def build_parser() -> argparse.ArgumentParser:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recorded_traces", description=__doc__)
-    parser.add_argument("--record", action="store_true", help="write models and traces anew")
+    parser.add_argument("--record", action="store_true", help="write the traces anew, and models that are not there")
     parser.add_argument("--here", action="store_true", help="compare in this process, and print JSON")
     parser.add_argument("--page", type=Path, metavar="FILE", help="a page whose tables are written anew")
     add_out(parser)

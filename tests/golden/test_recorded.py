@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from benchmarks import ROOT
-from benchmarks.recorded_traces import CASES, EDGE, FILE, PROCESSORS, compact, compare, traced
+from benchmarks.recorded_traces import CASES, EDGE, FILE, PROCESSORS, checksum, compact, compare, traced
 
 KEPT = json.loads(FILE.read_text())
 
@@ -45,7 +45,10 @@ def test_a_trace_that_differs_is_found_and_named():
     assert row["inputs that differ"] == [17]
     with pytest.raises(AssertionError, match="other traces': 1"):
         check(row)
-    check(compare(case, {**kept, "near_ties": [[17, 0, EDGE / 2]]}))  # told as a near-tie, it is excused
+    first, wrong = checksum(traced(case)[1], 17, 1), "00000000"
+    check(compare(case, {**kept, "near_ties": [[17, 1, EDGE / 2, first]]}))  # told as a near-tie, it is excused
+    with pytest.raises(AssertionError):  # unless it differed before
+        check(compare(case, {**kept, "near_ties": [[17, 1, EDGE / 2, wrong]]}))
     with pytest.raises(AssertionError):
         check(compare(case, {**KEPT[case], "means": [value + 1e-8 for value in KEPT[case]["means"]]}))
 

@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from infopursuit.queries import Columns
 from infopursuit.queries import columns as any_columns
+from infopursuit.queries.columns import MAX_LABEL
 from infopursuit.queries.numbers import choose_thresholds, format_number, simplest_numbers
 
 columns = partial(any_columns, numbers="thresholds")  # numbers that are asked whole are in test_numbers.py
@@ -432,3 +433,12 @@ def test_capitals_decide_between_categories_that_differ_in_nothing_else():
     place = {name: i for i, name in enumerate(queries.fields[0].categories)}
     found = queries.read(pd.DataFrame({"gene": ["abl", "ABL", "Abl", "TP53"]})).values[:, 0]
     assert found.tolist() == [place["abl"], place["ABL"], -1, place["tp53"]]
+
+
+def test_a_text_that_is_too_long_for_a_category_is_refused_with_its_length():
+    long = "x" * (MAX_LABEL + 1)
+    with pytest.raises(ValueError, match=r"column 'note' has a text of 10,001 characters, .* 10,000 at the most"):
+        columns(pd.DataFrame({"note": [long, "b", "c", "b"] * 20}))
+    assert columns(pd.DataFrame({"note": [long[1:], "b", "c", "b"] * 20}))[0].choices[2] == long[1:]
+    with pytest.warns(UserWarning, match="note"):  # texts that differ from row to row are no categories anyway
+        columns(pd.DataFrame({"note": [f"{i} {long}" for i in range(40)], "size": ["s", "l"] * 20}))

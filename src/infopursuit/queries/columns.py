@@ -33,6 +33,8 @@ MISSING, BELOW = "missing", -1e29
 """The answer of a missing cell; and a threshold below all numbers, which single precision has."""
 MAX_WHOLE = 8
 """A column of numbers with up to so many different ones, all of them whole, has them as its categories."""
+MAX_LABEL = 10_000
+"""Characters of a category at the most: it is shown in every question, explanation and file."""
 
 
 class Columns(QuerySet):
@@ -243,6 +245,9 @@ def columns(
             constant.append(name)
         elif name not in keep and identifier(column):
             identifiers.append(name)
+        elif (longest := max(map(len, column.labels), default=0)) > MAX_LABEL:
+            wrong = f"column {name!r} has a text of {longest:,} characters, and a category has {MAX_LABEL:,} at the most"
+            raise ValueError(f"{wrong}; ask about the words of such texts (ip.queries.words), or leave the column out")
         else:
             fields.append(found)
     if not fields:
