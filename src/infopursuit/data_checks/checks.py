@@ -204,7 +204,7 @@ def read_answers(queries: QuerySet, X: Any, y: Any, *, seed: int = 0) -> AnswerT
         cells = read_table(take_rows(X, rows) if len(rows) < n else X)
         places = column_places(queries, cells.names)
         fields = [places[queries.topics[some[0]][0]] for some in about.values()]
-        raw = np.stack([cells.column(place).text()[0] for place in fields], axis=1).astype(np.int32)
+        raw = np.stack([cells.column(place).coded()[0] for place in fields], axis=1).astype(np.int32)
     elif isinstance(queries, Words):
         texts = take_rows(X, rows)
         texts = texts.to_pylist() if hasattr(texts, "to_pylist") else texts

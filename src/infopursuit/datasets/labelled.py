@@ -121,7 +121,7 @@ def _left_out(frame: Any, keep: Sequence[str]) -> dict[str, str]:
     found = {}
     for position, name in enumerate(table.names):
         column = table.column(position)
-        codes, _ = column.text()
+        codes, _ = column.coded()
         different = len(np.unique(codes[codes >= 0]))
         if different < 2:
             found[name] = "the same in every row" if different else "empty"

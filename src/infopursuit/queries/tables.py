@@ -73,10 +73,17 @@ class Column:
         """(B,) codes, -1 where it is missing, and the labels that they stand for; numbers are written out."""
         if self.codes is not None:
             return self.codes, self.labels
+        codes, distinct = self.coded()
+        write: Callable[[float], str] = (lambda v: str(v == 1)) if self.kind == "yes_no" else format_number
+        return codes, tuple(write(float(v)) for v in distinct)
+
+    def coded(self) -> tuple[IntArray, Any]:
+        """As `text`, with numbers as they are: to write them out takes longer than all else that is done with them."""
+        if self.codes is not None:
+            return self.codes, self.labels
         assert self.values is not None
         distinct, codes = np.unique(self.values, return_inverse=True)
-        write: Callable[[float], str] = (lambda v: str(v == 1)) if self.kind == "yes_no" else format_number
-        return np.where(np.isnan(self.values), UNKNOWN, codes), tuple(write(float(v)) for v in distinct)
+        return np.where(np.isnan(self.values), UNKNOWN, codes), distinct
 
     def _parsed(self, parse: Callable[[str], float], what: str) -> FloatArray:
         assert self.codes is not None
@@ -145,18 +152,19 @@ def identifier(column: Column, min_names: int = MIN_NAMES) -> str:
     >>> identifier(Column("id", "number", np.arange(1.0, 41.0))), identifier(Column("age", "number", np.ones(40)))
     ('row numbers', '')
     """
-    # numbers as they are: to write each of them out takes longer than all else that is done with a column
-    known = column.values[~np.isnan(column.values)] if column.codes is None else column.codes[column.codes != UNKNOWN]
+    codes, _ = column.coded()
+    known = codes[codes != UNKNOWN]
     n, n_different = len(known), len(np.unique(known))
     if n < min_names:
         return ""
     if column.kind == "text":
         names = n_different >= 0.9 * n and as_shares(column) is None
         return "a name: it differs from row to row" if names else ""
-    if column.kind != "number" or n_different < n:
+    if column.kind != "number" or column.values is None or n_different < n:
         return ""
-    part = n >= MIN_SCATTERED and known.min() >= 0 and known.max() <= 4 * n
-    dense = (part or np.ptp(known) < 1.05 * n) and bool((known == np.round(known)).all())
+    numbers = column.values[~np.isnan(column.values)]
+    part = n >= MIN_SCATTERED and numbers.min() >= 0 and numbers.max() <= 4 * n
+    dense = (part or np.ptp(numbers) < 1.05 * n) and bool((numbers == np.round(numbers)).all())
     return "row numbers" if dense else ""
 
 
