@@ -159,7 +159,8 @@ def compare(case: str, kept: dict[str, Any]) -> dict[str, Any]:
         "case": case, "inputs": now["inputs"], "steps": now["steps"],
         "ties that the trace tells": kept["ties"], "near-ties": len(kept["near_ties"]),
         "other traces": len(other), "of them at a near-tie": len(near & set(other)),
-        "largest difference of a number": float(f"{largest:.1e}"), "promised": CASES[case][2], "inputs that differ": other,
+        "largest difference of a number": float(f"{largest:.1e}"), "promised": CASES[case][2],
+        "inputs that differ": other,
     }  # fmt: skip
 
 

@@ -54,10 +54,10 @@ def test_cases_become_tables_and_a_figure(tmp_path):
     cases = {
         f"{axis}-{size}-fit": {**told, "seconds": 1e-3 * size, "strategy": "hybrid"}
         for axis, plan in AXES.items()
-        for size in plan.sizes
+        for size in plan.all
     }
     rows, slopes = summarise(cases)
-    assert len(rows) == sum(len(plan.sizes) for plan in AXES.values())
+    assert len(rows) == sum(len(plan.all) for plan in AXES.values())
     assert {row["exponent of time"] for row in slopes} == {"1.00"}
     assert {row["exponent of memory"] for row in slopes} <= {"0.00", "-0.00"}
     draw(cases, tmp_path / "growth.png")

@@ -54,7 +54,7 @@ def test_a_trace_that_differs_is_found_and_named():
 
 
 def test_every_answer_counts():
-    pursuit, trace = traced("wine, exact")
+    _, trace = traced("wine, exact")
     before = compact(trace)["checksums"].split()
     trace.answers[5, 0] = (trace.answers[5, 0] + 1) % 2
     after = compact(trace)["checksums"].split()

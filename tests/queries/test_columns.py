@@ -437,7 +437,7 @@ def test_capitals_decide_between_categories_that_differ_in_nothing_else():
 
 def test_a_text_that_is_too_long_for_a_category_is_refused_with_its_length():
     long = "x" * (MAX_LABEL + 1)
-    with pytest.raises(ValueError, match=r"column 'note' has a text of 10,001 characters, .* 10,000 at the most"):
+    with pytest.raises(ValueError, match=r"column 'note' has a text of 10,001 characters; .* 10,000 at the most"):
         columns(pd.DataFrame({"note": [long, "b", "c", "b"] * 20}))
     assert columns(pd.DataFrame({"note": [long[1:], "b", "c", "b"] * 20}))[0].choices[2] == long[1:]
     with pytest.warns(UserWarning, match="note"):  # texts that differ from row to row are no categories anyway

@@ -87,7 +87,7 @@ class Sample(Rows):
 
     @cached_property
     def _rows_of_class(self) -> list[IntArray]:
-        """(C,) the rows of each class, found in one sort: looking through all rows for each class is C times as much."""
+        """(C,) the rows of each class, by one sort: to look through all rows for each class is C times as much."""
         ends = np.cumsum(np.bincount(self.labels, minlength=self.n_classes))
         return np.split(np.argsort(self.labels, kind="stable"), ends[:-1])
 

@@ -246,8 +246,8 @@ def columns(
         elif name not in keep and identifier(column):
             identifiers.append(name)
         elif (longest := max(map(len, column.labels), default=0)) > MAX_LABEL:
-            wrong = f"column {name!r} has a text of {longest:,} characters, and a category has {MAX_LABEL:,} at the most"
-            raise ValueError(f"{wrong}; ask about the words of such texts (ip.queries.words), or leave the column out")
+            wrong = f"column {name!r} has a text of {longest:,} characters; a category has {MAX_LABEL:,} at the most"
+            raise ValueError(f"{wrong}. Ask about the words of such texts (ip.queries.words), or leave the column out")
         else:
             fields.append(found)
     if not fields:
