@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     pursuit = pursuit_of(model)
     X = y = frequencies = None
     if args.data is not None:
-        data = read_examples(args.data, pursuit, label=args.label, labelled=False).first(args.inputs)
+        data = read_examples(args.data, pursuit, label=args.label, labelled=False).between(0, args.inputs)
         X, y = data.X, data.y
         if not len(X):
             raise ValueError(f"{data.source} has no rows; give some inputs")
