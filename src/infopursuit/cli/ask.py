@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of ``ask``."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="a shipped model, such as animals or digits, or the folder of a saved one")
-    add("--known", nargs="+", default=[], metavar="COLUMN=VALUE", help="what is known beforehand; it is not asked")
+    add("--known", nargs="+", type=_known, default=[], metavar="COLUMN=VALUE", help="known beforehand; not asked")
     add("--save", type=Path, metavar="FILE", help="keep the answers in a new file, written after each of them")
     add("--resume", type=Path, metavar="FILE", help="continue with the answers in a file, and keep further ones there")
     add("--html", type=Path, metavar="FILE", help="write a report of the case, one page that needs nothing else")
@@ -60,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.accuracy is not None:
         pursuit = replace(pursuit, noise=AnswerNoise(args.accuracy, max_repeats=args.max_repeats))
     file = args.save or args.resume
-    known = dict(_known(text, "--known ") for text in args.known)
-    session = pursuit.session(known=known) if args.resume is None else resume_session(pursuit, args.resume)
+    session = pursuit.session(known=dict(args.known)) if args.resume is None else resume_session(pursuit, args.resume)
     if file is not None:
         save_session(session, file)  # before anything is asked, so that a place that cannot be written to is known
     talk = Talk(session, Terminal(sys.stderr if args.json else sys.stdout), sys.stdin, file, words)
@@ -81,9 +80,9 @@ def run(args: argparse.Namespace) -> int:
     return 0 if finished else UNFINISHED
 
 
-def _known(text: str, option: str = "") -> tuple[str, str]:
+def _known(text: str) -> tuple[str, str]:
     """``age=31`` as a column and its value."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise ValueError(f"{option}{text}: give COLUMN=VALUE, such as age=31")
+        raise argparse.ArgumentTypeError(f"{text}: give COLUMN=VALUE, such as age=31")
     return name.strip(), value.strip()
