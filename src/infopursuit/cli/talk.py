@@ -17,10 +17,10 @@ from infopursuit.conversation import (
     Word,
     command,
     is_numbered,
+    look_ahead,
     no_answer,
     save_session,
     understand,
-    why,
 )
 from infopursuit.explanation import amount
 from infopursuit.messages import Messages
@@ -33,7 +33,7 @@ from infopursuit.types import NOT_APPLICABLE, ImpossibleAnswer, Number, Query, S
 
 MAX_LINE = 4096
 """Characters of one line that are read."""
-N_BARS = 5
+N_BARS, N_OUTCOMES = 5, 4
 LEADS = 0.1
 """A posterior from which on a class is named as a candidate."""
 SHORT = (Word.UNKNOWN, Word.BACK, Word.WHY, Word.STOP, Word.HELP)
@@ -335,24 +335,29 @@ def show_posterior(session: Session, terminal: Terminal, words: Messages) -> Non
 
 def show_why(session: Session, terminal: Terminal, words: Messages) -> None:
     """Why the question is asked: its information gain, and the posterior after each answer."""
-    found = why(session)
-    if session.asks_novelty or found is None:
+    question, second, gains = session.question, session.runner_up, session.gains
+    if question is None or session.asks_novelty:
         return terminal.tell(words("why.novelty"))
-    kind = "why.most_cost" if found.costs else "why.halves" if found.halves else "why.most"
-    said = [words.answer(found.question, outcome.said) for outcome in found.outcomes]
-    shares = [words.percent(outcome.probability) for outcome in found.outcomes]
+
+    def bits(nats: Any) -> str:
+        return words.number(f"{max(float(nats), 0.0) / np.log(2):.2f}")
+
+    found = look_ahead(session.pursuit, session.state, question.index)
+    halves = len(found) == 2 and min(outcome.probability for outcome in found) >= 0.35
+    kind = "why.most_cost" if session.pursuit.costs is not None else "why.halves" if halves else "why.most"
+    said = [words.answer(question, outcome.said) for outcome in found[:N_OUTCOMES]]
+    shares = [words.percent(outcome.probability) for outcome in found[:N_OUTCOMES]]
     parts = [words("why.has", answer=answer, p=p) for answer, p in zip(said, shares, strict=True)]
-    gain, left = (words.number(f"{bits:.2f}") for bits in (found.gain, found.left))
-    how = words("why.bits" if found.exact else "why.bits_about", gain=gain, left=left)
+    how = "why.bits" if session.pursuit.exact_gains else "why.bits_about"
+    how = words(how, gain=bits(gains[question.index]), left=bits(entropy(session.posterior)))
     terminal.tell(words("sentences", a=words(kind, answers=words.texts["comma"].join(parts)), b=how))
-    if found.n_answers > len(found.outcomes):
-        terminal.tell(words("why.some", shown=len(found.outcomes), n=found.n_answers))
-    for outcome, answer, p in zip(found.outcomes, said, shares, strict=True):
+    if len(found) > N_OUTCOMES:
+        terminal.tell(words("why.some", shown=N_OUTCOMES, n=len(found)))
+    for outcome, answer, p in zip(found, said, shares, strict=False):
         text = words("why.then", answer=answer, p=p, then=_after(outcome, words))
         terminal.tell(text, indent=2, hanging=2)
-    if found.runner_up is not None:
-        second = {"question": words.question(found.runner_up), "gain": words.number(f"{found.runner_up_gain:.2f}")}
-        terminal.tell(words("why.second", **second))
+    if second is not None:
+        terminal.tell(words("why.second", question=words.question(second), gain=bits(gains[second.index])))
     return None
 
 
