@@ -13,7 +13,7 @@ from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.models.masked import Encoding, MaskedClassifier
-from infopursuit.queries.columns import CategoryField, Columns, DateField, Field, NumberField, YesNoField
+from infopursuit.queries.columns import CategoryField, Columns, Field, NumberField, YesNoField
 from infopursuit.queries.numbers import format_number
 
 SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
@@ -120,8 +120,6 @@ def _original_field(field: Field, scaled: _Scaled) -> Field:
     if isinstance(field, CategoryField):
         numbers = scaled.original([float(label) for label in field.categories], 1.0)
         return replace(field, name=scaled.name, categories=tuple(map(format_number, numbers.tolist())))
-    if isinstance(field, DateField):
-        return replace(field, name=scaled.name)
     span = scaled.slope * max(field.high - field.low, 1e-9) if field.representatives else 1.0
     low, high, *others = scaled.original([field.low, field.high, *field.thresholds, *field.representatives], span)
     n, found = len(field.thresholds), tuple(map(float, others))
