@@ -8,7 +8,7 @@ from pathlib import Path
 from infopursuit.checks import pursuit_of
 from infopursuit.cli.main import share, write_text
 from infopursuit.datasets.examples import read_examples
-from infopursuit.monitoring.drift import drift
+from infopursuit.monitoring import drift
 from infopursuit.serialization import load_for_command
 from infopursuit.terminal import Terminal
 
