@@ -8,7 +8,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit import shipped
-from infopursuit.cli.talk import show_posterior, show_why
+from infopursuit.cli.ask import show_posterior, show_why
 from infopursuit.conversation import (
     Word,
     entropy,

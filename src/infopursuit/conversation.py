@@ -101,6 +101,11 @@ def command(text: str, words: Messages) -> Command | None:
     return None
 
 
+def word_of(text: str, words: Messages) -> Word | None:
+    """What is said besides answers, None where it is something else."""
+    return next((each for each in Word if _normal(text) in words.ways(each.value)), None)
+
+
 def is_numbered(choices: Sequence[str]) -> bool:
     """Whether answers may be given by number: more than two, and none that is a number itself."""
     return 2 < len(choices) <= 99 and not any(str(choice).strip().lstrip("-").isdigit() for choice in choices)
@@ -157,9 +162,8 @@ def _parse(said: str, queries: QuerySet, query: int, words: Messages) -> Word | 
     at = _choice(said, names, numbered=is_numbered(choices) and scale is None)
     if at is not None:
         return queries.to_answer(query, choices[at])
-    for word in Word:
-        if said in words.ways(word.value):
-            return word
+    if (spoken := word_of(said, words)) is not None:
+        return spoken
     if scale is not None:
         plain = re.sub(r"(?<=\d),(?=\d)", ".", said) if words.texts["decimal"] == "," else said
         with contextlib.suppress(ValueError):
@@ -169,7 +173,7 @@ def _parse(said: str, queries: QuerySet, query: int, words: Messages) -> Word | 
     starting = {i // 2 for i, name in enumerate(names) if said and name.startswith(said)}
     if len(starting) == 1:
         return queries.to_answer(query, choices[starting.pop()])
-    begun = [word for word in Word if len(said) > 1 and any(way.startswith(said) for way in words.ways(word.value))]
+    begun = [each for each in Word if len(said) > 1 and any(way.startswith(said) for way in words.ways(each.value))]
     if begun and not starting:
         return begun[0]
     what = (
