@@ -2,14 +2,13 @@
 
 import io
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import infopursuit as ip
 from infopursuit import shipped
-from infopursuit.cli.talk import show_posterior, show_why
+from infopursuit.cli.ask import show_posterior, show_why
 from infopursuit.conversation import (
     Word,
     entropy,
@@ -18,7 +17,6 @@ from infopursuit.conversation import (
     resume_session,
     save_session,
     understand,
-    why,
 )
 from infopursuit.messages import load
 from infopursuit.terminal import Terminal
@@ -79,11 +77,10 @@ def test_what_is_foreseen_comes_true(pursuit):
 def test_the_gain_is_what_the_outcomes_say(pursuit):
     """Expected fall of the entropy, from what is foreseen alone."""
     session = pursuit.session()
-    found = why(session)
-    fall = found.left - sum(o.probability * np.log2(o.candidates) for o in found.outcomes)
-    assert found.gain == pytest.approx(fall)
-    assert found.gain >= found.runner_up_gain
-    assert session.gains[found.runner_up.index] / np.log(2) == pytest.approx(found.runner_up_gain)
+    found = look_ahead(pursuit, session.state, session.question.index)
+    fall = entropy(session.posterior) - sum(o.probability * np.log(o.candidates) for o in found)
+    assert session.gains[session.question.index] == pytest.approx(fall)
+    assert session.gains[session.question.index] >= session.gains[session.runner_up.index]
 
 
 def test_patterns_that_cannot_be_any_more_are_not_foreseen():
@@ -96,11 +93,6 @@ def test_patterns_that_cannot_be_any_more_are_not_foreseen():
     assert sum(
         outcome.probability for outcome in look_ahead(session.pursuit, session.state, overlapping)
     ) == pytest.approx(1)
-
-
-def test_why_after_the_stop(pursuit):
-    session = replace(pursuit, stopping=ip.MaxQueries(0)).session()
-    assert why(session) is None
 
 
 def test_a_session_in_a_file(pursuit, tmp_path):

@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
     from infopursuit.hybrid import Hybrid
-    from infopursuit.inspection import StrategyTree, strategy_tree
-    from infopursuit.inspection.query_frequencies import QueryFrequencies, query_frequencies
+    from infopursuit.inspection import QueryFrequencies, StrategyTree, query_frequencies, strategy_tree
     from infopursuit.models.amortized import QuerierTraining, Trunk
-    from infopursuit.monitoring.drift import drift
+    from infopursuit.monitoring import drift
     from infopursuit.noise import AnswerNoise, NoisyAnnotator
     from infopursuit.pipelines import original_units
     from infopursuit.serialization import load, save
@@ -53,7 +52,7 @@ NAMES = {
     "Hybrid": "hybrid",
     **dict.fromkeys(("QuerierTraining", "Trunk"), "models.amortized"),
     **dict.fromkeys(("QueryFrequencies", "StrategyTree", "query_frequencies", "strategy_tree"), "inspection"),
-    "drift": "monitoring.drift",
+    "drift": "monitoring",
     **dict.fromkeys(("AnswerNoise", "NoisyAnnotator"), "noise"),
     "original_units": "pipelines",
     **dict.fromkeys(("load", "save"), "serialization"),

@@ -27,7 +27,7 @@ from infopursuit.queries.patches import MAX_DIGITS, Patches
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.session import Session
 from infopursuit.state import Branches, State
-from infopursuit.types import UNKNOWN, Answer, FloatArray, History, Number, Query, Said, SoftAnswer
+from infopursuit.types import UNKNOWN, Answer, History, Number, Query, Said, SoftAnswer
 
 MAX_NAMES = 1000
 """Answers whose names are compared; a question with more reveals several variables, which have no names."""
@@ -100,6 +100,11 @@ def command(text: str, words: Messages) -> Command | None:
     return None
 
 
+def word_of(text: str, words: Messages) -> Word | None:
+    """What is said besides answers, None where it is something else."""
+    return next((each for each in Word if _normal(text) in words.ways(each.value)), None)
+
+
 def is_numbered(choices: Sequence[str]) -> bool:
     """Whether answers may be given by number: more than two, and none that is a number itself."""
     return 2 < len(choices) <= 99 and not any(str(choice).strip().lstrip("-").isdigit() for choice in choices)
@@ -156,9 +161,8 @@ def _parse(said: str, queries: QuerySet, query: int, words: Messages) -> Word | 
     at = _choice(said, names, numbered=is_numbered(choices) and scale is None)
     if at is not None:
         return queries.to_answer(query, choices[at])
-    for word in Word:
-        if said in words.ways(word.value):
-            return word
+    if (spoken := word_of(said, words)) is not None:
+        return spoken
     if scale is not None:
         plain = re.sub(r"(?<=\d),(?=\d)", ".", said) if words.texts["decimal"] == "," else said
         with contextlib.suppress(ValueError):
@@ -168,7 +172,7 @@ def _parse(said: str, queries: QuerySet, query: int, words: Messages) -> Word | 
     starting = {i // 2 for i, name in enumerate(names) if said and name.startswith(said)}
     if len(starting) == 1:
         return queries.to_answer(query, choices[starting.pop()])
-    begun = [word for word in Word if len(said) > 1 and any(way.startswith(said) for way in words.ways(word.value))]
+    begun = [each for each in Word if len(said) > 1 and any(way.startswith(said) for way in words.ways(each.value))]
     if begun and not starting:
         return begun[0]
     what = (
@@ -260,51 +264,14 @@ MAX_ANSWERS = 512
 class Outcome:
     """One possible answer: in words, its probability, and the posterior after it.
 
-    candidates: exp(entropy of that posterior). leaders: the most probable classes, with their posteriors.
+    candidates: exp(entropy of that posterior). leaders: the most probable classes of half a percent or more, with their
+    posteriors.
     """
 
     said: str
     probability: float
     candidates: float
     leaders: tuple[tuple[Any, float], ...]
-
-
-@dataclass(frozen=True)
-class Why:
-    """Why a question is asked.
-
-    gain, left, runner_up_gain: bits; its information gain, the entropy of the posterior, and the gain of the next best
-    question. outcomes: the answers, the most probable first. n_answers: how many are possible. costs: whether queries
-    have costs, so that gain per cost decides.
-    """
-
-    question: Query
-    gain: float
-    left: float
-    outcomes: tuple[Outcome, ...]
-    n_answers: int
-    runner_up: Query | None
-    runner_up_gain: float
-    exact: bool
-    costs: bool = False
-
-    @property
-    def halves(self) -> bool:
-        """Whether there are two answers, both about as probable."""
-        return self.n_answers == 2 and min(outcome.probability for outcome in self.outcomes) >= 0.35
-
-
-def why(session: Session, *, n_outcomes: int = 4, top: int = 3) -> Why | None:
-    """Why the question of a session is asked; None after the stop."""
-    question = session.question
-    if question is None:
-        return None
-    gains, second = session.gains, session.runner_up
-    outcomes = look_ahead(session.pursuit, session.state, question.index, top=top)
-    gain, left = _bits(gains[question.index]), _bits(entropy(session.posterior))
-    next_gain = float("nan") if second is None else _bits(gains[second.index])
-    how = {"exact": session.pursuit.exact_gains, "costs": session.pursuit.costs is not None}
-    return Why(question, gain, left, tuple(outcomes[:n_outcomes]), len(outcomes), second, next_gain, **how)
 
 
 def look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int, *, top: int = 3) -> list[Outcome]:
@@ -336,18 +303,10 @@ def look_ahead(pursuit: Pursuit[Any], state: State[Any], query: int, *, top: int
         said = pursuit.queries.say_answer(query, tuple(int(c) for c in cells[i, :wide]))
         believed = np.asarray(after.posterior[i])
         candidates = float(np.exp(entropy(believed)))
-        outcomes.append(Outcome(said, float(probability[i]), candidates, leaders(pursuit, believed, top)))
+        best = [c for c in np.argsort(-believed, kind="stable")[:top] if believed[c] >= 0.005]
+        leaders = tuple((pursuit.classes[c], float(believed[c])) for c in best)
+        outcomes.append(Outcome(said, float(probability[i]), candidates, leaders))
     return outcomes
-
-
-def leaders(pursuit: Pursuit[Any], posterior: FloatArray, top: int) -> tuple[tuple[Any, float], ...]:
-    """The most probable classes with their posteriors; those below half a percent are left out."""
-    order = np.argsort(-posterior, kind="stable")[:top]
-    return tuple((pursuit.classes[c], float(posterior[c])) for c in order if posterior[c] >= 0.005)
-
-
-def _bits(nats: Any) -> float:
-    return max(float(nats), 0.0) / float(np.log(2))
 
 
 # ---- kept in a file -------------------------------------------------------------------------------------------------
@@ -374,18 +333,17 @@ def fingerprint(pursuit: Pursuit[Any]) -> str:
 def history_of(session: Session) -> list[dict[str, Any]]:
     """The history as JSON data: the name of each query, and a choice, a number (a date as text), a list of cells,
     {choice: probability} for a soft answer, or null for not known."""
-    return _steps(session, session.history)
+    return _steps(session.pursuit.queries, session.history)
 
 
-def _steps(session: Session, history: History) -> list[dict[str, Any]]:
-    queries = session.pursuit.queries
+def _steps(queries: QuerySet, history: History) -> list[dict[str, Any]]:
     return [{"query": queries.names[q], "answer": _written(queries, q, answer)} for q, answer in history]
 
 
 def save_session(session: Session, file: Path) -> None:
     """Write the history to a file, atomically."""
     data = {"format": FORMAT, "model": fingerprint(session.pursuit), "history": history_of(session)}
-    data |= {"known": _steps(session, session.known)} if session.known else {}
+    data |= {"known": _steps(session.pursuit.queries, session.known)} if session.known else {}
     write_atomically(file, (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode())
 
 

@@ -44,7 +44,7 @@ from infopursuit.types import FloatArray
 from infopursuit.versions import provenance
 
 if TYPE_CHECKING:
-    from infopursuit.monitoring.drift import DriftReport
+    from infopursuit.monitoring import DriftReport
 
 LEARNERS = {
     "auto": ("naive_bayes", "latent_classes", "empirical"),
@@ -415,7 +415,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         ``reference``: inputs like those of training that were held out, or their trace; see `infopursuit.drift`.
         """
-        from infopursuit.monitoring.drift import drift
+        from infopursuit.monitoring import drift
 
         check_is_fitted(self)
         return drift(self, X, reference=reference, level=level)

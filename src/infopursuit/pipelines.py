@@ -120,8 +120,6 @@ def _original_field(field: Field, scaled: _Scaled) -> Field:
     if isinstance(field, CategoryField):
         numbers = scaled.original([float(label) for label in field.categories], 1.0)
         return replace(field, name=scaled.name, categories=tuple(map(format_number, numbers.tolist())))
-    if field.date:
-        return replace(field, name=scaled.name)
     span = scaled.slope * max(field.high - field.low, 1e-9) if field.representatives else 1.0
     low, high, *others = scaled.original([field.low, field.high, *field.thresholds, *field.representatives], span)
     n, found = len(field.thresholds), tuple(map(float, others))

@@ -384,20 +384,21 @@ def load(path: Any, *, functions: Any = None) -> Any:
         raise damaged(folder, part, error) from error
 
 
-def load_for_command(path: Any, instead: str) -> InformationPursuitClassifier | Pursuit[Any]:
-    """What is in a folder, for a command, which has no functions to give; ``instead``: what to do from Python where
-    the queries are functions."""
+def load_for_command(path: Any, instead: str = "") -> InformationPursuitClassifier | Pursuit[Any]:
+    """What is in a folder, for a command, which has no functions to give; ``instead``: what to do where the queries are
+    functions."""
     try:
         thing: InformationPursuitClassifier | Pursuit[Any] = load(path)
     except ValueError as error:
         if "functions are not saved" not in str(error):
             raise
         reason = f"the queries of {path} are functions, which are code and not saved with it"
+        instead = instead or f"its folder has a CARD.md; or from Python: ip.load({str(path)!r}, functions=...)"
         raise ValueError(f"{reason}; {instead}") from None
     return thing
 
 
-def load_pursuit(path: Any, instead: str) -> Pursuit[Any]:
+def load_pursuit(path: Any, instead: str = "") -> Pursuit[Any]:
     """The pursuit in a folder, for a command; see `load_for_command`."""
     pursuit: Pursuit[Any] = pursuit_of(load_for_command(path, instead))
     return pursuit

@@ -52,18 +52,13 @@ def fit_table(
     facts: bool | None = None,
     wording: Any = None,
     queries: Literal["columns", "yes-no"] = "columns",
-    strategy: str = "auto",
     answer_error: float = ANSWER_ERROR,
-    stopping: Any = "auto",
-    patience: int = 0,
-    seed: int = 0,
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
-    verbose: bool | None = None,
     costs: Any = None,
     constraints: Constraints | None = None,
-    time_limit: float | None = None,
     max_rows: int | None = MAX_ROWS,
+    **settings: Any,
 ) -> InformationPursuitClassifier:
     """A classifier that asks about the columns of a table; ``clf.feature_names_in_`` are those that it asks about.
 
@@ -75,17 +70,14 @@ def fit_table(
         columns. False: a row is one example of many. None: facts where labels have fewer than three rows on average.
     wording: a .csv file, or {query or column: sentence}: how questions are asked, in any language.
     queries: "columns", or "yes-no", which asks about each category and each threshold of a number by itself.
-    strategy: as for `InformationPursuitClassifier`; facts are always a table.
     answer_error: facts only: the probability that an answer differs from what the table states.
-    stopping: a rule; "auto" is that of `InformationPursuitClassifier` for examples, chosen on held-out rows; facts stop
-        at 99 % confidence or where no gain exceeds 0.001 nats.
-    patience, seed: as for `Pursuit`.
     drop, keep: columns to leave out, and columns not to be left out although they look like names or row numbers.
     costs, constraints: `Costs` and `Constraints`; or ``costs`` is a .csv file of both (`read_costs`), which may also
         say what is asked together.
-    time_limit: how long choosing a query may take, as for `Pursuit.of`.
     max_rows: rows to learn from at the most, drawn at random where the table has more. A larger file is never in
         memory as a whole.
+    settings: of `InformationPursuitClassifier`, such as ``stopping``; facts stop at 99 % confidence or where no gain
+        exceeds 0.001 nats, if nothing is said, and are always a table.
 
     >>> import pandas as pd
     >>> import infopursuit as ip
@@ -94,19 +86,18 @@ def fit_table(
     >>> print(clf.session().question)
     Does it have fur?
     """
+    seed = settings.get("random_state") or 0
     labelled = label_table(table, label, facts=facts, drop=drop, keep=keep, max_rows=max_rows, seed=seed)
     logger.info("taken as a table of %s: %s", "facts" if labelled.facts else "examples", labelled.why)
     for name, why in labelled.left_out.items():
         logger.info("%s is not asked about: %s", name, why)
     in_file = isinstance(costs, (str, Path))
     given = read_costs(costs) if in_file else CostsFile(costs or Costs(), constraints or Constraints())
-    settings: dict[str, Any] = {"patience": patience, "random_state": seed, "verbose": verbose, "max_rows": max_rows}
-    settings["stopping"] = default_stopping() if labelled.facts and isinstance(stopping, str) else stopping
-    settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": time_limit}
+    settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "max_rows": max_rows}
     if labelled.facts:
         stated = read_facts(labelled.X, labelled.y, len(labelled.classes), yes_no=queries == "yes-no")
         return fit_facts(labelled, stated, answer_error, wording, settings, given.groups)
-    return fit_examples(labelled, queries, strategy, wording, settings, given.groups)
+    return fit_examples(labelled, queries, wording, settings, given.groups)
 
 
 def fit_facts(
@@ -115,19 +106,20 @@ def fit_facts(
 ) -> InformationPursuitClassifier:  # fmt: skip
     """A classifier from facts: nothing is learnt, the table is the model."""
     asked = with_wording(facts.queries, wording, groups)
-    clf = InformationPursuitClassifier(asked, facts.model(answer_error), **settings)
+    given = {"stopping": default_stopping(), **settings, "strategy": facts.model(answer_error)}
+    clf = InformationPursuitClassifier(asked, **given)
     with warnings.catch_warnings():  # a table of facts has as many labels as rows; numbers among them are names
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         return _named(clf.fit(table.X, table.labels), table)
 
 
 def fit_examples(
-    table: LabelledTable, queries: str, strategy: str, wording: Any, settings: Mapping[str, Any],
+    table: LabelledTable, queries: str, wording: Any, settings: Mapping[str, Any],
     groups: Mapping[str, Sequence[str]] | None = None,
 ) -> InformationPursuitClassifier:  # fmt: skip
     """A classifier from examples, its model chosen on held-out rows."""
     builder = query_builders.columns(table.X, **how_asked(queries), keep=table.names)
-    clf = InformationPursuitClassifier(with_wording(builder, wording, groups), strategy, **settings)
+    clf = InformationPursuitClassifier(with_wording(builder, wording, groups), **settings)
     return _named(clf.fit(table.X, table.labels), table)
 
 
@@ -248,15 +240,13 @@ def _mean(shares: FloatArray, y: IntArray, n_classes: int) -> FloatArray:
 
 def _refuse_sometimes(column: Column) -> None:
     """ "sometimes" beside words that are neither yes nor no would silently become a category."""
-    codes, labels = column.text() if column.kind == "text" else ([], [])
+    labels = column.text()[1] if column.kind == "text" else ()
     odd = [label for label in labels if label.strip().lower() == "sometimes"]
     if odd:
-        single = (Column("", "text", None, np.zeros(1, dtype=np.int64), (label,)) for label in labels)
-        others = [label for label, cell in zip(labels, single, strict=True) if as_shares(cell) is None]
-        row = int(np.flatnonzero(np.asarray(codes) == labels.index(others[0]))[0])
+        shown = ", ".join(repr(label) for label in labels if label not in odd)
         raise ValueError(
-            f"column {column.name!r} has {odd[0]!r} beside {others[0]!r} (row {row}); a column with "
-            f"'sometimes' holds yes, no, sometimes, or a share from 0 to 1"
+            f"column {column.name!r} has {odd[0]!r} beside {shown:.80}; a column with 'sometimes' holds yes, no, "
+            f"sometimes, or a share from 0 to 1"
         )
 
 
@@ -308,8 +298,7 @@ def hold_out(table: LabelledTable, share: float, seed: int) -> Any:
 
 
 def try_examples(
-    table: LabelledTable, held: Any, queries: str, strategy: Any, settings: Mapping[str, Any], seed: int,
-    asked: QuerySet | None = None,
+    table: LabelledTable, held: Any, queries: str, settings: Mapping[str, Any], seed: int, asked: QuerySet | None = None
 ) -> dict[str, Trial]:  # fmt: skip
     """Fit on the other rows, thresholds included, and ask about those that are held out; a decision tree and boosted
     trees on the same rows, for comparison.
@@ -317,7 +306,7 @@ def try_examples(
     asked: queries that exist already, where costs name them; their thresholds are those of all rows.
     """
     builder = query_builders.columns(**how_asked(queries), keep=table.names) if asked is None else asked
-    clf = InformationPursuitClassifier(builder, strategy, **settings)
+    clf = InformationPursuitClassifier(builder, **settings)
     learn, rows = np.flatnonzero(~held), np.flatnonzero(held)
     if len(rows) > MAX_INPUTS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_INPUTS, replace=False))

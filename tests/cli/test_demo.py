@@ -20,13 +20,12 @@ PNG = b"\x89PNG"
 
 @pytest.fixture
 def small(monkeypatch):
-    """A demo on a quarter of the digits and one threshold."""
+    """A demo on a quarter of the digits."""
     data = digits()
     few = replace(
         data, x_train=data.x_train[:400], y_train=data.y_train[:400], x_test=data.x_test[:60], y_test=data.y_test[:60]
     )
     monkeypatch.setattr(demo, "digits", lambda: few)
-    monkeypatch.setattr(demo, "THRESHOLDS", (6,))
     monkeypatch.setenv("COLUMNS", "80")
     return few
 

@@ -88,11 +88,6 @@ def test_a_missing_extra_is_no_error_and_has_its_command(without, capsys):
     assert f"{sys.executable} -m pip install 'torch" in out
 
 
-def test_an_old_python_is_an_error():
-    assert doctor.python_version((3, 11, 0)).ok
-    assert not doctor.python_version((3, 10, 9)).ok
-
-
 def test_a_damaged_model_is_an_error(monkeypatch, tmp_path):
     from infopursuit import shipped
 
@@ -125,16 +120,6 @@ def test_the_data_folder(monkeypatch, tmp_path):
     assert doctor.data_folder().fix == "export INFOPURSUIT_DATA=FOLDER"
 
 
-def test_a_checkout_that_was_installed_earlier_is_told(without):
-    without("infopursuit", "0.0.1")
-    assert doctor.metadata_is_stale()
-    assert any(check.group == "install" and "pip install -e" in check.fix for check in doctor.examine())
-    without("infopursuit", infopursuit.__version__)
-    assert not doctor.metadata_is_stale()
-    without("infopursuit")  # from a bare checkout
-    assert not doctor.metadata_is_stale()
-
-
 def test_requirements_are_read_with_their_extras(monkeypatch):
     lines = ["numpy<3,>=1.26", 'ray[data]>=2.20; extra == "cluster"', "torch<3,>=2.2; extra == 'networks'"]
     monkeypatch.setattr(metadata, "requires", lambda name: lines)
@@ -151,7 +136,6 @@ def test_core_and_extras_are_those_of_the_project():
 
     assert set(doctor.CORE) == {name(each) for each in PROJECT["dependencies"]}
     assert set(PROJECT["optional-dependencies"]) - {"all", "benchmarks", "dev"} <= set(doctor.EXTRAS)
-    assert PROJECT["requires-python"] == f">={'.'.join(map(str, doctor.OLDEST_PYTHON))}"
 
 
 def test_its_help_imports_nothing_heavy():

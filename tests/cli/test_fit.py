@@ -40,7 +40,7 @@ def test_from_a_table_to_a_questionnaire_in_one_command(tmp_path, capsys):
                "--epsilon", 0.05, "--max-queries", 5, "--patience", 1, "--strategy", "table") == 0  # fmt: skip
     said = capsys.readouterr().out
     for words in ("120 rows, 3 labels (kind), 3 columns", "Taken as examples", "decision tree", "boosted trees",
-                  "rows: table", "Wie viele Beine", "keine:", f"infopursuit ask {out}", f"infopursuit serve {out}",
+                  "rows: table", "Wie viele Beine", "keine →", f"infopursuit ask {out}", f"infopursuit serve {out}",
                   "95 % confident", "5 questions", "patience 1"):  # fmt: skip
         assert words in " ".join(said.split()), words
     assert max(map(len, said.replace(str(tmp_path), "").splitlines())) <= 80

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.inspection.query_frequencies import EARLY, query_frequencies
+from infopursuit.inspection import EARLY, query_frequencies
 from worlds import KINDS, world_of
 
 

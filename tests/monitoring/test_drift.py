@@ -10,7 +10,7 @@ import pytest
 
 import infopursuit as ip
 from infopursuit.answer_profile import AnswerProfile
-from infopursuit.monitoring.drift import ANSWERS, CLASS, MISSING, compare_answers, judged
+from infopursuit.monitoring import ANSWERS, CLASS, MISSING, compare_answers, judged
 from infopursuit.queries.wording import VariableWords
 
 Classifier = ip.InformationPursuitClassifier
@@ -200,7 +200,7 @@ def test_every_kind_of_model_has_a_profile():
 def test_only_some_inputs_are_pursued(clf, monkeypatch):
     X, _ = people(150, 1)
     assert clf.drift(X).n_pursued == 150
-    monkeypatch.setattr(sys.modules["infopursuit.monitoring.drift"], "MAX_PURSUED", 40)
+    monkeypatch.setattr(sys.modules["infopursuit.monitoring"], "MAX_PURSUED", 40)
     report = ip.drift(clf, X)
     assert report.n_pursued == 40
     assert "150 new inputs, 40 of them pursued," in str(report).replace("\n", " ")

@@ -95,7 +95,7 @@ def test_functions_are_code_and_the_command_says_what_to_do(tmp_path, capsys):
     queries = ip.queries.functions({"first": lambda x: x[:, 0] > 0.5})
     ip.InformationPursuitClassifier(queries, ip.models.naive_bayes(1.0)).fit(X, X[:, 0] > 0.5).save(tmp_path)
     assert cli.main(["monitor", "x.csv", "--model", str(tmp_path)]) == 2
-    assert "compare from Python" in capsys.readouterr().err
+    assert "from Python: ip.load(" in capsys.readouterr().err
     assert cli.main(["inspect", str(tmp_path), "--card"]) == 2
     assert "its folder has a CARD.md" in capsys.readouterr().err
     assert "1 (functions)" in Path(tmp_path, "CARD.md").read_text()

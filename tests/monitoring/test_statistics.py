@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from infopursuit.monitoring.drift import chernoff, pvalue, total_variation
+from infopursuit.monitoring import chernoff, pvalue, total_variation
 
 
 @given(st.integers(0, 60), st.integers(1, 60), st.integers(0, 60), st.integers(1, 60))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import infopursuit as ip
-from infopursuit.monitoring.drift import CLASS, compare_traces
+from infopursuit.monitoring import CLASS, compare_traces
 
 NAMES = ["wings", "red", "loud", "large", "fast"]
 PROBS = np.array([[0.95, 0.6, 0.4, 0.7, 0.8], [0.05, 0.4, 0.6, 0.3, 0.2]])

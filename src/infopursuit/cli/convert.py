@@ -18,7 +18,6 @@ from infopursuit.terminal import Terminal
 from infopursuit.types import History, ImpossibleAnswer
 
 EXAMPLES = ("infopursuit convert old-model new-model",)
-BEFORE = "convert from Python: ip.save(ip.load({!r}, functions=...), NEW)"
 N_PROBES, MAX_STEPS, TOLERANCE = 16, 12, 1e-9
 
 
@@ -33,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if args.new.exists():
         raise FileExistsError(f"{args.new} is there already; name a new folder")
     before = read_manifest(args.old)["version"]
-    model = load_for_command(args.old, BEFORE.format(str(args.old)))
+    model = load_for_command(args.old)
     args.new.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=args.new.parent, prefix=f".{args.new.name}-") as place:
         save(model, Path(place) / "model")

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit import __version__, case, queries, shipped
+from infopursuit import __version__, case, messages, queries, shipped
 from infopursuit.cli.main import whole
 from infopursuit.datasets import Dataset, digits
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation.baselines import on_columns
-from infopursuit.explanation import Explanation, ExplanationStep, percent
+from infopursuit.explanation import Explanation, percent
 from infopursuit.models import latent_classes
 from infopursuit.plots import image_trace, text_trace
+from infopursuit.plots.style import need_matplotlib
 from infopursuit.stopping import Confidence, InformationGain
 from infopursuit.terminal import Terminal, table
 from infopursuit.threads import single_threaded
@@ -29,8 +30,8 @@ N_ROWS, N_QUESTIONS = 120, 4
 """Of the table: rows that are classified, and questions of the one that is told."""
 N_LATENTS = 16
 """Latent classes of each digit. A fixed number, since trying several would take most of the time."""
-THRESHOLDS = (4, 8, 12)
-"""Candidates for the grey value above which a pixel counts as lit; pixels go from 0 to 16."""
+THRESHOLD = 8
+"""A pixel above it counts as lit; pixels go from 0 to 16."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,15 +99,8 @@ def tell_case(terminal: Terminal) -> None:
         f"A row of a table: {len(pursuit.queries)} measurements of a tumour, from scikit-learn; not medical advice. It "
         f"asks for the number with the highest expected information gain, and for no more than it needs."
     )
-    table_rows = [["", "question", "answer", "posterior"]]
-    for k, step in enumerate(explanation.steps, start=1):
-        best = int(np.argmax(step.posterior))
-        believed = f"{explanation.classes[best]} {percent(step.posterior[best])}"
-        table_rows.append([str(k), step.sentence, step.said, believed])
-    terminal.say(*table(table_rows), "")
-    session = pursuit.session(
-        list(zip((s.query for s in explanation.steps), map(_said, explanation.steps), strict=True))
-    )
+    terminal.say(*explanation.say_steps(messages.load(), width=terminal.width), "")
+    session = pursuit.session(trace.history(chosen))
     other = next(label for label in pursuit.classes if label != explanation.prediction)
     terminal.tell(case.summary(explanation, pursuit.queries), style="good")
     terminal.tell(" ".join([f"Why not {other}?", *case.say_why_not(case.why_not(session, other), session)]))
@@ -116,42 +110,23 @@ def tell_case(terminal: Terminal) -> None:
     )
 
 
-def _said(step: ExplanationStep) -> Any:
-    return step.answer if step.number is None else step.number
-
-
 def learn(data: Dataset, seed: int, terminal: Terminal) -> InformationPursuitClassifier:
-    """Fit the classifier; the threshold of a lit pixel is chosen on held-out training images."""
-    from sklearn.model_selection import train_test_split
-
+    """Fit the classifier."""
     terminal.head("Learning")
     start = time.monotonic()
-    x_train, x_held, y_train, y_held = train_test_split(
-        data.x_train, data.y_train, test_size=len(data.x_train) // 4, stratify=data.y_train, random_state=seed
-    )
-    terminal.tell(f"Which pixels count as lit? Accuracy on {len(x_held)} held-out training images:")
-    scores = []
-    for threshold in THRESHOLDS:
-        trace = build(data, threshold, seed).fit(x_train, y_train).explain(x_held)
-        scores.append(float((trace.predictions == y_held).mean()))
-        asked = f"{trace.length.mean():.1f} questions"
-        terminal.say(f"  grey value above {threshold:2d} of 16:  {100 * scores[-1]:.1f} % after {asked}")
-    best = THRESHOLDS[int(np.argmax(scores))]
-    clf = build(data, best, seed).fit(data.x_train, data.y_train)
-    spent = time.monotonic() - start
-    terminal.tell(f"The best is above {best}. Fitted {N_LATENTS} latent classes for each digit, in {spent:.0f} s.")
-    return clf
-
-
-def build(data: Dataset, threshold: float, seed: int) -> InformationPursuitClassifier:
-    """The classifier, not yet fitted."""
-    return InformationPursuitClassifier(
-        queries=queries.patches(data.x_train.shape[1:], size=3, threshold=threshold),
+    clf = InformationPursuitClassifier(
+        queries=queries.patches(data.x_train.shape[1:], size=3, threshold=THRESHOLD),
         strategy=latent_classes(N_LATENTS),
         # when all pixels have been seen, more questions have no gain
         stopping=Confidence(0.01) | InformationGain(1e-3),
         random_state=seed,
+    ).fit(data.x_train, data.y_train)
+    spent = time.monotonic() - start
+    terminal.tell(
+        f"A pixel counts as lit above {THRESHOLD} of 16. Fitted {N_LATENTS} latent classes for each digit, in "
+        f"{spent:.0f} s."
     )
+    return clf
 
 
 def compare(clf: InformationPursuitClassifier, data: Dataset, seed: int, terminal: Terminal) -> Trace:
@@ -233,10 +208,9 @@ def write_pictures(folder: Path, data: Dataset, trace: Trace, chosen: IntArray, 
 def _prepare(folder: Path, terminal: Terminal) -> Path | None:
     """The folder for pictures, made before the work begins; None where pictures cannot be drawn."""
     try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        terminal.say("matplotlib is not installed, so that no pictures will be written.")
-        terminal.say("pip install infopursuit[plots] adds it.", "")
+        need_matplotlib()
+    except ImportError as error:
+        terminal.tell(f"No pictures will be written: {error}.")
         return None
     folder.mkdir(parents=True, exist_ok=True)
     return folder

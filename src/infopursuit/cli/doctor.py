@@ -16,11 +16,12 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
+from infopursuit import __version__
+
 EXAMPLES = ("infopursuit doctor", "infopursuit doctor --json")
 BROKEN = 1
 """The exit code where something in the core does not work."""
 
-OLDEST_PYTHON = (3, 11)
 CORE = ("numpy", "scipy", "scikit-learn", "safetensors", "numba", "rich", "cachetools", "narwhals")
 MODULES = {"scikit-learn": "sklearn"}
 """Names of modules that differ from the name of their package."""
@@ -70,14 +71,10 @@ def run(args: argparse.Namespace) -> int:
 
 def examine() -> Iterator[Check]:
     """Everything that is looked at, the core first."""
-    yield python_version(sys.version_info[:3])
     required = requirements()
     yield from (core_package(name, required.get(("", name), "")) for name in CORE)
     yield from (shipped_model(name) for name in _shipped_names())
     yield compiled_code()
-    if metadata_is_stale():
-        yield Check("install", "infopursuit", False, f"its metadata is of another version than {_own_version()}",
-                    "extras are those of that version", _pip("-e", str(_source_folder())))  # fmt: skip
     yield from (extra(name, required) for name in EXTRAS if any(key == name for key, _ in required))
     yield data_folder()
 
@@ -85,26 +82,18 @@ def examine() -> Iterator[Check]:
 # ---- the core -------------------------------------------------------------------------------------------------------
 
 
-def python_version(version: tuple[int, ...]) -> Check:
-    """Whether Python is new enough."""
-    ok, oldest = version[:2] >= OLDEST_PYTHON, ".".join(map(str, OLDEST_PYTHON))
-    fix = None if ok else f"install Python {oldest} or newer, then: python{oldest} -m venv .venv"
-    return Check("core", "Python", ok, ".".join(map(str, version)), fix=fix)
-
-
 def core_package(name: str, limits: str) -> Check:
     """Whether a package of the core is there, new enough, and can be imported."""
-    fix = _pip(f"{name}{limits}")
-    try:
-        found = metadata.version(name)
+    found = installed(name)
+    if found is None or not within(found, limits):
+        told = "not installed" if found is None else f"{found}, not {limits}"
+        return Check("core", name, False, told, fix=_pip(f"{name}{limits}"))
+
+    def act() -> str:
         importlib.import_module(MODULES.get(name, name))
-    except metadata.PackageNotFoundError:
-        return Check("core", name, False, "not installed", fix=fix)
-    except Exception as error:  # a broken installation raises what it likes
-        return Check("core", name, False, _one_line(error), fix=_pip("--force-reinstall", f"{name}{limits}"))
-    if not within(found, limits):
-        return Check("core", name, False, f"{found}, not {limits}", fix=fix)
-    return Check("core", name, True, found)
+        return found
+
+    return _attempt(name, act, _pip("--force-reinstall", f"{name}{limits}"))
 
 
 def shipped_model(name: str) -> Check:
@@ -120,7 +109,7 @@ def shipped_model(name: str) -> Check:
     if (checkout / "pyproject.toml").is_file():
         fix = shlex.join(["git", "-C", str(checkout), "checkout", "--", "src/infopursuit/shipped"])
     else:
-        fix = _pip("--force-reinstall", "--no-deps", f"infopursuit=={_own_version()}")
+        fix = _pip("--force-reinstall", "--no-deps", f"infopursuit=={__version__}")
     return _attempt(f"model {name}", read, fix)
 
 
@@ -228,11 +217,6 @@ def within(version: str, limits: str) -> bool:
     return all((_numbers(version) >= _numbers(limit)) == (sign == ">=") for sign, limit in signs)
 
 
-def metadata_is_stale() -> bool:
-    """Whether a checkout was installed as an earlier version."""
-    return installed("infopursuit") not in (None, _own_version())
-
-
 # ---- words ----------------------------------------------------------------------------------------------------------
 
 
@@ -240,13 +224,13 @@ def in_words(checks: list[Check]) -> str:
     """The checks as lines, then the commands that mend what is missing."""
     known = _versions()
     lines = [f"infopursuit {known['infopursuit']}, Python {known['python']}, {known['platform']}"]
-    titles = {"core": "Core", "install": "Installation", "extra": "Extras, all optional", "data": "Data, optional"}
+    titles = {"core": "Core", "extra": "Extras, all optional", "data": "Data, optional"}
     for group, title in titles.items():
         some = [check for check in checks if check.group == group]
         if some:
             lines += ["", title]
         for check in some:
-            mark = "ok" if check.ok else {"core": "BROKEN", "install": "differs"}.get(group, "missing")
+            mark = "ok" if check.ok else "BROKEN" if group == "core" else "missing"
             lines.append(f"  {mark:<7} {check.name:<16} {check.found}")
             if check.adds and not check.ok:
                 lines.append(f"{'adds ':>32}{check.adds}" if group == "extra" else f"{'':>27}{check.adds}")
@@ -260,13 +244,7 @@ def in_words(checks: list[Check]) -> str:
 
 
 def _versions() -> dict[str, str]:
-    return {"infopursuit": _own_version(), "python": platform.python_version(), "platform": platform.platform()}
-
-
-def _own_version() -> str:
-    from infopursuit import __version__
-
-    return __version__
+    return {"infopursuit": __version__, "python": platform.python_version(), "platform": platform.platform()}
 
 
 def _source_folder() -> Path:

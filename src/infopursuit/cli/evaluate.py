@@ -47,9 +47,8 @@ def run(args: argparse.Namespace) -> int:
     terminal = Terminal()
     if args.curve is not None:
         need_matplotlib()  # rather now than after the work
-    call = f"evaluate(ip.load({str(args.model)!r}, functions=...), X, y)"
-    pursuit = load_pursuit(args.model, f"evaluate it from Python: {call}")
-    data = read_examples(args.data, pursuit, label=args.label).first(args.inputs)
+    pursuit = load_pursuit(args.model)
+    data = read_examples(args.data, pursuit, label=args.label).between(0, args.inputs)
     train = None if args.no_baselines else _training(args, pursuit)
     queries = pursuit.queries
     patience = f" (patience {pursuit.patience})" if pursuit.patience else ""

@@ -17,6 +17,7 @@ from infopursuit.costs import describe
 from infopursuit.datasets.labelled import LabelledTable, label_table
 from infopursuit.estimator import MAX_ROWS, InformationPursuitClassifier
 from infopursuit.explanation import count
+from infopursuit.inspection import strategy_tree
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
 from infopursuit.queries.queryset import QuerySet
@@ -82,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     _introduce(args, rows, terminal)
     settings = {**_stopping(args, rows.facts), "patience": args.patience, "random_state": args.seed, "max_rows": None}
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": args.time_limit}
+    settings["strategy"] = args.strategy
     if rows.facts:
         if args.strategy == "empirical":
             raise ValueError("--strategy empirical needs examples; a table of facts is its own model. Add --no-facts")
@@ -97,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         _tell_held_out(args, rows, settings, terminal, asked)
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always", UserWarning)
-            clf = tabular.fit_examples(rows, args.queries, args.strategy, wording, settings, given.groups)
+            clf = tabular.fit_examples(rows, args.queries, wording, settings, given.groups)
         terminal.head("Model")
         terminal.tell(f"Fitted on all {len(rows.y):,} rows: {describe_model(clf)}.")
         _tell_choice(clf, terminal)
@@ -118,8 +120,6 @@ def describe_model(clf: InformationPursuitClassifier) -> str:
     if hasattr(clf.pursuit_.belief, "describe"):
         return f"amortized: {clf.pursuit_.belief.describe()}"
     chosen = clf.selection_[0].learner if clf.selection_ else None
-    if clf.model_ is None:
-        return "hybrid: masked networks"
     if isinstance(chosen, Empirical) or clf.model_.kind == "empirical":
         return "empirical: the rows themselves, smoothed; the folder will contain them"
     if isinstance(chosen, LatentClasses):
@@ -132,16 +132,12 @@ def _tell_choice(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
     tuning = clf.tuning_
     if tuning is None:
         return terminal.tell("There are too few rows to calibrate its probabilities or to choose when it stops.")
-    if len(tuning.candidates) > 1:
-        losses = ", ".join(f"{name} {loss:.3f}" for name, loss in tuning.candidates.items())
-        terminal.tell(f"Chosen by the log loss after partial histories, in nats, on held-out rows: {losses}.")
     terminal.tell(
-        f"Probabilities are calibrated (temperature {tuning.temperature:.2f}): expected calibration error "
-        f"{100 * tuning.ece:.1f} %, {100 * tuning.ece_before:.1f} % without. When it stops was chosen so that it asks "
-        f"least and its accuracy is within one standard error of the best: {100 * tuning.accuracy:.1f} % after "
-        f"{tuning.n_questions:.1f} questions (best {100 * tuning.best_accuracy:.1f} %), cross-validated on "
-        f"{tuning.n_rows:,} rows."
+        "Probabilities are calibrated and the stopping rule is the shortest within one standard error of the most "
+        "accurate one, both on held-out rows:"
     )
+    for line in str(tuning).splitlines():
+        terminal.tell(line, indent=2, hanging=2)
     return None
 
 
@@ -208,7 +204,7 @@ def _tell_held_out(
         if held is None:
             return terminal.tell("There are too few rows to hold any out, so that it was not tested.")
         terminal.head("Accuracy")
-        trials = tabular.try_examples(rows, held, args.queries, args.strategy, settings, args.seed, asked)
+        trials = tabular.try_examples(rows, held, args.queries, settings, args.seed, asked)
     together = "a random share of each label" if args.group is None else f"whole groups by {args.group}"
     n_inputs = trials["information pursuit"].n_inputs
     terminal.tell(f"Fitted on {int((~held).sum()):,} rows, tested on {n_inputs:,} others, {together}.")
@@ -228,22 +224,14 @@ def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:
 
 def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
     terminal.head("First questions")
-    session = clf.session()
-    if session.question is None:
-        return terminal.tell(f"None: it stops at once ({session.stop_reason}).")
-    choices = session.question.choices
-    terminal.say(f"  {session.question}")
-    for choice in list(choices)[:6]:
-        after = session.answer(choice)
-        terminal.say(f"    {choice}: {after.prediction if after.question is None else after.question}")
-        session.undo()
-    if len(choices) > 6:
-        terminal.say(f"    ... ({len(choices)} answers)")
+    if hasattr(clf.pursuit_.belief, "answer_distribution"):
+        terminal.say(strategy_tree(clf, 1).to_text(width=terminal.width))
+    else:
+        terminal.say(f"  {clf.session().question or 'none: it stops at once'}")
     if not clf.queries_.worded:
         terminal.tell(
             "--wording FILE asks in your own words: a CSV file with the columns query and sentence.", style="faint"
         )
-    return None
 
 
 def _next_commands(

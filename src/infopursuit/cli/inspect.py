@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from infopursuit import model_files, serialization, shipped
+from infopursuit import shipped
 from infopursuit.checks import pursuit_of
 from infopursuit.cli.main import number, positive, share, write_text
 from infopursuit.datasets.examples import read_examples
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, inspect, print, draw, write."""
     terminal = Terminal()
-    model = _open(args.model)
+    model = shipped.open_model(args.model)
     if args.card:
         terminal.say(write_model_card(model).rstrip("\n"))
         return 0
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     pursuit = pursuit_of(model)
     X = y = frequencies = None
     if args.data is not None:
-        data = read_examples(args.data, pursuit, label=args.label, labelled=False).first(args.inputs)
+        data = read_examples(args.data, pursuit, label=args.label, labelled=False).between(0, args.inputs)
         X, y = data.X, data.y
         if not len(X):
             raise ValueError(f"{data.source} has no rows; give some inputs")
@@ -92,13 +92,6 @@ def _write(args: argparse.Namespace, tree: Any, frequencies: Any) -> list[Path]:
         text = json.dumps({"model": str(args.model), **data}, ensure_ascii=False, indent=1)
         written.append(write_text(args.json, text))
     return written
-
-
-def _open(name: str) -> Any:
-    if not shipped.is_shipped(name) and (Path(name) / model_files.MANIFEST).is_file():
-        call = f"ip.strategy_tree(ip.load({name!r}, functions=...))"
-        return serialization.load_for_command(name, f"its folder has a CARD.md; or from Python: {call}")
-    return shipped.open_model(name)
 
 
 def _picture(text: str) -> Path:

@@ -60,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
 def _lint(args: argparse.Namespace) -> LintReport:
     path = Path(args.data).expanduser()
     if args.model is not None:
-        call = f"ip.lint(ip.load({str(args.model)!r}, functions=...).queries_, X, y)"
-        pursuit = load_pursuit(args.model, f"lint it from Python: {call}")
+        pursuit = load_pursuit(args.model)
         data = read_examples(args.data, pursuit, label=args.label)
         return lint(pursuit.queries, data.X, data.y, source=data.source, seed=args.seed)
     if path.is_file():

@@ -8,7 +8,7 @@ from pathlib import Path
 from infopursuit.checks import pursuit_of
 from infopursuit.cli.main import share, write_text
 from infopursuit.datasets.examples import read_examples
-from infopursuit.monitoring.drift import drift
+from infopursuit.monitoring import drift
 from infopursuit.serialization import load_for_command
 from infopursuit.terminal import Terminal
 
@@ -38,8 +38,7 @@ def run(args: argparse.Namespace) -> int:
     terminal = Terminal()
     if args.json is not None and args.json.is_dir():
         raise ValueError(f"--json {args.json} is a folder; give a file such as drift.json")
-    call = f"ip.load({str(args.model)!r}, functions=...).drift(X)"
-    model = load_for_command(args.model, f"compare from Python: {call}")
+    model = load_for_command(args.model)
     pursuit = pursuit_of(model)
     if args.reference is None and not hasattr(model, "profile_"):
         raise ValueError(f"{args.model} has no profile of its training answers; give --reference DATA, or fit it again")

@@ -44,10 +44,6 @@ class Examples:
         y, names = (None if part is None else part[some] for part in (self.y, self.names))
         return Examples(self.X[some], y, self.source, names)
 
-    def first(self, n: int | None) -> Examples:
-        """The first n of them, all where n is None."""
-        return self.between(0, n)
-
 
 def read_examples(
     source: str, pursuit: Pursuit[Any], *, label: str | None = None, part: Part = "test", labelled: bool = True
@@ -58,20 +54,7 @@ def read_examples(
     order where the model knows no names. An npz file has ``x`` and ``y``, or ``x_test`` and ``y_test`` beside
     ``x_train`` and ``y_train``. ``labelled=False`` also takes files without labels; y is then None.
     """
-    path = Path(source).expanduser()
-    if path.is_file():
-        if path.name.lower().endswith(tables.NPZ):
-            return _from_npz(path, pursuit, part, labelled)
-        if tables.is_table_file(path):
-            columns = _Columns(str(path), label, None, labelled, pursuit)
-            table = tables.read_frame(path)
-            return columns.examples(table, columns.label_of(table.columns))
-        raise ValueError(f"{path} ends in {path.suffix!r}; {tables.GIVE} or .npz file")
-    if is_dataset(source):
-        return _from_dataset(source, pursuit, part)
-    raise FileNotFoundError(
-        f"{source!r} is neither a file nor a data set; {tables.GIVE} or .npz file, or one of {', '.join(NAMES)}"
-    )
+    return Source(source, label).read(pursuit, part=part, labelled=labelled)
 
 
 def has_training_part(source: str) -> bool:
@@ -95,10 +78,18 @@ def _from_dataset(name: str, pursuit: Pursuit[Any], part: Part) -> Examples:
 
 
 def _from_npz(path: Path, pursuit: Pursuit[Any], part: Part, labelled: bool) -> Examples:
-    found = _npz_names(path, part, labelled)
+    """Labels are left out where there are none and none are needed."""
+    names = list(tables.array_sizes(path))
+    pairs = ((f"x_{part}", f"y_{part}"), ("x", "y"), ("X", "y"))
+    found: Any = next((pair for pair in pairs if set(pair) <= set(names)), None)
+    alone = next((x for x, _ in pairs if x in names), None)
+    if found is None and alone is not None and not labelled:
+        return Examples(tables.read_arrays(path, (alone,))[alone], None, str(path))
+    if found is None:
+        raise ValueError(
+            f"{path} has {', '.join(names) or 'nothing'}; expected the arrays x_{part} and y_{part}, or x and y"
+        )
     arrays = tables.read_arrays(path, found)
-    if len(found) == 1:
-        return Examples(arrays[found[0]], None, str(path))
     x, y = arrays[found[0]], arrays[found[1]]
     if y.ndim != 1 or x.ndim < 1 or len(x) != len(y):
         raise ValueError(
@@ -107,64 +98,7 @@ def _from_npz(path: Path, pursuit: Pursuit[Any], part: Part, labelled: bool) -> 
     return Examples(x, as_classes(y, pursuit.classes, f"{found[1]} of {path}"), str(path))
 
 
-def _npz_names(path: Path, part: Part, labelled: bool) -> tuple[str, ...]:
-    """The names of the arrays of inputs and of labels; of the inputs alone where there are no labels to be had."""
-    names = list(tables.array_sizes(path))
-    pairs = ((f"x_{part}", f"y_{part}"), ("x", "y"), ("X", "y"))
-    found = next((pair for pair in pairs if set(pair) <= set(names)), None)
-    alone = next((x for x, _ in pairs if x in names), None)
-    if found is None and alone is not None and not labelled:
-        return (alone,)
-    if found is None:
-        raise ValueError(
-            f"{path} has {', '.join(names) or 'nothing'}; expected the arrays x_{part} and y_{part}, or x and y"
-        )
-    return found
-
-
 # ---- tables ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Which columns of a table are labels, names and inputs of a model.
-
-    label, name: as the user said, or None. labelled: there must be labels.
-    """
-
-    source: str
-    label: str | None
-    name: str | None
-    labelled: bool
-    pursuit: Pursuit[Any]
-
-    def label_of(self, names: Sequence[str]) -> str | None:
-        """The column of labels; None where there is none and none is needed."""
-        if self.name is not None and self.name not in names:
-            raise ValueError(f"{self.source} has no column {self.name!r} for name; it has {_shown(names)}")
-        if self.label is not None:
-            if self.label not in names or self.label == self.name:
-                raise ValueError(f"{self.source} has no column {self.label!r}; its columns are {_shown(names)}")
-            return self.label
-        asked = _asked(self.pursuit)
-        likely = [name for name in names if name.lower() in LABELS and name not in asked and name != self.name]
-        if not likely and not self.labelled:
-            return None
-        if len(likely) != 1:
-            what = f"has {' and '.join(map(repr, likely))}" if likely else f"has the columns {_shown(names)}"
-            raise ValueError(f"{self.source} {what}; say which one holds the labels with --label COLUMN")
-        return likely[0]
-
-    def examples(self, frame: Any, label: str | None, first: int = 0) -> Examples:
-        """Rows of the table, a narwhals frame, of which ``first`` come before these."""
-        names = y = None
-        if self.name is not None:
-            names = [str(name) for name in frame[self.name].to_list()]
-        if label is not None:
-            where = f"column {label!r} of {self.source}"
-            y = as_classes(frame[label].to_list(), self.pursuit.classes, where, first)
-        rest = frame.drop([column for column in (label, self.name) if column is not None])
-        return Examples(as_inputs(rest, self.pursuit, self.source), y, self.source, names)
 
 
 def as_inputs(frame: Any, pursuit: Pursuit[Any], source: str) -> Any:
@@ -261,8 +195,8 @@ class Source:
     """
 
     data: str
-    label: str | None
-    name: str | None
+    label: str | None = None
+    name: str | None = None
     base: str = field(default_factory=os.getcwd)
     skipped: tuple[str, ...] = ()
 
@@ -271,24 +205,37 @@ class Source:
         """As a file, whether it is one or not."""
         return Path(self.base) / Path(self.data).expanduser()
 
-    def open(self, pursuit: Pursuit[Any]) -> Inputs:
-        """The inputs, in the form that a model takes."""
+    def read(self, pursuit: Pursuit[Any], *, part: Part = "test", labelled: bool = False) -> Examples:
+        """All inputs of a file or a data set, in the form that a model takes; see `read_examples`."""
         path = self.path
-        if path.is_dir():
-            files = self._parquet_files()
-            if not files:
-                raise ValueError(f"{path} has no Parquet files that can be read; give a folder that has, or a file")
-            return self._open_rows(files, pursuit)
         if path.is_file() and tables.is_table_file(path):
-            if tables.is_parquet(path):
-                return self._open_rows([path], pursuit)
             frame = tables.read_frame(path)
-            columns = self._columns(pursuit)
-            return _held(columns.examples(frame, columns.label_of(frame.columns)))
+            return self._examples(frame, self._label_of(frame.columns, pursuit, labelled), pursuit)
         if self.name is not None:
             raise ValueError(f"name={self.name!r} is a column of a table, and {self.data} is none")
-        where = str(path) if path.is_file() else self.data
-        return _held(read_examples(where, pursuit, label=self.label, labelled=False))
+        if path.is_file():
+            if not path.name.lower().endswith(tables.NPZ):
+                raise ValueError(f"{path} ends in {path.suffix!r}; {tables.GIVE} or .npz file")
+            return _from_npz(path, pursuit, part, labelled)
+        if not is_dataset(self.data):
+            raise self._nowhere()
+        return _from_dataset(self.data, pursuit, part)
+
+    def open(self, pursuit: Pursuit[Any]) -> Inputs:
+        """Any range of the inputs; Parquet files are read as they are needed."""
+        files = self._parquet_files() if self.path.is_dir() else [self.path]
+        if not files:
+            raise ValueError(f"{self.path} has no Parquet files that can be read; give a folder that has, or a file")
+        if not tables.is_parquet(files[0]) or not files[0].is_file():
+            held = self.read(pursuit)
+            return Inputs(len(held.X), held.source, held.between)
+        rows = tables.TableRows(files)
+        label = self._label_of(rows.names, pursuit, False)
+
+        def read(start: int, stop: int) -> Examples:
+            return self._examples(tables.read_frame(rows.read(start, stop)), label, pursuit, start)
+
+        return Inputs(rows.n_rows, self.data, read)
 
     def without_damaged(self) -> Source:
         """The same without those Parquet files of a folder that cannot be read from one end to the other."""
@@ -310,10 +257,7 @@ class Source:
         path = self.path
         files = tables.visible_files(path) if path.is_dir() else [path] if path.is_file() else []
         if not files and not is_dataset(self.data):
-            raise FileNotFoundError(
-                f"{self.data!r} is neither a file nor a data set, nor a folder with files; {tables.GIVE} or .npz file, "
-                f"a folder of Parquet files, or the name of a data set"
-            )
+            raise self._nowhere()
         digest = hashlib.sha256()
         for file in files:
             facts = file.stat()
@@ -325,18 +269,35 @@ class Source:
                     digest.update(stream.read(2**16))
         return [path.name if files else self.data, len(files), digest.hexdigest()]
 
-    def _columns(self, pursuit: Pursuit[Any]) -> _Columns:
-        return _Columns(self.data, self.label, self.name, False, pursuit)
+    def _nowhere(self) -> FileNotFoundError:
+        return FileNotFoundError(
+            f"{self.data!r} is neither a file nor a data set, nor a folder with files; {tables.GIVE} or .npz file, a "
+            f"folder of Parquet files, or one of {', '.join(NAMES)}"
+        )
 
-    def _open_rows(self, files: Sequence[Path], pursuit: Pursuit[Any]) -> Inputs:
-        rows, columns = tables.TableRows(files), self._columns(pursuit)
-        label = columns.label_of(rows.names)
+    def _label_of(self, names: Sequence[str], pursuit: Pursuit[Any], labelled: bool) -> str | None:
+        """The column of labels among some; None where there is none and none is needed."""
+        if self.name is not None and self.name not in names:
+            raise ValueError(f"{self.data} has no column {self.name!r} for name; it has {_shown(names)}")
+        if self.label is not None:
+            if self.label not in names or self.label == self.name:
+                raise ValueError(f"{self.data} has no column {self.label!r}; its columns are {_shown(names)}")
+            return self.label
+        asked = _asked(pursuit)
+        likely = [name for name in names if name.lower() in LABELS and name not in asked and name != self.name]
+        if not likely and not labelled:
+            return None
+        if len(likely) != 1:
+            what = f"has {' and '.join(map(repr, likely))}" if likely else f"has the columns {_shown(names)}"
+            raise ValueError(f"{self.data} {what}; say which one holds the labels with --label COLUMN")
+        return likely[0]
 
-        def read(start: int, stop: int) -> Examples:
-            return columns.examples(tables.read_frame(rows.read(start, stop)), label, start)
-
-        return Inputs(rows.n_rows, self.data, read)
-
-
-def _held(examples: Examples) -> Inputs:
-    return Inputs(len(examples.X), examples.source, examples.between)
+    def _examples(self, frame: Any, label: str | None, pursuit: Pursuit[Any], first: int = 0) -> Examples:
+        """Rows of the table, a narwhals frame, of which ``first`` come before these."""
+        names = y = None
+        if self.name is not None:
+            names = [str(name) for name in frame[self.name].to_list()]
+        if label is not None:
+            y = as_classes(frame[label].to_list(), pursuit.classes, f"column {label!r} of {self.data}", first)
+        rest = frame.drop([column for column in (label, self.name) if column is not None])
+        return Examples(as_inputs(rest, pursuit, self.data), y, self.data, names)

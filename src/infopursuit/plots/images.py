@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infopursuit.explanation import Explanation, ExplanationStep, percent
+from infopursuit.explanation import Explanation, ExplanationStep, percent, short
 from infopursuit.plots import style
-from infopursuit.plots.style import short
 from infopursuit.progress import bar
 from infopursuit.queries.patches import OFF, shade
 from infopursuit.terminal import beside, paint
@@ -166,11 +165,11 @@ def text_trace(
         if explanation.levels == 2 and not np.isin(given[given == given], (UNKNOWN, 0, 1)).all():
             raise ValueError("image has grey pixels; give it in black and white, as queries.observe(image) does")
         whole = explanation.colours(np.where(given == UNKNOWN, np.nan, given))
-        panels.append(["the image", *_pixels(whole, set(), colour)])
+        panels.append(["the image", *draw_pixels(whole, set(), colour)])
     for asked in [k + 1 for k in shown] or [0]:
         newest = explanation.pixels(explanation.steps[asked - 1]) if asked else set()
         title = f"question {asked}" if asked else "nothing asked"
-        pixels = _pixels(explanation.brightness(asked), newest, colour)
+        pixels = draw_pixels(explanation.brightness(asked), newest, colour)
         panels.append([title, *pixels, *_bars(explanation, asked, each, colour)])
     lines: list[str] = []
     for start in range(0, len(panels), max(fit, 1)):
@@ -179,13 +178,17 @@ def text_trace(
     return "\n".join(lines)
 
 
-def _pixels(seen: FloatArray, newest: set[tuple[int, int]], colour: bool) -> list[str]:
+def draw_pixels(
+    seen: FloatArray, newest: set[tuple[int, int]], colour: bool, each: int = 2, hidden: str = "░"
+) -> list[str]:
+    """Pixels as characters, ``each`` a pixel: what was not seen is fog, or ``hidden`` where it is asked about now; dark
+    pixels that are not new are blank."""
     lines = [""] * len(seen)
     for (r, c), value in np.ndenumerate(seen.mean(axis=2)):
-        new, hidden = (r, c) in newest, bool(np.isnan(value))
-        mark = "░" if hidden else shade(value)
-        mark = 2 * (" " if mark == OFF and not new else mark)
-        lines[r] += paint(mark, "now" if new else "fog") if colour and (new or hidden) else mark
+        new, fog = (r, c) in newest, bool(np.isnan(value))
+        mark = (hidden if new else "░") if fog else shade(value)
+        mark = each * (" " if mark == OFF and not new else mark)
+        lines[r] += paint(mark, "now" if new else "fog") if colour and (new or fog) else mark
     return lines
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infopursuit.checks import whole_number
-from infopursuit.explanation import Explanation, ExplanationStep, count, percent
-from infopursuit.explanation import short as short
+from infopursuit.explanation import Explanation, ExplanationStep, count, percent, short
 from infopursuit.files import write_atomically
 from infopursuit.types import FloatArray, IntArray
 

@@ -124,7 +124,9 @@ def open_model(name_or_path: Any) -> Any:
 
     A folder that has the name of a shipped model is meant by writing it as a path, such as ``./animals``.
     """
-    return load(name_or_path) if is_shipped(name_or_path) else serialization.load(check_folder(name_or_path))
+    if is_shipped(name_or_path):
+        return load(name_or_path)
+    return serialization.load_for_command(check_folder(name_or_path))
 
 
 def check_folder(path: Any) -> Path:

@@ -26,6 +26,8 @@ from infopursuit.terminal import table
 from infopursuit.trace import Trace
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
+__all__ = ["Change", "DriftReport", "drift"]
+
 FORMAT = "infopursuit.drift/4"
 ANSWERS, MISSING, CLASS = "answers", "missing", "class"
 HEADINGS = {
