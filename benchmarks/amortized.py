@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import infopursuit as ip
 from benchmarks.choose_stopping import longest_within, told
@@ -32,6 +33,7 @@ from infopursuit.evaluation.measures import Point, confidence_curve, stops_at
 from infopursuit.models.amortized import Demonstrations, QuerierTraining, Trunk
 from infopursuit.models.sample import Sample
 from infopursuit.models.training import RandomAffine
+from infopursuit.plots import style
 from infopursuit.stopping import Confidence, MaxQueries
 
 PARTS = ".parts/amortized"
@@ -89,7 +91,7 @@ class GreyRecipe:
     size: int
     stride: int
     trunk: Trunk
-    rounds: tuple[QuerierTraining, ...]
+    training: QuerierTraining
     published: tuple[float, ...] = ()
     binary: tuple[float, float] | None = None
 
@@ -97,14 +99,13 @@ class GreyRecipe:
 GREY = QuerierTraining(
     epochs=24, batch_size=512, learning_rate=2e-3, max_queries=N_CURVE, validation=0.03, patience=99, bfloat16=True
 )
-FASHION_END = replace(GREY, epochs=3, learning_rate=8e-4, max_queries=20, augmentation=RandomAffine(0.7, 4.0, 0.05))
 GREY_RECIPES = {
     "mnist-grey": GreyRecipe(
         "mnist",
         size=2,
         stride=2,
         trunk=Trunk((), (512, 256), (64, 32)),
-        rounds=(GREY,),
+        training=GREY,
         published=(0.371, 0.578, 0.732, 0.825, 0.879, 0.907, 0.926, 0.938, 0.946, 0.953),
     ),
     "fashion-grey": GreyRecipe(
@@ -112,7 +113,7 @@ GREY_RECIPES = {
         size=3,
         stride=2,
         trunk=Trunk((), (512, 256), (64, 32)),
-        rounds=(replace(GREY, epochs=12, max_queries=20), FASHION_END),
+        training=replace(GREY, epochs=12, max_queries=20),
         binary=(11.98, 0.8777),
     ),
 }
@@ -130,19 +131,16 @@ class GreyRun:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def pursuit(self) -> Pursuit[Any]:
-        """That of the network after the last round; it asks as many questions as its training histories had."""
-        task, before = self.task, None
-        for i, training in enumerate(self.recipe.rounds, start=1):
-            folder = self.folder / f"round-{i}"
-            if not folder.exists():
-                values = self.queries.observe(task.data.x_train[task.rest])
-                sample = Sample.of(self.queries.variables, values, task.labels[task.rest], n_classes=task.n_classes)
-                file = folder.with_suffix(".checkpoint")
-                how = ip.Amortized("nats", self.recipe.trunk, training=training, start=before, checkpoint=file, say=say)
-                belief, acquisition = how.build(sample, self.queries, 1)
-                ip.save(Pursuit(self.queries, belief, acquisition, MaxQueries(training.max_queries)), folder)
-            found: Pursuit[Any] = ip.load(folder)
-            before = found.belief
+        """That of the trained network; it asks as many questions as the histories of its training had."""
+        task, recipe, folder = self.task, self.recipe, self.folder / "network"
+        if not folder.exists():
+            values = self.queries.observe(task.data.x_train[task.rest])
+            sample = Sample.of(self.queries.variables, values, task.labels[task.rest], n_classes=task.n_classes)
+            checkpoint = folder.with_suffix(".checkpoint")
+            how = ip.Amortized("nats", recipe.trunk, training=recipe.training, checkpoint=checkpoint, say=say)
+            belief, acquisition = how.build(sample, self.queries, 1)
+            ip.save(Pursuit(self.queries, belief, acquisition, MaxQueries(recipe.training.max_queries)), folder)
+        found: Pursuit[Any] = ip.load(folder)
         return found
 
     def measure(self) -> dict[str, Any]:
@@ -172,18 +170,31 @@ class GreyRun:
         }
 
     def draw(self, found: dict[str, Any]) -> Any:
-        """Accuracy against questions."""
-        n = found["n_test"]
-        lines = {"amortised, grey patches": found["accuracy_after"], "GDFS, as published": self.recipe.published}
+        """Accuracy against questions, and how far it is above the published one."""
+        n, recipe = found["n_test"], self.recipe
+        lines = {"amortised, grey patches": found["accuracy_after"], "GDFS, as published": recipe.published}
         curves = {
             name: [Point(0.0, p, float(np.sqrt(p * (1 - p) / n)), k, 0.0, n) for k, p in enumerate(line, start=1)]
             for name, line in lines.items()
             if line
         }
-        marks = {}
-        if self.recipe.binary is not None:
-            marks = {"VAE, binary patches, stopped by confidence": self.recipe.binary}
-        return plots.trade_off(curves, marks=marks)
+        if recipe.binary is not None:
+            ours = (found["test"]["length"], found["test"]["accuracy"])
+            marks = {"the same, stopped by confidence": ours, "VAE, binary patches": recipe.binary}
+            return plots.trade_off(curves, marks=marks)
+        figure = Figure(figsize=(9.6, 4.0), dpi=120, facecolor="white", layout="constrained")
+        left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+        plots.trade_off(curves, axes=left)
+        above = 100 * (np.array(found["accuracy_after"]) - recipe.published[: len(found["accuracy_after"])])
+        error = 100 * np.array(found["standard_error"])
+        right.errorbar(np.arange(1, len(above) + 1), above, error, fmt="o", color=style.COLOURS[0], markersize=4)
+        right.axhline(0, color=style.COLOURS[1], linewidth=1.4)
+        right.set_ylabel("points above GDFS, one standard error", fontsize=style.SIZE, color=style.INK)
+        for axes in (left, right):
+            style.plain(axes)
+            axes.set_xlabel("questions asked", fontsize=style.SIZE, color=style.INK)
+            axes.set_xticks(range(1, len(above) + 1))
+        return figure
 
 
 def accuracies(trace: Any, y: Any) -> list[float]:
