@@ -84,7 +84,6 @@ class GreyRecipe:
     """Patches in grey levels, of which a network learns the gains end to end, without a teacher.
 
     published: accuracy after k = 1 ... 10 of greedy dynamic feature selection (Covert et al., 2023) on the test images.
-    binary: questions and accuracy of the pursuit with the VAE of thresholded 3 x 3 patches.
     """
 
     images: str
@@ -93,7 +92,6 @@ class GreyRecipe:
     trunk: Trunk
     training: QuerierTraining
     published: tuple[float, ...] = ()
-    binary: tuple[float, float] | None = None
 
 
 GREY = QuerierTraining(
@@ -114,7 +112,6 @@ GREY_RECIPES = {
         stride=2,
         trunk=Trunk((), (512, 256), (64, 32)),
         training=replace(GREY, epochs=12, max_queries=20),
-        binary=(11.98, 0.8777),
     ),
 }
 
@@ -176,12 +173,7 @@ class GreyRun:
         curves = {
             name: [Point(0.0, p, float(np.sqrt(p * (1 - p) / n)), k, 0.0, n) for k, p in enumerate(line, start=1)]
             for name, line in lines.items()
-            if line
         }
-        if recipe.binary is not None:
-            ours = (found["test"]["length"], found["test"]["accuracy"])
-            marks = {"the same, stopped by confidence": ours, "VAE, binary patches": recipe.binary}
-            return plots.trade_off(curves, marks=marks)
         figure = Figure(figsize=(9.6, 4.0), dpi=120, facecolor="white", layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
         plots.trade_off(curves, axes=left)
@@ -311,7 +303,8 @@ def run(args: argparse.Namespace) -> int:
     if args.images in GREY_RECIPES:
         grey = GreyRun(args.images, args.out)
         found = {"recipe": asdict(grey.recipe), "gains": grey.measure()}
-        plots.save(grey.draw(found["gains"]), args.out / f"amortized-{args.images}.png")
+        if grey.recipe.published:
+            plots.save(grey.draw(found["gains"]), args.out / f"amortized-{args.images}.png")
     else:
         here = Run(args.images, args.out)
         found = {"recipe": asdict(here.recipe), "student": here.measure(here.student())}

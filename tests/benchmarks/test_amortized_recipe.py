@@ -35,9 +35,7 @@ def images(monkeypatch):
 
 def test_grey_superpixels_without_a_teacher(images, monkeypatch, tmp_path):
     how = QuerierTraining(epochs=60, batch_size=32, learning_rate=5e-3, max_queries=3)
-    recipe = replace(
-        amortized.GREY_RECIPES["mnist-grey"], trunk=Trunk((), (16, 16), (8, 4)), rounds=(how, replace(how, epochs=2))
-    )
+    recipe = replace(amortized.GREY_RECIPES["mnist-grey"], trunk=Trunk((), (16, 16), (8, 4)), training=how)
     monkeypatch.setitem(amortized.GREY_RECIPES, "mnist-grey", recipe)
     assert amortized.main(["mnist-grey", "--out", str(tmp_path)]) == 0
     found = json.loads((tmp_path / "amortized-mnist-grey.json").read_text())["gains"]
