@@ -149,7 +149,8 @@ def examples(axis: str, size: int, seed: int, n: int | None = None) -> tuple[Any
 @contextmanager
 def watched() -> Iterator[dict[str, float]]:
     """Processor time, and the longest time of the processor in which a terminal would not be told of any progress."""
-    found, real, begin, start = {"silent": 0.0}, Progress.advance, Progress.__init__, time.process_time()
+    found, start = {"silent": 0.0}, time.process_time()
+    real, begin = Progress.advance, Progress.__init__
     last = start
 
     def tell() -> None:
@@ -166,7 +167,7 @@ def watched() -> Iterator[dict[str, float]]:
             tell()
         real(self, n)
 
-    Progress.advance, Progress.__init__ = advance, init  # type: ignore[assignment, method-assign]
+    Progress.advance, Progress.__init__ = advance, init  # type: ignore[method-assign]
     try:
         yield found
     finally:
@@ -191,7 +192,7 @@ def measure(axis: str, size: int, step: str, folder: Path) -> dict[str, Any]:
     elif axis == "rows":
         with watched() as found:
             done = jobs.explain(file, model, folder / f"explained-{size}", label="label", again=True)
-        n, right, length = size, done.summary.n_right, done.summary.mean_length
+        n, right, length = size, done.summary.n_right or 0, done.summary.mean_length
     else:
         X, y = examples(axis, size, seed=1, n=N_EXPLAINED)
         clf = ip.load(model)
