@@ -149,7 +149,8 @@ def examples(axis: str, size: int, seed: int, n: int | None = None) -> tuple[Any
 @contextmanager
 def watched() -> Iterator[dict[str, float]]:
     """Processor time, and the longest time of the processor in which a terminal would not be told of any progress."""
-    found, real, begin, start = {"silent": 0.0}, Progress.advance, Progress.__init__, time.process_time()
+    found, start = {"silent": 0.0}, time.process_time()
+    real, begin = Progress.advance, Progress.__init__
     last = start
 
     def tell() -> None:
@@ -166,7 +167,7 @@ def watched() -> Iterator[dict[str, float]]:
             tell()
         real(self, n)
 
-    Progress.advance, Progress.__init__ = advance, init  # type: ignore[assignment, method-assign]
+    Progress.advance, Progress.__init__ = advance, init  # type: ignore[method-assign]
     try:
         yield found
     finally:
@@ -191,7 +192,7 @@ def measure(axis: str, size: int, step: str, folder: Path) -> dict[str, Any]:
     elif axis == "rows":
         with watched() as found:
             done = jobs.explain(file, model, folder / f"explained-{size}", label="label", again=True)
-        n, right, length = size, done.summary.n_right, done.summary.mean_length
+        n, right, length = size, done.summary.n_right or 0, done.summary.mean_length
     else:
         X, y = examples(axis, size, seed=1, n=N_EXPLAINED)
         clf = ip.load(model)
@@ -236,8 +237,9 @@ def summarise(cases: dict[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], l
                 steps = [exponent(sizes[i : i + 2], seconds[i : i + 2]) for i in range(len(sizes) - 1)]
                 slopes.append({
                     "by": axis, "step": step, "sizes": f"{sizes[0]:,} to {sizes[-1]:,}", "kept fixed": plan.fixed,
-                    "exponent of time": f"{exponent(sizes, seconds):.2f}",
-                    "from point to point": ", ".join(f"{each:.2f}" for each in steps),
+                    "exponent of time, last three": f"{exponent(sizes, seconds):.2f}",
+                    "from point to point": ", ".join(f"{each:.2f}" for each in steps[:-1]),
+                    "at the end": f"{steps[-1]:.2f}",
                     "exponent of memory": f"{exponent(sizes, memory):.2f}",
                     "bar": f"{MAX_EXPONENT} at the most",
                 })  # fmt: skip
@@ -251,12 +253,15 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(measure(axis, int(size), step, args.work)))
         return 0
     args.work.mkdir(parents=True, exist_ok=True)
-    cases: dict[str, dict[str, Any]] = {}
+    cases, missing = dict[str, dict[str, Any]](), list[str]()
     for axis in args.axes:
         for size in AXES[axis].all:
             for step in STEPS:
                 name = f"{axis}-{size}-{step}"
                 kept = args.work / f"{name}.json"
+                if args.finished and not kept.is_file():
+                    missing.append(name)
+                    continue
                 if args.again or not kept.is_file():
                     if axis == "rows" and not (args.work / f"rows-{size}.parquet").is_file():
                         write_rows(args.work / f"rows-{size}.parquet", size, seed=0)
@@ -269,11 +274,12 @@ def run(args: argparse.Namespace) -> int:
     rows, slopes = summarise(cases)
     say("", plain_table(rows), "", plain_table(slopes))
     some = "" if args.axes == list(AXES) else f" --axes {' '.join(args.axes)}"
-    steepest = max((float(row["exponent of time"]) for row in slopes), default=0.0)
+    steepest = max((float(row["at the end"]) for row in slopes), default=0.0)
     million = [told["peak_bytes"] for name, told in cases.items() if name.startswith("rows-1000000-")]
     result = {
         "experiment": NAME, "seed": 0, "seconds": round(sum(told["seconds"] for told in cases.values()), 1),
-        "passed": steepest <= MAX_EXPONENT and max(million, default=0) <= MAX_BYTES,
+        "passed": steepest <= MAX_EXPONENT and max(million, default=0) <= MAX_BYTES and not missing,
+        "missing": missing, "figures": [{"file": f"{NAME}.png", "about": "Processor time and peak memory by size"}],
         "cases": cases, "tables": {"Exponents": slopes, "Cases": rows},
     }  # fmt: skip
     say("", f"written to {write_result(args.out, NAME, f'python -m benchmarks.growth{some}', result)}")
@@ -282,24 +288,34 @@ def run(args: argparse.Namespace) -> int:
 
 
 def draw(cases: dict[str, dict[str, Any]], file: Path) -> None:
-    """Time above, memory below; one column for each axis."""
+    """Time above, memory below; one column for each axis. Sizes at which the default does less are open marks."""
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(2, len(AXES), figsize=(11, 5), sharex="col", sharey="row", layout="constrained")
+    figure, panels = plt.subplots(2, len(AXES), figsize=(11, 5.2), sharex="col", sharey="row", layout="constrained")
     for column, (axis, plan) in enumerate(AXES.items()):
-        for step, marker in zip(STEPS, "os", strict=True):
-            found = [(size, cases[key]) for size in plan.all if (key := f"{axis}-{size}-{step}") in cases]
-            if not found:
-                continue
-            sizes = [size for size, _ in found]
-            panels[0, column].loglog(sizes, [told["seconds"] for _, told in found], marker=marker, label=step)
-            panels[1, column].semilogx(sizes, [told["peak_bytes"] / 2**20 for _, told in found], marker=marker)
-        panels[1, column].set_xlabel(axis if axis != "words" else "words in a text")
-        panels[1, column].axhline(MAX_BYTES / 2**20, color="grey", linestyle=":", linewidth=1)
-        panels[1, column].set_ylim(bottom=0)
+        above, below = panels[:, column]
+        for step, marker, colour in zip(STEPS, "os", ("tab:blue", "tab:orange"), strict=True):
+            for sizes, style in ((plan.sizes, "-"), (plan.beyond, "none")):
+                found = [(size, cases[key]) for size in sizes if (key := f"{axis}-{size}-{step}") in cases]
+                seconds, memory = ([told[name] for _, told in found] for name in ("seconds", "peak_bytes"))
+                how = {"marker": marker, "linestyle": style, "color": colour}
+                how["markerfacecolor"] = colour if style == "-" else "white"
+                label = {"label": step} if style == "-" else {}
+                above.loglog([size for size, _ in found], seconds, **how, **label)
+                below.semilogx([size for size, _ in found], [each / 2**20 for each in memory], **how)
+        ends = np.array([plan.sizes[0], plan.sizes[-1]])
+        above.loglog(ends, 100 * ends / ends[-1], color="grey", linestyle=":", linewidth=1, label="linear growth")
+        below.axhline(MAX_BYTES / 2**20, color="grey", linestyle="--", linewidth=1)
+        below.set_xlabel(axis if axis != "words" else "words in a text")
+        explained = "all rows" if axis == "rows" else f"{N_EXPLAINED} inputs"
+        above.set_title(f"{axis}; {explained} explained", fontsize=10)
+        below.set_ylim(bottom=0)
     panels[0, 0].set_ylabel("processor time, s")
     panels[1, 0].set_ylabel("peak memory, MB")
-    panels[0, 0].legend(frameon=False)
+    panels[1, 0].annotate("2 GB", (AXES["rows"].sizes[0], MAX_BYTES / 2**20), (0, -10), textcoords="offset points",
+                          fontsize=8, color="grey")  # fmt: skip
+    panels[0, 0].set_ylim(0.02, 300)
+    panels[0, 1].legend(frameon=False, fontsize=8, loc="lower right")
     figure.savefig(file, dpi=120)
     plt.close(figure)
 
@@ -311,6 +327,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()) / "infopursuit-growth",
                         metavar="DIR", help="where finished cases are kept")  # fmt: skip
     parser.add_argument("--again", action="store_true", help="measure all cases anew")
+    parser.add_argument("--finished", action="store_true", help="measure nothing; write what is kept")
     parser.add_argument("--only", metavar="CASE", help=argparse.SUPPRESS)
     add_out(parser)
     return parser

@@ -58,7 +58,8 @@ def test_cases_become_tables_and_a_figure(tmp_path):
     }
     rows, slopes = summarise(cases)
     assert len(rows) == sum(len(plan.all) for plan in AXES.values())
-    assert {row["exponent of time"] for row in slopes} == {"1.00"}
+    assert {row["exponent of time, last three"] for row in slopes} == {"1.00"}
+    assert {row["at the end"] for row in slopes} == {"1.00"}
     assert {row["exponent of memory"] for row in slopes} <= {"0.00", "-0.00"}
     draw(cases, tmp_path / "growth.png")
     assert (tmp_path / "growth.png").stat().st_size > 10_000

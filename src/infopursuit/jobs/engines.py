@@ -97,8 +97,8 @@ def _dispatch(ray: Any, hire: Callable[[], Any], n_workers: int, units: Sequence
         busy[worker.ready.remote()] = (worker, None)
     while n_left:
         while idle and waiting:
-            worker, unit = idle.pop(), waiting.popleft()
-            busy[worker.work.remote(unit)] = (worker, unit)
+            worker, following = idle.pop(), waiting.popleft()
+            busy[worker.work.remote(following)] = (worker, following)
         (done,), _ = ray.wait(list(busy), num_returns=1)
         worker, unit = busy.pop(done)
         which = None if unit is None else unit["number"]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from infopursuit.checks import check_weights, one_of, whole_number
+from infopursuit.progress import Progress
 from infopursuit.queries.numbers import NumberScale, choose_thresholds, format_number
 from infopursuit.queries.queryset import (
     YES_NO,
@@ -238,18 +239,24 @@ def columns(
             raise ValueError(f"{argument} names {strange[0]!r}, which is no column; {near(strange[0], table.names)}")
     fields: list[Field] = []
     constant, identifiers = [], []
-    for j, name in enumerate(table.names):
-        column = table.column(j)
-        found = choose_field(column, weights, **how, unit=str((units or {}).get(name, "")))
-        if found is None:
-            constant.append(name)
-        elif name not in keep and identifier(column):
-            identifiers.append(name)
-        elif (longest := max(map(len, column.labels), default=0)) > MAX_LABEL:
-            wrong = f"column {name!r} has a text of {longest:,} characters; a category has {MAX_LABEL:,} at the most"
-            raise ValueError(f"{wrong}. Ask about the words of such texts (ip.queries.words), or leave the column out")
-        else:
-            fields.append(found)
+    with Progress("choosing questions", len(table.names)) as progress:
+        for j, name in enumerate(table.names):
+            column = table.column(j)
+            found = choose_field(column, weights, **how, unit=str((units or {}).get(name, "")))
+            if found is None:
+                constant.append(name)
+            elif name not in keep and identifier(column):
+                identifiers.append(name)
+            elif (longest := max(map(len, column.labels), default=0)) > MAX_LABEL:
+                wrong = (
+                    f"column {name!r} has a text of {longest:,} characters; a category has {MAX_LABEL:,} at the most"
+                )
+                raise ValueError(
+                    f"{wrong}. Ask about the words of such texts (ip.queries.words), or leave the column out"
+                )
+            else:
+                fields.append(found)
+            progress.advance()
     if not fields:
         wrong = f"none of its columns ({shown(table.names, 10)}) has two different known values"
         if identifiers:
