@@ -190,7 +190,10 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) > MAX_CLASSES:
             found = f"y has {len(self.classes_)} classes, more than {MAX_CLASSES}"
             raise ValueError(f"{found}; is it an identifier or a number? Group it into classes first")
-        self.queries_: QuerySet = self._builder(X).fit(X, y, weights)
+        asked = query_builders.guess(X) if self.queries is None else self.queries
+        if not hasattr(asked, "fit"):
+            raise ValueError(f"queries={self.queries!r}; expected a query set such as ip.queries.columns()")
+        self.queries_: QuerySet = asked.fit(X, y, weights)
         bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
         if not all(hasattr(learner, "build") for learner in learners.values()):
             check_joint_answers(self.queries_, "its mutual information is a sum over all of them")
@@ -221,7 +224,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                 candidates.append(builder.strategy(name, learner, observed))
         self.selection_ = builder.compared
         tuned = [each for each in candidates if each.folds is not None]
-        rule, n = self._rule(), min(self.max_questions or MAX_QUESTIONS, len(self.queries_))
+        rule = None if isinstance(self.stopping, str) else self._limited(self.stopping)  # None: it is to be chosen
+        n = min(self.max_questions or MAX_QUESTIONS, len(self.queries_))
         self.tuning_: Tuning | None = None
         if len(tuned) == len(candidates) and (len(tuned) > 1 or rule is None or tuned[0].name == "hybrid"):
             runs = {each.name: each.run(n, self.verbose) for each in candidates}
@@ -231,7 +235,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                 chosen.pursuit, stopping=self.tuning_.rule, calibrator=self.tuning_.calibrator
             )
         else:
-            self.pursuit_ = replace(candidates[0].pursuit, stopping=rule or self._untuned())
+            self.pursuit_ = replace(candidates[0].pursuit, stopping=rule or self._limited(Confidence()))
         self.model_ = self.pursuit_.model
         if self.tuning_ is not None and not self.tuning_.n_questions and (sample.class_weights > 0).sum() > 1:
             warnings.warn(
@@ -263,13 +267,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         enough = sample.weights.sum() >= MIN_ROWS_HYBRID and sample.folds(N_FOLDS).any(axis=1).all()
         return bool(self.queries_.tabular and few and plain and enough and self.belief == "auto")
 
-    def _rule(self) -> Rule | None:
-        """The stopping rule that was given, None where it is to be chosen."""
-        rule = None if isinstance(self.stopping, str) else self.stopping
-        return rule if rule is None or self.max_questions is None else rule | MaxQueries(self.max_questions)
-
-    def _untuned(self) -> Rule:
-        return Confidence() if self.max_questions is None else Confidence() | MaxQueries(self.max_questions)
+    def _limited(self, rule: Rule) -> Rule:
+        return rule if self.max_questions is None else rule | MaxQueries(self.max_questions)
 
     def calibrate(
         self,
@@ -477,17 +476,16 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def _learners(self) -> dict[str, Any]:
         """What the strategy may come from: tuples of learners, a model, or a `Strategy`; settings are checked before
         anything is learnt."""
-        expected: dict[str, tuple[Any, str]] = {
-            "stopping": (Rule, "'auto', or a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"),
-            "noise": (AnswerNoise, "ip.AnswerNoise(0.9), or None"),
-            "costs": (Costs, "ip.Costs({query: cost}), or None"),
-            "constraints": (Constraints, "ip.Constraints(prerequisites=..., forbidden=...), or None"),
-            "exact_gains": (bool, "True, False, or None to decide by what is affordable"),
-        }
-        for name, (kind, example) in expected.items():
-            if name != "stopping" or not (isinstance(self.stopping, str) and self.stopping == "auto"):
-                none = () if name == "stopping" else (type(None),)
-                instance(getattr(self, name), name, (kind, *none), example, error=ValueError)
+        if not (isinstance(self.stopping, str) and self.stopping == "auto"):
+            example = "'auto', or a rule such as ip.Confidence(0.01) | ip.MaxQueries(20)"
+            instance(self.stopping, "stopping", Rule, example, error=ValueError)
+        for name, kind, example in (
+            ("noise", AnswerNoise, "ip.AnswerNoise(0.9), or None"),
+            ("costs", Costs, "ip.Costs({query: cost}), or None"),
+            ("constraints", Constraints, "ip.Constraints(prerequisites=..., forbidden=...), or None"),
+            ("exact_gains", bool, "True, False, or None to decide by what is affordable"),
+        ):
+            instance(getattr(self, name), name, (kind, type(None)), example, error=ValueError)
         check_time_limit(self.time_limit, self.exact_gains)
         whole_number(self.patience, "patience")
         whole_number(self.n_novelty_queries, "n_novelty_queries")
@@ -543,13 +541,6 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             if kind != "auto" and suits and kind not in suits:
                 use = " or ".join(map(repr, ("auto", *suits)))
                 raise ValueError(f"belief={belief!r} does not suit strategy={self.strategy!r:.60}; use {use}")
-
-    def _builder(self, X: Any) -> Any:
-        if self.queries is None:
-            return query_builders.guess(X)
-        if not hasattr(self.queries, "fit"):
-            raise ValueError(f"queries={self.queries!r}; expected a query set such as ip.queries.columns()")
-        return self.queries
 
     def _seed(self) -> int:
         """The seed; a generator is drawn from, so that this is called once in each fit."""

@@ -87,10 +87,8 @@ def write_model_card(thing: Any) -> str:
     more = f" and {len(pursuit.classes) - MAX_CLASSES:,} more" if len(pursuit.classes) > MAX_CLASSES else ""
     calibrated = chosen or getattr(pursuit.belief, "calibrated", False)
     holds = "It holds model parameters, not the training examples."
-    if contains_training_data(pursuit):
-        holds = (
-            f"**It contains its training data**: {training_data(pursuit)}. Share it only with those who may see them."
-        )
+    if held := training_data(pursuit):
+        holds = f"**It contains its training data**: {held}. Share it only with those who may see them."
     return CARD.format(
         owner=OWNER,
         n_classes=len(pursuit.classes),
@@ -200,13 +198,11 @@ def _listed(found: Any) -> str:
     return "\n".join(f"- {plain(line, 1000)}" for line in lines)
 
 
-def contains_training_data(pursuit: Pursuit[Any]) -> bool:
-    """Whether whoever has the model, or the belief without one, has the examples that it learnt from."""
-    return bool(getattr(pursuit.model or pursuit.belief, "contains_training_data", False))
-
-
 def training_data(pursuit: Pursuit[Any]) -> str:
-    """In which form a model holds its training data, if it does."""
+    """In which form whoever has the model, or the belief without one, has the examples that it learnt from; empty where
+    it does not hold them."""
+    if not getattr(pursuit.model or pursuit.belief, "contains_training_data", False):
+        return ""
     if pursuit.model is None:
         return f"examples that {type(pursuit.belief).__name__} learnt from"
     return "the training examples themselves: an empirical model is its training data"

@@ -39,7 +39,7 @@ from infopursuit.conformal import sets_from_spec
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
 from infopursuit.files import sweep_leftovers, write_atomically
-from infopursuit.model_card import contains_training_data, training_data, write_model_card
+from infopursuit.model_card import training_data, write_model_card
 from infopursuit.model_files import FORMAT, MANIFEST, VERSION, damaged, own_checksum, read_manifest, read_tensors
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.noise import AnswerNoise
@@ -254,8 +254,8 @@ def save(thing: InformationPursuitClassifier | Pursuit[Any], path: Any) -> None:
     for old in folder.glob("tensors-*.safetensors"):
         if old.name != manifest["tensors"]["file"]:
             old.unlink(missing_ok=True)
-    if contains_training_data(pursuit):
-        logger.warning("%s contains %s", folder, training_data(pursuit))
+    if held := training_data(pursuit):
+        logger.warning("%s contains %s", folder, held)
 
 
 def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:

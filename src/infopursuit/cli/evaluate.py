@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         file = args.out if args.out.suffix == ".json" else args.out / "evaluation.json"
         about = {"model": str(args.model), "data": data.source, "train": None if train is None else train.source}
-        content = {"command": _command(args), "provenance": provenance(), **about, **asdict(result)}
+        content = {"command": args.line, "provenance": provenance(), **about, **asdict(result)}
         written.append(write_text(file, f"{json.dumps(content, indent=1)}\n"))
     if args.curve is not None:
         args.curve.parent.mkdir(parents=True, exist_ok=True)
@@ -90,11 +89,3 @@ def _training(args: argparse.Namespace, pursuit: Pursuit[Any]) -> Examples | Non
     if args.train is not None:
         return read_examples(args.train, pursuit, label=args.label, part="train")
     return read_examples(args.data, pursuit, part="train") if has_training_part(args.data) else None
-
-
-def _command(args: argparse.Namespace) -> str:
-    words = ["infopursuit", "evaluate", str(args.model), args.data]
-    for option in ("label", "train", "inputs"):
-        if getattr(args, option) is not None:
-            words += [f"--{option.replace('_', '-')}", str(getattr(args, option))]
-    return shlex.join([*words, *(["--no-baselines"] if args.no_baselines else [])])

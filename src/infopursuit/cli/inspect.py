@@ -77,15 +77,14 @@ def _write(args: argparse.Namespace, tree: Any, frequencies: Any) -> list[Path]:
     """Write pictures and JSON where they are wanted; returns the files."""
     from infopursuit import plots
 
-    drawings: list[tuple[Path, Any, Any]] = []
-    if args.png is not None:
-        drawings.append((args.png, plots.strategy_tree, tree))
-    if args.heatmap is not None:
-        drawings.append((args.heatmap, plots.asked_by_class, frequencies))
     written = []
-    for file, draw, what in drawings:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        written.append(plots.save(draw(what), file))
+    for file, draw, what in (
+        (args.png, plots.strategy_tree, tree),
+        (args.heatmap, plots.asked_by_class, frequencies),
+    ):
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            written.append(plots.save(draw(what), file))
     if args.json is not None:
         found = {"strategy": tree, "query_frequencies": frequencies}
         data = {key: None if each is None else json.loads(each.to_json()) for key, each in found.items()}

@@ -92,8 +92,7 @@ def _lint_dataset(name: str, seed: int) -> LintReport:
     y = np.array(data.class_names)[np.concatenate([data.y_train, data.y_test])]
     queries: Any = None
     if X.ndim == 3:
-        binary = set(np.unique(X[:100]).tolist()) <= {0, 1}
-        queries = builders.patches(X.shape[1:], threshold=None if binary else (float(X.max()) + 1) // 2)
+        queries = builders.patches(X.shape[1:], threshold=(float(X.max()) + 1) // 2)
     elif data.feature_names is not None:
         queries = builders.columns(names=data.feature_names)
     return lint(queries, X, y, source=f"{data.name} (both parts)", seed=seed)

@@ -8,6 +8,7 @@ import importlib
 import logging
 import math
 import os
+import shlex
 import sys
 import traceback
 import warnings
@@ -74,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = next((command for command in COMMANDS if command.name == chosen), None)
     try:
         parser = build_parser(command)
-        args = parser.parse_args(argv)
+        args = parser.parse_args(argv, argparse.Namespace(line=shlex.join(["infopursuit", *argv])))
     except SystemExit as end:  # --help, --version, or a mistake that argparse has told about
         return end.code if isinstance(end.code, int) else FAILED
     if command is None:

@@ -115,7 +115,11 @@ def evaluate(
     right = trace.predictions == labels
     rows = [counted(PURSUIT, right, length=trace.length, seconds=time.perf_counter() - begin)]
     logger.info(f"{100 * rows[0].accuracy:.2f} % right after {trace.length.mean():.2f} questions")
-    rows.append(_map_row(pursuit, values, labels, progress))
+    start, posterior = time.perf_counter(), map_using_q(pursuit, values, progress=progress)
+    few = len(posterior)
+    note = "" if few == len(labels) else f"on the first {few:,} inputs"
+    right_map = pursuit.classes[posterior.argmax(axis=1)] == labels[:few]
+    rows.append(counted(MAP, right_map, seconds=time.perf_counter() - start, note=note))
     logger.info(f"{MAP}: {100 * rows[-1].accuracy:.2f} % right")
     if train is not None:
         logger.info(f"fitting a decision tree and a black box to the answers of {len(train[1]):,} training inputs")
@@ -234,15 +238,6 @@ def map_using_q(pursuit: Pursuit[Any], values: Any, *, progress: bool | None = N
             found.append(np.where(impossible[:, None], prior.posterior, state.posterior[place]))
             shown.advance(len(some))
     return np.concatenate(found)
-
-
-def _map_row(pursuit: Pursuit[Any], values: Observed, labels: Any, progress: bool | None) -> Row:
-    begin = time.perf_counter()
-    posterior = map_using_q(pursuit, values, progress=progress)
-    few = len(posterior)
-    note = "" if few == len(labels) else f"on the first {few:,} inputs"
-    right = pursuit.classes[posterior.argmax(axis=1)] == labels[:few]
-    return counted(MAP, right, seconds=time.perf_counter() - begin, note=note)
 
 
 def _baselines(pursuit: Pursuit[Any], train: tuple[Observed, Any], test: tuple[Observed, Any]) -> list[Row]:
