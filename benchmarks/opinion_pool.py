@@ -61,7 +61,7 @@ class Recipe:
     half, so that no image is in the model that it is demonstrated with. n_moved: demonstrations of images that random
     affine augmentation has moved, besides. n_draws: of each class, in the model that demonstrates; None is as many as in
     the pursuit itself. n_histories: of each image that are looked at in an epoch. generative: which pursuit of
-    `ImageTask`.
+    `ImageTask`. most_queries, least: of any image, and the smallest epsilon that is tried.
     """
 
     trunk: Trunk
@@ -73,18 +73,25 @@ class Recipe:
     n_draws: int | None = None
     n_histories: float = 1.6
     generative: str = "with_vae"
+    most_queries: int = 20
+    least: float = 0.01
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """What is tried, down to the least: a pooled posterior is less confident than a generative one."""
+        return tuple(np.geomspace(0.3, self.least, 120).round(5).tolist())
 
 
 FIRST = QuerierTraining(
-    epochs=30, learning_rate=2e-3, random=0.0, validation=0.02, patience=99, bfloat16=True,
+    epochs=16, learning_rate=3e-3, batch_size=256, random=0.0, validation=0.02, patience=99, bfloat16=True,
     augmentation=RandomAffine(1.0, 8.0, 0.06),
 )  # fmt: skip
 RECIPES = {
     "mnist": Recipe(Trunk((32, 64), (192,), blocks=1), FIRST, n_shown=57_000, max_queries=10),
     "kmnist": Recipe(
         Trunk((32, 64), (192,), blocks=1),
-        replace(FIRST, epochs=60, augmentation=RandomAffine(1.5, 10.0, 0.1)),
-        n_shown=6_310, max_queries=18, folds=2, n_draws=6_000,
+        replace(FIRST, epochs=24, validation=0.04, augmentation=RandomAffine(2.0, 15.0, 0.15)),
+        n_shown=6_310, max_queries=18, folds=2, n_draws=6_000, n_histories=2.4,
     ),
     "fashion": Recipe(
         Trunk((32, 64), (192,), blocks=1),
@@ -92,6 +99,8 @@ RECIPES = {
         n_shown=20_000, max_queries=16, n_draws=6_000,
     ),
 }  # fmt: skip
+MIN_QUERIES = 3
+"""Of the histories on which the weights of the pool are fitted."""
 CERTAIN = {"mnist": 1e-3, "kmnist": 1e-5, "fashion": 1e-3}
 """A demonstration ends where the generative posterior leaves less than this."""
 
@@ -209,33 +218,35 @@ class Run:
         """The pursuit with the pool, its weights fitted on held-out training images."""
         rows = self.task.held_out
         X, y = self.task.data.x_train[rows], self.task.labels[rows]
-        return ip.pool(self.generative(), network, X, y, max_queries=self.recipe.max_queries)
+        return ip.pool(self.generative(), network, X, y, max_queries=self.recipe.max_queries, min_queries=MIN_QUERIES)
 
     def measure(self, pursuit: Pursuit[Any], x_test: Any, y_test: Any) -> dict[str, Any]:
         """The stopping rule on held-out training images; on test images accuracy, curve and calibration."""
-        task, images, belief = self.task, self.task.images, pursuit.belief
+        task, images, recipe, belief = self.task, self.task.images, self.recipe, pursuit.belief
         assert isinstance(belief, OpinionPool)
         say(f"weights of the pool: {belief.weights}")
         y = task.labels[task.held_out]
         longest = replace(
-            pursuit, stopping=Confidence(min(images.epsilons)) | MaxQueries(images.most_queries), patience=0
+            pursuit, stopping=Confidence(recipe.least) | MaxQueries(recipe.most_queries), patience=0
         )
         trial = longest.run_values(task.values[task.held_out].astype(np.int64))
         if images.one_standard_error:
-            chosen = choose_stopping(trial, y, images.epsilons, (0,), images.length, one_standard_error=True).point
+            chosen = choose_stopping(trial, y, recipe.epsilons, (0,), images.length, one_standard_error=True).point
         else:
-            chosen = longest_within(confidence_curve(trial, y, images.epsilons), images.length)
+            chosen = longest_within(confidence_curve(trial, y, recipe.epsilons), images.length)
         say(f"held-out images: epsilon {chosen.epsilon}, {told(chosen)}")
         trace = longest.run_values(np.asarray(x_test, dtype=np.int64))
         point = confidence_curve(trace, y_test, [chosen.epsilon])[0]
         say(f"test images: {told(point)}")
         low, high = accuracy_interval(round(point.accuracy * point.n_inputs), point.n_inputs)
+        right = trace.posteriors.argmax(axis=2) == np.asarray(y_test)[:, None]
         return {
+            "accuracy_after": {str(k): float(right[:, k].mean()) for k in range(1, min(12, right.shape[1] - 1) + 1)},
             "weights": belief.weights,
             "held_out": asdict(chosen),
             "held_out_calibration_error": calibration_error(trial, y, chosen.epsilon),
             "test": {**asdict(point), "low": low, "high": high},
-            "test_curve": [asdict(each) for each in confidence_curve(trace, y_test, images.epsilons)],
+            "test_curve": [asdict(each) for each in confidence_curve(trace, y_test, recipe.epsilons)],
             "expected_calibration_error": calibration_error(trace, y_test, chosen.epsilon),
         }
 

@@ -17,19 +17,29 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 
 def pool(
-    pursuit: Pursuit[Any], other: Any, X: Any, y: Any, *, max_queries: int = 12, progress: bool | None = None
+    pursuit: Pursuit[Any],
+    other: Any,
+    X: Any,
+    y: Any,
+    *,
+    max_queries: int = 12,
+    min_queries: int = 1,
+    reweight: bool = False,
+    progress: bool | None = None,
 ) -> Pursuit[Any]:
     """The pursuit with an `OpinionPool` of its belief and another one, such as that of a network on histories.
 
-    The weights are those with the least log loss after every answer of the pool's own histories. The stopping rule
-    stays: choose it anew, as a pooled posterior is less confident.
+    The weights are those with the least log loss after each answer of the pool's own histories. The stopping rule stays:
+    choose it anew, as a pooled posterior is less confident.
 
     Parameters
     ----------
     pursuit: one with a generative model.
     other: a belief about the same queries and classes, such as ``student.belief`` of `distill`.
     X, y: inputs that neither was trained on, and their labels.
-    max_queries: of a history on which the weights are fitted.
+    min_queries, max_queries: of a history on which the weights are fitted; after the first few answers much is unknown
+        and hardly any pursuit stops, and their log loss would outweigh the rest.
+    reweight: whether queries are chosen by their gains under the pooled classes, see `OpinionPool`.
 
     >>> import infopursuit as ip
     >>> queries = ip.queries.concepts(["has wings", "is red"])
@@ -42,10 +52,11 @@ def pool(
     """
     instance(pursuit, "pursuit", Pursuit, "an ip.Pursuit with a generative model, such as clf.pursuit_")
     n = min(whole_number(max_queries, "max_queries", 1), len(pursuit.queries))
+    least = min(whole_number(min_queries, "min_queries", 1), n)
     labels = labels_of(y, pursuit.classes, len(X))
     at_first = replace(
         pursuit,
-        belief=OpinionPool(pursuit.belief, other),
+        belief=OpinionPool(pursuit.belief, other, reweight=reweight),
         stopping=Confidence(CERTAIN) | MaxQueries(n),
         patience=0,
         calibrator=None,
@@ -57,11 +68,11 @@ def pool(
     with Progress("pooling", len(labels), show=progress) as shown:
         for start in range(0, len(labels), rows):
             some = np.arange(start, min(start + rows, len(labels)))
-            found += _walk(at_first, observed, some, labels)
+            found += _walk(at_first, observed, some, labels)[least - 1 :]
             shown.advance(len(some))
     one, two, taught = (np.concatenate(each) for each in zip(*found, strict=True))
     weights = fit_weights([one, two], taught)
-    belief = OpinionPool(pursuit.belief, other, (weights[0], weights[1]))
+    belief = OpinionPool(pursuit.belief, other, (weights[0], weights[1]), reweight=reweight)
     return replace(pursuit, belief=belief, calibrator=None, novelty=None)
 
 

@@ -189,7 +189,8 @@ MEMBERS = ("generative", "other")
 def _pool_to_parts(belief: OpinionPool) -> tuple[dict[str, Any], Arrays]:
     parts = {name: encode(getattr(belief, name), name) for name in MEMBERS}
     arrays = {f"{name}.{key}": array for name, (_, mine) in parts.items() for key, array in mine.items()}
-    return {"weights": list(belief.weights), **{name: spec for name, (spec, _) in parts.items()}}, arrays
+    plain = {"weights": list(belief.weights), "reweight": belief.reweight}
+    return {**plain, **{name: spec for name, (spec, _) in parts.items()}}, arrays
 
 
 def _pool_from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> OpinionPool:
@@ -198,7 +199,7 @@ def _pool_from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> Opin
         for n in MEMBERS
     ]
     one, two = spec["weights"]
-    return OpinionPool(*members, weights=(one, two))
+    return OpinionPool(*members, weights=(one, two), reweight=spec["reweight"])
 
 
 for _rule in (Confidence, InformationGain, MaxQueries, MaxCost):

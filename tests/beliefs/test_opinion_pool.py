@@ -44,8 +44,8 @@ def blurred():
 
 def pool_of(kind="exact"):
     if kind == "exact":
-        return OpinionPool(build_belief(MODEL, QUERIES), network(QUERIES), WEIGHTS), QUERIES
-    return OpinionPool(build_belief(blurred(), PATCHES, kind), network(PATCHES), WEIGHTS), PATCHES
+        return OpinionPool(build_belief(MODEL, QUERIES), network(QUERIES), WEIGHTS, reweight=True), QUERIES
+    return OpinionPool(build_belief(blurred(), PATCHES, kind), network(PATCHES), WEIGHTS, reweight=True), PATCHES
 
 
 def after(belief, queries, steps):
@@ -105,6 +105,20 @@ def test_predictions_are_those_of_the_pooled_classes(kind):
     assert abs(alone - terms.sum()) > 5e-4  # negative control: not the gain of the generative member
 
 
+def test_gains_of_the_generative_member_are_the_default():
+    reweighted, queries = pool_of("pruned")
+    belief = OpinionPool(reweighted.generative, reweighted.other, WEIGHTS)
+    b, h = after(belief, queries, [(1, [1, 1, 0, 1])])
+    allowed = np.ones((1, len(queries)), dtype=bool)
+    found, alone, other = (
+        MutualInformation().bind(each, queries, None, None)(state, h, allowed).value
+        for each, state in ((belief, b), (belief.generative, b.generative), (reweighted, b))
+    )
+    np.testing.assert_array_equal(found, alone)
+    assert np.nanmax(np.abs(found - other)) > 1e-4
+    check_belief(belief, queries, tolerance=1e-4)
+
+
 def test_reweighing_leaves_the_state_as_it_was():
     belief, queries = pool_of("pruned")
     b, h = after(belief, queries, [(0, [1, 0, 1, 1])])
@@ -132,9 +146,9 @@ def test_particles_of_their_own_are_reweighted():
     """A history whose particles were drawn anew: the pool's classes, as with those that all share."""
     queries = QUERIES
     belief = build_belief(small_vae((2,) * 6), queries, ip.beliefs.SMC(n_draws=64, min_ess=60.0, n_own=64))
-    pool = OpinionPool(belief, network(queries, belief.n_classes), WEIGHTS)
+    pool = OpinionPool(belief, network(queries, belief.n_classes), WEIGHTS, reweight=True)
     b, _ = after(pool, queries, [(0, [1]), (1, [0])])
-    state = pool.reweighed(b, np.ones(1, dtype=bool))
+    state = pool.predicting(b, np.ones(1, dtype=bool))
     found = belief.log_posterior(state).value[0]
     np.testing.assert_allclose(np.exp(found), np.exp(pool.log_posterior(b).value[0]), atol=1e-6)
     assert state.own[0] is not None

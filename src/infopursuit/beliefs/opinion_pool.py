@@ -35,31 +35,35 @@ class OpinionPool:
     """The logarithmic opinion pool of two beliefs: log p(y | history) = sum over members of weight log p_m(y | history),
     normalised.
 
-    Answers are predicted by the generative member, its classes reweighted to the pooled posterior: the gain of a query
-    is I(answer; Y) under p(y | history) of the pool and p(answer | y, history) of the generative member.
+    Answers are predicted by the generative member, and gains are its own; with ``reweight`` they are those under the
+    pooled classes: I(answer; Y) under p(y | history) of the pool and p(answer | y, history) of the generative member. A
+    network that was trained on the histories of the generative pursuit should see no others.
 
     Parameters
     ----------
     generative: a belief about a generative model: `Exact`, `PrunedBelief`, `SMCBelief`, `LangevinBelief`.
     other: any belief with the same classes, such as a `NetworkBelief`.
     weights: of the two. They need not sum to one: a smaller sum is a higher temperature. See `fit_weights`.
+    reweight: whether gains, and predictions of answers, are those under the pooled classes.
     """
 
     kind = "opinion_pool"
     accepts_noise = False
     calibrated = True
 
-    def __init__(self, generative: Any, other: Any, weights: tuple[float, float] = (0.5, 0.5)) -> None:
+    def __init__(
+        self, generative: Any, other: Any, weights: tuple[float, float] = (0.5, 0.5), *, reweight: bool = False
+    ) -> None:
         if not hasattr(generative, "reweighed"):
             raise TypeError(
-                f"generative is {type(generative).__name__}, whose classes cannot be reweighted; give a belief about a "
+                f"generative is {type(generative).__name__}, which does not predict answers; give a belief about a "
                 f"generative model, such as that of Pursuit.of(model, queries)"
             )
         if generative.n_classes != other.n_classes:
             raise ValueError(
                 f"other has {other.n_classes} classes and generative has {generative.n_classes}; they must be the same"
             )
-        self.generative, self.other = generative, other
+        self.generative, self.other, self.reweight = generative, other, bool(reweight)
         one, two = weights
         self.weights = (number(one, "weights", above=0), number(two, "weights", least=0))
 
@@ -119,10 +123,9 @@ class OpinionPool:
         return np.asarray(self.generative.log_evidence(b.generative))
 
     def answer_distribution(self, b: PoolState, query: int) -> FloatArray:
-        """(H, answers) p(answer | history) of one query: the classes as pooled, answers as the generative member has
-        them in each class."""
+        """(H, answers) p(answer | history) of one query, by the generative member."""
         rows = np.ones(len(self.log_evidence(b)), dtype=bool)
-        return np.asarray(self.generative.answer_distribution(self.reweighed(b, rows), query))
+        return np.asarray(self.generative.answer_distribution(self.predicting(b, rows), query))
 
     def latent_states(self, b: PoolState, h: int) -> Any:
         """Those of the generative member, see `Exact.latent_states`."""
@@ -132,8 +135,11 @@ class OpinionPool:
         """The mutual information of queries under this belief."""
         return PoolGains(self, self.generative.gains(settings, costs, noise))
 
-    def reweighed(self, b: PoolState, rows: BoolArray) -> Any:
-        """The state of the generative member with the class probabilities of the pool in some rows (H,)."""
+    def predicting(self, b: PoolState, rows: BoolArray) -> Any:
+        """The state of the generative member that predicts answers in some rows (H,): its own, or with the class
+        probabilities of the pool."""
+        if not self.reweight:
+            return b.generative
         now, wanted = self.generative.log_posterior(b.generative).value, self.log_posterior(b).value
         with np.errstate(invalid="ignore"):
             shift = np.where(np.isfinite(now) & np.isfinite(wanted) & rows[:, None], wanted - now, 0.0)
@@ -141,7 +147,7 @@ class OpinionPool:
 
 
 class PoolGains:
-    """The gains of the generative member, its classes reweighted to the pooled posterior."""
+    """The gains of the generative member, in the state that the pool predicts answers with."""
 
     unit: ClassVar[str] = "nats"
 
@@ -151,7 +157,7 @@ class PoolGains:
 
     def __call__(self, b: PoolState, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) gains."""
-        found: Estimate = self.function(self.belief.reweighed(b, allowed.any(axis=1)), h, allowed)
+        found: Estimate = self.function(self.belief.predicting(b, allowed.any(axis=1)), h, allowed)
         return found
 
 
