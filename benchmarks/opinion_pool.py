@@ -28,11 +28,12 @@ from benchmarks.choose_stopping import choose_stopping, longest_within, told
 from benchmarks.machine import write_result
 from benchmarks.program import add_out, run_program, say
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
+from infopursuit import plots
 from infopursuit.beliefs.network import NetworkBelief, inputs_for
 from infopursuit.beliefs.opinion_pool import OpinionPool
 from infopursuit.calibration import expected_calibration_error
 from infopursuit.engine import Pursuit
-from infopursuit.evaluation.measures import accuracy_interval, confidence_curve, stops_at
+from infopursuit.evaluation.measures import Point, accuracy_interval, confidence_curve, stops_at
 from infopursuit.files import write_atomically
 from infopursuit.models.amortized import (
     Demonstrations,
@@ -59,7 +60,7 @@ class Recipe:
     n_shown: training images that the generative pursuit demonstrates its questions on, max_queries of each. folds: 1
     demonstrates them with a model whose prior is the aggregate posterior of the same images; 2 with that of the other
     half, so that no image is in the model that it is demonstrated with. n_moved: demonstrations of images that random
-    affine augmentation has moved, besides. n_draws: of each class, in the model that demonstrates; None is as many as in
+    affine augmentation has moved. n_draws: of each class, in the model that demonstrates; None is as many as in
     the pursuit itself. n_histories: of each image that are looked at in an epoch. generative: which pursuit of
     `ImageTask`. most_queries, least: of any image, and the smallest epsilon that is tried.
     """
@@ -226,9 +227,7 @@ class Run:
         assert isinstance(belief, OpinionPool)
         say(f"weights of the pool: {belief.weights}")
         y = task.labels[task.held_out]
-        longest = replace(
-            pursuit, stopping=Confidence(recipe.least) | MaxQueries(recipe.most_queries), patience=0
-        )
+        longest = replace(pursuit, stopping=Confidence(recipe.least) | MaxQueries(recipe.most_queries), patience=0)
         trial = longest.run_values(task.values[task.held_out].astype(np.int64))
         if images.one_standard_error:
             chosen = choose_stopping(trial, y, recipe.epsilons, (0,), images.length, one_standard_error=True).point
@@ -257,6 +256,33 @@ def calibration_error(trace: Trace, y: Any, epsilon: float) -> float:
     return float(expected_calibration_error(posterior.max(axis=1), posterior.argmax(axis=1) == y))
 
 
+SHOWN = 3
+"""Mean questions from which on a curve is drawn."""
+
+
+def draw(name: str, out: Path) -> None:
+    """Accuracy against questions of what is measured of an image set: the generative pursuit (`benchmarks.reproduce`),
+    the pool, the student (`benchmarks.amortized`)."""
+    wanted = {
+        "generative, VAE": (name, ("parts", "pursuits", "VAE")),
+        "pooled with a network": (f"opinion-pool-{name}", ("pool",)),
+        "student, one network": (f"amortized-{name}", ("student",)),
+    }
+    curves = {}
+    for label, (file, path) in wanted.items():
+        if (out / f"{file}.json").exists():
+            found = json.loads((out / f"{file}.json").read_text())
+            for key in path:
+                found = found[key]
+            points = [Point(**each) for each in found.get("test_curve", ())]
+            curves[label] = [each for each in points if each.length >= SHOWN]
+    curves = {label: points for label, points in curves.items() if points}
+    shortest = min(points[-1].length for points in (sorted(c, key=lambda p: p.length) for c in curves.values()))
+    cut = {label: [each for each in points if each.length <= shortest] for label, points in curves.items()}
+    title = f"{name.upper()}, patches of {IMAGE_SETS[name].size} x {IMAGE_SETS[name].size}"
+    plots.save(plots.trade_off(cut, title=title), out / f"opinion-pool-{name}.png")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.opinion_pool", description=__doc__)
@@ -279,6 +305,7 @@ def run(args: argparse.Namespace) -> int:
     found = {"recipe": asdict(here.recipe), "pool": found}
     command = f"python -m benchmarks.opinion_pool {args.images}"
     say(f"written to {write_result(args.out, f'opinion-pool-{args.images}', command, found)}")
+    draw(args.images, args.out)
     return 0
 
 

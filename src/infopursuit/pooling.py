@@ -29,8 +29,8 @@ def pool(
 ) -> Pursuit[Any]:
     """The pursuit with an `OpinionPool` of its belief and another one, such as that of a network on histories.
 
-    The weights are those with the least log loss after each answer of the pool's own histories. The stopping rule stays:
-    choose it anew, as a pooled posterior is less confident.
+    The weights are those with the least log loss after each answer of the pool's own histories. The stopping rule is
+    as before: choose it anew, as a pooled posterior is less confident.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def pool(
     >>> other = ip.beliefs.Exact(ip.models.TableModel([0.5, 0.5], None, [[0.8, 0.5], [0.2, 0.5]]), queries)
     >>> X = np.tile([[1, 0], [1, 1], [0, 0], [0, 1]], (5, 1))
     >>> pooled = pool(sure, other, X, [0] * 4 + [0, 0, 1, 1] * 4)
-    >>> 0.8 < pooled.run(X).posterior.max() < 0.99
+    >>> bool(0.8 < pooled.run(X).posterior.max() < 0.99)
     True
     """
     instance(pursuit, "pursuit", Pursuit, "an ip.Pursuit with a generative model, such as clf.pursuit_")

@@ -10,8 +10,8 @@ from infopursuit.beliefs import NetworkBelief, OpinionPool, build_belief
 from infopursuit.beliefs.network import inputs_for
 from infopursuit.beliefs.opinion_pool import fit_weights, pooled
 from infopursuit.history import Histories
-from infopursuit.serialization import CARD
 from infopursuit.models.amortized import Trunk, build_network
+from infopursuit.serialization import CARD
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 from quadrature import small_vae
 
@@ -90,7 +90,9 @@ def test_predictions_are_those_of_the_pooled_classes(kind):
     for c in range(3):  # what is said where only one class is left
         shift = np.full((1, 3), -200.0)
         shift[0, c] = 0.0
-        given.append(belief.generative.answer_distribution(belief.generative.reweighed(b.generative, shift, [0]), query)[0])
+        given.append(
+            belief.generative.answer_distribution(belief.generative.reweighed(b.generative, shift, [0]), query)[0]
+        )
     expected = p @ np.array(given)
     np.testing.assert_allclose(belief.answer_distribution(b, query)[0], expected, atol=2e-4)
     joint = p[:, None] * np.array(given)

@@ -33,7 +33,9 @@ def recipe(monkeypatch, tmp_path):
     monkeypatch.setitem(opinion_pool.IMAGE_SETS, "mnist", small)
     monkeypatch.setattr(ImageTask, "with_vae", ImageTask.with_examples)  # needs no training
     monkeypatch.setattr(opinion_pool, "WEIGHTS", tmp_path / "weights")
-    how = replace(opinion_pool.FIRST, epochs=30, batch_size=32, learning_rate=5e-3, augmentation=RandomAffine(0.5, 2, 0))
+    how = replace(
+        opinion_pool.FIRST, epochs=30, batch_size=32, learning_rate=5e-3, augmentation=RandomAffine(0.5, 2, 0)
+    )
     found = opinion_pool.Recipe(Trunk((4, 8), (16,), blocks=1), how, 120, 3, folds=2, n_moved=1, n_draws=50)
     monkeypatch.setitem(opinion_pool.RECIPES, "mnist", found)
 
@@ -46,7 +48,9 @@ def test_trained_once_and_measured(recipe, monkeypatch, tmp_path):
     assert all(weight > 0 for weight in found["weights"])
     folder = tmp_path / ".parts" / "opinion_pool" / "mnist"
     shown = [np.load(folder / f"demonstrations-{i}-{j}.npz") for i in range(2) for j in range(2)]
-    assert sorted(np.concatenate([each["rows"] for each in shown[::2]])) == sorted(set(shown[0]["rows"]) | set(shown[2]["rows"]))
+    assert sorted(np.concatenate([each["rows"] for each in shown[::2]])) == sorted(
+        set(shown[0]["rows"]) | set(shown[2]["rows"])
+    )
     assert sum(len(each["rows"]) for each in shown[::2]) == 120  # each image in one half
     assert (shown[0]["values"] != shown[1]["values"]).any()  # the second are moved
     monkeypatch.setattr(opinion_pool, "fit_network", lambda *given, **options: pytest.fail("trained again"))

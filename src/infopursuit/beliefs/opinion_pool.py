@@ -32,7 +32,7 @@ class PoolState:
 
 
 class OpinionPool:
-    """The logarithmic opinion pool of two beliefs: log p(y | history) = sum over members of weight log p_m(y | history),
+    """The log opinion pool of two beliefs: log p(y | history) = sum over members of weight log p_m(y | history),
     normalised.
 
     Answers are predicted by the generative member, and gains are its own; with ``reweight`` they are those under the
@@ -104,9 +104,7 @@ class OpinionPool:
 
     def update(self, b: PoolState, parents: IntArray, new: Histories) -> PoolState:
         """One more answer for each history, to both."""
-        return PoolState(
-            self.generative.update(b.generative, parents, new), self.other.update(b.other, parents, new)
-        )
+        return PoolState(self.generative.update(b.generative, parents, new), self.other.update(b.other, parents, new))
 
     def log_posterior(self, b: PoolState) -> Estimate:
         """(H, C) log p(y | history), with the standard error that the generative member adds (delta method)."""
@@ -157,7 +155,7 @@ class PoolGains:
 
     def __call__(self, b: PoolState, h: Histories, allowed: BoolArray) -> Estimate:
         """(H, Q) gains."""
-        found: Estimate = self.function(self.belief.predicting(b, allowed.any(axis=1)), h, allowed)
+        found: Estimate = self.function(self.belief.predicting(b, np.asarray(allowed.any(axis=1))), h, allowed)
         return found
 
 

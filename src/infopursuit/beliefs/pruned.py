@@ -327,14 +327,17 @@ class PrunedBelief(LatentBelief):
         w, some = b.weights, np.asarray(rows, dtype=np.int64)
         mine, first = np.unique(b.row[some], return_index=True)  # a row that histories share is reweighted once
         scale = np.exp(shift - shift.max(axis=1, keepdims=True))[some[first]]
-        values, sums, totals, class_sums = w.values.copy(), w.sums.copy(), w.totals.copy(), w.class_sums.copy()
-        reweigh_classes(mine, scale, self.block_class, self.bounds, w.begin, w.end, w.blocks, w.starts, values, sums)
-        class_sums[mine] *= scale
-        totals[mine] = class_sums[mine].sum(axis=1)
-        pruned = w.pruned.copy()
-        pruned[mine] *= scale * (w.totals[mine] / totals[mine])[:, None]
-        new = replace(w, values=values, sums=sums, totals=totals, class_sums=class_sums, pruned=pruned)
-        return replace(b, weights=new)
+        new = {name: getattr(w, name).copy() for name in ("values", "sums", "totals", "class_sums", "pruned")}
+        for row, factors in zip(mine.tolist(), scale, strict=True):
+            kept = slice(w.begin[row], w.end[row])
+            sizes, each = np.diff(self.bounds)[w.blocks[kept]], factors[self.block_class[w.blocks[kept]]]
+            within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            new["values"][np.repeat(w.starts[kept], sizes) + within] *= np.repeat(each, sizes).astype(np.float32)
+            new["sums"][kept] *= each
+        new["class_sums"][mine] *= scale
+        new["totals"][mine] = new["class_sums"][mine].sum(axis=1)
+        new["pruned"][mine] *= scale * (w.totals[mine] / new["totals"][mine])[:, None]
+        return replace(b, weights=replace(w, **new))
 
     def latent_states(self, b: PrunedState, h: int) -> tuple[FiniteModel, FloatArray, FloatArray]:
         """The states that history h gives weight to, their log-weights (S,), and its evidence (L,)."""
@@ -574,18 +577,6 @@ def prune(rows, share, begin, end, blocks, starts, sums, squares, block_class, c
                 blocks[kept], starts[kept], sums[kept] = blocks[k], starts[k], sums[k]
                 kept += 1
         end[h] = kept
-
-
-@compiled
-def reweigh_classes(rows, factors, block_class, bounds, begin, end, blocks, starts, values, sums):
-    """Multiply the weights of each class in some rows by its factor (n, C), in place; see `BlockWeights`."""
-    for i in range(len(rows)):
-        for k in range(begin[rows[i]], end[rows[i]]):
-            factor = factors[i, block_class[blocks[k]]]
-            sums[k] *= factor
-            first, n = np.uintp(starts[k]), bounds[blocks[k] + 1] - bounds[blocks[k]]
-            for j in range(np.uintp(n)):
-                values[first + j] *= np.float32(factor)
 
 
 @compiled
