@@ -82,7 +82,7 @@ def _walk(
     """Log posteriors of both members after each answer of the pursuits of some inputs, and the labels."""
     belief: Any = pursuit.belief
     step, place = pursuit.propose(pursuit.start()), np.zeros(len(inputs), dtype=np.int64)
-    found = []
+    found: list[tuple[FloatArray, FloatArray, IntArray]] = []
     while True:
         goes_on = step.choice.query[place] != UNKNOWN
         inputs, place = inputs[goes_on], place[goes_on]

@@ -194,12 +194,12 @@ def _pool_to_parts(belief: OpinionPool) -> tuple[dict[str, Any], Arrays]:
 
 
 def _pool_from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> OpinionPool:
-    members = [
+    generative, other = (
         decode(spec[n], {k.removeprefix(f"{n}."): a for k, a in arrays.items() if k.startswith(f"{n}.")}, queries)
         for n in MEMBERS
-    ]
+    )
     one, two = spec["weights"]
-    return OpinionPool(*members, weights=(one, two), reweight=spec["reweight"])
+    return OpinionPool(generative, other, (one, two), reweight=spec["reweight"])
 
 
 for _rule in (Confidence, InformationGain, MaxQueries, MaxCost):
