@@ -277,8 +277,13 @@ def draw(name: str, out: Path) -> None:
             points = [Point(**each) for each in found.get("test_curve", ())]
             curves[label] = [each for each in points if each.length >= SHOWN]
     curves = {label: points for label, points in curves.items() if points}
-    shortest = min(points[-1].length for points in (sorted(c, key=lambda p: p.length) for c in curves.values()))
-    cut = {label: [each for each in points if each.length <= shortest] for label, points in curves.items()}
+    if not curves:
+        return
+    low, high = (
+        outer(inner(each.length for each in points) for points in curves.values())
+        for outer, inner in ((max, min), (min, max))
+    )  # where all of them are
+    cut = {label: [each for each in points if low <= each.length <= high] for label, points in curves.items()}
     title = f"{name.upper()}, patches of {IMAGE_SETS[name].size} x {IMAGE_SETS[name].size}"
     plots.save(plots.trade_off(cut, title=title), out / f"opinion-pool-{name}.png")
 

@@ -70,6 +70,8 @@ def pool(
             some = np.arange(start, min(start + rows, len(labels)))
             found += _walk(at_first, observed, some, labels)[least - 1 :]
             shown.advance(len(some))
+    if not found:
+        raise ValueError(f"min_queries={min_queries}: no history is as long as that; choose fewer")
     one, two, taught = (np.concatenate(each) for each in zip(*found, strict=True))
     weights = fit_weights([one, two], taught)
     belief = OpinionPool(pursuit.belief, other, (weights[0], weights[1]), reweight=reweight)

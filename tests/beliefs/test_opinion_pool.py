@@ -193,5 +193,8 @@ def test_errors_name_the_argument():
         OpinionPool(exact, network(QUERIES, n_classes=4))
     with pytest.raises(ValueError, match="weights"):
         OpinionPool(exact, network(QUERIES), (0.0, 1.0))
+    always = ip.Pursuit.of(ip.models.TableModel([1.0, 0.0, 0.0], None, YES), QUERIES)
+    with pytest.raises(ValueError, match="min_queries"):
+        ip.pool(always, build_belief(MODEL, QUERIES), [[0] * 6], [0], max_queries=4, min_queries=4)
     with pytest.raises(TypeError, match="pursuit"):
         ip.pool(exact, network(QUERIES), [[0] * 6], [0])

@@ -32,6 +32,8 @@ def recipe(monkeypatch, tmp_path):
     monkeypatch.setattr(image_sets.datasets, "load", lambda name: data)
     monkeypatch.setitem(opinion_pool.IMAGE_SETS, "mnist", small)
     monkeypatch.setattr(ImageTask, "with_vae", ImageTask.with_examples)  # needs no training
+    monkeypatch.setattr(opinion_pool, "MIN_QUERIES", 1)
+    monkeypatch.setattr(opinion_pool, "SHOWN", 0)
     monkeypatch.setattr(opinion_pool, "WEIGHTS", tmp_path / "weights")
     how = replace(
         opinion_pool.FIRST, epochs=30, batch_size=32, learning_rate=5e-3, augmentation=RandomAffine(0.5, 2, 0)
@@ -46,6 +48,7 @@ def test_trained_once_and_measured(recipe, monkeypatch, tmp_path):
     assert found["test"]["accuracy"] > 0.9
     assert found["test"]["low"] < found["test"]["accuracy"] <= found["test"]["high"]
     assert all(weight > 0 for weight in found["weights"])
+    assert (tmp_path / "opinion-pool-mnist.png").stat().st_size > 0
     folder = tmp_path / ".parts" / "opinion_pool" / "mnist"
     shown = [np.load(folder / f"demonstrations-{i}-{j}.npz") for i in range(2) for j in range(2)]
     assert sorted(np.concatenate([each["rows"] for each in shown[::2]])) == sorted(

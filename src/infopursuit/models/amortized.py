@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from infopursuit.checks import number, whole_number
-from infopursuit.models.architectures import initialise
+from infopursuit.models.architectures import ChannelsLast, Residual, initialise
 from infopursuit.models.training import Epoch, Schedule, held_out_split, run_training
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -124,24 +124,6 @@ class Trunk:
         for before, after in pairwise((width, *self.hidden)):
             layers += [nn.Linear(before, after), nn.ReLU()]
         return nn.Sequential(*layers)
-
-
-class ChannelsLast(nn.Module):
-    """Lay images out with their channels side by side, which convolutions in bfloat16 are faster with."""
-
-    def forward(self, images: Tensor) -> Tensor:
-        return images.contiguous(memory_format=torch.channels_last)
-
-
-class Residual(nn.Module):
-    """Two 3 x 3 convolutions whose result is added to what goes in (He et al., 2016); nothing is added at first."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.first, self.second = (nn.Conv2d(channels, channels, 3, padding=1) for _ in range(2))
-
-    def forward(self, images: Tensor) -> Tensor:
-        return torch.relu(images + self.second(torch.relu(self.first(images))))
 
 
 class TwoHeads(nn.Module):
