@@ -274,6 +274,7 @@ class Run:
         return {
             "held_out": asdict(chosen),
             "test": asdict(point),
+            "test_curve": [asdict(each) for each in confidence_curve(trace, task.y_test, images.epsilons)],
             "expected_calibration_error": expected_calibration_error(posterior.max(axis=1), right),
             "accuracy_after": {
                 str(k): float((to_the_end[:, k].argmax(axis=1) == task.y_test).mean()) for k in range(1, N_CURVE + 1)

@@ -152,7 +152,7 @@ def images(n, seed=0):
 def test_overlapping_patches_of_images(tmp_path):
     X, y = images(1500)
     training = ip.QuerierTraining(epochs=8, max_queries=3, learning_rate=3e-3, augmentation=None)
-    strategy = ip.Amortized(trunk=ip.Trunk((8, 16), (32,)), training=training)
+    strategy = ip.Amortized(trunk=ip.Trunk((8, 16), (32,), blocks=1), training=training)
     clf = ip.InformationPursuitClassifier(ip.queries.patches((8, 8), 3), strategy, stopping=ip.Confidence(0.05)).fit(
         X, y
     )
@@ -230,6 +230,7 @@ def test_going_on_from_a_belief(scored):
         ("trunk", lambda: ip.Amortized(trunk=64)),
         ("hidden", lambda: ip.Trunk(hidden=())),
         ("channels", lambda: ip.Trunk(channels=(0,))),
+        ("blocks", lambda: ip.Trunk(hidden=(8,), blocks=1)),
         ("epochs", lambda: ip.QuerierTraining(epochs=0)),
         ("validation", lambda: ip.QuerierTraining(validation=0.0)),
         ("temperature", lambda: ip.QuerierTraining(temperature=(1.0, 0.0))),

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 from infopursuit import distillation  # noqa: E402
 from infopursuit.beliefs.network import VariableInputs  # noqa: E402
 from infopursuit.model_card import write_model_card  # noqa: E402
+from infopursuit.models import amortized  # noqa: E402
 from infopursuit.models.amortized import padded_units, prefix_masks, reveal  # noqa: E402
 from infopursuit.testing import check_strategy  # noqa: E402
 
@@ -139,3 +140,30 @@ def test_masks_of_overlapping_patches():
         assert np.array_equal(masks[row, step], expected)
     last = reveal(torch.zeros(2, 17), padded_units(inputs), torch.as_tensor(asked))[:, :-1].numpy()
     assert np.array_equal(last, masks[:, -1])
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_augmented_demonstrations_teach_the_classes(asks):
+    """Images whose one informative corner moves: a network on moved histories classifies; the head that asks is trained
+    only where it is to ask."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=400)
+    X = (rng.random((400, 8, 8)) < 0.3).astype(np.int8)
+    X[:, 5:7, 5:7] = y[:, None, None]
+    queries = ip.queries.patches((8, 8), 3)
+    inputs = VariableInputs(queries)
+    asked = np.tile(rng.integers(len(queries), size=(400, 1)), (1, 2))
+    asked[:, 1] = 28  # rows 4 to 6, columns 4 to 6
+    network = amortized.build_network(inputs, 2, ip.Trunk((4, 8), (16,), blocks=1))
+    before = network.query.weight.detach().clone()
+    how = ip.QuerierTraining(epochs=12, learning_rate=5e-3, random=0.0, augmentation=ip.models.RandomAffine(0.6, 5, 0))
+    own = amortized.OwnHistories(network, inputs, X.reshape(400, -1), y, how, "score")
+    nothing = np.zeros((400, 3, 2), np.float32)
+    shown = amortized.Demonstrations(asked, nothing, asked[:, :, None], np.ones((400, 2, 1), np.float32))
+    lessons = amortized.Imitation(own, shown, 1.0, 1.0, n_histories=2.0, asks=asks)
+    history, held_out = amortized.fit_network(network, lessons, 400, how)
+    masks = prefix_masks(inputs, torch.as_tensor(asked[held_out]))[:, 2]
+    logits, _ = own.see(inputs.encode(X.reshape(400, -1)[held_out]), masks)
+    assert (logits.argmax(1).numpy() == y[held_out]).mean() > 0.9
+    assert torch.equal(network.query.weight, before) != asks
+    assert history[-1].validation_loss < history[0].validation_loss

@@ -17,7 +17,7 @@ LAYERS = (
     "beliefs acquisition",
     """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
     conformal novelty case report notebook""",  # what `Trace.to_html` writes and notebooks show
-    """estimator hybrid amortized distillation tuning selection serialization model_files versions testing
+    """estimator hybrid amortized distillation pooling tuning selection serialization model_files versions testing
     tabular conversation answer_profile model_card evaluation inspection data_checks monitoring plots datasets shipped
     pipelines""",
     "cli server jobs __main__",

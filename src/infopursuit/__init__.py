@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from infopursuit.monitoring import drift
     from infopursuit.noise import AnswerNoise, NoisyAnnotator
     from infopursuit.pipelines import original_units
+    from infopursuit.pooling import pool
     from infopursuit.serialization import load, save
     from infopursuit.session import Session
     from infopursuit.stopping import Confidence, InformationGain, MaxCost, MaxQueries
@@ -55,6 +56,7 @@ NAMES = {
     "drift": "monitoring",
     **dict.fromkeys(("AnswerNoise", "NoisyAnnotator"), "noise"),
     "original_units": "pipelines",
+    "pool": "pooling",
     **dict.fromkeys(("load", "save"), "serialization"),
     "Session": "session",
     **dict.fromkeys(("Confidence", "InformationGain", "MaxCost", "MaxQueries"), "stopping"),
@@ -70,8 +72,8 @@ __all__ = [
     "Hybrid", "ImpossibleAnswer", "InformationGain", "InformationPursuitClassifier", "MaxCost", "MaxQueries",
     "ModelFormatError", "NoisyAnnotator", "Pursuit", "QuerierTraining", "QueryFrequencies", "Session", "SoftAnswer",
     "StrategyTree", "TemperatureScaling", "Trace", "Trunk", "acquisition", "annotators", "beliefs", "dawid_skene",
-    "distill", "drift", "fit_table", "history", "jobs", "lint", "load", "models", "original_units", "queries",
-    "query_frequencies", "save", "strategy_tree", "testing",
+    "distill", "drift", "fit_table", "history", "jobs", "lint", "load", "models", "original_units", "pool",
+    "queries", "query_frequencies", "save", "strategy_tree", "testing",
 ]
 # fmt: on
 

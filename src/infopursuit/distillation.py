@@ -65,6 +65,7 @@ def distill(
     temperature: float = 0.02,
     label_weight: float = 0.5,
     own_share: float = 0.5,
+    n_histories: float | None = None,
     max_queries: int = 12,
     trunk: Trunk | None = None,
     training: QuerierTraining | None = None,
@@ -87,6 +88,7 @@ def distill(
     y: their labels, where known: mixed into the posteriors with a share of ``label_weight``; the student then learns
         to classify from histories of its own, too, those of a share ``own_share`` of the inputs in each epoch.
     temperature: a share of the largest gain; the higher, the more the queries count that are nearly as good.
+    n_histories: of each input that are looked at in an epoch, on average; None is 60 % of them.
     max_queries: of a demonstration.
     trunk, training: of the network, as in `Amortized`.
     demonstrations: those of `demonstrate`, where they were made before. start: the belief of an earlier student.
@@ -109,7 +111,7 @@ def distill(
     n = min(whole_number(max_queries, "max_queries", 1), len(pursuit.queries))
     observed = pursuit.queries.read(X)
     shown = demonstrations or demonstrate(pursuit, observed, n, progress=progress)
-    taught = shown.posterior[:, -1].argmax(axis=1) if y is None else _labels(y, pursuit.classes, len(X))
+    taught = shown.posterior[:, -1].argmax(axis=1) if y is None else labels_of(y, pursuit.classes, len(X))
     sample = Sample(
         pursuit.queries.variables,
         observed.values,
@@ -126,7 +128,7 @@ def distill(
     how = training or replace(default_training(inputs), random=0.0)
     how = replace(how, max_queries=n)
     own = OwnHistories(network, inputs, inputs.everything(observed.values, observed.numbers), taught, how, "score")
-    lessons = Imitation(own, shown, temperature, label_weight, own_share)
+    lessons = Imitation(own, shown, temperature, label_weight, own_share, n_histories)
     _, held_out = fit_network(network, lessons, len(taught), how, checkpoint=checkpoint, progress=progress, say=say)
     name = f"{type(pursuit.belief).__name__}, {type(pursuit.acquisition).__name__}"
     calibrated = 1.0 if y is None else fit_temperature(own, held_out)
@@ -232,7 +234,8 @@ def agreement(
     return Agreement(float(same.mean()), float(label), float(apart), len(one))
 
 
-def _labels(y: Any, classes: Any, n: int) -> IntArray:
+def labels_of(y: Any, classes: Any, n: int) -> IntArray:
+    """(n,) the indices of some labels among the classes; refused where one is none of them."""
     given = np.asarray(y)
     if given.shape != (n,):
         raise ValueError(f"y has shape {given.shape}; expected one label for each of {n} inputs")

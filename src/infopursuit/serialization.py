@@ -32,6 +32,7 @@ from infopursuit.acquisition import (
     RandomOrder,
 )
 from infopursuit.answer_profile import AnswerProfile
+from infopursuit.beliefs.opinion_pool import OpinionPool
 from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.calibration import CalibrationReport, TemperatureScaling
 from infopursuit.checks import pursuit_of
@@ -181,6 +182,26 @@ def _belief_from_parts(kind: str) -> Any:
     return from_parts
 
 
+MEMBERS = ("generative", "other")
+"""Of a pool; the arrays of each have its name before theirs."""
+
+
+def _pool_to_parts(belief: OpinionPool) -> tuple[dict[str, Any], Arrays]:
+    parts = {name: encode(getattr(belief, name), name) for name in MEMBERS}
+    arrays = {f"{name}.{key}": array for name, (_, mine) in parts.items() for key, array in mine.items()}
+    plain = {"weights": list(belief.weights), "reweight": belief.reweight}
+    return {**plain, **{name: spec for name, (spec, _) in parts.items()}}, arrays
+
+
+def _pool_from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> OpinionPool:
+    generative, other = (
+        decode(spec[n], {k.removeprefix(f"{n}."): a for k, a in arrays.items() if k.startswith(f"{n}.")}, queries)
+        for n in MEMBERS
+    )
+    one, two = spec["weights"]
+    return OpinionPool(generative, other, (one, two), reweight=spec["reweight"])
+
+
 for _rule in (Confidence, InformationGain, MaxQueries, MaxCost):
     register(_rule, _rule.name)
 for _combined in (AnyOf, AllOf):
@@ -208,6 +229,7 @@ for _class, _kind in (
 ):
     register(f"infopursuit.beliefs.{_class}", _kind, _belief_to_parts, _belief_from_parts(_kind))
 register(PredictorBelief, "masked_networks", PredictorBelief.to_parts, PredictorBelief.from_parts)
+register(OpinionPool, OpinionPool.kind, _pool_to_parts, _pool_from_parts)
 register(
     "infopursuit.beliefs.network.NetworkBelief",
     "network",

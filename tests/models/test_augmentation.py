@@ -181,3 +181,26 @@ def test_an_image_cannot_shrink_to_nothing():
 def test_settings_come_back_from_json():
     moves = RandomAffine(2, 5, 0.1)
     assert RandomAffine(**json.loads(json.dumps(asdict(moves)))) == moves
+
+
+def test_what_is_known_moves_with_the_image():
+    """The image of a history: every known pixel keeps its value, and what comes from beyond the border is unknown."""
+    shape = (9, 9)
+    whole = torch.as_tensor(np.random.default_rng(4).integers(2, size=81))
+    mask = torch.zeros(shape, dtype=torch.bool)
+    mask[3:6, 2:5] = True
+    values = torch.where(mask.flatten(), whole, -1)[None].expand(300, -1)
+    found = RandomAffine(shift=2.49, rotation=0, scale=0).apply(values, shape, generator(), masked=True)
+    patch = values[0].reshape(shape)[3:6, 2:5]
+    seen = set()
+    for image in found.reshape(-1, *shape):
+        rows, columns = torch.nonzero(image >= 0, as_tuple=True)
+        top, left = int(rows.min()), int(columns.min())
+        assert torch.equal(image[top : top + 3, left : left + 3], patch[: len(image) - top, : len(image) - left])
+        assert (image >= 0).sum() == 9
+        seen.add((top - 3, left - 2))
+    assert seen == {(i, j) for i in range(-2, 3) for j in range(-2, 3)}
+    still = RandomAffine(0, 0, 0).apply(values[:2], shape, generator(), masked=True)
+    assert torch.equal(still, values[:2])
+    plain = RandomAffine(shift=2.49, rotation=0, scale=0).apply(values, shape, generator())
+    assert torch.equal(plain < 0, values < 0)  # negative control: without it the mask stays where it is

@@ -148,6 +148,11 @@ class Exact(LatentBelief):
                 side_by_side(lambda i: one(rows[i]), len(rows), short=True)
         return self.of(log_weights, evidence, b.soft or said is not None)
 
+    def reweighed(self, b: StateWeights, shift: FloatArray, rows: list[int]) -> StateWeights:
+        """The same state with the log weights of each class (H, C) shifted; ``rows``: the histories that matter."""
+        shifted = b.log_weights + np.repeat(shift, np.diff(self.model.offsets), axis=1)
+        return self.of(shifted, b.evidence, b.soft)
+
     def class_ess(self, b: StateWeights) -> FloatArray:
         """(H, C) effective sample size of the states of each class, (sum w)^2 / sum w^2."""
         return np.stack([weight_ess(b.log_weights[:, a:c]) for a, c in segments(self.model.offsets)], axis=1)

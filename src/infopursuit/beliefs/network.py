@@ -321,6 +321,7 @@ class NetworkBelief:
             "channels": list(trunk.channels),
             "hidden": list(trunk.hidden),
             "answer": list(trunk.answer),
+            "blocks": trunk.blocks,
             **{name: getattr(self, name) for name in ("n_classes", "unit", "temperature", "student_of")},
         }
         arrays = {f"network.{name}": each.numpy() for name, each in self.network.state_dict().items()}
@@ -335,7 +336,8 @@ class NetworkBelief:
         if "pieces" in arrays:
             inputs = AnswerInputs(queries, encoding_from(arrays, len(queries)))
         n_classes = spec["n_classes"]
-        trunk = Trunk(tuple(spec["channels"]), tuple(spec["hidden"]), tuple(spec.get("answer", ())))
+        widths = (tuple(spec.get(name, ())) for name in ("channels", "hidden", "answer"))
+        trunk = Trunk(*widths, spec.get("blocks", 0))  # older files have none
         if trunk.answer:
             inputs = AnswerSetInputs(queries)
         network = (DeepSets if trunk.answer else TwoHeads)(trunk, inputs, n_classes)

@@ -279,6 +279,18 @@ class ParticleBelief(LatentBelief):
             found[h] = Exact(mine.particles, self.queries).class_ess(mine.weights)[0]
         return np.asarray(found)
 
+    def reweighed(self, b: ParticleState, shift: FloatArray, rows: list[int]) -> ParticleState:
+        """See `Exact.reweighed`; ``rows`` have particles that are good enough to go on."""
+        own, renewed = list(b.own), dict[int, Own | None]()
+        for h, mine in self.renewed(b, rows).items():
+            if h in rows and mine is not None:
+                belief = Exact(mine.particles, self.queries)
+                mine = replace(mine, weights=belief.reweighed(mine.weights, shift[h : h + 1], [0]))
+            renewed[h] = mine
+            own[h] = mine if h in rows else own[h]
+        shared = self.shared.reweighed(b.shared, shift, [h for h in rows if renewed[h] is None])
+        return ParticleState(shared, tuple(own), b.keys, renewed)
+
     def latent_states(self, b: ParticleState, h: int) -> tuple[FiniteModel, FloatArray, FloatArray]:
         """The particles that history h uses, their log-weights (S,), and its evidence (L,)."""
         own = self.renewed(b, [h])[h]

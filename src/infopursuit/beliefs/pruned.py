@@ -322,6 +322,23 @@ class PrunedBelief(LatentBelief):
             ess = w.class_sums[row] ** 2 / w.class_squares[row]
         return np.asarray(np.nan_to_num(ess, nan=0.0, posinf=0.0))
 
+    def reweighed(self, b: PrunedState, shift: FloatArray, rows: list[int]) -> PrunedState:
+        """See `Exact.reweighed`; of a class none of whose blocks is left, what was pruned is all that there is."""
+        w, some = b.weights, np.asarray(rows, dtype=np.int64)
+        mine, first = np.unique(b.row[some], return_index=True)  # a row that histories share is reweighted once
+        scale = np.exp(shift - shift.max(axis=1, keepdims=True))[some[first]]
+        new = {name: getattr(w, name).copy() for name in ("values", "sums", "totals", "class_sums", "pruned")}
+        for row, factors in zip(mine.tolist(), scale, strict=True):
+            kept = slice(w.begin[row], w.end[row])
+            sizes, each = np.diff(self.bounds)[w.blocks[kept]], factors[self.block_class[w.blocks[kept]]]
+            within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            new["values"][np.repeat(w.starts[kept], sizes) + within] *= np.repeat(each, sizes).astype(np.float32)
+            new["sums"][kept] *= each
+        new["class_sums"][mine] *= scale
+        new["totals"][mine] = new["class_sums"][mine].sum(axis=1)
+        new["pruned"][mine] *= scale * (w.totals[mine] / new["totals"][mine])[:, None]
+        return replace(b, weights=replace(w, **new))
+
     def latent_states(self, b: PrunedState, h: int) -> tuple[FiniteModel, FloatArray, FloatArray]:
         """The states that history h gives weight to, their log-weights (S,), and its evidence (L,)."""
         one = b.take(slice(h, h + 1))

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from infopursuit.checks import number, whole_number
-from infopursuit.models.architectures import initialise
+from infopursuit.models.architectures import ChannelsLast, Residual, initialise
 from infopursuit.models.training import Epoch, Schedule, held_out_split, run_training
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
@@ -81,13 +81,18 @@ class Trunk:
     channels: of convolutions with stride 2, for images; () for anything else. hidden: widths of the layers after them.
     answer: widths of layers that encode one answer, the same for every query (`DeepSets`), instead of convolutions; for
     unit="nats".
+    blocks: residual blocks of two 3 x 3 convolutions, after those with stride 2.
     """
 
     channels: tuple[int, ...] = ()
     hidden: tuple[int, ...] = (256, 128)
     answer: tuple[int, ...] = ()
+    blocks: int = 0
 
     def __post_init__(self) -> None:
+        whole_number(self.blocks, "blocks", 0)
+        if self.blocks and not self.channels:
+            raise ValueError(f"blocks={self.blocks} need channels, such as channels=(32, 64); use blocks=0")
         for name in ("channels", "hidden", "answer"):
             object.__setattr__(self, name, tuple(whole_number(n, name, 1) for n in getattr(self, name)))
         if not self.hidden:
@@ -111,7 +116,9 @@ class Trunk:
             for before, after in pairwise((planes, *self.channels)):
                 layers += [nn.Conv2d(before, after, 4, stride=2, padding=1), nn.ReLU()]
                 rows, columns = rows // 2, columns // 2
-            layers, width = [nn.Unflatten(1, (planes, *inputs.shape)), *layers, nn.Flatten()], after * rows * columns
+            layers += [Residual(after) for _ in range(self.blocks)]
+            layers = [nn.Unflatten(1, (planes, *inputs.shape)), ChannelsLast(), *layers, nn.Flatten()]
+            width = after * rows * columns
             if not width:
                 raise ValueError(f"channels={self.channels} halve an image of {inputs.shape} to nothing; use fewer")
         for before, after in pairwise((width, *self.hidden)):
@@ -154,6 +161,9 @@ def build_network(
     initialise(found, torch.Generator().manual_seed(seed))
     with torch.no_grad():  # at first every query is as good as any
         found.query.weight.mul_(0.1)
+        for each in found.modules():
+            if isinstance(each, Residual):
+                each.second.weight.zero_()
     if classifier is None and querier is None:
         return found
     flat = nn.Flatten()
@@ -455,6 +465,9 @@ class Imitation:
     posterior, mixed with the labels. With labels the student also learns to classify from its own histories.
 
     label_weight: of the labels in what the posterior is to be. own_share: of the rows of which own histories are used.
+    n_histories: of each row that are looked at in an epoch, on average; None is as `KEPT` has it. asks: whether what to
+    ask is learnt, too. Augmentation moves what is known and what is not together, in half of the demonstrated
+    histories, or in most of them where what to ask is not learnt.
     """
 
     scale, told = 1.0, TOLD
@@ -466,14 +479,17 @@ class Imitation:
         temperature: float,
         label_weight: float,
         own_share: float = 0.0,
+        n_histories: float | None = None,
+        asks: bool = True,
     ) -> None:
-        self.own, self.shown, self.temperature = own, demonstrations, temperature
-        self.label_weight, self.own_share = label_weight, own_share
+        self.own, self.shown, self.temperature, self.asks = own, demonstrations, temperature, asks
+        self.label_weight, self.own_share, self.n_histories = label_weight, own_share, n_histories
 
     def fingerprint(self) -> bytes:
         """Of data and settings."""
         shown = self.shown.queries[:1000].tobytes() + self.shown.posterior[:1000].tobytes()
-        return self.own.fingerprint() + shown + f"{self.temperature} {self.label_weight} {self.own_share}".encode()
+        settings = f"{self.temperature} {self.label_weight} {self.own_share} {self.n_histories} {self.asks}"
+        return self.own.fingerprint() + shown + settings.encode()
 
     def loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
         """The loss of some rows, at this share of the training."""
@@ -500,24 +516,45 @@ class Imitation:
         masks = prefix_masks(own.inputs, queries)  # (B, K + 1, U)
         there = torch.arange(masks.shape[1]) <= length[:, None]
         if generator is not None:
-            there &= torch.rand(there.shape, generator=generator) < KEPT[torch.arange(masks.shape[1]).clamp(max=2)]
+            kept = KEPT[torch.arange(masks.shape[1]).clamp(max=2)].expand(len(rows), -1)
+            if self.n_histories is not None:
+                kept = kept * (self.n_histories / (kept * there).sum(1, keepdim=True))
+            there &= torch.rand(there.shape, generator=generator) < kept
             there[0, 0] = True  # not nothing
         row, step = torch.nonzero(there, as_tuple=True)
-        logits, outputs = own.see(own.inputs.encode(own.known[rows])[row], masks[row, step])
+        moved = torch.zeros(len(row), dtype=torch.bool)
+        if generator is not None and own.how.augmentation is not None:
+            moved = torch.rand(len(row), generator=generator) < (0.5 if self.asks else 0.8)
+        logits, outputs = self._see(rows, row, masks[row, step], moved, generator)
         teacher = torch.as_tensor(shown.posterior[rows], dtype=torch.float32)[row, step]
         wanted = teacher
         if self.label_weight:
             truth = F.one_hot(own.labels[rows], logits.shape[1])[row]
             wanted = (1 - self.label_weight) * teacher + self.label_weight * truth
         classes = F.cross_entropy(logits, wanted)
-        asks = torch.nonzero(step < length[row])[:, 0]
+        same = (logits.argmax(1) == teacher.argmax(1)).float().mean()
+        if not self.asks:
+            return classes, torch.zeros(()), same
+        asks = torch.nonzero((step < length[row]) & ~moved)[:, 0]
         best = torch.as_tensor(shown.top_queries[rows], dtype=torch.int64)[row[asks], step[asks]]  # (H, T)
         gain = torch.as_tensor(shown.top_gains[rows], dtype=torch.float32)[row[asks], step[asks]]
         scale = self.temperature * gain.max(1, keepdim=True).values.clamp(min=1e-9)
         target = torch.softmax((gain / scale).masked_fill(best < 0, -torch.inf), dim=1)
         log_p = torch.log_softmax(outputs[asks], dim=1).gather(1, best.clamp(min=0))
-        same = (logits.argmax(1) == teacher.argmax(1)).float().mean()
         return classes, -(target * log_p).sum() / max(len(asks), 1), same
+
+    def _see(
+        self, rows: IntArray, row: Tensor, mask: Tensor, moved: Tensor, generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        """What the network says after histories of some rows, of which (H,) some are augmented."""
+        own = self.own
+        if not moved.any():
+            return own.see(own.inputs.encode(own.known[rows])[row], mask)
+        known = torch.as_tensor(own.known[rows])[row].masked_fill(mask == 0, UNKNOWN)
+        affine, shape = own.how.augmentation, own.inputs.shape
+        known[moved] = affine.apply(known[moved], shape, generator, masked=True)  # type: ignore[union-attr, arg-type]
+        features = own.inputs.encode(known)
+        return own.see(features.bfloat16() if own.how.bfloat16 else features, torch.ones_like(mask))
 
 
 # ---- training -------------------------------------------------------------------------------------------------------

@@ -257,6 +257,24 @@ class ConvArchitecture(Architecture):
         return encoder, ClassDecoder(first, nn.Sequential(*decoder), n_classes, features.size)
 
 
+class ChannelsLast(nn.Module):
+    """Lay images out with their channels side by side, which convolutions in bfloat16 are faster with."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        return images.contiguous(memory_format=torch.channels_last)
+
+
+class Residual(nn.Module):
+    """Two 3 x 3 convolutions whose result is added to what goes in (He et al., 2016); nothing is added at first."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first, self.second = (nn.Conv2d(channels, channels, 3, padding=1) for _ in range(2))
+
+    def forward(self, images: Tensor) -> Tensor:
+        return torch.relu(images + self.second(torch.relu(self.first(images))))
+
+
 def initialise(network: nn.Module, generator: torch.Generator) -> nn.Module:
     """Weights drawn as by He et al. (2015); biases zero, or small where each class has its own."""
     for module in network.modules():

@@ -59,8 +59,14 @@ class RandomAffine:
         for name, value in asdict(self).items():
             number(value, name, least=0, below=1 if name == "scale" else math.inf)
 
-    def apply(self, values: Tensor, shape: tuple[int, int], generator: torch.Generator) -> Tensor:
-        """(B, rows * columns) grey levels, or -1 (unknown, which stays where it is) -> the same, transformed."""
+    def apply(
+        self, values: Tensor, shape: tuple[int, int], generator: torch.Generator, *, masked: bool = False
+    ) -> Tensor:
+        """(B, rows * columns) grey levels, or -1 (unknown, which stays where it is) -> the same, transformed.
+
+        masked: what is unknown is moved with the rest, and so is what comes from beyond the border: the image of a
+        history. A pixel then becomes its nearest one.
+        """
         n = len(values)
         draws = 2 * torch.rand((n, 4), generator=generator) - 1
         angle = draws[:, 0] * math.radians(self.rotation)
@@ -73,6 +79,9 @@ class RandomAffine:
         theta[:, 0, 2], theta[:, 1, 2] = draws[:, 2] * 2 * self.shift / columns, draws[:, 3] * 2 * self.shift / rows
         images = values.clamp(min=0).to(torch.float32).reshape(n, 1, rows, columns)
         grid = F.affine_grid(theta, [n, 1, rows, columns], align_corners=False)
+        if masked:  # 0 stands for unknown, as it does beyond the border
+            shifted = (values + 1).to(torch.float32).reshape(n, 1, rows, columns)
+            return F.grid_sample(shifted, grid, mode="nearest", align_corners=False).to(values.dtype).flatten(1) - 1
         moved = F.grid_sample(images, grid, align_corners=False).round().to(values.dtype).flatten(1)
         return torch.where(values < 0, values, moved)
 

@@ -1,0 +1,102 @@
+"""`pool`: a generative pursuit whose belief is pooled with another one, the weights fitted on held-out inputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from infopursuit.beliefs.opinion_pool import OpinionPool, fit_weights
+from infopursuit.checks import instance, whole_number
+from infopursuit.distillation import CERTAIN, labels_of
+from infopursuit.engine import Pursuit
+from infopursuit.progress import Progress
+from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+
+
+def pool(
+    pursuit: Pursuit[Any],
+    other: Any,
+    X: Any,
+    y: Any,
+    *,
+    max_queries: int = 12,
+    min_queries: int = 1,
+    reweight: bool = False,
+    progress: bool | None = None,
+) -> Pursuit[Any]:
+    """The pursuit with an `OpinionPool` of its belief and another one, such as that of a network on histories.
+
+    The weights are those with the least log loss after each answer of the pool's own histories. The stopping rule is
+    as before: choose it anew, as a pooled posterior is less confident.
+
+    Parameters
+    ----------
+    pursuit: one with a generative model.
+    other: a belief about the same queries and classes, such as ``student.belief`` of `distill`.
+    X, y: inputs that neither was trained on, and their labels.
+    min_queries, max_queries: of a history on which the weights are fitted; after the first few answers much is unknown
+        and hardly any pursuit stops, and their log loss would outweigh the rest.
+    reweight: whether queries are chosen by their gains under the pooled classes, see `OpinionPool`.
+
+    >>> import infopursuit as ip
+    >>> queries = ip.queries.concepts(["has wings", "is red"])
+    >>> sure = ip.Pursuit.of(ip.models.TableModel([0.5, 0.5], None, [[0.99, 0.5], [0.01, 0.5]]), queries)
+    >>> other = ip.beliefs.Exact(ip.models.TableModel([0.5, 0.5], None, [[0.8, 0.5], [0.2, 0.5]]), queries)
+    >>> X = np.tile([[1, 0], [1, 1], [0, 0], [0, 1]], (5, 1))
+    >>> pooled = pool(sure, other, X, [0] * 4 + [0, 0, 1, 1] * 4)
+    >>> bool(0.8 < pooled.run(X).posterior.max() < 0.99)
+    True
+    """
+    instance(pursuit, "pursuit", Pursuit, "an ip.Pursuit with a generative model, such as clf.pursuit_")
+    n = min(whole_number(max_queries, "max_queries", 1), len(pursuit.queries))
+    least = min(whole_number(min_queries, "min_queries", 1), n)
+    labels = labels_of(y, pursuit.classes, len(X))
+    at_first = replace(
+        pursuit,
+        belief=OpinionPool(pursuit.belief, other, reweight=reweight),
+        stopping=Confidence(CERTAIN) | MaxQueries(n),
+        patience=0,
+        calibrator=None,
+        novelty=None,
+        n_novelty_queries=0,
+    )
+    found: list[tuple[FloatArray, FloatArray, IntArray]] = []
+    observed, rows = pursuit.queries.read(X), at_first.rows_at_a_time()
+    with Progress("pooling", len(labels), show=progress) as shown:
+        for start in range(0, len(labels), rows):
+            some = np.arange(start, min(start + rows, len(labels)))
+            found += _walk(at_first, observed, some, labels)[least - 1 :]
+            shown.advance(len(some))
+    if not found:
+        raise ValueError(f"min_queries={min_queries}: no history is as long as that; choose fewer")
+    one, two, taught = (np.concatenate(each) for each in zip(*found, strict=True))
+    weights = fit_weights([one, two], taught)
+    belief = OpinionPool(pursuit.belief, other, (weights[0], weights[1]), reweight=reweight)
+    return replace(pursuit, belief=belief, calibrator=None, novelty=None)
+
+
+def _walk(
+    pursuit: Pursuit[Any], observed: Observed, inputs: IntArray, labels: IntArray
+) -> list[tuple[FloatArray, FloatArray, IntArray]]:
+    """Log posteriors of both members after each answer of the pursuits of some inputs, and the labels."""
+    belief: Any = pursuit.belief
+    step, place = pursuit.propose(pursuit.start()), np.zeros(len(inputs), dtype=np.int64)
+    found: list[tuple[FloatArray, FloatArray, IntArray]] = []
+    while True:
+        goes_on = step.choice.query[place] != UNKNOWN
+        inputs, place = inputs[goes_on], place[goes_on]
+        if not len(inputs):
+            return found
+        query = step.choice.query[place]
+        numbers = pursuit.queries.numbers_of(None if observed.numbers is None else observed.numbers[inputs], query)
+        answers = pursuit.queries.answers_of(observed.values[inputs], query)
+        branches, place = pursuit.together(place, query, answers, numbers)
+        step = pursuit.advance(step, branches)
+        b: Any = step.state.belief
+        one = belief.generative.log_posterior(b.generative).value[place]
+        two = belief.other.log_posterior(b.other).value[place]
+        possible = ~np.isnan(one).any(axis=1)
+        found.append((one[possible], two[possible], labels[inputs[possible]]))

@@ -1,0 +1,200 @@
+"""The opinion pool: what is computed by hand, the contracts, files, and weights that are fitted."""
+
+import numpy as np
+import pytest
+import torch
+
+import infopursuit as ip
+from infopursuit.acquisition import MutualInformation
+from infopursuit.beliefs import NetworkBelief, OpinionPool, build_belief
+from infopursuit.beliefs.network import inputs_for
+from infopursuit.beliefs.opinion_pool import fit_weights, pooled
+from infopursuit.history import Histories
+from infopursuit.models.amortized import Trunk, build_network
+from infopursuit.serialization import CARD
+from infopursuit.testing import check_acquisition, check_belief, check_strategy
+from quadrature import small_vae
+
+QUERIES = ip.queries.concepts([f"is {i}" for i in range(6)])
+PATCHES = ip.queries.patches((5, 5), size=2, threshold=0.5)
+YES = np.random.default_rng(3).uniform(0.05, 0.95, (3, 6))
+MODEL = ip.models.TableModel([0.5, 0.3, 0.2], None, YES)
+WEIGHTS = (0.7, 0.4)
+TOLERANCE = 1e-6  # of a network in float32
+
+
+def network(queries, n_classes=3, seed=0):
+    """A belief of weights that mean nothing."""
+    inputs = inputs_for(queries)
+    found = build_network(inputs, n_classes, Trunk(hidden=(16,)), seed=seed)
+    return NetworkBelief(found, inputs, n_classes, "score")
+
+
+def examples():
+    rng = np.random.default_rng(0)
+    values = rng.integers(2, size=(40, 25))
+    return ip.models.Sample.of(PATCHES.variables, values, rng.integers(3, size=40), n_classes=3)
+
+
+def blurred():
+    from infopursuit.models import Blur, EmpiricalModel
+
+    return EmpiricalModel.of(examples(), Blur((0.7,), (0.02,), (0.02,), shape=(5, 5)))
+
+
+def pool_of(kind="exact"):
+    if kind == "exact":
+        return OpinionPool(build_belief(MODEL, QUERIES), network(QUERIES), WEIGHTS, reweight=True), QUERIES
+    return OpinionPool(build_belief(blurred(), PATCHES, kind), network(PATCHES), WEIGHTS, reweight=True), PATCHES
+
+
+def after(belief, queries, steps):
+    """The state of one history of (query, answers)."""
+    b, h, one = belief.init(), Histories.empty(queries), np.zeros(1, int)
+    for query, answers in steps:
+        h = h.extend(one, np.array([query]), np.array([answers]))
+        b = belief.update(b, one, h)
+    return b, h
+
+
+@pytest.mark.parametrize("kind", ["exact", "pruned"])
+def test_contracts(kind):
+    belief, queries = pool_of(kind)
+    tolerance = TOLERANCE if kind == "exact" else 1e-4
+    check_belief(belief, queries, tolerance=tolerance)
+    check_acquisition(MutualInformation(), belief, queries, tolerance=tolerance)
+
+
+def test_posterior_is_the_weighted_product():
+    belief, _ = pool_of()
+    b, _ = after(belief, QUERIES, [(0, [1]), (4, [0])])
+    likelihood = YES[:, 0] * (1 - YES[:, 4])
+    one = MODEL.class_prior * likelihood / (MODEL.class_prior * likelihood).sum()
+    two = np.exp(belief.other.log_posterior(b.other).value[0])
+    expected = one ** WEIGHTS[0] * two ** WEIGHTS[1]
+    found = np.exp(belief.log_posterior(b).value[0])
+    np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-12)
+    assert np.abs(found - one).max() > 0.01  # the second member counts
+
+
+@pytest.mark.parametrize("kind", ["exact", "pruned"])
+def test_predictions_are_those_of_the_pooled_classes(kind):
+    """p(answer) = sum over y of p_pool(y) p_generative(answer | y)."""
+    belief, queries = pool_of(kind)
+    width = queries.width
+    steps = [(1, [1] * width), (3, [0] * width)]
+    b, h = after(belief, queries, steps)
+    p = np.exp(belief.log_posterior(b).value[0])
+    query = 5
+    given = []
+    for c in range(3):  # what is said where only one class is left
+        shift = np.full((1, 3), -200.0)
+        shift[0, c] = 0.0
+        given.append(
+            belief.generative.answer_distribution(belief.generative.reweighed(b.generative, shift, [0]), query)[0]
+        )
+    expected = p @ np.array(given)
+    np.testing.assert_allclose(belief.answer_distribution(b, query)[0], expected, atol=2e-4)
+    joint = p[:, None] * np.array(given)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(joint > 0, joint * np.log(joint / (p[:, None] * expected)), 0.0)
+    allowed = np.zeros((1, len(queries)), dtype=bool)
+    allowed[0, query] = True
+    acquisition = MutualInformation(exact=None if kind == "exact" else False, n_states=4000, n_screened=len(queries))
+    found = acquisition.bind(belief, queries, None, None)(b, h, allowed).value[0, query]
+    assert found == pytest.approx(terms.sum(), abs=2e-4)
+    alone = acquisition.bind(belief.generative, queries, None, None)(b.generative, h, allowed).value[0, query]
+    assert abs(alone - terms.sum()) > 5e-4  # negative control: not the gain of the generative member
+
+
+def test_gains_of_the_generative_member_are_the_default():
+    reweighted, queries = pool_of("pruned")
+    belief = OpinionPool(reweighted.generative, reweighted.other, WEIGHTS)
+    b, h = after(belief, queries, [(1, [1, 1, 0, 1])])
+    allowed = np.ones((1, len(queries)), dtype=bool)
+    found, alone, other = (
+        MutualInformation().bind(each, queries, None, None)(state, h, allowed).value
+        for each, state in ((belief, b), (belief.generative, b.generative), (reweighted, b))
+    )
+    np.testing.assert_array_equal(found, alone)
+    assert np.nanmax(np.abs(found - other)) > 1e-4
+    check_belief(belief, queries, tolerance=1e-4)
+
+
+def test_reweighing_leaves_the_state_as_it_was():
+    belief, queries = pool_of("pruned")
+    b, h = after(belief, queries, [(0, [1, 0, 1, 1])])
+    before = b.generative.weights.values.copy()
+    MutualInformation().bind(belief, queries, None, None)(b, h, np.ones((1, len(queries)), dtype=bool))
+    np.testing.assert_array_equal(b.generative.weights.values, before)
+
+
+def test_strategy_and_files(tmp_path):
+    belief, queries = pool_of("pruned")
+    stopping = ip.Confidence(0.05) | ip.MaxQueries(6)
+    pursuit = ip.Pursuit(queries, belief, MutualInformation(n_states=64, n_screened=8), stopping)
+    X = np.random.default_rng(1).integers(2, size=(12, 5, 5))
+    check_strategy(pursuit, X, tolerance=1e-4)
+    ip.save(pursuit, tmp_path / "pool")
+    loaded = ip.load(tmp_path / "pool")
+    one, two = pursuit.run(X), loaded.run(X)
+    np.testing.assert_array_equal(one.queries, two.queries)
+    np.testing.assert_allclose(one.posteriors, two.posteriors, atol=1e-6)
+    assert loaded.belief.weights == WEIGHTS
+    assert "opinion pool" in (tmp_path / "pool" / CARD).read_text().lower()
+
+
+def test_particles_of_their_own_are_reweighted():
+    """A history whose particles were drawn anew: the pool's classes, as with those that all share."""
+    queries = QUERIES
+    belief = build_belief(small_vae((2,) * 6), queries, ip.beliefs.SMC(n_draws=64, min_ess=60.0, n_own=64))
+    pool = OpinionPool(belief, network(queries, belief.n_classes), WEIGHTS, reweight=True)
+    b, _ = after(pool, queries, [(0, [1]), (1, [0])])
+    state = pool.predicting(b, np.ones(1, dtype=bool))
+    found = belief.log_posterior(state).value[0]
+    np.testing.assert_allclose(np.exp(found), np.exp(pool.log_posterior(b).value[0]), atol=1e-6)
+    assert state.own[0] is not None
+
+
+def test_weights_are_found():
+    """Labels drawn from a known pool: its weights are the fitted ones; a member that knows nothing counts nothing."""
+    rng = np.random.default_rng(0)
+    one, two = (torch.log_softmax(torch.as_tensor(rng.normal(size=(20_000, 4)) * 2), 1).numpy() for _ in range(2))
+    p = np.exp(pooled([one, two], WEIGHTS))
+    labels = (rng.random((len(p), 1)) > p.cumsum(axis=1)).sum(axis=1)
+    np.testing.assert_allclose(fit_weights([one, two], labels), WEIGHTS, atol=0.05)
+    shuffled = two[rng.permutation(len(two))]
+    assert fit_weights([one, shuffled], labels)[1] < 0.05
+
+
+def test_pool_is_better_than_an_overconfident_member():
+    """`ip.pool` on a world whose true answers are less reliable than the generative model has them."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(2, size=1500)
+    truth = np.where(y[:, None] == 1, 0.7, 0.3) * np.ones((1, 6))
+    X = (rng.random((1500, 6)) < truth).astype(int)
+    sure = ip.models.TableModel([0.5, 0.5], None, [[0.05] * 6, [0.95] * 6])
+    right = ip.models.TableModel([0.5, 0.5], None, [[0.3] * 6, [0.7] * 6])
+    stopping = ip.MaxQueries(4)
+    generative = ip.Pursuit.of(sure, QUERIES, stopping=stopping)
+    found = ip.pool(generative, build_belief(right, QUERIES), X[:1000], y[:1000], max_queries=4)
+
+    def loss(pursuit):
+        return -np.log(pursuit.run(X[1000:]).posterior[np.arange(500), y[1000:]]).mean()
+
+    assert loss(found) < 0.8 * loss(generative)
+
+
+def test_errors_name_the_argument():
+    exact = build_belief(MODEL, QUERIES)
+    with pytest.raises(TypeError, match="generative"):
+        OpinionPool(network(QUERIES), exact)
+    with pytest.raises(ValueError, match="other"):
+        OpinionPool(exact, network(QUERIES, n_classes=4))
+    with pytest.raises(ValueError, match="weights"):
+        OpinionPool(exact, network(QUERIES), (0.0, 1.0))
+    always = ip.Pursuit.of(ip.models.TableModel([1.0, 0.0, 0.0], None, YES), QUERIES)
+    with pytest.raises(ValueError, match="min_queries"):
+        ip.pool(always, build_belief(MODEL, QUERIES), [[0] * 6], [0], max_queries=4, min_queries=4)
+    with pytest.raises(TypeError, match="pursuit"):
+        ip.pool(exact, network(QUERIES), [[0] * 6], [0])
