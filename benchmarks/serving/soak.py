@@ -179,9 +179,9 @@ class Person:
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen after ``at`` seconds. memory: of each process, in MiB; pages of files, such as libraries, as many as
-    at the start, since the system drops and reads them as it needs room. answered: requests up to then. load: average
-    of the last minute."""
+    """What was seen after ``at`` seconds. memory: of each process, in MiB; pages of libraries as many as at the start,
+    since the system drops them and reads them again as it likes. answered: requests up to then. load: average of the
+    last minute."""
 
     at: float
     memory: tuple[float, ...]
