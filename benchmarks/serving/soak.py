@@ -179,8 +179,9 @@ class Person:
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen after ``at`` seconds. memory: of each process, in MiB. answered: requests up to then. load: average
-    of the last minute."""
+    """What was seen after ``at`` seconds. memory: of each process, in MiB; pages of libraries as many as at the start,
+    since the system drops them and reads them again as it likes. answered: requests up to then. load: average of the
+    last minute."""
 
     at: float
     memory: tuple[float, ...]
@@ -190,11 +191,14 @@ class Look:
 
 async def _look(server: Served, looks: list[Look], tally: Tally, start: float, seconds: float) -> None:
     """Note the server's memory now and then, and show how far it is."""
+    files: dict[int, int] = {}
     with Progress("soaking", round(seconds), show=True) as progress:
         while True:
             at = time.perf_counter() - start
             with suppress(OSError):  # where the system does not tell
-                memory = tuple((memory_of(pid, "VmRSS") or 0) / MIB for pid in server.workers())
+                pids = server.workers()
+                files = {pid: files.get(pid) or memory_of(pid, "RssFile") or 0 for pid in pids}
+                memory = tuple(((memory_of(pid, "RssAnon") or 0) + files[pid]) / MIB for pid in pids)
                 looks.append(Look(at, memory, len(tally.seconds), os.getloadavg()[0]))
             progress.advance(max(0, round(at) - progress.done))
             await asyncio.sleep(EVERY)
