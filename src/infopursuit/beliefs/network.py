@@ -336,8 +336,8 @@ class NetworkBelief:
         if "pieces" in arrays:
             inputs = AnswerInputs(queries, encoding_from(arrays, len(queries)))
         n_classes = spec["n_classes"]
-        widths = (tuple(spec.get(name, ())) for name in ("channels", "hidden", "answer"))
-        trunk = Trunk(*widths, spec.get("blocks", 0))  # older files have none
+        channels, hidden, answer = (tuple(spec.get(name, ())) for name in ("channels", "hidden", "answer"))
+        trunk = Trunk(channels, hidden, answer, spec.get("blocks", 0))  # older files have none
         if trunk.answer:
             inputs = AnswerSetInputs(queries)
         network = (DeepSets if trunk.answer else TwoHeads)(trunk, inputs, n_classes)

@@ -80,8 +80,7 @@ class Trunk:
 
     channels: of convolutions with stride 2, for images; () for anything else. hidden: widths of the layers after them.
     answer: widths of layers that encode one answer, the same for every query (`DeepSets`), instead of convolutions; for
-    unit="nats".
-    blocks: residual blocks of two 3 x 3 convolutions, after those with stride 2.
+    unit="nats". blocks: residual blocks of two 3 x 3 convolutions, after those with stride 2.
     """
 
     channels: tuple[int, ...] = ()
