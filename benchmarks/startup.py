@@ -31,15 +31,19 @@ COMMANDS = {
     "infopursuit --help": ["-m", "infopursuit", "--help"],
     "import argparse, numpy": ["-c", "import argparse, numpy"],
 }
-LAYERS = {  # as tests/test_layers.py has them
-    "1 queries, models": "types checks files lazy progress terminal threads history queries models",
+LAYERS = {
+    "1 queries, models": "types checks display labels lazy messages files progress terminal threads history queries "
+    "models",
     "2 beliefs, acquisition": "beliefs acquisition",
-    "3 engine": "engine session trace explanation stopping noise annotators costs calibration risk_control conformal "
-    "novelty report",
-    "4 estimator and around": "estimator selection serialization model_files versions testing tabular conversation "
-    "answer_profile model_card evaluation inspection data_checks monitoring plots datasets shipped",
+    # report and notebook: what `Trace.to_html` writes and notebooks show
+    "3 engine": "engine state bindings session trace explanation stopping noise annotators costs calibration "
+    "risk_control conformal novelty case report notebook",
+    "4 estimator and around": "estimator hybrid amortized distillation pooling tuning selection serialization "
+    "model_files versions testing tabular conversation answer_profile model_card evaluation inspection data_checks "
+    "monitoring plots datasets shipped pipelines",
     "5 programs": "cli server jobs __main__",
 }
+"""Modules and folders of the package; tests/test_layers.py holds them to it."""
 OTHER = "not in a layer"
 
 

@@ -10,19 +10,10 @@ from pathlib import Path
 import pytest
 
 import infopursuit
+from benchmarks.startup import LAYERS
 
 ROOT = Path(infopursuit.__file__).parent
-LAYERS = (
-    "types checks display labels lazy messages files progress terminal threads history queries models",
-    "beliefs acquisition",
-    """engine state bindings session trace explanation stopping noise annotators costs calibration risk_control
-    conformal novelty case report notebook""",  # what `Trace.to_html` writes and notebooks show
-    """estimator hybrid amortized distillation pooling tuning selection serialization model_files versions testing
-    tabular conversation answer_profile model_card evaluation inspection data_checks monitoring plots datasets shipped
-    pipelines""",
-    "cli server jobs __main__",
-)
-LEVEL = {part: level for level, parts in enumerate(LAYERS, start=1) for part in parts.split()}
+LEVEL = {part: level for level, parts in enumerate(LAYERS.values(), start=1) for part in parts.split()}
 HEAVY = ("torch", "numba", "matplotlib", "pandas", "ray", "anywidget", "infopursuit.notebook")
 CORE = {"cachetools", "numba", "numpy", "rich", "torch", "scipy", "sklearn", "safetensors"}
 SERVER = {"fastapi", "prometheus_client", "pydantic", "pydantic_core", "starlette", "uvicorn"}
