@@ -48,8 +48,8 @@ class Amortized:
     ----------
     unit: "score" trains a querier by variational information pursuit (Chattopadhyay et al., 2023); "nats" a network of
         information gains (Gadgil et al., 2024), with which `InformationGain` rules and costs work.
-    trunk: the layers, ``ip.Trunk(channels=(32, 64), hidden=(256,))``; None takes convolutions for images and two
-        layers for anything else.
+    trunk: the layers, ``ip.Trunk(channels=(32, 64), hidden=(256,))``; None takes deep sets for the gains of grey and
+        colour patches, convolutions for other images and two layers for anything else.
     classifier, querier: torch modules of your own, (H, features) -> (H, classes) and (H, queries); those for images get
         (H, planes, rows, columns): values from -1 to 1, what is known, and with grey levels what is darkest and what
         is lightest. They cannot be saved.
@@ -99,6 +99,8 @@ class Amortized:
     def _network(self, inputs: VariableInputs | AnswerInputs, n_classes: int, seed: int) -> tuple[Any, Any]:
         """The network, and its inputs."""
         if self.start is not None:
+            if isinstance(self.start.network, DeepSets) and self.unit != "nats":
+                raise ValueError(f"unit={self.unit!r}, and start has a network of gains; use unit='nats'")
             return check_network(copy.deepcopy(self.start.network), inputs, n_classes), inputs
         own = (copy.deepcopy(self.classifier), copy.deepcopy(self.querier))  # the given ones stay as they are
         gains = self.unit == "nats" and own == (None, None) and isinstance(inputs, VariableInputs)

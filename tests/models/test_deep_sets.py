@@ -12,6 +12,7 @@ from infopursuit.amortized import default_trunk
 from infopursuit.beliefs.network import AnswerSetInputs, NetworkBelief
 from infopursuit.models.amortized import QuerierTraining, Trunk, TwoHeads
 from infopursuit.models.deep_sets import AnswerSets, DeepSets
+from infopursuit.models.sample import Sample
 
 QUERIES = ip.queries.patches((5, 5), size=3, levels=16)
 INPUTS = AnswerSetInputs(QUERIES)
@@ -95,13 +96,17 @@ def test_round_trip(network, tmp_path):
     assert (one.gains[:, 0] >= 0).all()
 
 
-def test_refused_where_it_cannot_be_used():
+def test_refused_where_it_cannot_be_used(network):
     with pytest.raises(ValueError, match="answer"):
         Trunk((4,), (8,), (6, 4))
     assert not default_trunk(INPUTS).answer
     assert default_trunk(INPUTS, sets=True).answer
     with pytest.raises(ValueError, match="answer"):
         TwoHeads(TRUNK, INPUTS, 3)
+    belief = NetworkBelief(network, INPUTS, 3, "nats")
+    sample = Sample.of(QUERIES.variables, VALUES, np.arange(20) % 3)
+    with pytest.raises(ValueError, match="unit='score'"):
+        ip.Amortized("score", start=belief).build(sample, QUERIES, 0)
 
 
 @pytest.mark.parametrize("channels", [1, 3])
