@@ -213,6 +213,11 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     return float(np.polyfit(np.log(sizes[-N_LAST:]), np.log(values[-N_LAST:]), 1)[0])
 
 
+def _a_question(told: dict[str, Any]) -> float:
+    """Seconds for each question of each input."""
+    return float(told["seconds"] / told["inputs"] / told["questions"])
+
+
 def summarise(cases: dict[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """A row for each case, and a row for each step of each axis with its exponents."""
     rows, slopes = [], []
@@ -221,9 +226,10 @@ def summarise(cases: dict[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], l
             found = [(size, cases[key]) for size in plan.all if (key := f"{axis}-{size}-{step}") in cases]
             for size, told in found:
                 each = f"{1e3 * told['seconds'] / told['inputs']:.2f}" if "inputs" in told else None
+                asked = f"{1e3 * _a_question(told):.2f}" if "inputs" in told else None
                 rows.append({
                     "by": axis, "size": f"{size:,}", "step": step,
-                    "CPU s": f"{told['seconds']:.1f}", "CPU ms an input": each,
+                    "CPU s": f"{told['seconds']:.1f}", "CPU ms an input": each, "a question": asked,
                     "peak MB": f"{told['peak_bytes'] / 2**20:,.0f}",
                     "longest without progress, CPU s": f"{told['longest_without_progress']:.1f}",
                     "strategy": told.get("strategy"),
@@ -235,11 +241,14 @@ def summarise(cases: dict[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], l
                 sizes = [size for size, _ in found]
                 seconds, memory = ([told[name] for _, told in found] for name in ("seconds", "peak_bytes"))
                 steps = [exponent(sizes[i : i + 2], seconds[i : i + 2]) for i in range(len(sizes) - 1)]
+                last = None
+                if step == "explain":
+                    last = f"{exponent(sizes[-2:], [_a_question(told) for _, told in found[-2:]]):.2f}"
                 slopes.append({
                     "by": axis, "step": step, "sizes": f"{sizes[0]:,} to {sizes[-1]:,}", "kept fixed": plan.fixed,
                     "exponent of time, last three": f"{exponent(sizes, seconds):.2f}",
                     "from point to point": ", ".join(f"{each:.2f}" for each in steps[:-1]),
-                    "at the end": f"{steps[-1]:.2f}",
+                    "at the end": f"{steps[-1]:.2f}", "a question, at the end": last,
                     "exponent of memory": f"{exponent(sizes, memory):.2f}",
                     "bar": f"{MAX_EXPONENT} at the most",
                 })  # fmt: skip
