@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.amortized import acquisition_for, default_training, default_trunk, fit_temperature
-from infopursuit.beliefs.network import NetworkBelief, inputs_for
+from infopursuit.beliefs.network import AnswerSetInputs, NetworkBelief, inputs_for
 from infopursuit.checks import instance, number, whole_number
 from infopursuit.engine import Pursuit
 from infopursuit.models.amortized import (
@@ -123,6 +123,8 @@ def distill(
     if start is None:
         inputs = inputs_for(pursuit.queries, sample)
         network = build_network(inputs, sample.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
+    elif isinstance(start.inputs, AnswerSetInputs):
+        raise ValueError("start has a network of gains on whole answers (`DeepSets`); give that of an earlier student")
     else:
         inputs, network = start.inputs, check_network(copy.deepcopy(start.network), start.inputs, sample.n_classes)
     how = training or replace(default_training(inputs), random=0.0)

@@ -107,6 +107,9 @@ def test_refused_where_it_cannot_be_used(network):
     sample = Sample.of(QUERIES.variables, VALUES, np.arange(20) % 3)
     with pytest.raises(ValueError, match="unit='score'"):
         ip.Amortized("score", start=belief).build(sample, QUERIES, 0)
+    teacher = ip.Pursuit(QUERIES, belief, ip.acquisition.FixedOrder())
+    with pytest.raises(ValueError, match="start"):
+        ip.distill(teacher, VALUES.reshape(-1, 5, 5) * 16, start=belief, max_queries=2)
 
 
 @pytest.mark.parametrize("channels", [1, 3])
