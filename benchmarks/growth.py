@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import numpy as np
 
 import infopursuit as ip
 from benchmarks import environment
+from benchmarks.hardening.limits import memory_of
 from benchmarks.machine import describe, write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, run_program, say
@@ -204,7 +204,7 @@ def measure(axis: str, size: int, step: str, folder: Path) -> dict[str, Any]:
         told["strategy"] = clf.tuning_.strategy if clf.tuning_ else type(clf.pursuit_.model).__name__
     else:
         told |= {"inputs": n, "accuracy": right / n, "questions": length}
-    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = memory_of("self", "VmHWM")  # ru_maxrss of a new process has that of whoever started it
     return {"seconds": found["seconds"], "peak_bytes": peak, "longest_without_progress": found["silent"], **told}
 
 

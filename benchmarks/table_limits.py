@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import infopursuit as ip
+from benchmarks.hardening.limits import memory_of
 from benchmarks.machine import write_result
 from benchmarks.pages import plain_table
 from benchmarks.program import add_out, run_program, say
@@ -73,7 +73,7 @@ def measure(case: str, folder: Path) -> dict[str, Any]:
         held, labels = frame.iloc[rows[:N_EXPLAINED]], y[rows[:N_EXPLAINED]]
         start = time.process_time()
         clf = ip.InformationPursuitClassifier().fit(frame.iloc[rows[N_EXPLAINED:]], y[rows[N_EXPLAINED:]])
-    fitted, memory = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    fitted, memory = time.process_time() - start, memory_of("self", "VmHWM") or 0
     start = time.process_time()
     trace = clf.explain(held)
     explained, steps = time.process_time() - start, []
@@ -86,7 +86,7 @@ def measure(case: str, folder: Path) -> dict[str, Any]:
             session.answer(answer)
             steps.append(time.process_time() - start)
     return {
-        "fit_seconds": round(fitted, 1), "fit_peak_mb": memory // 1024,
+        "fit_seconds": round(fitted, 1), "fit_peak_mb": memory // 2**20,
         "strategy": clf.tuning_ and clf.tuning_.strategy,
         "accuracy": float(np.mean(trace.predictions == labels)), "questions": float(trace.length.mean()),
         "explain_ms_a_row": 1e3 * explained / len(held), "step_ms_median": 1e3 * float(np.median(steps)),

@@ -71,7 +71,7 @@ def test_two_processes_answer_count_reload_and_are_replaced(models, zoo):
         os.kill(max(first), signal.SIGKILL)
         wait_for(lambda: gone(max(first)))
         assert ask(server.port, "POST", NEXT, {"history": []})[0] == 200  # by the replacement of the first one
-        assert ask(server.port, "GET", "/readyz")[0] == 200
+        wait_for(lambda: ask(server.port, "GET", "/readyz")[0] == 200)  # the second replacement, once it has loaded
         wait_for(lambda: len(workers(server)) == 2)
         last = workers(server)
         server.popen.send_signal(signal.SIGTERM)

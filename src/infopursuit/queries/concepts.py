@@ -73,7 +73,7 @@ class Concepts(QuerySet):
             raise ValueError(f"{wrong}; give {probability}, or use ip.queries.columns for numbers and categories")
         values = np.where(missing | (matrix == 0.5), UNKNOWN, matrix > 0.5).astype(np.int64)
         return Observed(
-            values, soft=np.stack([1 - given, given], axis=2).reshape(len(given), -1) if self.soft else None
+            values, soft=np.stack([1 - given, given], axis=2).reshape(len(given), 2 * len(self)) if self.soft else None
         )
 
     def to_spec(self) -> dict[str, Any]:
