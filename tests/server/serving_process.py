@@ -89,7 +89,8 @@ class Crowd:
     """Clients that ask one thing after the other, each on a connection that it keeps while it may.
 
     ``answers`` has (status, headers, content, what was sent); ``failed`` what went wrong after a request was sent;
-    ``refused`` counts connections that were not taken, after which a client goes home.
+    ``refused`` counts connections that were not taken, after which a client goes home: refused at once, or reset with
+    their first request, because they waited in the queue of a socket that was closed.
     """
 
     def __init__(self, port, n, path, bodies):
@@ -108,12 +109,13 @@ class Crowd:
             assert not thread.is_alive()
 
     def _client(self, i):
-        line, n = None, 0
+        line, n, fresh = None, 0, True
         while not self.over.is_set():
             try:
                 if line is None:
                     line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
                     line.connect()
+                    fresh = True
             except OSError:
                 self.refused += 1
                 line.close()
@@ -122,10 +124,13 @@ class Crowd:
                 body = self.bodies[(i + n) % len(self.bodies)]
                 answer = ask(self.port, "POST", self.path, body, line=line)
             except (OSError, http.client.HTTPException) as error:
-                self.failed.append(repr(error))
+                if fresh and isinstance(error, ConnectionResetError):
+                    self.refused += 1
+                else:
+                    self.failed.append(repr(error))
                 line.close()
                 return
-            n += 1
+            n, fresh = n + 1, False
             self.answers.append((*answer, json.dumps(body)))
             if answer[1].get("connection") == "close":
                 line.close()

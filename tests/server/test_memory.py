@@ -17,6 +17,9 @@ from infopursuit.server.registry import ServedModel, served
 QUESTIONS = [f"question {i}" for i in range(12)]
 ROUND, ROUNDS = 60, 4
 """Requests of a round, and rounds, of which the first fills the caches."""
+LEAK = 5
+"""Blocks that a leak leaves for each request, at the least: the planted ones leave 13 to 73, other threads of the tests
+2 at the most."""
 
 
 @pytest.fixture
@@ -62,7 +65,7 @@ def test_full_caches_stay_as_large_as_they_are(serving, model):
     assert len(model.states) == model.states.maxsize < ROUND
     gains = model.pursuit.bindings.bind(model.pursuit)[1]
     assert 0 < len(gains) < ROUND
-    assert found < 0.5
+    assert found < LEAK
 
 
 def unbounded_states(monkeypatch):
@@ -89,4 +92,4 @@ def unbounded_labels(monkeypatch):
 @pytest.mark.parametrize("plant", [unbounded_states, unbounded_responses, unbounded_labels])
 def test_a_planted_leak_is_found(serving, model, monkeypatch, plant):
     plant(monkeypatch)
-    assert left_behind(serving, model) > 1
+    assert left_behind(serving, model) > LEAK

@@ -237,11 +237,13 @@ def _first_questions(clf: InformationPursuitClassifier, terminal: Terminal) -> N
 def _next_commands(
     args: argparse.Namespace, clf: InformationPursuitClassifier, spent: float, terminal: Terminal
 ) -> None:
-    patience = f" (patience {args.patience})" if args.patience else ""
     folder, data, label = (shlex.quote(str(x)) for x in (args.out, args.table, args.label))
     terminal.say("")
-    rule = clf.pursuit_.stopping.describe()
-    terminal.tell(f"It stops when {rule}{patience}. Written to {args.out} in {spent:.0f} s. Continue with:")
+    stops = ""
+    if clf.tuning_ is None or args.patience:  # else it was said with what was tuned
+        patience = f" (patience {args.patience})" if args.patience else ""
+        stops = f"It stops when {clf.pursuit_.stopping.describe()}{patience}. "
+    terminal.tell(f"{stops}Written to {args.out} in {spent:.0f} s. Continue with:")
     terminal.say(
         f"  infopursuit ask {folder}",
         f"  infopursuit serve {folder}",
