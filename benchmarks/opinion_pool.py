@@ -88,7 +88,9 @@ FIRST = QuerierTraining(
     augmentation=RandomAffine(1.0, 8.0, 0.06),
 )  # fmt: skip
 RECIPES = {
-    "mnist": Recipe(Trunk((32, 64), (192,), blocks=1), FIRST, n_shown=57_000, max_queries=10),
+    "mnist": Recipe(
+        Trunk((32, 64), (192,), blocks=1), replace(FIRST, epochs=30), n_shown=57_000, max_queries=10, n_histories=2.0
+    ),
     "kmnist": Recipe(
         Trunk((32, 64), (192,), blocks=1),
         replace(FIRST, epochs=24, validation=0.04, augmentation=RandomAffine(2.0, 15.0, 0.15)),
