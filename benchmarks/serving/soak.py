@@ -56,6 +56,7 @@ def soak(
     ``workers``: processes of the server.
     ``mix``: models as ``serve`` takes them and how often each is played; those that come along where it is left out.
     """
+    folder.mkdir(parents=True, exist_ok=True)  # before the hour, not after it
     mix = MIX if mix is None else mix
     warming = min(WARMED, max(2.0, WARMING * seconds))
     say(f"{people} people for {seconds:g} s, each thinking {THINKING[0]:g} to {THINKING[1]:g} s before an answer;")
