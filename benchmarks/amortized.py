@@ -1,15 +1,16 @@
-"""``python -m benchmarks.amortized mnist``: a network that imitates the pursuit of the VAE, and its figures;
-``mnist-grey``, ``fashion-grey``: one that learns the gains of grey patches without a teacher.
+"""``python -m benchmarks.amortized fashion``: a network that learns the gains of patches end to end, without a teacher;
+``mnist-grey``, ``fashion-grey``: of grey patches.
 
-The teacher demonstrates its pursuits of the training images, and a network imitates it (`infopursuit.distill`), in
-rounds: each goes on from the one before, at another learning rate, and after the first one the teacher is asked about
-the student's own histories. Whoever interrupts it and calls it again goes on where it stopped. Everything is chosen on
-training images; the test images are looked at in the end.
+Deep sets ask; where the recipe has a second network, convolutions classify from what was asked, and the belief is the
+log opinion pool of both. Where the trained networks are among the stored weights, they are taken from there;
+``--train`` trains them anew. Whoever interrupts the training and calls it again goes on where it stopped. Everything is
+chosen on training images; the test images are looked at in the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,144 +18,193 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 from matplotlib.figure import Figure
+from safetensors import safe_open
 
 import infopursuit as ip
+from benchmarks import WEIGHTS
 from benchmarks.choose_stopping import longest_within, told
 from benchmarks.machine import write_result
-from benchmarks.program import add_out, run_program, say
+from benchmarks.program import image_parser, run_program, say
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
-from benchmarks.step_times import forward_seconds, step_seconds
+from benchmarks.step_times import step_ratios
 from infopursuit import plots
+from infopursuit.acquisition.network import acquisition_for
+from infopursuit.beliefs.network import NetworkBelief
 from infopursuit.calibration import expected_calibration_error
-from infopursuit.distillation import agreement, demonstrate
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point, confidence_curve, stops_at
-from infopursuit.models.amortized import Demonstrations, QuerierTraining, Trunk
+from infopursuit.files import write_atomically
+from infopursuit.models.amortized import QuerierTraining, Trunk
 from infopursuit.models.sample import Sample
 from infopursuit.models.training import RandomAffine
 from infopursuit.plots import style
-from infopursuit.stopping import Confidence, MaxQueries
+from infopursuit.stopping import MaxQueries
 
 PARTS = ".parts/amortized"
-"""Folder, in that of the results, of demonstrations, checkpoints and trained networks."""
-STEP_BATCH, TIMES, N_AGREE, N_CURVE = 1_000, 7, 1_000, 10
+"""Folder, in that of the results, of checkpoints and trained networks."""
+N_CURVE, MIN_QUERIES = 10, 3
+"""Questions of a curve; and of the histories on which weights of a pool are fitted, at the least."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the network of an image set is trained."""
+    """How a network is trained on patches of an image set.
 
-    trunk: Trunk
-    rounds: tuple[tuple[QuerierTraining, float], ...]
-    """Training, and the share of the images of which the student's own histories are looked at in an epoch."""
-    temperature: float
-    label_weight: float
-    max_queries: int
-    epsilon: float
-    """Of the teacher."""
-
-
-FIRST = QuerierTraining(
-    epochs=16,
-    learning_rate=2e-3,
-    max_queries=10,
-    random=0.0,
-    validation=0.03,
-    augmentation=RandomAffine(1.0, 8.0, 0.05),
-    bfloat16=True,
-)
-RECIPES = {
-    "mnist": Recipe(
-        trunk=Trunk((32, 64), (384,)),
-        rounds=(
-            (FIRST, 0.5),
-            (replace(FIRST, epochs=6, learning_rate=1.5e-3), 0.5),
-        ),
-        temperature=0.01,
-        label_weight=0.5,
-        max_queries=10,
-        epsilon=0.00966,
-    )
-}
-
-
-@dataclass(frozen=True)
-class GreyRecipe:
-    """Patches in grey levels, of which a network learns the gains end to end, without a teacher.
-
-    published: accuracy after k = 1 ... 10 of greedy dynamic feature selection (Covert et al., 2023) on the test images.
+    rounds: trainings, each of which goes on from the one before. second: layers and rounds of a network that classifies
+    after the questions of the first; None for none. levels: of grey; None is black and white. most_queries: of any
+    image. published: accuracy after k = 1 ... 10 of greedy dynamic feature selection (Covert et al., 2023) on the test
+    images.
     """
 
     images: str
-    size: int
-    stride: int
     trunk: Trunk
-    training: QuerierTraining
+    rounds: tuple[QuerierTraining, ...]
+    second: tuple[Trunk, tuple[QuerierTraining, ...]] | None = None
+    size: int = 3
+    stride: int = 1
+    levels: int | None = None
+    most_queries: int = N_CURVE
     published: tuple[float, ...] = ()
 
 
-GREY = QuerierTraining(
+SETS = Trunk((), (512, 256), (64, 32))
+FIRST = QuerierTraining(
     epochs=24, batch_size=512, learning_rate=2e-3, max_queries=N_CURVE, validation=0.03, patience=99, bfloat16=True
 )
-GREY_RECIPES = {
-    "mnist-grey": GreyRecipe(
+LONGER = replace(FIRST, max_queries=20)
+CLOTHES = RandomAffine(1.0, 4.0, 0.05, 0.3)
+MILD: dict[str, Any] = {"learning_rate": 1e-3, "augmentation": RandomAffine(0.5, 2.0, 0.02), "seed": 1}
+"""Of a last round: images much as they are."""
+
+
+def with_second(
+    augmentation: RandomAffine, epochs: Sequence[int], second_epochs: Sequence[int], most_queries: int
+) -> dict[str, Any]:
+    """Both networks, trained on images that are augmented in this way, and in a last round hardly."""
+
+    def rounds(first: QuerierTraining, numbers: Sequence[int]) -> tuple[QuerierTraining, ...]:
+        return (replace(first, epochs=numbers[0]), *(replace(first, epochs=n, **MILD) for n in numbers[1:]))
+
+    first = replace(LONGER, augmentation=augmentation)
+    second = rounds(replace(first, batch_size=256, random=0.0), second_epochs)
+    trunks = {"trunk": SETS, "second": (Trunk((32, 64), (256,), blocks=1), second)}
+    return {**trunks, "rounds": rounds(first, epochs), "most_queries": most_queries}
+
+
+RECIPES = {
+    "fashion": Recipe("fashion", **with_second(CLOTHES, (30,), (7,), 20)),
+    "fashion-grey": Recipe("fashion", **with_second(CLOTHES, (40, 12), (16, 9), 20), stride=2, levels=64),
+    "mnist-grey": Recipe(
         "mnist",
+        SETS,
+        (FIRST,),
         size=2,
         stride=2,
-        trunk=Trunk((), (512, 256), (64, 32)),
-        training=GREY,
+        levels=64,
         published=(0.371, 0.578, 0.732, 0.825, 0.879, 0.907, 0.926, 0.938, 0.946, 0.953),
-    ),
-    "fashion-grey": GreyRecipe(
-        "fashion",
-        size=3,
-        stride=2,
-        trunk=Trunk((), (512, 256), (64, 32)),
-        training=replace(GREY, epochs=12, max_queries=20),
     ),
 }
 
 
-class GreyRun:
+def network_file(name: str) -> Path:
+    """Where the trained network of a recipe is stored."""
+    return WEIGHTS / f"{name}-network.safetensors"
+
+
+def save_belief(belief: NetworkBelief, file: Path) -> None:
+    """Write a network to one file, in half precision."""
+    spec, arrays = belief.to_parts()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = {name: each.astype(np.float16) for name, each in arrays.items()}
+    write_atomically(file, safetensors.numpy.save(half, metadata={"infopursuit": json.dumps(spec)}))
+
+
+def load_belief(file: Path, queries: Any) -> NetworkBelief:
+    """Read what `save_belief` wrote."""
+    with safe_open(str(file), framework="np") as stored:
+        spec = json.loads(stored.metadata()["infopursuit"])
+        arrays = {name: stored.get_tensor(name).astype(np.float32) for name in stored.keys()}  # noqa: SIM118
+    return NetworkBelief.from_parts(spec, arrays, queries)
+
+
+class Run:
     """One run: the images, and a folder for what is finished."""
 
     def __init__(self, name: str, out: Path) -> None:
-        self.recipe = GREY_RECIPES[name]
+        self.name, self.recipe = name, RECIPES[name]
         self.task = ImageTask(IMAGE_SETS[self.recipe.images])
+        how = {"levels": self.recipe.levels} if self.recipe.levels else {"threshold": self.task.images.threshold}
         shape = self.task.query_set.shape
-        self.queries = ip.queries.patches(shape, size=self.recipe.size, stride=self.recipe.stride, levels=64)
+        self.queries = ip.queries.patches(shape, size=self.recipe.size, stride=self.recipe.stride, **how)
         self.folder = out / PARTS / name
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def pursuit(self) -> Pursuit[Any]:
-        """That of the trained network; it asks as many questions as the histories of its training had."""
-        task, recipe, folder = self.task, self.recipe, self.folder / "network"
-        if not folder.exists():
-            values = self.queries.observe(task.data.x_train[task.rest])
+    def network(self, *, train: bool = False) -> NetworkBelief:
+        """The trained network that asks, from its file where there is one."""
+        task, recipe, file = self.task, self.recipe, network_file(self.name)
+        if train or not file.exists():
+            values, found = self.queries.observe(task.data.x_train[task.rest]), None
             sample = Sample.of(self.queries.variables, values, task.labels[task.rest], n_classes=task.n_classes)
-            checkpoint = folder.with_suffix(".checkpoint")
-            how = ip.Amortized("nats", recipe.trunk, training=recipe.training, checkpoint=checkpoint, say=say)
-            belief, acquisition = how.build(sample, self.queries, 1)
-            ip.save(Pursuit(self.queries, belief, acquisition, MaxQueries(recipe.training.max_queries)), folder)
-        found: Pursuit[Any] = ip.load(folder)
-        return found
+            for i, training in enumerate(recipe.rounds, start=1):
+                checkpoint = self.folder / f"network-{i}.checkpoint"
+                how = ip.Amortized("nats", recipe.trunk, training=training, start=found, checkpoint=checkpoint, say=say)
+                found = how.build(sample, self.queries, 1)[0]
+            assert found is not None
+            save_belief(found, file)
+        return load_belief(file, self.queries)
 
-    def measure(self) -> dict[str, Any]:
+    def second(self, pursuit: Pursuit[Any], *, train: bool = False) -> NetworkBelief:
+        """The trained network that classifies after the questions of the first."""
+        task, file = self.task, network_file(f"{self.name}-second")
+        assert self.recipe.second is not None
+        trunk, rounds = self.recipe.second
+        if train or not file.exists():
+            X, y, found = task.data.x_train[task.rest], task.labels[task.rest], None
+            for i, training in enumerate(rounds, start=1):
+                checkpoint = self.folder / f"second-{i}.checkpoint"
+                found = ip.history_classifier(
+                    pursuit, X, y, trunk=trunk, training=training, start=found, checkpoint=checkpoint, say=say
+                )
+            assert found is not None
+            save_belief(found, file)
+        return load_belief(file, self.queries)
+
+    def pursuit(self, *, train: bool = False) -> Pursuit[Any]:
+        """That of the trained network, pooled with the second one; weights of the pool from held-out images."""
+        task, network = self.task, self.network(train=train)
+        first: Pursuit[Any] = Pursuit(
+            self.queries, network, acquisition_for(network), MaxQueries(self.recipe.most_queries)
+        )
+        if self.recipe.second is None:
+            return first
+        X, y = task.data.x_train[task.held_out], task.labels[task.held_out]
+        n = self.recipe.rounds[0].max_queries
+        return ip.pool(first, self.second(first, train=train), X, y, min_queries=MIN_QUERIES, max_queries=n)
+
+    def trial(self, pursuit: Pursuit[Any]) -> tuple[Point, Any]:
+        """On held-out training images: what the threshold comes to that is chosen there, and the trace."""
+        task = self.task
+        trace = pursuit.run(task.data.x_train[task.held_out])
+        points = confidence_curve(trace, task.labels[task.held_out], task.images.epsilons)
+        return longest_within(points, task.images.length), trace
+
+    def measure(self, pursuit: Pursuit[Any]) -> dict[str, Any]:
         """On held-out training images, on which the threshold is chosen, and on test images."""
-        task, pursuit = self.task, self.pursuit()
-        labels = task.labels[task.held_out]
-        trial = pursuit.run(task.data.x_train[task.held_out])
-        chosen = longest_within(confidence_curve(trial, labels, task.images.epsilons), task.images.length)
-        say(f"held-out images: {told(chosen)}; after 1, 2, ...: {accuracies(trial, labels)}")
+        task = self.task
+        chosen, trial = self.trial(pursuit)
+        held_out = accuracies(trial, task.labels[task.held_out])
+        say(f"held-out images: {told(chosen)}; after 1, 2, ...: {held_out}")
         trace = pursuit.run(task.data.x_test)
         point = confidence_curve(trace, task.y_test, [chosen.epsilon])[0]
         posterior = trace.posteriors[np.arange(len(trace)), stops_at(trace, chosen.epsilon)]
         found = np.array(accuracies(trace, task.y_test))
         say(f"test images: {told(point)}; after 1, 2, ...: {found.tolist()}")
         return {
-            "held_out": asdict(chosen) | {"accuracy_after": accuracies(trial, labels)},
+            "held_out": asdict(chosen) | {"accuracy_after": held_out},
             "test": asdict(point),
+            "test_curve": [asdict(each) for each in confidence_curve(trace, task.y_test, task.images.epsilons)],
             "accuracy_after": found.tolist(),
             "standard_error": np.sqrt(found * (1 - found) / len(task.y_test)).tolist(),
             "published": self.recipe.published,
@@ -162,8 +212,9 @@ class GreyRun:
             "expected_calibration_error_after": [
                 calibration_error(trace.posteriors[:, k], task.y_test) for k in range(1, len(found) + 1)
             ],
-            "temperature": pursuit.belief.temperature,  # type: ignore[attr-defined]
+            "belief": pursuit.belief.describe(),  # type: ignore[attr-defined]
             "n_test": len(task.y_test),
+            **step_ratios(pursuit, self.queries.observe(task.data.x_test)),
         }
 
     def draw(self, found: dict[str, Any]) -> Any:
@@ -191,7 +242,7 @@ class GreyRun:
 
 def accuracies(trace: Any, y: Any) -> list[float]:
     """After 1, 2, ... questions."""
-    return [float((trace.posteriors[:, k].argmax(axis=1) == y).mean()) for k in range(1, trace.posteriors.shape[1])]
+    return [float(each) for each in (trace.posteriors.argmax(axis=2) == np.asarray(y)[:, None]).mean(axis=0)[1:]]
 
 
 def calibration_error(posterior: Any, y: Any) -> float:
@@ -199,124 +250,24 @@ def calibration_error(posterior: Any, y: Any) -> float:
     return expected_calibration_error(posterior.max(axis=1), posterior.argmax(axis=1) == y)
 
 
-class Run:
-    """One run: the images, and a folder for what is finished."""
-
-    def __init__(self, name: str, out: Path) -> None:
-        self.recipe, self.task = RECIPES[name], ImageTask(IMAGE_SETS[name])
-        self.folder = out / PARTS / name
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.teacher = self.task.with_vae(self.task.rest, self.recipe.epsilon)
-
-    def demonstrations(self, round_: int, student: Pursuit[Any] | None) -> Demonstrations:
-        """What the teacher does about the training images that it was not held back from; after the first round, what
-        it would do after the histories of the student."""
-        file, values = self.folder / f"demonstrations-{round_}.npz", self.task.values[self.task.rest]
-        n = self.recipe.max_queries
-        if not file.exists():
-            follow = None
-            if student is not None:
-                asks = replace(student, stopping=Confidence(min(self.task.images.epsilons)) | MaxQueries(n))
-                follow = asks.run_values(values.astype(np.int64)).queries
-            found = demonstrate(self.teacher, values, n, follow=follow, n_top=12, progress=True)
-            np.savez_compressed(file.with_suffix(".part.npz"), **vars(found))
-            file.with_suffix(".part.npz").rename(file)
-        with np.load(file) as stored:
-            return Demonstrations(**{name: stored[name] for name in stored.files})
-
-    def student(self) -> Pursuit[Any]:
-        """The network that imitates the teacher, after the last round."""
-        recipe, rest = self.recipe, self.task.rest
-        pursuit: Pursuit[Any] | None = None
-        for i, (training, own_share) in enumerate(recipe.rounds, start=1):
-            folder = self.folder / f"student-{i}"
-            if not folder.exists():
-                found, _ = ip.distill(
-                    self.teacher,
-                    self.task.data.x_train[rest],
-                    self.task.labels[rest],
-                    temperature=recipe.temperature,
-                    label_weight=recipe.label_weight,
-                    own_share=own_share,
-                    max_queries=recipe.max_queries,
-                    trunk=recipe.trunk,
-                    training=training,
-                    demonstrations=self.demonstrations(i, pursuit),
-                    start=None if pursuit is None else pursuit.belief,  # type: ignore[arg-type]
-                    checkpoint=folder.with_suffix(".checkpoint"),
-                    say=say,
-                )
-                ip.save(found, folder)
-            pursuit = ip.load(folder)
-        assert pursuit is not None
-        return pursuit
-
-    def measure(self, pursuit: Pursuit[Any]) -> dict[str, Any]:
-        """The threshold on held-out training images; on test images accuracy, curve, calibration, time; agreement."""
-        task, images = self.task, self.task.images
-        longest = replace(
-            pursuit,
-            stopping=Confidence(min(images.epsilons)) | MaxQueries(images.most_queries),
-        )
-        trial = longest.run_values(task.values[task.held_out].astype(np.int64))
-        points = confidence_curve(trial, task.labels[task.held_out], images.epsilons)
-        chosen = longest_within(points, images.length)
-        trace = longest.run_values(task.x_test)
-        point = confidence_curve(trace, task.y_test, [chosen.epsilon])[0]
-        stop = stops_at(trace, chosen.epsilon)
-        posterior = trace.posteriors[np.arange(len(trace)), stop]
-        right = posterior.argmax(axis=1) == task.y_test
-        to_the_end = replace(longest, stopping=MaxQueries(N_CURVE)).run_values(task.x_test).posteriors
-        stopped = replace(pursuit, stopping=Confidence(chosen.epsilon) | MaxQueries(images.most_queries))
-        agrees = agreement(self.teacher, stopped, task.values[task.held_out[:N_AGREE]].astype(np.int64))
-        timed = [(step_seconds(pursuit, task.x_test[:STEP_BATCH]), forward_seconds(STEP_BATCH)) for _ in range(TIMES)]
-        say(f"held-out images: {told(chosen)}; test images: {told(point)}; {agrees}")
-        return {
-            "held_out": asdict(chosen),
-            "test": asdict(point),
-            "test_curve": [asdict(each) for each in confidence_curve(trace, task.y_test, images.epsilons)],
-            "expected_calibration_error": expected_calibration_error(posterior.max(axis=1), right),
-            "accuracy_after": {
-                str(k): float((to_the_end[:, k].argmax(axis=1) == task.y_test).mean()) for k in range(1, N_CURVE + 1)
-            },
-            "agreement": asdict(agrees),
-            "temperature": pursuit.belief.temperature,  # type: ignore[attr-defined]
-            # the first step is that of one history; a later one is compared with two networks of 1568-1000-500 units
-            "step_seconds": [float(np.mean(steps[1:])) for steps, _ in timed],
-            "yardstick_seconds": [forward for _, forward in timed],
-            "step_to_yardstick": [float(np.mean(steps[1:]) / forward) for steps, forward in timed],
-        }
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The options."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.amortized", description=__doc__)
-    parser.add_argument("images", choices=(*RECIPES, *GREY_RECIPES))
-    add_out(parser)
-    return parser
-
-
 def run(args: argparse.Namespace) -> int:
     """Train what is missing, and measure."""
     import torch
 
     torch.set_num_threads(1)
-    if args.images in GREY_RECIPES:
-        grey = GreyRun(args.images, args.out)
-        found = {"recipe": asdict(grey.recipe), "gains": grey.measure()}
-        if grey.recipe.published:
-            plots.save(grey.draw(found["gains"]), args.out / f"amortized-{args.images}.png")
-    else:
-        here = Run(args.images, args.out)
-        found = {"recipe": asdict(here.recipe), "student": here.measure(here.student())}
-    file = write_result(args.out, f"amortized-{args.images}", f"python -m benchmarks.amortized {args.images}", found)
-    say(f"written to {file}")
+    here = Run(args.images, args.out)
+    found = here.measure(here.pursuit(train=args.train))
+    if here.recipe.published:
+        plots.save(here.draw(found), args.out / f"amortized-{args.images}.png")
+    command = f"python -m benchmarks.amortized {args.images}"
+    found = {"recipe": asdict(here.recipe), "gains": found}
+    say(f"written to {write_result(args.out, f'amortized-{args.images}', command, found)}")
     return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse and run."""
-    return run_program(build_parser(), run, argv)
+    return run_program(image_parser("benchmarks.amortized", __doc__, RECIPES), run, argv)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import argparse
 import logging
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from benchmarks import RESULTS
@@ -51,6 +51,15 @@ def add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=RESULTS, metavar="DIR", help="where the JSON goes (default: benchmarks/results)"
     )
+
+
+def image_parser(prog: str, doc: str | None, images: Iterable[str]) -> argparse.ArgumentParser:
+    """The options of a program whose trained networks are stored."""
+    parser = argparse.ArgumentParser(prog=f"python -m {prog}", description=doc)
+    parser.add_argument("images", choices=tuple(images))
+    parser.add_argument("--train", action="store_true", help="train the networks anew and store them")
+    add_out(parser)
+    return parser
 
 
 def positive(text: str) -> int:

@@ -50,6 +50,17 @@ def step_seconds(pursuit: Pursuit[Any], values: IntArray, n_steps: int = 6) -> l
     return [float(seconds) for seconds in np.sum(each, axis=0)]
 
 
+def step_ratios(pursuit: Pursuit[Any], values: IntArray, batch: int = 1_000, times: int = 7) -> dict[str, Any]:
+    """Steps of a batch beside `forward_seconds`, in turn. The first step is that of one history, and is left out."""
+    step_seconds(pursuit, values[:20])
+    timed = [(np.mean(step_seconds(pursuit, values[:batch])[1:]), forward_seconds(batch)) for _ in range(times)]
+    return {
+        "step_seconds": [float(step) for step, _ in timed],
+        "yardstick_seconds": [forward for _, forward in timed],
+        "step_to_yardstick": [float(step / forward) for step, forward in timed],
+    }
+
+
 def _some_step_seconds(pursuit: Pursuit[Any], values: IntArray, n_steps: int) -> list[float]:
     state = pursuit.start()
     place = np.zeros(len(values), dtype=np.int64)

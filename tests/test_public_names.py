@@ -15,12 +15,13 @@ PUBLIC = {
         ImpossibleAnswer InformationGain
         InformationPursuitClassifier MaxCost MaxQueries ModelFormatError NoisyAnnotator Pursuit QuerierTraining
         QueryFrequencies Session SoftAnswer StrategyTree TemperatureScaling Trace Trunk acquisition annotators beliefs
-        dawid_skene distill drift fit_table history jobs lint load models original_units pool queries query_frequencies
+        dawid_skene distill drift fit_table history history_classifier jobs lint load models
+        original_units pool queries query_frequencies
         save strategy_tree testing""",
     "infopursuit.acquisition": """FixedOrder LookAhead MutualInformation NetworkGain NetworkQuerier RandomOrder entropy
         mutual_information""",
-    "infopursuit.beliefs": """SMC Exact Langevin LangevinBelief NetworkBelief OpinionPool ParticleBelief Particles
-        Pruned PrunedBelief SMCBelief build_belief""",
+    "infopursuit.beliefs": """SMC Exact Langevin LangevinBelief LogPool NetworkBelief OpinionPool ParticleBelief
+        Particles Pruned PrunedBelief SMCBelief build_belief""",
     "infopursuit.jobs": "Engine Explained Sweep Swept explain sweep",
     "infopursuit.queries": """Columns Concepts Functions Groups Patches QuerySet Recipe Union Words columns concepts
         from_spec functions groups guess patches union words""",

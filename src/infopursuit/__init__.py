@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from infopursuit.calibration import TemperatureScaling
     from infopursuit.costs import Constraints, Costs
     from infopursuit.data_checks import lint
-    from infopursuit.distillation import distill
+    from infopursuit.distillation import distill, history_classifier
     from infopursuit.engine import Pursuit
     from infopursuit.estimator import InformationPursuitClassifier
     from infopursuit.explanation import Explanation
@@ -46,7 +46,7 @@ NAMES = {
     "TemperatureScaling": "calibration",
     **dict.fromkeys(("Constraints", "Costs"), "costs"),
     "lint": "data_checks",
-    "distill": "distillation",
+    **dict.fromkeys(("distill", "history_classifier"), "distillation"),
     "Pursuit": "engine",
     "InformationPursuitClassifier": "estimator",
     "Explanation": "explanation",
@@ -72,8 +72,8 @@ __all__ = [
     "Hybrid", "ImpossibleAnswer", "InformationGain", "InformationPursuitClassifier", "MaxCost", "MaxQueries",
     "ModelFormatError", "NoisyAnnotator", "Pursuit", "QuerierTraining", "QueryFrequencies", "Session", "SoftAnswer",
     "StrategyTree", "TemperatureScaling", "Trace", "Trunk", "acquisition", "annotators", "beliefs", "dawid_skene",
-    "distill", "drift", "fit_table", "history", "jobs", "lint", "load", "models", "original_units", "pool",
-    "queries", "query_frequencies", "save", "strategy_tree", "testing",
+    "distill", "drift", "fit_table", "history", "history_classifier", "jobs", "lint", "load", "models",
+    "original_units", "pool", "queries", "query_frequencies", "save", "strategy_tree", "testing",
 ]
 # fmt: on
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from infopursuit.acquisition.network import UNITS, NetworkGain, NetworkQuerier
+from infopursuit.acquisition.network import UNITS, NetworkQuerier, acquisition_for
 from infopursuit.beliefs.network import AnswerInputs, AnswerSetInputs, NetworkBelief, VariableInputs, inputs_for
 from infopursuit.calibration import TemperatureScaling
 from infopursuit.checks import instance, one_of
@@ -109,11 +109,6 @@ class Amortized:
             sets = AnswerSetInputs(inputs.queries)
             return DeepSets(trunk, sets, n_classes).initialised(seed), sets
         return build_network(inputs, n_classes, trunk, *own, seed), inputs
-
-
-def acquisition_for(belief: NetworkBelief) -> NetworkQuerier:
-    """The acquisition function that reads the utilities of a network."""
-    return NetworkGain() if belief.unit == "nats" else NetworkQuerier()
 
 
 def default_trunk(inputs: VariableInputs | AnswerInputs, *, sets: bool = False) -> Trunk:

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.amortized import acquisition_for, default_training, default_trunk, fit_temperature
-from infopursuit.beliefs.network import AnswerSetInputs, NetworkBelief, inputs_for
+from infopursuit.acquisition.network import acquisition_for
+from infopursuit.amortized import default_training, default_trunk, fit_temperature
+from infopursuit.beliefs.network import AnswerSetInputs, NetworkBelief, VariableInputs, inputs_for
 from infopursuit.checks import instance, number, whole_number
 from infopursuit.engine import Pursuit
 from infopursuit.models.amortized import (
-    Demonstrations,
-    Imitation,
     OwnHistories,
     QuerierTraining,
     Trunk,
@@ -24,6 +23,8 @@ from infopursuit.models.amortized import (
     check_network,
     fit_network,
 )
+from infopursuit.models.deep_sets import AnswerSets, DeepSets
+from infopursuit.models.imitation import Demonstrations, Followed, Imitation
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.stopping import AnyOf, Confidence, MaxQueries
@@ -137,6 +138,49 @@ def distill(
     belief = NetworkBelief(network, inputs, sample.n_classes, "score", calibrated, name)
     student = student_of(pursuit, belief, n, calibrated=y is not None)
     return student, agreement(pursuit, student, observed.take(held_out[:1000]), progress=progress)
+
+
+def history_classifier(
+    pursuit: Pursuit[Any],
+    X: Any,
+    y: Any,
+    *,
+    trunk: Trunk | None = None,
+    training: QuerierTraining | None = None,
+    start: NetworkBelief | None = None,
+    checkpoint: Any = None,
+    progress: bool | None = None,
+    say: Callable[[str], None] = logger.info,
+) -> NetworkBelief:
+    """A second network that classifies after the histories of an amortised pursuit: for `pool`.
+
+    One small network asks quickly; another, such as a convolutional one, may classify better from what the first has
+    asked for. Inputs are augmented, and asked about by the pursuit, anew in every epoch. It has not learnt what to ask.
+
+    Parameters
+    ----------
+    pursuit: one of `Amortized` about variables, such as the pixels of patches.
+    X, y: labelled inputs.
+    trunk, training: of the second network, as in `Amortized`. start: an earlier one to go on from.
+    checkpoint: a file from which an interrupted training goes on. say: what is told about each epoch.
+    """
+    instance(pursuit, "pursuit", Pursuit, "an ip.Pursuit of ip.Amortized")
+    first: Any = pursuit.belief
+    if not isinstance(first, NetworkBelief) or not isinstance(first.inputs, VariableInputs):
+        raise ValueError(f"pursuit believes by {first!r}; give one of ip.Amortized about variables, such as patches")
+    observed, labels = pursuit.queries.read(X), labels_of(y, pursuit.classes, len(X))
+    inputs = VariableInputs(pursuit.queries)
+    if start is None:
+        network = build_network(inputs, first.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
+    else:
+        network = check_network(copy.deepcopy(start.network), inputs, first.n_classes)
+    how = training or default_training(inputs)
+    asker = AnswerSets if isinstance(first.network, DeepSets) else OwnHistories
+    values = inputs.everything(observed.values)
+    asked = asker(first.network, first.inputs, values, labels, how, "nats")  # type: ignore[arg-type]
+    lessons = Followed(network, inputs, values, asked, how)
+    _, held_out = fit_network(network, lessons, len(labels), how, checkpoint=checkpoint, progress=progress, say=say)
+    return NetworkBelief(network, inputs, first.n_classes, "score", fit_temperature(lessons, held_out))
 
 
 def student_of(pursuit: Pursuit[Any], belief: NetworkBelief, max_queries: int, *, calibrated: bool) -> Pursuit[Any]:

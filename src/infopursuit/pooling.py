@@ -1,19 +1,23 @@
-"""`pool`: a generative pursuit whose belief is pooled with another one, the weights fitted on held-out inputs."""
+"""`pool`: a pursuit whose belief is pooled with another one, the weights fitted on held-out inputs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from infopursuit.beliefs.opinion_pool import OpinionPool, fit_weights
-from infopursuit.checks import instance, whole_number
+from infopursuit.acquisition.network import acquisition_for
+from infopursuit.beliefs.opinion_pool import LogPool, OpinionPool, fit_weights
+from infopursuit.checks import instance, one_of, whole_number
 from infopursuit.distillation import CERTAIN, labels_of
 from infopursuit.engine import Pursuit
 from infopursuit.progress import Progress
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
+
+CHOOSES = ("pursuit", "other")
 
 
 def pool(
@@ -25,21 +29,26 @@ def pool(
     max_queries: int = 12,
     min_queries: int = 1,
     reweight: bool = False,
+    chooses: str = "pursuit",
     progress: bool | None = None,
 ) -> Pursuit[Any]:
-    """The pursuit with an `OpinionPool` of its belief and another one, such as that of a network on histories.
+    """The pursuit with the log opinion pool of its belief and another one, such as that of a network on histories.
+
+    The belief is an `OpinionPool` where that of the pursuit is generative, otherwise a `LogPool`.
 
     The weights are those with the least log loss after each answer of the pool's own histories. The stopping rule is
     as before: choose it anew, as a pooled posterior is less confident.
 
     Parameters
     ----------
-    pursuit: one with a generative model.
+    pursuit: one with a generative model, or an amortised one.
     other: a belief about the same queries and classes, such as ``student.belief`` of `distill`.
     X, y: inputs that neither was trained on, and their labels.
     min_queries, max_queries: of a history on which the weights are fitted; after the first few answers much is unknown
         and hardly any pursuit stops, and their log loss would outweigh the rest.
     reweight: whether queries are chosen by their gains under the pooled classes, see `OpinionPool`.
+    chooses: who chooses the queries: the "pursuit", or "other", a network that has learnt what to ask (`Amortized`) and
+        then sees histories like its own.
 
     >>> import infopursuit as ip
     >>> queries = ip.queries.concepts(["has wings", "is red"])
@@ -50,13 +59,21 @@ def pool(
     >>> bool(0.8 < pooled.run(X).posterior.max() < 0.99)
     True
     """
-    instance(pursuit, "pursuit", Pursuit, "an ip.Pursuit with a generative model, such as clf.pursuit_")
+    instance(pursuit, "pursuit", Pursuit, "an ip.Pursuit, such as clf.pursuit_")
     n = min(whole_number(max_queries, "max_queries", 1), len(pursuit.queries))
     least = min(whole_number(min_queries, "min_queries", 1), n)
     labels = labels_of(y, pursuit.classes, len(X))
+    acquisition: Any = pursuit.acquisition
+    if one_of(chooses, "chooses", CHOOSES) == "other":
+        if getattr(other, "unit", None) is None:
+            raise ValueError(f"chooses='other', and other is {type(other).__name__}; give a NetworkBelief")
+        acquisition = acquisition_for(other)
+    generative = hasattr(pursuit.belief, "reweighed")
+    make: Any = partial(OpinionPool, reweight=reweight) if generative or reweight else LogPool
     at_first = replace(
         pursuit,
-        belief=OpinionPool(pursuit.belief, other, reweight=reweight),
+        belief=make(pursuit.belief, other),
+        acquisition=acquisition,
         stopping=Confidence(CERTAIN) | MaxQueries(n),
         patience=0,
         calibrator=None,
@@ -74,8 +91,8 @@ def pool(
         raise ValueError(f"min_queries={min_queries}: no history is as long as that; choose fewer")
     one, two, taught = (np.concatenate(each) for each in zip(*found, strict=True))
     weights = fit_weights([one, two], taught)
-    belief = OpinionPool(pursuit.belief, other, (weights[0], weights[1]), reweight=reweight)
-    return replace(pursuit, belief=belief, calibrator=None, novelty=None)
+    belief = make(pursuit.belief, other, (weights[0], weights[1]))
+    return replace(pursuit, belief=belief, acquisition=acquisition, calibrator=None, novelty=None)
 
 
 def _walk(

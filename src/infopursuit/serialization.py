@@ -32,7 +32,7 @@ from infopursuit.acquisition import (
     RandomOrder,
 )
 from infopursuit.answer_profile import AnswerProfile
-from infopursuit.beliefs.opinion_pool import OpinionPool
+from infopursuit.beliefs.opinion_pool import LogPool, OpinionPool
 from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.calibration import CalibrationReport, TemperatureScaling
 from infopursuit.checks import pursuit_of
@@ -186,20 +186,24 @@ MEMBERS = ("generative", "other")
 """Of a pool; the arrays of each have its name before theirs."""
 
 
-def _pool_to_parts(belief: OpinionPool) -> tuple[dict[str, Any], Arrays]:
+def _pool_to_parts(belief: LogPool) -> tuple[dict[str, Any], Arrays]:
     parts = {name: encode(getattr(belief, name), name) for name in MEMBERS}
     arrays = {f"{name}.{key}": array for name, (_, mine) in parts.items() for key, array in mine.items()}
-    plain = {"weights": list(belief.weights), "reweight": belief.reweight}
+    plain: dict[str, Any] = {"weights": list(belief.weights)}
+    if isinstance(belief, OpinionPool):
+        plain["reweight"] = belief.reweight
     return {**plain, **{name: spec for name, (spec, _) in parts.items()}}, arrays
 
 
-def _pool_from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> OpinionPool:
+def _pool_from_parts(spec: dict[str, Any], arrays: Arrays, queries: Any) -> LogPool:
     generative, other = (
         decode(spec[n], {k.removeprefix(f"{n}."): a for k, a in arrays.items() if k.startswith(f"{n}.")}, queries)
         for n in MEMBERS
     )
     one, two = spec["weights"]
-    return OpinionPool(generative, other, (one, two), reweight=spec["reweight"])
+    if "reweight" in spec:
+        return OpinionPool(generative, other, (one, two), reweight=spec["reweight"])
+    return LogPool(generative, other, (one, two))
 
 
 for _rule in (Confidence, InformationGain, MaxQueries, MaxCost):
@@ -229,7 +233,8 @@ for _class, _kind in (
 ):
     register(f"infopursuit.beliefs.{_class}", _kind, _belief_to_parts, _belief_from_parts(_kind))
 register(PredictorBelief, "masked_networks", PredictorBelief.to_parts, PredictorBelief.from_parts)
-register(OpinionPool, OpinionPool.kind, _pool_to_parts, _pool_from_parts)
+for _pool in (LogPool, OpinionPool):
+    register(_pool, _pool.kind, _pool_to_parts, _pool_from_parts)
 register(
     "infopursuit.beliefs.network.NetworkBelief",
     "network",

@@ -6,7 +6,8 @@ import torch
 
 import infopursuit as ip
 from infopursuit.acquisition import MutualInformation
-from infopursuit.beliefs import NetworkBelief, OpinionPool, build_belief
+from infopursuit.acquisition.network import acquisition_for
+from infopursuit.beliefs import LogPool, NetworkBelief, OpinionPool, build_belief
 from infopursuit.beliefs.network import inputs_for
 from infopursuit.beliefs.opinion_pool import fit_weights, pooled
 from infopursuit.history import Histories
@@ -185,10 +186,55 @@ def test_pool_is_better_than_an_overconfident_member():
     assert loss(found) < 0.8 * loss(generative)
 
 
+@pytest.mark.parametrize("unit", ["score", "nats"])
+def test_the_network_chooses(unit, tmp_path):
+    """The same queries as the network alone; gains are within the entropy of the pool; contracts and files."""
+    asks = network(PATCHES)
+    asks = NetworkBelief(asks.network, asks.inputs, 3, unit)
+    rng = np.random.default_rng(4)
+    X, y = rng.integers(2, size=(30, 5, 5)), rng.integers(3, size=30)
+    generative = ip.Pursuit.of(blurred(), PATCHES, stopping=ip.MaxQueries(4))
+    pursuit = ip.pool(generative, asks, X, y, max_queries=4, chooses="other")
+    alone = ip.Pursuit(PATCHES, asks, acquisition_for(asks), ip.MaxQueries(4))
+    one, two = pursuit.run(X), alone.run(X)
+    np.testing.assert_array_equal(one.queries, two.queries)
+    assert np.abs(one.posteriors - two.posteriors).max() > 1e-3
+    assert (one.queries != generative.run(X).queries).any()
+    check_acquisition(acquisition_for(asks), pursuit.belief, PATCHES, tolerance=TOLERANCE)
+    check_strategy(pursuit, X[:8], tolerance=1e-4)
+    ip.save(pursuit, tmp_path / "pool")
+    np.testing.assert_array_equal(ip.load(tmp_path / "pool").run(X).queries, one.queries)
+
+
+def test_two_networks_are_pooled(tmp_path):
+    """The first chooses, both believe; a pool may be a member of another."""
+    first, second = (network(PATCHES, seed=seed) for seed in (1, 2))
+    first = NetworkBelief(first.network, first.inputs, 3, "nats")
+    rng = np.random.default_rng(5)
+    X, y = rng.integers(2, size=(40, 5, 5)), rng.integers(3, size=40)
+    alone = ip.Pursuit(PATCHES, first, acquisition_for(first), ip.MaxQueries(3))
+    pursuit = ip.pool(alone, second, X, y, max_queries=3)
+    assert type(pursuit.belief) is LogPool
+    trace = pursuit.run(X)
+    np.testing.assert_array_equal(trace.queries, alone.run(X).queries)
+    b, _ = after(pursuit.belief, PATCHES, [(2, [1, 0, 0, 1])])
+    members = [each.log_posterior(mine).value for each, mine in ((first, b.generative), (second, b.other))]
+    np.testing.assert_allclose(b.log_posterior, pooled(members, pursuit.belief.weights), atol=1e-9)
+    check_belief(pursuit.belief, PATCHES, tolerance=TOLERANCE)
+    check_strategy(pursuit, X[:8], tolerance=1e-4)
+    both = ip.pool(ip.Pursuit.of(blurred(), PATCHES, stopping=ip.MaxQueries(3)), pursuit.belief, X, y, chooses="other")
+    np.testing.assert_array_equal(both.run(X).queries, trace.queries)
+    for name, each in (("two", pursuit), ("three", both)):
+        ip.save(each, tmp_path / name)
+        np.testing.assert_allclose(ip.load(tmp_path / name).run(X).posteriors, each.run(X).posteriors, atol=1e-6)
+
+
 def test_errors_name_the_argument():
     exact = build_belief(MODEL, QUERIES)
     with pytest.raises(TypeError, match="generative"):
         OpinionPool(network(QUERIES), exact)
+    with pytest.raises(ValueError, match="other"):
+        LogPool(network(QUERIES), network(QUERIES, n_classes=4))
     with pytest.raises(ValueError, match="other"):
         OpinionPool(exact, network(QUERIES, n_classes=4))
     with pytest.raises(ValueError, match="weights"):
@@ -196,5 +242,8 @@ def test_errors_name_the_argument():
     always = ip.Pursuit.of(ip.models.TableModel([1.0, 0.0, 0.0], None, YES), QUERIES)
     with pytest.raises(ValueError, match="min_queries"):
         ip.pool(always, build_belief(MODEL, QUERIES), [[0] * 6], [0], max_queries=4, min_queries=4)
+    for chooses in ("both", "other"):  # the second has no utilities
+        with pytest.raises(ValueError, match="chooses"):
+            ip.pool(always, build_belief(MODEL, QUERIES), [[0] * 6], [0], chooses=chooses)
     with pytest.raises(TypeError, match="pursuit"):
         ip.pool(exact, network(QUERIES), [[0] * 6], [0])

@@ -1,4 +1,4 @@
-"""The recipe of the amortised querier from end to end, on small made-up images."""
+"""The recipes of networks of gains, of their pools and of a student, from end to end, on small made-up images."""
 
 import json
 from dataclasses import replace
@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import amortized
+from benchmarks import amortized, opinion_pool, step_times, student
 from benchmarks.recipes import image_sets
 from benchmarks.recipes.image_sets import ImageSet, ImageTask
 from infopursuit.datasets import Dataset
 from infopursuit.models.amortized import QuerierTraining, Trunk
-from infopursuit.models.training import Training
+from infopursuit.models.training import RandomAffine, Training
+
+SMALL = QuerierTraining(epochs=60, batch_size=32, learning_rate=5e-3, max_queries=3)
 
 
 def corners(n, rng):
@@ -24,42 +26,63 @@ def corners(n, rng):
 
 
 @pytest.fixture
-def images(monkeypatch):
+def images(monkeypatch, tmp_path):
     rng = np.random.default_rng(0)
     (x_train, y_train), (x_test, y_test) = corners(200, rng), corners(40, rng)
     data = Dataset("made up", x_train, y_train, x_test, y_test, ("up", "down"), "made up", "none")
     small = ImageSet("mnist", "mnist", 127.5, 3.0, 4, (Training(epochs=1, validation=0.2),), (), tried=40)
     monkeypatch.setattr(image_sets.datasets, "load", lambda name: data)
     monkeypatch.setitem(image_sets.IMAGE_SETS, "mnist", small)
+    monkeypatch.setattr(ImageTask, "with_vae", ImageTask.with_examples)  # needs no training
+    monkeypatch.setattr(amortized, "WEIGHTS", tmp_path / "weights")
+    monkeypatch.setattr(step_times.step_ratios, "__defaults__", (20, 1))
+    monkeypatch.setattr(amortized, "MIN_QUERIES", 1)
+    monkeypatch.setitem(
+        opinion_pool.RECIPES, "mnist", opinion_pool.Recipe(stored="mnist", min_queries=1, max_queries=3)
+    )
+    monkeypatch.setattr(opinion_pool, "SHOWN", 0)
 
 
-def test_grey_superpixels_without_a_teacher(images, monkeypatch, tmp_path):
-    how = QuerierTraining(epochs=60, batch_size=32, learning_rate=5e-3, max_queries=3)
-    recipe = replace(amortized.GREY_RECIPES["mnist-grey"], trunk=Trunk((), (16, 16), (8, 4)), training=how)
-    monkeypatch.setitem(amortized.GREY_RECIPES, "mnist-grey", recipe)
+def not_again(monkeypatch, module, name):
+    monkeypatch.setattr(module, name, lambda *given, **options: pytest.fail("trained again"))
+
+
+def test_two_networks_on_grey_superpixels(images, monkeypatch, tmp_path):
+    grey, moved = amortized.RECIPES["mnist-grey"], replace(SMALL, augmentation=RandomAffine(0.5, 2.0, 0.0, 0.2))
+    second = (Trunk((4, 8), (16,), blocks=1), (replace(moved, epochs=20), replace(SMALL, epochs=2)))
+    rounds = (SMALL, replace(SMALL, epochs=2))
+    recipe = replace(grey, trunk=Trunk((), (16, 16), (8, 4)), rounds=rounds, second=second, most_queries=3)
+    monkeypatch.setitem(amortized.RECIPES, "mnist-grey", recipe)
     assert amortized.main(["mnist-grey", "--out", str(tmp_path)]) == 0
     found = json.loads((tmp_path / "amortized-mnist-grey.json").read_text())["gains"]
     assert found["n_test"] == 40
     assert len(found["accuracy_after"]) == len(found["expected_calibration_error_after"]) == 3
     assert found["accuracy_after"][-1] > 0.9
+    assert "pool" in found["belief"]
+    assert all(ratio > 0 for ratio in found["step_to_yardstick"])
     assert (tmp_path / "amortized-mnist-grey.png").stat().st_size > 1000
-    monkeypatch.setattr(amortized.ip, "Amortized", lambda *given, **options: pytest.fail("trained again"))
+    not_again(monkeypatch, amortized.ip, "Amortized")
+    not_again(monkeypatch, amortized.ip, "history_classifier")
     assert amortized.main(["mnist-grey", "--out", str(tmp_path)]) == 0
 
 
-def test_trained_once_and_measured(images, monkeypatch, tmp_path):
-    monkeypatch.setattr(ImageTask, "with_vae", ImageTask.with_examples)  # needs no training
-    how = QuerierTraining(epochs=40, batch_size=32, learning_rate=5e-3, max_queries=3, random=0.0)
-    rounds = ((how, 0.5), (replace(how, epochs=2), 0.5))  # the second follows the student
-    recipe = replace(amortized.RECIPES["mnist"], trunk=Trunk((4, 8), (16,)), rounds=rounds, max_queries=3)
-    monkeypatch.setitem(amortized.RECIPES, "mnist", recipe)
-    monkeypatch.setattr(amortized, "STEP_BATCH", 20)
-    monkeypatch.setattr(amortized, "TIMES", 1)
-    assert amortized.main(["mnist", "--out", str(tmp_path)]) == 0
-    found = json.loads((tmp_path / "amortized-mnist.json").read_text())["student"]
+def test_a_student_and_its_pool(images, monkeypatch, tmp_path):
+    out = ["--out", str(tmp_path)]
+    rounds = (replace(SMALL, epochs=40, random=0.0), replace(SMALL, epochs=2))  # the second follows the student
+    recipe = student.Recipe(Trunk((4, 8), (16,)), rounds, 0.01, max_queries=3, most_queries=4)
+    monkeypatch.setitem(student.RECIPES, "mnist", recipe)
+    assert student.main(["mnist", *out]) == 0
+    found = json.loads((tmp_path / "student-mnist.json").read_text())["student"]
     assert found["test"]["accuracy"] > 0.9
     assert found["agreement"]["label"] > 0.9
-    assert set(found["accuracy_after"]) == {str(k) for k in range(1, amortized.N_CURVE + 1)}
+    assert set(found["accuracy_after"]) == {str(k) for k in range(1, student.N_CURVE + 1)}
     assert all(ratio > 0 for ratio in found["step_to_yardstick"])
-    monkeypatch.setattr(amortized.ip, "distill", lambda *given, **options: pytest.fail("trained again"))
-    assert amortized.main(["mnist", "--out", str(tmp_path)]) == 0
+    not_again(monkeypatch, student.ip, "distill")
+    assert student.main(["mnist", *out]) == 0
+
+    assert opinion_pool.main(["mnist", *out]) == 0
+    found = json.loads((tmp_path / "opinion-pool-mnist.json").read_text())["pool"]
+    assert found["test"]["accuracy"] > 0.9
+    assert found["test"]["low"] < found["test"]["accuracy"] <= found["test"]["high"]
+    assert all(weight > 0 for weight in found["weights"])
+    assert (tmp_path / "opinion-pool-mnist.png").stat().st_size > 0

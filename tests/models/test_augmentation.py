@@ -71,6 +71,26 @@ def test_a_shift_by_whole_pixels_moves_the_picture(shape, pixels, sign, axis, dr
     assert not np.array_equal(found, image)
 
 
+@pytest.mark.parametrize("shape", [(9, 9), (13, 17)])
+def test_an_elastic_distortion_moves_by_its_standard_deviation(shape):
+    """A ramp shows by how much each pixel has moved: at a point of the coarse grid by draws with
+    that standard deviation; neighbours move alike."""
+    rows, columns = shape
+    ramp = (1000 + 100 * torch.arange(columns)).repeat(rows, 1).reshape(1, -1).repeat(4000, 1)
+    moved = RandomAffine(0, 0, 0, elastic=0.4).apply(ramp, shape, generator()) - ramp
+    inside = moved.reshape(-1, rows, columns)[:, 2:-2, 2:-2] / 100  # nothing comes in from beyond the border
+    assert abs(inside.mean()) < 0.02
+    spread = inside.std(dim=0)
+    assert spread.min() > 0.2
+    assert spread.max() < 0.45
+    alike = torch.corrcoef(torch.stack([inside[:, 1, 1], inside[:, 2, 1]]))[0, 1]
+    far = torch.corrcoef(torch.stack([inside[:, 0, 1], inside[:, -1, 1]]))[0, 1]
+    assert alike > 0.6
+    assert abs(far) < 0.1
+    masked = RandomAffine(0, 0, 0, elastic=2.0).apply(picture(*shape, n=50), shape, generator(), masked=True)
+    assert set(masked.unique().tolist()) == {-1, 0, 1}  # from beyond the border comes what is unknown
+
+
 @pytest.mark.parametrize("shape", [(7, 11), (11, 7), (9, 9), (6, 10)])
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_quarter_turn_keeps_the_aspect(shape, sign, drawn):

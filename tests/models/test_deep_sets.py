@@ -1,5 +1,7 @@
 """The network on sets of answers: what it sees, that its training agrees with single passes, and that it learns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -74,15 +76,19 @@ def test_histories_of_training_are_those_of_single_passes(network):
     how = QuerierTraining(max_queries=4)
     own = AnswerSets(network, INPUTS, INPUTS.everything(VALUES), np.zeros(20, dtype=int), how, "nats")
     generator = torch.Generator().manual_seed(0)
-    queries, log_p, asked = own._ask(own.features(np.arange(20), generator), 0.5, generator)
+    values, begun = own.features(np.arange(20), generator), replace(own.nothing(20), explored=0.5)
+    queries, log_p = own.ask(values, begun, generator)
     assert all(len(set(row)) == 4 for row in queries.tolist())
-    assert torch.equal(asked[:, -1].nonzero()[:, 1].reshape(20, 4), queries.sort(1).values)
+    row, step = (each.flatten() for each in torch.meshgrid(torch.arange(20), torch.arange(5), indexing="ij"))
+    logits, _ = own.heads(values, row, own.prefixes(values, begun, queries, row, step))
+    together = torch.log_softmax(logits.detach(), dim=1).reshape(20, 5, -1)
     for i in range(20):
         for k in range(5):
             known = known_after(VALUES[i : i + 1], queries[i, :k].tolist())
             with torch.no_grad():
                 expected = torch.log_softmax(network(torch.as_tensor(known))[0], dim=1)[0]
             assert torch.allclose(log_p[i, k], expected, atol=1e-5)
+            assert torch.allclose(together[i, k], expected, atol=1e-5)
 
 
 def test_round_trip(network, tmp_path):

@@ -29,7 +29,7 @@ class NetworkQuerier:
         if getattr(belief, "unit", None) != self.unit:
             raise TypeError(
                 f"belief is {type(belief).__name__} with unit {getattr(belief, 'unit', None)!r}; "
-                f"{type(self).__name__} needs a NetworkBelief with unit {self.unit!r}"
+                f"{type(self).__name__} needs a NetworkBelief, or a pool with one, with unit {self.unit!r}"
             )
         return self
 
@@ -44,3 +44,8 @@ class NetworkGain(NetworkQuerier):
 
     unit: ClassVar[Literal["nats", "score"]] = "nats"
     kind: ClassVar[str] = "network_gain"
+
+
+def acquisition_for(belief: Any) -> NetworkQuerier:
+    """The acquisition function that reads the utilities of a network."""
+    return NetworkGain() if belief.unit == "nats" else NetworkQuerier()

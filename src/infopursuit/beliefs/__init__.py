@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from infopursuit.beliefs.exact import Exact
-from infopursuit.beliefs.opinion_pool import OpinionPool
+from infopursuit.beliefs.opinion_pool import LogPool, OpinionPool
 from infopursuit.lazy import lazy_name
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "SMC", "Exact", "Langevin", "LangevinBelief", "NetworkBelief", "OpinionPool", "ParticleBelief", "Particles",
-    "Pruned", "PrunedBelief", "SMCBelief",
+    "SMC", "Exact", "Langevin", "LangevinBelief", "LogPool", "NetworkBelief", "OpinionPool", "ParticleBelief",
+    "Particles", "Pruned", "PrunedBelief", "SMCBelief",
     "build_belief",
 ]
 # fmt: on

@@ -40,6 +40,11 @@ class StateWeights(Rows):
         return len(self.log_weights)
 
 
+def class_entropy(log_p: FloatArray) -> FloatArray:
+    """(H,) the entropy of (H, C) log-probabilities, in nats."""
+    return np.asarray(-(np.exp(log_p) * np.maximum(log_p, np.log(1e-300))).sum(axis=1))
+
+
 def log_normalised(log_joint: FloatArray) -> FloatArray:
     """(H, C) log p(y, history) -> log p(y | history), eq. 17; NaN where the history is impossible."""
     with np.errstate(invalid="ignore"):

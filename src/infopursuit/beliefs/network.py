@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax
 from torch import Tensor, nn
 
 from infopursuit.acquisition.network import UNITS
+from infopursuit.beliefs.exact import class_entropy
 from infopursuit.beliefs.predictor import FLOOR, answer_values, answer_vectors, encoding_from
 from infopursuit.checks import number, one_of
 from infopursuit.history import Estimate, Histories
-from infopursuit.models.amortized import Trunk, TwoHeads, check_network, gains
+from infopursuit.models.amortized import Trunk, TwoHeads, check_network
 from infopursuit.models.architectures import Features
 from infopursuit.models.deep_sets import DeepSets
 from infopursuit.models.masked import Encoding
@@ -221,11 +222,12 @@ def inputs_for(queries: QuerySet, sample: Sample | None = None) -> VariableInput
 @dataclass(frozen=True)
 class NetworkState:
     """What is known after H histories, (H, U), and what the network says about it: (H, C) log p(y | history), and
-    (H, Q) utilities of the queries."""
+    (H, Q) utilities of the queries, and their unit."""
 
     known: Any
     log_posterior: FloatArray
     utilities: FloatArray
+    unit: str
 
 
 class NetworkBelief:
@@ -296,16 +298,13 @@ class NetworkBelief:
         found = []
         for start in range(0, len(known), AT_A_TIME):
             logits, outputs = self.network(self.inputs.encode(known[start : start + AT_A_TIME]))
-            found.append(
-                (logits.double().numpy(), (gains(logits, outputs) if self.unit == "nats" else outputs).numpy())
-            )
+            found.append((logits.double().numpy(), outputs.numpy()))
         logits, utilities = (np.concatenate(each) for each in zip(*found, strict=True))
         log_p = np.maximum(log_softmax(logits / self.temperature, axis=1), np.log(FLOOR))
         log_p = log_softmax(log_p, axis=1)
-        if self.unit == "nats":
-            entropy = -(np.exp(log_p) * log_p).sum(axis=1, keepdims=True)
-            utilities = np.minimum(utilities, entropy)
-        return NetworkState(known, log_p, utilities)
+        if self.unit == "nats":  # a share of the entropy of the class, between none and all of it
+            utilities = class_entropy(log_p)[:, None] * expit(utilities)
+        return NetworkState(known, log_p, utilities, self.unit)
 
     # ---- files -------------------------------------------------------------------------------------------------------
 

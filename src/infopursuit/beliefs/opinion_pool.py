@@ -1,4 +1,4 @@
-"""`OpinionPool`: a generative belief and another one pooled; the generative one says what the next answer may be.
+"""`LogPool`: two beliefs pooled; `OpinionPool`: one of them is generative, and says what the next answer may be.
 
 A generative model knows how answers go together, and is overconfident where it is wrong; a classifier on histories is
 calibrated, and has no answers to offer. Pooled, they are more accurate than either.
@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from infopursuit.beliefs.exact import log_normalised
+from infopursuit.beliefs.exact import class_entropy, log_normalised
 from infopursuit.checks import number
 from infopursuit.history import BoolArray, Estimate, Histories
 from infopursuit.types import FloatArray, IntArray
@@ -25,50 +25,59 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PoolState:
-    """The states of both members about H histories."""
+    """The states of both members about H histories, and the pooled (H, C) log p(y | history) with its error."""
 
     generative: Any
     other: Any
+    log_posterior: FloatArray
+    error: FloatArray
+
+    @property
+    def _asks(self) -> Any:
+        return self.generative if hasattr(self.generative, "utilities") else self.other
+
+    @property
+    def unit(self) -> Any:
+        """Of the utilities."""
+        return self._asks.unit
+
+    @property
+    def utilities(self) -> FloatArray:
+        """(H, Q) what the first network says about the queries; a gain in nats is the same share of the entropy of the
+        class."""
+        found: FloatArray = self._asks.utilities
+        if self.unit != "nats":
+            return found
+        before, now = (class_entropy(log_p)[:, None] for log_p in (self._asks.log_posterior, self.log_posterior))
+        return np.minimum(found * (now / np.maximum(before, 1e-300)), now)
 
 
-class OpinionPool:
+class LogPool:
     """The log opinion pool of two beliefs: log p(y | history) = sum over members of weight log p_m(y | history),
     normalised.
 
-    Answers are predicted by the generative member, and gains are its own; with ``reweight`` they are those under the
-    pooled classes: I(answer; Y) under p(y | history) of the pool and p(answer | y, history) of the generative member. A
-    network that was trained on the histories of the generative pursuit should see no others.
-
     Parameters
     ----------
-    generative: a belief about a generative model: `Exact`, `PrunedBelief`, `SMCBelief`, `LangevinBelief`.
-    other: any belief with the same classes, such as a `NetworkBelief`.
+    generative, other: beliefs about the same queries and classes; the first of them that is a network with utilities
+        (`NetworkBelief`) says what to ask. See `OpinionPool` for a first one that predicts answers.
     weights: of the two. They need not sum to one: a smaller sum is a higher temperature. See `fit_weights`.
-    reweight: whether gains, and predictions of answers, are those under the pooled classes.
     """
 
-    kind = "opinion_pool"
+    kind = "log_pool"
     accepts_noise = False
     calibrated = True
 
-    def __init__(
-        self, generative: Any, other: Any, weights: tuple[float, float] = (0.5, 0.5), *, reweight: bool = False
-    ) -> None:
-        if not hasattr(generative, "reweighed"):
-            raise TypeError(
-                f"generative is {type(generative).__name__}, which does not predict answers; give a belief about a "
-                f"generative model, such as that of Pursuit.of(model, queries)"
-            )
+    def __init__(self, generative: Any, other: Any, weights: tuple[float, float] = (0.5, 0.5)) -> None:
         if generative.n_classes != other.n_classes:
             raise ValueError(
                 f"other has {other.n_classes} classes and generative has {generative.n_classes}; they must be the same"
             )
-        self.generative, self.other, self.reweight = generative, other, bool(reweight)
+        self.generative, self.other = generative, other
         one, two = weights
         self.weights = (number(one, "weights", above=0), number(two, "weights", least=0))
 
     def __repr__(self) -> str:
-        return f"OpinionPool({self.generative!r}, {self.other!r}, weights={self.weights})"
+        return f"{type(self).__name__}({self.generative!r}, {self.other!r}, weights={self.weights})"
 
     @property
     def n_classes(self) -> int:
@@ -76,9 +85,9 @@ class OpinionPool:
         return int(self.generative.n_classes)
 
     @property
-    def model(self) -> Any:
-        """The generative model."""
-        return self.generative.model
+    def unit(self) -> Any:
+        """Of the utilities of queries, where a member is a network that has them."""
+        return getattr(self.generative, "unit", None) or getattr(self.other, "unit", None)
 
     @property
     def uses_numbers(self) -> bool:
@@ -87,34 +96,72 @@ class OpinionPool:
 
     @property
     def row_bytes(self) -> int:
-        """The memory of one history: its classes are reweighted in a copy."""
+        """The memory of one history: its classes may be reweighted in a copy."""
         return 2 * int(self.generative.row_bytes) + int(getattr(self.other, "row_bytes", 2**14))
 
     def describe(self) -> str:
         """The belief in words."""
-        one, two = self.weights
-        other = self.other.describe() if hasattr(self.other, "describe") else repr(self.other)
-        return f"a log opinion pool of {self.generative!r} (weight {one:.3g}) and {other} (weight {two:.3g})"
-
-    # ---- the belief --------------------------------------------------------------------------------------------------
+        told = (each.describe() if hasattr(each, "describe") else repr(each) for each in (self.generative, self.other))
+        one, two = (f"{each} (weight {weight:.3g})" for each, weight in zip(told, self.weights, strict=True))
+        return f"a log opinion pool of {one} and {two}"
 
     def init(self) -> PoolState:
         """Nothing is known."""
-        return PoolState(self.generative.init(), self.other.init())
+        return self._state(self.generative.init(), self.other.init())
 
     def update(self, b: PoolState, parents: IntArray, new: Histories) -> PoolState:
         """One more answer for each history, to both."""
-        return PoolState(self.generative.update(b.generative, parents, new), self.other.update(b.other, parents, new))
+        return self._state(self.generative.update(b.generative, parents, new), self.other.update(b.other, parents, new))
 
-    def log_posterior(self, b: PoolState) -> Estimate:
-        """(H, C) log p(y | history), with the standard error that the generative member adds (delta method)."""
-        found = self.generative.log_posterior(b.generative)
-        log_p = pooled([found.value, self.other.log_posterior(b.other).value], self.weights)
+    def _state(self, generative: Any, other: Any) -> PoolState:
+        """With the standard error that the first member adds (delta method)."""
+        found = self.generative.log_posterior(generative)
+        log_p = pooled([found.value, self.other.log_posterior(other).value], self.weights)
         p = np.exp(log_p)
         with np.errstate(divide="ignore", invalid="ignore"):
             spread = np.where(found.error > 0, self.weights[0] * found.error / np.exp(found.value), 0.0)
             variance = p**2 * ((1 - 2 * p) * spread**2 + (p**2 * spread**2).sum(axis=1, keepdims=True))
-        return Estimate(log_p, np.sqrt(np.maximum(np.nan_to_num(variance, posinf=0.0), 0.0)))
+        error = np.sqrt(np.maximum(np.nan_to_num(variance, posinf=0.0), 0.0))
+        return PoolState(generative, other, log_p, error)
+
+    def log_posterior(self, b: PoolState) -> Estimate:
+        """(H, C) log p(y | history)."""
+        return Estimate(b.log_posterior, b.error)
+
+
+class OpinionPool(LogPool):
+    """The log opinion pool of a generative belief and another one; the generative one predicts answers.
+
+    Gains are those of the generative member; with ``reweight`` they are those under the pooled classes: I(answer; Y)
+    under p(y | history) of the pool and p(answer | y, history) of the generative member. A network should see histories
+    like those that it was trained on: those of the generative pursuit, or, where it chooses queries itself
+    (`NetworkGain`, `NetworkQuerier`), its own.
+
+    Parameters
+    ----------
+    generative: a belief about a generative model: `Exact`, `PrunedBelief`, `SMCBelief`, `LangevinBelief`.
+    other: any belief with the same classes, such as a `NetworkBelief`.
+    weights: of the two, see `LogPool`.
+    reweight: whether gains, and predictions of answers, are those under the pooled classes.
+    """
+
+    kind = "opinion_pool"
+
+    def __init__(
+        self, generative: Any, other: Any, weights: tuple[float, float] = (0.5, 0.5), *, reweight: bool = False
+    ) -> None:
+        if not hasattr(generative, "reweighed"):
+            raise TypeError(
+                f"generative is {type(generative).__name__}, which does not predict answers; give a belief about a "
+                f"generative model, such as that of Pursuit.of(model, queries), or use LogPool"
+            )
+        super().__init__(generative, other, weights)
+        self.reweight = bool(reweight)
+
+    @property
+    def model(self) -> Any:
+        """The generative model."""
+        return self.generative.model
 
     def log_evidence(self, b: PoolState) -> FloatArray:
         """(H,) log p(answers so far) of the generative member."""

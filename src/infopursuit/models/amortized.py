@@ -3,8 +3,8 @@
 *Variational information pursuit* (Chattopadhyay et al., 2023): the querier picks the query whose answer makes the
 classifier most accurate; gradients pass its choice straight through, by a softmax whose temperature falls. *Gains*
 (Gadgil et al., 2024, who build on Covert et al., 2023): the second network estimates the mutual information of the
-class and each answer, by regression on how far an answer moves the posterior. *Imitation*: both networks learn from the
-choices and posteriors of another pursuit. Histories are random at first, then those of the network itself.
+class and each answer, by regression on how far an answer moves the posterior. Histories are random at first, then those
+of the network itself. `infopursuit.models.imitation` has networks that learn from another pursuit.
 
 What is known of an input is a set of *units* (U of them): variables, or whole queries. A network sees F features of the
 known units, and 0 where nothing is known.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, Protocol
 
@@ -26,8 +26,8 @@ from torch.nn import functional as F
 
 from infopursuit.checks import number, whole_number
 from infopursuit.models.architectures import ChannelsLast, Residual, initialise
-from infopursuit.models.training import Epoch, Schedule, held_out_split, run_training
-from infopursuit.types import UNKNOWN, FloatArray, IntArray
+from infopursuit.models.training import Epoch, Lessons, Schedule, held_out_split, run_training
+from infopursuit.types import UNKNOWN, IntArray
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +38,12 @@ MIN_STEPS = 1_500
 """Of the optimiser, where the number of epochs is not given."""
 WEIGHT_DECAY = 0.01
 TOLD = "loss {:.4f} training, {:.4f} validation, {:.2f} % right"
-KEPT, LOOKED = torch.tensor((0.1, 0.4, 0.6)), torch.tensor((1.0, 0.5, 0.25))
-"""Share of the histories with 0, 1 and more queries that is looked at in an epoch: the first ones are few and soon
-learnt, and neighbouring ones of one input teach much the same. And the share of these on which gains are learnt."""
-EXPLORED, N_TRIED = 0.15, 8
-"""Share of random queries in the histories on which gains are learnt; and of how many queries they are in each."""
+KEPT, N_KEPT = torch.tensor((0.1, 0.4, 0.6)), 4
+"""Share of the histories with 0, 1 and more queries that is looked at in an epoch, and of how many of one input at the
+most, on average: the first ones are few and soon learnt, and neighbouring ones of one input teach much the same."""
+EXPLORED, LOOKED, N_TRIED = 0.15, torch.tensor((1.0, 0.5, 0.25)), 4
+"""Share of drawn queries in the histories on which gains are learnt; share of these histories in which other queries
+than the one asked are tried, and how many."""
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
@@ -181,15 +182,8 @@ def check_network(network: nn.Module, inputs: Inputs, n_classes: int) -> nn.Modu
     return network
 
 
-def gains(logits: Tensor, outputs: Tensor) -> Tensor:
-    """(H, Q) information gains: a share of the entropy of the class, between none and all of it."""
-    log_p = torch.log_softmax(logits, dim=1)
-    entropy = -(log_p.exp() * log_p).sum(1, keepdim=True)
-    return entropy * torch.sigmoid(outputs)
-
-
 def gain_loss(outputs: Tensor, tried: Tensor, before: Tensor, after: Tensor) -> Tensor:
-    """(H, n) the loss of the gains of queries (H, n).
+    """(H, n) the loss of the gains of queries (H, n): a gain is the entropy of the class times sigmoid(output).
 
     before, after: log p(y | history), (H, C), and that with the answer to each query, (H, n, C). Its gradient is
     gain - divergence, so that the gain becomes the mean divergence, without the flat ends of a sigmoid.
@@ -228,6 +222,12 @@ def prefix_masks(inputs: Inputs, queries: Tensor) -> Tensor:
     return (when[:, None] < torch.arange(k + 1)[:, None]).to(torch.float32)
 
 
+def asked_before(queries: Tensor, n: int) -> Tensor:
+    """(H, K) queries, -1 for none -> (H, n) which of n queries they are."""
+    asked = torch.zeros((len(queries), n + 1), dtype=torch.bool)
+    return asked.scatter(1, queries.where(queries >= 0, torch.tensor(n)), True)[:, :-1]
+
+
 @dataclass(frozen=True)
 class QuerierTraining(Schedule):
     """How networks on histories are trained.
@@ -261,6 +261,17 @@ class QuerierTraining(Schedule):
         if self.epochs is not None:
             return self.epochs
         return max(30, math.ceil(MIN_STEPS / math.ceil(n_rows / self.batch_size)))
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What is known of B inputs when their histories begin, (B, ...), and (B, Q) which queries count as asked; how many
+    queries follow, and the share of them that is drawn instead of the best."""
+
+    known: Tensor
+    asked: Tensor
+    n_steps: int
+    explored: float = 0.0
 
 
 class OwnHistories:
@@ -300,65 +311,92 @@ class OwnHistories:
         features, labels = self.features(rows, generator), self.labels[rows]
         if asks and self.objective == "score":
             return self._straight_through(features, labels, share, generator)
-        row, mask, asked = self._histories(features, share, EXPLORED if asks else 0.0, generator)
-        logits, outputs = self.see(features[row], mask[:, :-1])
+        begun = self.start(len(features), share, generator)
+        queries, log_p = self.ask(features, begun if asks else replace(begun, explored=0.0), generator)
+        row, step = self._picked(begun, queries, generator)
+        known = self.prefixes(features, begun, queries, row, step)
+        logits, outputs = self.heads(features, row, known)
         loss = F.cross_entropy(logits, labels[row])
-        looked = torch.rand(len(row), generator=generator) < LOOKED[asked.sum(1).clamp(max=2)]
-        some = torch.nonzero(looked & ~asked.all(1))[:, 0]
-        if asks and len(some):
-            log_p = torch.log_softmax(logits.detach()[some], dim=1)
-            loss = loss + self._gain_loss(features[row[some]], mask[some], asked[some], log_p, outputs[some], generator)
-        return loss
+        goes = torch.nonzero(step < (queries >= 0).sum(1)[row])[:, 0]
+        if not asks or not len(goes):
+            return loss
+        # the gain of the query that was asked next comes free: the posterior after it is known
+        row, step, known, outputs = row[goes], step[goes], known.detach()[goes], outputs[goes]
+        now = log_p[row, step]
+        found = [gain_loss(outputs, queries[row, step, None], now, log_p[row, step + 1][:, None]).flatten()]
+        earlier = queries[row].masked_fill(torch.arange(begun.n_steps) >= step[:, None], UNKNOWN)
+        asked = begun.asked[row] | asked_before(earlier, begun.asked.shape[1])
+        share_tried = LOOKED[asked.sum(1).clamp(max=2)]
+        some = torch.nonzero(torch.rand(len(row), generator=generator) < share_tried)[:, 0]
+        n = min(N_TRIED, asked.shape[1])
+        if len(some):  # and of others that are drawn, as what is never tried would not be learnt
+            row, known, asked, outputs, now = (each[some] for each in (row, known, asked, outputs, now))
+            draws = outputs.detach() + gumbel(outputs.shape, generator)
+            tried = draws.masked_fill(asked, -torch.inf).topk(n, dim=1).indices  # (H, n)
+            with torch.no_grad():
+                row, known = row.repeat_interleave(n), known.repeat_interleave(n, 0)
+                logits, _ = self.heads(features, row, self.answered(features, row, known, tried.flatten()))
+            then = torch.log_softmax(logits, dim=1).reshape(*tried.shape, -1)
+            found.append(gain_loss(outputs, tried, now, then)[~asked.gather(1, tried)])
+        return loss + torch.cat(found).mean()
+
+    @staticmethod
+    def _picked(begun: Begun, queries: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Prefixes of histories that are learnt from: (H,) of which input, and how many of its queries (B, K)."""
+        steps = torch.arange(queries.shape[1] + 1)
+        there = steps <= (queries >= 0).sum(1, keepdim=True)
+        kept = KEPT[(begun.asked.sum(1, keepdim=True) + steps).clamp(max=2)] * there
+        kept = kept * (N_KEPT / kept.sum(1, keepdim=True)).clamp(max=1)
+        picks = torch.rand(there.shape, generator=generator) < kept
+        picks[0, 0] = True  # not nothing
+        row, step = torch.nonzero(picks, as_tuple=True)
+        return row, step
 
     @torch.no_grad()
-    def _histories(
-        self, features: Tensor, share: float, explored: float, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Some histories of the network's own, a share ``explored`` of whose queries is random: (H,) of which input,
-        (H, U + 1) what is known, (H, Q) what was asked."""
-        mask, asked = self.start(len(features), share, generator)
-        row, found = torch.arange(len(features)), list[tuple[Tensor, Tensor, Tensor]]()
-        n_steps = 1 if share < self.how.random else self.n_steps
-        for step in range(n_steps + 1):
-            keeps = torch.rand(len(row), generator=generator) < KEPT[asked.sum(1).clamp(max=2)]
-            keeps[:1] |= not found  # not nothing
-            found.append((row[keeps], mask[keeps], asked[keeps]))
-            if step == n_steps:
-                break
-            logits, outputs = self.see(features[row], mask[:, :-1])
-            going = torch.nonzero(self._going(logits, generator) & ~asked.all(1))[:, 0]
-            row, mask, asked, outputs = (each[going] for each in (row, mask, asked, outputs))
-            query = outputs.masked_fill(asked, -torch.inf).argmax(1) if len(row) else row
-            random = torch.rand(asked.shape, generator=generator).masked_fill(asked, -1.0).argmax(1)
-            query = torch.where(torch.rand(len(row), generator=generator) < explored, random, query)
-            mask, asked = reveal(mask, self.units, query[:, None]), asked.scatter(1, query[:, None], True)
-        first, second, third = (torch.cat(each) for each in zip(*found, strict=True))
-        return first, second, third
+    def ask(self, features: Tensor, begun: Begun, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+        """Histories of the network's own: (B, K) queries, -1 after the end, and (B, K + 1, C) log p(y | history).
 
-    def _gain_loss(
-        self,
-        features: Tensor,
-        mask: Tensor,
-        asked: Tensor,
-        log_p: Tensor,
-        outputs: Tensor,
-        generator: torch.Generator,
-    ) -> Tensor:
-        """The loss of the gains of a few queries: of those that seem best, and of random ones, as what is never tried
-        would not be learnt."""
-        n = min(N_TRIED, asked.shape[1])
-        best = outputs.detach().masked_fill(asked, -torch.inf).topk(n // 2, dim=1).indices
-        draws = torch.rand(asked.shape, generator=generator).masked_fill(asked, -1.0).scatter(1, best, -1.0)
-        tried = torch.cat([best, draws.topk(n - n // 2, dim=1).indices], dim=1)  # (H, n)
-        with torch.no_grad():
-            after = reveal(mask.repeat_interleave(n, 0), self.units, tried.reshape(-1, 1))
-            logits, _ = self.see(features.repeat_interleave(n, 0), after[:, :-1])
-            now = torch.log_softmax(logits, dim=1).reshape(len(mask), n, -1)
-        return gain_loss(outputs, tried, log_p, now)[~asked.gather(1, tried)].mean()
+        Drawn queries are drawn from softmax(outputs). With a generator, most of those that are confident end; without
+        one, all go on, and nothing is drawn.
+        """
+        row, known, asked = torch.arange(len(features)), begun.known, begun.asked
+        queries, found = torch.full((len(row), begun.n_steps), UNKNOWN), list[Tensor]()
+        for step in range(begun.n_steps + 1):
+            logits, outputs = self.heads(features, row, known)
+            found.append(torch.zeros(len(features), logits.shape[1]))
+            found[-1][row] = torch.log_softmax(logits, dim=1)
+            if step == begun.n_steps:
+                break
+            going = ~asked.all(1)
+            if generator is not None:
+                going &= self._going(logits, generator)
+            row, known, asked, outputs = (each[going] for each in (row, known, asked, outputs))
+            if generator is not None:
+                draws = torch.nonzero(torch.rand(len(row), generator=generator) < begun.explored)[:, 0]
+                outputs[draws] += gumbel(outputs[draws].shape, generator)
+            query = outputs.masked_fill(asked, -torch.inf).argmax(1) if len(row) else row
+            queries[row, step] = query
+            known, asked = self.answered(features, row, known, query), asked.scatter(1, query[:, None], True)
+        return queries, torch.stack(found, dim=1)
+
+    # ---- what is known of an input: here the mask of its units
+
+    def answered(self, features: Tensor, row: Tensor, known: Tensor, query: Tensor) -> Tensor:
+        """What is known of inputs ``row`` after one more query of each, (H,)."""
+        return reveal(known, self.units, query[:, None])
+
+    def heads(self, features: Tensor, row: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
+        """(H, C) class logits and (H, Q) utilities of inputs ``row``, of which (H, U + 1) is known."""
+        return self.see(features[row], known[:, :-1])
+
+    def prefixes(self, features: Tensor, begun: Begun, queries: Tensor, row: Tensor, step: Tensor) -> Tensor:
+        """What is known of inputs ``row`` after the first ``step`` queries of each, (H,)."""
+        return torch.maximum(begun.known[row], F.pad(prefix_masks(self.inputs, queries)[row, step], (0, 1)))
 
     def _straight_through(self, features: Tensor, labels: Tensor, share: float, generator: torch.Generator) -> Tensor:
         """The loss of variational information pursuit: each choice is hard, and its gradient that of a soft one."""
-        mask, asked = self.start(len(features), share, generator)
+        begun = self.start(len(features), share, generator)
+        mask, asked = begun.known, begun.asked
         hot, cold = self.how.temperature
         tau = hot * (cold / hot) ** share
         logits, outputs = self.see(features, mask[:, :-1])
@@ -385,12 +423,20 @@ class OwnHistories:
         sure = torch.softmax(logits, dim=1).amax(1) > CONFIDENT
         return ~(sure & (torch.rand(len(logits), generator=generator) < LEAVING))
 
-    def features(self, rows: IntArray, generator: torch.Generator) -> Tensor:
+    def features(self, rows: IntArray, generator: torch.Generator | None = None) -> Tensor:
         """(B, F) the features of some rows, all of them known; augmented in training."""
-        known = torch.as_tensor(self.known[rows])
-        if self.how.augmentation is not None and self.network.training:
-            known = self.how.augmentation.apply(known, self.inputs.shape, generator)  # type: ignore[arg-type]
-        features = self.inputs.encode(known)
+        return self.encode(self.values(rows, generator))
+
+    def values(self, rows: IntArray, generator: torch.Generator | None = None) -> Tensor:
+        """(B, U) everything that may be revealed of some rows; augmented in training."""
+        values = torch.as_tensor(self.known[rows])
+        if self.how.augmentation is None or generator is None or not self.network.training:
+            return values
+        return self.how.augmentation.apply(values, self.inputs.shape, generator)  # type: ignore[arg-type]
+
+    def encode(self, values: Tensor) -> Tensor:
+        """(B, U) -> (B, F)."""
+        features = self.inputs.encode(values)
         return features.bfloat16() if self.how.bfloat16 and self.network.training else features
 
     def see(self, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -400,10 +446,9 @@ class OwnHistories:
             logits, outputs = self.network(features * self.inputs.spread(mask.to(features.dtype)))
         return logits.float(), outputs.float()
 
-    def start(self, n: int, share: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(B, U + 1) and (B, Q): what is known and asked before. Random histories at first, of any length, as a network
-        learns from long ones what it then needs for short ones; later few of them, so that what is known beforehand is
-        no surprise."""
+    def start(self, n: int, share: float, generator: torch.Generator) -> Begun:
+        """Random histories at first, of any length, as a network learns from long ones what it then needs for short
+        ones; later few of them, so that what is known beforehand is no surprise."""
         n_queries, most = len(self.inputs.units), self.n_steps
         draws = torch.rand(n, generator=generator)
         if share < self.how.random:
@@ -413,147 +458,27 @@ class OwnHistories:
             length = draws**2 * (most + 1) * (torch.rand(n, generator=generator) < 0.1)
         order = torch.rand((n, n_queries), generator=generator).argsort(1)[:, :most]
         order = order.masked_fill(torch.arange(most) >= length.long()[:, None], UNKNOWN)
-        asked = torch.zeros((n, n_queries + 1), dtype=torch.bool)
-        asked = asked.scatter(1, order.where(order >= 0, torch.tensor(n_queries)), True)[:, :-1]
-        return reveal(torch.zeros(n, self.inputs.n_units + 1), self.units, order), asked
+        known = reveal(self.nothing(n).known, self.units, order)
+        n_steps = 1 if share < self.how.random else self.n_steps
+        return Begun(known, asked_before(order, n_queries), n_steps, EXPLORED)
+
+    def nothing(self, n: int) -> Begun:
+        """Nothing is known."""
+        asked = torch.zeros(n, len(self.inputs.units), dtype=torch.bool)
+        return Begun(torch.zeros(n, self.inputs.n_units + 1), asked, self.n_steps)
 
     @torch.no_grad()
     def validate(self, rows: IntArray) -> tuple[float, float]:
-        """Log loss after every query of the network's own histories, in nats, and accuracy at their end; for gains the
-        loss of training."""
+        """Log loss after every query of the network's own histories, in nats, and accuracy at their end. None of them
+        ends early: the loss of training is that of the histories that go on, which are the harder the better it is."""
         log_p = self.rollout(rows)
         loss = F.nll_loss(log_p.flatten(0, 1), self.labels[rows].repeat_interleave(log_p.shape[1]))
-        if self.objective == "nats":
-            loss = self.loss(rows, 1.0, torch.Generator().manual_seed(0))
         return float(loss), float((log_p[:, -1].argmax(1) == self.labels[rows]).double().mean())
 
-    @torch.no_grad()
     def rollout(self, rows: IntArray, at_a_time: int = 500) -> Tensor:
         """(B, K + 1, C) log p(y | history) after each query of the querier's own histories."""
-        found = []
-        for start in range(0, len(rows), at_a_time):
-            features = self.inputs.encode(self.known[rows[start : start + at_a_time]])
-            mask = torch.zeros(len(features), self.inputs.n_units + 1)
-            asked = torch.zeros(len(features), len(self.inputs.units), dtype=torch.bool)
-            steps = []
-            for _ in range(self.n_steps + 1):
-                logits, outputs = self.see(features, mask[:, :-1])
-                query = outputs.masked_fill(asked, -torch.inf).argmax(1, keepdim=True)
-                mask, asked = reveal(mask, self.units, query), asked.scatter(1, query, True)
-                steps.append(torch.log_softmax(logits, dim=1))
-            found.append(torch.stack(steps, dim=1))
-        return torch.cat(found)
-
-
-@dataclass(frozen=True)
-class Demonstrations:
-    """What another pursuit did about N inputs.
-
-    queries: (N, K) what it asked, -1 after its end. posterior: (N, K + 1, C). top_queries, top_gains: (N, K, T) its T
-    best queries at each step with their gains, -1 for none.
-    """
-
-    queries: IntArray
-    posterior: FloatArray
-    top_queries: IntArray
-    top_gains: FloatArray
-
-
-class Imitation:
-    """A student of demonstrations: soft targets are softmax(gains / (temperature largest gain)), and the teacher's
-    posterior, mixed with the labels. With labels the student also learns to classify from its own histories.
-
-    label_weight: of the labels in what the posterior is to be. own_share: of the rows of which own histories are used.
-    n_histories: of each row that are looked at in an epoch, on average; None is as `KEPT` has it. asks: whether what to
-    ask is learnt, too. Augmentation moves what is known and what is not together, in half of the demonstrated
-    histories, or in most of them where what to ask is not learnt.
-    """
-
-    scale, told = 1.0, TOLD
-
-    def __init__(
-        self,
-        own: OwnHistories,
-        demonstrations: Demonstrations,
-        temperature: float,
-        label_weight: float,
-        own_share: float = 0.0,
-        n_histories: float | None = None,
-        asks: bool = True,
-    ) -> None:
-        self.own, self.shown, self.temperature, self.asks = own, demonstrations, temperature, asks
-        self.label_weight, self.own_share, self.n_histories = label_weight, own_share, n_histories
-
-    def fingerprint(self) -> bytes:
-        """Of data and settings."""
-        shown = self.shown.queries[:1000].tobytes() + self.shown.posterior[:1000].tobytes()
-        settings = f"{self.temperature} {self.label_weight} {self.own_share} {self.n_histories} {self.asks}"
-        return self.own.fingerprint() + shown + settings.encode()
-
-    def loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
-        """The loss of some rows, at this share of the training."""
-        found = sum(self._parts(rows, generator)[:2])
-        mine = rows[(torch.rand(len(rows), generator=generator) < self.own_share).numpy()]
-        if len(mine):
-            found = found + self.own.loss(mine, 1.0, generator, asks=False)
-        return torch.as_tensor(found)
-
-    def validate(self, rows: IntArray) -> tuple[float, float]:
-        """Loss of the imitation, and the share of histories with the same label."""
-        with torch.no_grad():
-            parts = [self._parts(rows[i : i + 200]) for i in range(0, len(rows), 200)]
-            sizes = torch.tensor([min(200, len(rows) - i) for i in range(0, len(rows), 200)], dtype=torch.float32)
-        classes, queries, same = (torch.stack(each) @ sizes / sizes.sum() for each in zip(*parts, strict=True))
-        return float(classes + queries), float(same)
-
-    def _parts(self, rows: IntArray, generator: torch.Generator | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Loss of the posterior, loss of the queries, and the share of the same labels, over all histories; with a
-        generator over some: neighbouring steps of one input teach much the same."""
-        own, shown = self.own, self.shown
-        queries = torch.as_tensor(shown.queries[rows], dtype=torch.int64)
-        length = (queries >= 0).sum(1)
-        masks = prefix_masks(own.inputs, queries)  # (B, K + 1, U)
-        there = torch.arange(masks.shape[1]) <= length[:, None]
-        if generator is not None:
-            kept = KEPT[torch.arange(masks.shape[1]).clamp(max=2)].expand(len(rows), -1)
-            if self.n_histories is not None:
-                kept = kept * (self.n_histories / (kept * there).sum(1, keepdim=True))
-            there &= torch.rand(there.shape, generator=generator) < kept
-            there[0, 0] = True  # not nothing
-        row, step = torch.nonzero(there, as_tuple=True)
-        moved = torch.zeros(len(row), dtype=torch.bool)
-        if generator is not None and own.how.augmentation is not None:
-            moved = torch.rand(len(row), generator=generator) < (0.5 if self.asks else 0.8)
-        logits, outputs = self._see(rows, row, masks[row, step], moved, generator)
-        teacher = torch.as_tensor(shown.posterior[rows], dtype=torch.float32)[row, step]
-        wanted = teacher
-        if self.label_weight:
-            truth = F.one_hot(own.labels[rows], logits.shape[1])[row]
-            wanted = (1 - self.label_weight) * teacher + self.label_weight * truth
-        classes = F.cross_entropy(logits, wanted)
-        same = (logits.argmax(1) == teacher.argmax(1)).float().mean()
-        if not self.asks:
-            return classes, torch.zeros(()), same
-        asks = torch.nonzero((step < length[row]) & ~moved)[:, 0]
-        best = torch.as_tensor(shown.top_queries[rows], dtype=torch.int64)[row[asks], step[asks]]  # (H, T)
-        gain = torch.as_tensor(shown.top_gains[rows], dtype=torch.float32)[row[asks], step[asks]]
-        scale = self.temperature * gain.max(1, keepdim=True).values.clamp(min=1e-9)
-        target = torch.softmax((gain / scale).masked_fill(best < 0, -torch.inf), dim=1)
-        log_p = torch.log_softmax(outputs[asks], dim=1).gather(1, best.clamp(min=0))
-        return classes, -(target * log_p).sum() / max(len(asks), 1), same
-
-    def _see(
-        self, rows: IntArray, row: Tensor, mask: Tensor, moved: Tensor, generator: torch.Generator | None
-    ) -> tuple[Tensor, Tensor]:
-        """What the network says after histories of some rows, of which (H,) some are augmented."""
-        own = self.own
-        if not moved.any():
-            return own.see(own.inputs.encode(own.known[rows])[row], mask)
-        known = torch.as_tensor(own.known[rows])[row].masked_fill(mask == 0, UNKNOWN)
-        affine, shape = own.how.augmentation, own.inputs.shape
-        known[moved] = affine.apply(known[moved], shape, generator, masked=True)  # type: ignore[union-attr, arg-type]
-        features = own.inputs.encode(known)
-        return own.see(features.bfloat16() if own.how.bfloat16 else features, torch.ones_like(mask))
+        parts = (self.features(rows[i : i + at_a_time]) for i in range(0, len(rows), at_a_time))
+        return torch.cat([self.ask(each, self.nothing(len(each)))[1] for each in parts])
 
 
 # ---- training -------------------------------------------------------------------------------------------------------
@@ -561,7 +486,7 @@ class Imitation:
 
 def fit_network(
     network: nn.Module,
-    lessons: OwnHistories | Imitation,
+    lessons: Lessons,
     n_rows: int,
     how: QuerierTraining,
     *,

@@ -49,11 +49,13 @@ class RandomAffine:
     """Random affine augmentation: random shifts, rotations and changes of size of images without colour.
 
     shift: pixels, to each side. rotation: degrees, to each side. scale: share by which an image grows or shrinks.
+    elastic: elastic distortion (Simard et al., 2003), the standard deviation, in pixels, of the moves of 5 x 5 points.
     """
 
     shift: float = 1.0
     rotation: float = 10.0
     scale: float = 0.05
+    elastic: float = 0.0
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -67,21 +69,24 @@ class RandomAffine:
         masked: what is unknown is moved with the rest, and so is what comes from beyond the border: the image of a
         history. A pixel then becomes its nearest one.
         """
-        n = len(values)
+        n, (rows, columns) = len(values), shape
         draws = 2 * torch.rand((n, 4), generator=generator) - 1
         angle = draws[:, 0] * math.radians(self.rotation)
         size = 1 + draws[:, 1] * self.scale
-        rows, columns = shape
         cos, sin = angle.cos() / size, angle.sin() / size
         theta = torch.zeros((n, 2, 3))
         theta[:, 0, 0], theta[:, 0, 1] = cos, -sin * rows / columns
         theta[:, 1, 0], theta[:, 1, 1] = sin * columns / rows, cos
         theta[:, 0, 2], theta[:, 1, 2] = draws[:, 2] * 2 * self.shift / columns, draws[:, 3] * 2 * self.shift / rows
-        images = values.clamp(min=0).to(torch.float32).reshape(n, 1, rows, columns)
         grid = F.affine_grid(theta, [n, 1, rows, columns], align_corners=False)
+        if self.elastic:
+            points = self.elastic * standard_normal((n, 2, 5, 5), generator)
+            moves = F.interpolate(points, shape, mode="bicubic", align_corners=True)
+            grid = grid + moves.permute(0, 2, 3, 1) * torch.tensor([2 / columns, 2 / rows])
         if masked:  # 0 stands for unknown, as it does beyond the border
             shifted = (values + 1).to(torch.float32).reshape(n, 1, rows, columns)
             return F.grid_sample(shifted, grid, mode="nearest", align_corners=False).to(values.dtype).flatten(1) - 1
+        images = values.clamp(min=0).to(torch.float32).reshape(n, 1, rows, columns)
         moved = F.grid_sample(images, grid, align_corners=False).round().to(values.dtype).flatten(1)
         return torch.where(values < 0, values, moved)
 
