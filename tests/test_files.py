@@ -121,8 +121,7 @@ except OSError as error:
     assert [file.read_bytes() for file in tmp_path.iterdir()] == ([before] if before else [])
 
 
-def test_what_killed_processes_left_is_swept_and_nothing_else(tmp_path):
-    code = """
+KILLED = """
 import os, sys
 from pathlib import Path
 from infopursuit.files import replacing
@@ -130,7 +129,10 @@ with replacing(Path(sys.argv[1])) as beside:
     beside.write_bytes(b"half")
     os.kill(os.getpid(), 9)
 """
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "a.bin"], check=False)
+
+
+def test_what_killed_processes_left_is_swept_and_nothing_else(tmp_path):
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "a.bin"], check=False)
     assert done.returncode == -9
     assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"half"]
     for name in (".keep-me", "a.bin", ".a.bin-elsewhere-999999-abcdefgh"):
@@ -144,3 +146,16 @@ with replacing(Path(sys.argv[1])) as beside:
         "a.bin",
         "b",
     ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="zombies are told from /proc")
+def test_what_a_zombie_left_is_swept_too(tmp_path):
+    """A killed process that nobody has waited for still has its number; where its parent was killed with it and the
+    first process of a container waits for none, it has it for ever."""
+    zombie = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path / "a.bin"])
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
+    try:
+        assert len(list(tmp_path.iterdir())) == 1
+        assert sweep_leftovers(tmp_path) == 1
+    finally:
+        zombie.wait()

@@ -96,7 +96,10 @@ def _alive(pid: int) -> bool:
         return False
     except OSError:
         return True  # somebody else's
-    return True
+    try:  # a zombie, which nobody has waited for yet, as after the death of its parent too, writes nothing any more
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (OSError, IndexError):
+        return True  # a system that does not tell
 
 
 def _flush_folder(folder: Path) -> None:

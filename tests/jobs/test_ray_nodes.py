@@ -138,6 +138,6 @@ def test_a_node_that_is_killed_in_the_middle_changes_nothing(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     result = json.loads((tmp_path / "node-kills.json").read_text())
     (row,) = result["tables"]["A Ray cluster of two nodes, one of which is killed in the middle of a job"]
-    assert result["passed"]
+    assert result["passed"], row
     assert row["workers among them"] == 1  # it was at work on the node that was killed
     assert row["missing"] == row["doubled"] == 0
