@@ -80,6 +80,28 @@ def test_labels_make_a_student_calibrated():
         ip.distill(teacher, X, y[:-1])
 
 
+def test_a_tutor_is_learnt_beside_the_labels(taught):
+    """Labels that are drawn teach nothing; the tutor's probabilities do."""
+    X, _, teacher = world(1200)
+    drawn = np.random.default_rng(5).integers(3, size=len(X))
+    inputs = VariableInputs(QUERIES)
+    tutor = LogPool(taught[0].belief, taught[0].belief, (0.5, 0.5))  # the same as one of them
+    found = distillation.class_probabilities(tutor, inputs)(inputs.encode(X[:20]))
+    np.testing.assert_allclose(found.detach(), np.exp(taught[0].belief._seen(X[:20]).log_posterior), atol=1e-5)
+    how, trunk = replace(HOW, epochs=12), ip.Trunk(hidden=(64, 64))
+    settings = {"own_share": 1.0, "n_histories": 0.01, "training": how, "trunk": trunk}  # hardly any demonstrations
+    right = {}
+    for weight in (0.0, 1.0):
+        student, _ = distillation.distill(teacher, X, drawn, tutor=tutor, label_weight=weight, **settings)
+        seen = replace(student, stopping=ip.MaxQueries(5)).run(X)
+        expected = replace(teacher, stopping=ip.MaxQueries(5)).run(X)
+        right[weight] = (seen.posterior.argmax(axis=1) == expected.posterior.argmax(axis=1)).mean()
+    assert right[0.0] > 0.7
+    assert right[1.0] < right[0.0] - 0.2
+    with pytest.raises(ValueError, match="tutor"):
+        distillation.distill(teacher, X, drawn, tutor=teacher.belief, **settings)
+
+
 def test_a_rule_in_nats_is_replaced():
     X, _, teacher = world(100)
     from dataclasses import replace

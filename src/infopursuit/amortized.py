@@ -56,6 +56,7 @@ class Amortized:
     training: a `QuerierTraining`; None takes the defaults, with random affine augmentation of black and white images.
     start: a belief of such a network to go on from, such as that of a student (`distill`).
     checkpoint: a file from which an interrupted training goes on.
+    device: where the network is trained and computed, such as "cuda"; the processor where nothing is given.
     progress: show it even where no terminal is. say: what is told about each epoch.
 
     >>> import infopursuit as ip
@@ -70,6 +71,7 @@ class Amortized:
     training: QuerierTraining | None = None
     start: NetworkBelief | None = None
     checkpoint: Any = None
+    device: Any = None
     progress: bool | None = None
     say: Callable[[str], None] = logger.info
 
@@ -84,6 +86,7 @@ class Amortized:
         """The belief and the acquisition function."""
         inputs = inputs_for(queries, sample) if self.start is None else self.start.inputs
         network, inputs = self._network(inputs, sample.n_classes, seed)
+        network = network.to(self.device)
         rows = repeat_by_weight(sample.weights, seed)
         how = self.training or default_training(inputs)
         how = replace(how, seed=how.seed + seed)

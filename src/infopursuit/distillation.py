@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from infopursuit.acquisition.network import acquisition_for
 from infopursuit.amortized import default_training, default_trunk, fit_temperature
 from infopursuit.beliefs.network import AnswerSetInputs, NetworkBelief, VariableInputs, inputs_for
+from infopursuit.beliefs.opinion_pool import LogPool
 from infopursuit.checks import instance, number, whole_number
 from infopursuit.engine import Pursuit
 from infopursuit.models.amortized import (
@@ -72,7 +75,9 @@ def distill(
     training: QuerierTraining | None = None,
     demonstrations: Demonstrations | None = None,
     start: NetworkBelief | None = None,
+    tutor: NetworkBelief | LogPool | None = None,
     checkpoint: Any = None,
+    device: Any = None,
     progress: bool | None = None,
     say: Callable[[str], None] = logger.info,
 ) -> tuple[Pursuit[Any], Agreement]:
@@ -93,7 +98,10 @@ def distill(
     max_queries: of a demonstration.
     trunk, training: of the network, as in `Amortized`.
     demonstrations: those of `demonstrate`, where they were made before. start: the belief of an earlier student.
-    checkpoint: a file from which an interrupted training goes on. say: what is told about each epoch.
+    tutor: a network, or a `LogPool` of networks, whose posterior after the student's own histories, of augmented
+        inputs too, is mixed into the labels there; where the teacher is too slow to be asked at every step.
+    checkpoint: a file from which an interrupted training goes on. device: where the network is trained and computed,
+        such as "cuda". say: what is told about each epoch.
 
     >>> import infopursuit as ip
     >>> queries = ip.queries.concepts(["has wings", "is red"])
@@ -128,9 +136,12 @@ def distill(
         raise ValueError("start has a network of gains on whole answers (`DeepSets`); give that of an earlier student")
     else:
         inputs, network = start.inputs, check_network(copy.deepcopy(start.network), start.inputs, sample.n_classes)
+    network = network.to(device)
     how = training or replace(default_training(inputs), random=0.0)
     how = replace(how, max_queries=n)
-    own = OwnHistories(network, inputs, inputs.everything(observed.values, observed.numbers), taught, how, "score")
+    known = inputs.everything(observed.values, observed.numbers)
+    helps = None if tutor is None else class_probabilities(tutor, inputs)
+    own = OwnHistories(network, inputs, known, taught, how, "score", helps, label_weight)
     lessons = Imitation(own, shown, temperature, label_weight, own_share, n_histories)
     _, held_out = fit_network(network, lessons, len(taught), how, checkpoint=checkpoint, progress=progress, say=say)
     name = f"{type(pursuit.belief).__name__}, {type(pursuit.acquisition).__name__}"
@@ -138,6 +149,17 @@ def distill(
     belief = NetworkBelief(network, inputs, sample.n_classes, "score", calibrated, name)
     student = student_of(pursuit, belief, n, calibrated=y is not None)
     return student, agreement(pursuit, student, observed.take(held_out[:1000]), progress=progress)
+
+
+def class_probabilities(belief: NetworkBelief | LogPool, inputs: Any) -> Callable[[Tensor], Tensor]:
+    """(H, F) features of histories -> (H, C) p(y | history) of a network, or a pool of networks, with such inputs."""
+    if isinstance(belief, LogPool):
+        one, two = (class_probabilities(each, inputs) for each in (belief.generative, belief.other))
+        a, b = belief.weights
+        return lambda features: torch.softmax(a * one(features).log() + b * two(features).log(), dim=1)
+    if getattr(belief, "inputs", None) != inputs:
+        raise ValueError(f"tutor is {belief!r}; give a network on histories of the same queries, or a LogPool of them")
+    return lambda features: torch.softmax(belief.network(features)[0].float() / belief.temperature, dim=1)
 
 
 def history_classifier(
@@ -149,6 +171,7 @@ def history_classifier(
     training: QuerierTraining | None = None,
     start: NetworkBelief | None = None,
     checkpoint: Any = None,
+    device: Any = None,
     progress: bool | None = None,
     say: Callable[[str], None] = logger.info,
 ) -> NetworkBelief:
@@ -162,7 +185,8 @@ def history_classifier(
     pursuit: one of `Amortized` about variables, such as the pixels of patches.
     X, y: labelled inputs.
     trunk, training: of the second network, as in `Amortized`. start: an earlier one to go on from.
-    checkpoint: a file from which an interrupted training goes on. say: what is told about each epoch.
+    checkpoint: a file from which an interrupted training goes on. device: where the network is trained and computed,
+        such as "cuda". say: what is told about each epoch.
     """
     instance(pursuit, "pursuit", Pursuit, "an ip.Pursuit of ip.Amortized")
     first: Any = pursuit.belief
@@ -174,6 +198,7 @@ def history_classifier(
         network = build_network(inputs, first.n_classes, trunk or default_trunk(inputs), seed=pursuit.seed)
     else:
         network = check_network(copy.deepcopy(start.network), inputs, first.n_classes)
+    network = network.to(device)
     how = training or default_training(inputs)
     asker = AnswerSets if isinstance(first.network, DeepSets) else OwnHistories
     values = inputs.everything(observed.values)

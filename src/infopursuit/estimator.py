@@ -504,7 +504,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
                 found["hybrid"] = Hybrid(progress=self.verbose)
             elif strategy == "amortized":
                 found[strategy] = lazy_name("infopursuit", {"Amortized": "amortized"}, "Amortized")(
-                    progress=self.verbose
+                    device=self.device, progress=self.verbose
                 )
         elif not isinstance(strategy, (str, type)):
             if hasattr(strategy, "build"):

@@ -16,7 +16,7 @@ from infopursuit.beliefs.exact import class_entropy
 from infopursuit.beliefs.predictor import FLOOR, answer_values, answer_vectors, encoding_from
 from infopursuit.checks import number, one_of
 from infopursuit.history import Estimate, Histories
-from infopursuit.models.amortized import Trunk, TwoHeads, check_network
+from infopursuit.models.amortized import Trunk, TwoHeads, check_network, device_of
 from infopursuit.models.architectures import Features
 from infopursuit.models.deep_sets import DeepSets
 from infopursuit.models.masked import Encoding
@@ -297,8 +297,9 @@ class NetworkBelief:
     def _seen(self, known: Any) -> NetworkState:
         found = []
         for start in range(0, len(known), AT_A_TIME):
-            logits, outputs = self.network(self.inputs.encode(known[start : start + AT_A_TIME]))
-            found.append((logits.double().numpy(), outputs.numpy()))
+            features = self.inputs.encode(known[start : start + AT_A_TIME]).to(device_of(self.network))
+            logits, outputs = self.network(features)
+            found.append((logits.cpu().double().numpy(), outputs.cpu().numpy()))
         logits, utilities = (np.concatenate(each) for each in zip(*found, strict=True))
         log_p = np.maximum(log_softmax(logits / self.temperature, axis=1), np.log(FLOOR))
         log_p = log_softmax(log_p, axis=1)
@@ -323,7 +324,7 @@ class NetworkBelief:
             "blocks": trunk.blocks,
             **{name: getattr(self, name) for name in ("n_classes", "unit", "temperature", "student_of")},
         }
-        arrays = {f"network.{name}": each.numpy() for name, each in self.network.state_dict().items()}
+        arrays = {f"network.{name}": each.cpu().numpy() for name, each in self.network.state_dict().items()}
         if isinstance(self.inputs, AnswerInputs):
             arrays |= {"pieces": self.inputs.encoding.pieces, "categories": self.inputs.encoding.categories}
         return spec, arrays

@@ -175,11 +175,16 @@ def build_network(
 @torch.no_grad()
 def check_network(network: nn.Module, inputs: Inputs, n_classes: int) -> nn.Module:
     """The network, refused where its outputs have other shapes than classes and queries."""
-    found = network.eval()(torch.zeros(2, inputs.n_features))
+    found = network.eval()(torch.zeros(2, inputs.n_features, device=device_of(network)))
     for name, output, n in zip(("classifier", "querier"), found, (n_classes, len(inputs.units)), strict=True):
         if output.shape != (2, n):
             raise ValueError(f"{name} gives shape {tuple(output.shape)} for 2 histories; expected (2, {n})")
     return network
+
+
+def device_of(network: nn.Module) -> torch.device:
+    """Where a network is computed. Histories are kept, and all random numbers are drawn, on the processor."""
+    return next((each.device for each in network.parameters()), torch.device("cpu"))
 
 
 def gain_loss(outputs: Tensor, tried: Tensor, before: Tensor, after: Tensor) -> Tensor:
@@ -278,7 +283,9 @@ class OwnHistories:
     """The histories of a network's own querier on labelled rows.
 
     known: (N, U) everything that may be revealed of each row. labels: (N,). objective: "score" trains a querier by
-    variational information pursuit, "nats" a network of information gains.
+    variational information pursuit, "nats" a network of information gains. tutor: (H, F) features -> (H, C) class
+    probabilities of other networks after the same histories, which are learnt beside the labels, whose share is
+    label_weight (knowledge distillation on augmented inputs; Beyer et al., 2022).
     """
 
     scale, told = 1.0, TOLD
@@ -291,7 +298,10 @@ class OwnHistories:
         labels: IntArray,
         how: QuerierTraining,
         objective: Objective,
+        tutor: Callable[[Tensor], Tensor] | None = None,
+        label_weight: float = 1.0,
     ) -> None:
+        self.tutor, self.label_weight = tutor, label_weight
         self.network, self.inputs, self.how, self.objective = network, inputs, how, objective
         self.known, self.labels = known, torch.as_tensor(labels)
         self.units = padded_units(inputs)
@@ -316,7 +326,7 @@ class OwnHistories:
         row, step = self._picked(begun, queries, generator)
         known = self.prefixes(features, begun, queries, row, step)
         logits, outputs = self.heads(features, row, known)
-        loss = F.cross_entropy(logits, labels[row])
+        loss = F.cross_entropy(logits, self.targets(features, row, known, labels[row]))
         goes = torch.nonzero(step < (queries >= 0).sum(1)[row])[:, 0]
         if not asks or not len(goes):
             return loss
@@ -339,6 +349,15 @@ class OwnHistories:
             then = torch.log_softmax(logits, dim=1).reshape(*tried.shape, -1)
             found.append(gain_loss(outputs, tried, now, then)[~asked.gather(1, tried)])
         return loss + torch.cat(found).mean()
+
+    @torch.no_grad()
+    def targets(self, features: Tensor, row: Tensor, known: Tensor, labels: Tensor) -> Tensor:
+        """(H,) the labels, or (H, C) class probabilities: theirs and the tutor's, mixed."""
+        if self.tutor is None:
+            return labels
+        with self._autocast():
+            found = self.tutor(self._shown(features[row], known[:, :-1])).cpu()
+        return torch.lerp(found, F.one_hot(labels, found.shape[1]).to(found.dtype), self.label_weight)
 
     @staticmethod
     def _picked(begun: Begun, queries: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -441,10 +460,16 @@ class OwnHistories:
 
     def see(self, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """(H, C) class logits and (H, Q) utilities, of features (H, F) of which the units (H, U) are known."""
+        with self._autocast():
+            logits, outputs = self.network(self._shown(features, mask))
+        return logits.float().cpu(), outputs.float().cpu()
+
+    def _shown(self, features: Tensor, mask: Tensor) -> Tensor:
+        return (features * self.inputs.spread(mask.to(features.dtype))).to(device_of(self.network))
+
+    def _autocast(self) -> Any:
         low = self.how.bfloat16 and self.network.training
-        with torch.autocast("cpu", torch.bfloat16, enabled=low):
-            logits, outputs = self.network(features * self.inputs.spread(mask.to(features.dtype)))
-        return logits.float(), outputs.float()
+        return torch.autocast(device_of(self.network).type, torch.bfloat16, enabled=low)
 
     def start(self, n: int, share: float, generator: torch.Generator) -> Begun:
         """Random histories at first, of any length, as a network learns from long ones what it then needs for short

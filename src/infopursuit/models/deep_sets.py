@@ -60,17 +60,19 @@ class DeepSets(nn.Module):
 
     def terms(self, values: Tensor, row: Tensor, query: Tensor) -> Tensor:
         """(T, D) what the answers of inputs ``row`` to ``query`` add; values: (H, at least U)."""
+        device = self.units.device
+        values, row, query = values.to(device), row.to(device), query.to(device)
         query, order = query.sort()  # one product for each query
         units, top, there = self.units[query], self.tops[query], self.there[query]  # (T, W)
         value = values[row[order, None], units]
         planes = torch.stack([2 * value / top - 1, (value == 0).float(), (value == top).float()], dim=2)
         encoded = self.answer((planes * there[..., None]).flatten(1)).float()
         which, counts = torch.unique_consecutive(query, return_counts=True)
-        with torch.autocast("cpu", enabled=False):  # many small products of many shapes are slow in bfloat16
+        with torch.autocast(device.type, enabled=False):  # many small products of many shapes are slow in bfloat16
             groups = zip(encoded.split(counts.tolist()), which.tolist(), strict=True)
             matrices = self.weight.unbind(0)
             parts = [part @ matrices[i] for part, i in groups]
-        back = torch.empty_like(order).scatter_(0, order, torch.arange(len(order)))
+        back = torch.empty_like(order).scatter_(0, order, torch.arange(len(order), device=device))
         return torch.cat([*parts, encoded.new_zeros(0, self.weight.shape[2])])[back]
 
     def heads(self, sums: Tensor) -> tuple[Tensor, Tensor]:
@@ -104,30 +106,29 @@ class AnswerSets(OwnHistories):
 
     def answered(self, features: Tensor, row: Tensor, known: Tensor, query: Tensor) -> Tensor:
         """(H, D) the sums of inputs ``row`` after one more query of each, (H,)."""
-        with self._precision():
+        with self._autocast():
             return known + self.network.terms(features, row, query)
 
     def heads(self, features: Tensor, row: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
         """(H, C) class logits and (H, Q) utilities, of sums (H, D)."""
-        with self._precision():
-            return self.network.heads(known)
+        with self._autocast():
+            logits, outputs = self.network.heads(known)
+        return logits.cpu(), outputs.cpu()
 
     def prefixes(self, features: Tensor, begun: Begun, queries: Tensor, row: Tensor, step: Tensor) -> Tensor:
         """(H, D) the sums of inputs ``row`` after the first ``step`` queries of each: all prefixes are one cumulative
         sum."""
         n, k = queries.shape
         asked, place = torch.nonzero(queries >= 0, as_tuple=True)
-        with self._precision():
+        with self._autocast():
             found = self.network.terms(features, asked, queries[asked, place])
-        terms = found.new_zeros(n * k, found.shape[1]).index_copy(0, asked * k + place, found).reshape(n, k, -1)
+        where = (asked * k + place).to(found.device)
+        terms = found.new_zeros(n * k, found.shape[1]).index_copy(0, where, found).reshape(n, k, -1)
         return (F.pad(terms.cumsum(1), (0, 0, 1, 0)) + begun.known[:, None])[row, step]
 
     def encode(self, values: Tensor) -> Tensor:
         """(B, U) as they are."""
         return values
-
-    def _precision(self) -> Any:
-        return torch.autocast("cpu", torch.bfloat16, enabled=self.how.bfloat16 and self.network.training)
 
 
 def _layers(*widths: int) -> nn.Sequential:

@@ -132,7 +132,7 @@ class Followed(OwnHistories):
 
     def fingerprint(self) -> bytes:
         """Of data and of who asks."""
-        return super().fingerprint() + next(self.asker.network.parameters()).detach().numpy().tobytes()
+        return super().fingerprint() + next(self.asker.network.parameters()).detach().cpu().numpy().tobytes()
 
     def loss(self, rows: IntArray, share: float, generator: torch.Generator, *, asks: bool = False) -> Tensor:
         """The loss of some rows, at this share of the training."""
