@@ -23,11 +23,12 @@ from benchmarks.amortized import accuracies, calibration_error, load_belief, net
 from benchmarks.choose_stopping import longest_within, told
 from benchmarks.machine import write_result
 from benchmarks.program import add_out, run_program, say
-from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
+from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, moved
 from infopursuit import plots
 from infopursuit.beliefs.opinion_pool import OpinionPool
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point, accuracy_interval, confidence_curve, stops_at
+from infopursuit.models.training import RandomAffine
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.trace import Trace
 
@@ -39,7 +40,8 @@ class Recipe:
     generative: which pursuit of `ImageTask`. stored: name of the network among the stored weights; "" is that of
     `benchmarks.amortized`. chooses: "other" is the network. min_queries, max_queries: of the
     histories on which the weights of the pool are fitted. most_queries, least: of any image, and the smallest epsilon
-    that is tried.
+    that is tried. moved: augmentation of a copy of the held-out images, beside which they are held out, where test
+    images are known to differ from training images.
     """
 
     generative: str = "with_vae"
@@ -49,6 +51,7 @@ class Recipe:
     max_queries: int = 12
     most_queries: int = 20
     least: float = 0.01
+    moved: RandomAffine | None = None
 
     @property
     def epsilons(self) -> tuple[float, ...]:
@@ -67,7 +70,12 @@ class Run:
 
     def __init__(self, name: str, out: Path) -> None:
         self.name, self.out, self.recipe = name, out, RECIPES[name]
-        self.task = ImageTask(IMAGE_SETS[name])
+        self.task = task = ImageTask(IMAGE_SETS[name])
+        self.x_held_out, self.y_held_out = task.data.x_train[task.held_out], task.labels[task.held_out]
+        if self.recipe.moved is not None:
+            copies = moved(self.x_held_out, self.recipe.moved, seed=0)
+            self.x_held_out = np.concatenate([self.x_held_out, copies])
+            self.y_held_out = np.tile(self.y_held_out, 2)
 
     def network(self) -> Any:
         """The belief of the network, or networks."""
@@ -77,11 +85,10 @@ class Run:
 
     def pursuit(self) -> Pursuit[Any]:
         """The pursuit with the pool, its weights fitted on held-out training images."""
-        task, how = self.task, self.recipe
-        X, y = task.data.x_train[task.held_out], task.labels[task.held_out]
+        task, how, held_out = self.task, self.recipe, (self.x_held_out, self.y_held_out)
         generative: Pursuit[Any] = getattr(task, how.generative)(task.rest, 0.01)
         n, most = how.min_queries, how.max_queries
-        return ip.pool(generative, self.network(), X, y, min_queries=n, max_queries=most, chooses=how.chooses)
+        return ip.pool(generative, self.network(), *held_out, min_queries=n, max_queries=most, chooses=how.chooses)
 
     def longest(self, pursuit: Pursuit[Any]) -> Pursuit[Any]:
         """The same that goes on for as long as any rule that is tried."""
@@ -90,14 +97,13 @@ class Run:
 
     def trial(self, pursuit: Pursuit[Any]) -> tuple[Point, Trace]:
         """On held-out training images: what the threshold comes to that is chosen there, and the trace."""
-        task, epsilons, length = self.task, self.recipe.epsilons, self.task.images.length
-        trace = self.longest(pursuit).run_values(task.values[task.held_out].astype(np.int64))
-        y = task.labels[task.held_out]
-        return longest_within(confidence_curve(trace, y, epsilons), length), trace
+        trace = self.longest(pursuit).run(self.x_held_out)
+        points = confidence_curve(trace, self.y_held_out, self.recipe.epsilons)
+        return longest_within(points, self.task.images.length), trace
 
     def measure(self, pursuit: Pursuit[Any], x_test: Any, y_test: Any) -> dict[str, Any]:
         """The stopping rule on held-out training images; on test images accuracy, curve and calibration."""
-        belief, y = pursuit.belief, self.task.labels[self.task.held_out]
+        belief, y = pursuit.belief, self.y_held_out
         assert isinstance(belief, OpinionPool)
         say(f"weights of the pool: {belief.weights}")
         chosen, trial = self.trial(pursuit)

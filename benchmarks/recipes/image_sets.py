@@ -216,6 +216,14 @@ class ImageTask:
         )
 
 
+def moved(images: Any, how: RandomAffine | None, seed: int) -> Any:
+    """(n, rows, columns) grey images, augmented."""
+    assert how is not None
+    generator = torch.Generator().manual_seed(seed)
+    flat = torch.as_tensor(images.reshape(len(images), -1).astype(np.int64))
+    return how.apply(flat, images.shape[1:], generator).numpy().reshape(images.shape).astype(images.dtype)
+
+
 def weights_file(name: str) -> Path:
     """The file of an experiment's trained weights."""
     return WEIGHTS / f"{name}-vae.safetensors"

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import amortized, opinion_pool, step_times, student
+from benchmarks import amortized, opinion_pool, step_times, strategies, student
 from benchmarks.recipes import image_sets
 from benchmarks.recipes.image_sets import ImageSet, ImageTask
+from infopursuit.beliefs import LogPool
 from infopursuit.datasets import Dataset
 from infopursuit.models.amortized import QuerierTraining, Trunk
 from infopursuit.models.training import RandomAffine, Training
@@ -68,8 +69,8 @@ def test_two_networks_on_grey_superpixels(images, monkeypatch, tmp_path):
 
 def test_a_student_and_its_pool(images, monkeypatch, tmp_path):
     out = ["--out", str(tmp_path)]
-    rounds = (replace(SMALL, epochs=40, random=0.0), replace(SMALL, epochs=2))  # the second follows the student
-    recipe = student.Recipe(Trunk((4, 8), (16,)), rounds, 0.01, max_queries=3, most_queries=4)
+    first = replace(SMALL, epochs=40, random=0.0, augmentation=RandomAffine(0.5, 2.0, 0.0))
+    recipe = student.Recipe(Trunk((4, 8), (16,)), (first,), n_shown=60, n_copies=1, max_queries=3, most_queries=4)
     monkeypatch.setitem(student.RECIPES, "mnist", recipe)
     assert student.main(["mnist", *out]) == 0
     found = json.loads((tmp_path / "student-mnist.json").read_text())["student"]
@@ -86,3 +87,41 @@ def test_a_student_and_its_pool(images, monkeypatch, tmp_path):
     assert found["test"]["low"] < found["test"]["accuracy"] <= found["test"]["high"]
     assert all(weight > 0 for weight in found["weights"])
     assert (tmp_path / "opinion-pool-mnist.png").stat().st_size > 0
+
+
+def test_a_student_of_the_pool_with_a_tutor(images, monkeypatch, tmp_path):
+    out, how = ["--out", str(tmp_path)], replace(SMALL, epochs=20, random=0.0)
+    recipe = student.Recipe(Trunk((4, 8), (16,)), (how,), max_queries=3, most_queries=4)
+    monkeypatch.setitem(student.RECIPES, "mnist", recipe)
+    assert student.main(["mnist", *out]) == 0
+    amortized.network_file("mnist").rename(amortized.network_file("tutor"))
+    monkeypatch.setitem(opinion_pool.RECIPES, "mnist", opinion_pool.Recipe(stored="tutor", min_queries=1))
+    rounds, parts = (how, replace(how, epochs=2)), tmp_path / "other"
+    recipe = replace(recipe, rounds=rounds, teacher="pooled", tutors=("tutor",))
+    monkeypatch.setitem(student.RECIPES, "mnist", recipe)
+    tutors = list[object]()
+    distill = student.ip.distill
+    monkeypatch.setattr(student.ip, "distill", lambda *a, **k: (tutors.append(k["tutor"]), distill(*a, **k))[1])
+    assert student.main(["mnist", "--out", str(parts)]) == 0
+    assert tutors[0] is None
+    assert isinstance(tutors[1], LogPool)
+    found = json.loads((parts / "student-mnist.json").read_text())["student"]
+    assert "OpinionPool" in found["belief"]
+    assert found["test"]["accuracy"] > 0.9
+
+
+def test_strategies_compared_on_images(images, monkeypatch, tmp_path):
+    how = replace(SMALL, epochs=10, random=0.0)
+    monkeypatch.setitem(student.RECIPES, "mnist", student.Recipe(Trunk((4, 8), (16,)), (how,), max_queries=3))
+    moved = RandomAffine(0.5, 2.0, 0.0)
+    recipe = opinion_pool.Recipe(stored="mnist", min_queries=1, max_queries=3, moved=moved)
+    monkeypatch.setitem(opinion_pool.RECIPES, "mnist", recipe)
+    student.Run("mnist", tmp_path).network()
+    assert len(opinion_pool.Run("mnist", tmp_path).y_held_out) == 80  # as they are, and augmented
+    monkeypatch.setattr(strategies, "SETS", Trunk((), (16, 16), (8, 4)))
+    assert strategies.main(["mnist", "--epochs", "2", "--out", str(tmp_path)]) == 0
+    found = json.loads((tmp_path / "strategies-mnist.json").read_text())["strategies"]
+    assert list(found) == list(strategies.ORDER)
+    assert all(len(each["accuracy_after"]) == 10 for each in found.values())
+    assert found["student"]["fit_seconds"] == strategies.TRAINED["mnist"]["student"]
+    assert (tmp_path / "strategies.png").stat().st_size > 1000
