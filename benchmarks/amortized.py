@@ -1,5 +1,5 @@
-"""``python -m benchmarks.amortized fashion``: a network that learns the gains of patches end to end, without a teacher;
-``mnist-grey``, ``fashion-grey``: of grey patches.
+"""``python -m benchmarks.amortized mnist-grey``: a network that learns the gains of grey patches end to end, without a
+teacher; ``fashion-grey``: two networks.
 
 Deep sets ask; where the recipe has a second network, convolutions classify from what was asked, and the belief is the
 log opinion pool of both. Where the trained networks are among the stored weights, they are taken from there;
@@ -94,7 +94,6 @@ def with_second(
 
 
 RECIPES = {
-    "fashion": Recipe("fashion", **with_second(CLOTHES, (30,), (7,), 20)),
     "fashion-grey": Recipe("fashion", **with_second(CLOTHES, (40, 12), (16, 9), 20), stride=2, levels=64),
     "mnist-grey": Recipe(
         "mnist",

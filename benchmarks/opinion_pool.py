@@ -1,8 +1,8 @@
 """``python -m benchmarks.opinion_pool mnist``: a generative pursuit, its belief pooled with a network's.
 
-The belief is the log opinion pool (`infopursuit.pool`) of a generative model and a network: a stored one on the
-generative pursuit's histories, or those of `benchmarks.amortized`, which then choose the questions. Weights of the pool
-and the stopping rule are chosen on held-out training images; the test images are looked at in the end.
+The belief is the log opinion pool (`infopursuit.pool`) of a generative model and of stored networks, those of
+`benchmarks.student` among them. Weights of the pool and the stopping rule are chosen on held-out training images; the
+test images are looked at in the end.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 
 import infopursuit as ip
-from benchmarks import amortized
 from benchmarks.amortized import accuracies, calibration_error, load_belief, network_file
 from benchmarks.choose_stopping import longest_within, told
 from benchmarks.machine import write_result
 from benchmarks.program import add_out, run_program, say
 from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, moved
 from infopursuit import plots
-from infopursuit.beliefs.opinion_pool import OpinionPool
+from infopursuit.beliefs.opinion_pool import LogPool, OpinionPool
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point, accuracy_interval, confidence_curve, stops_at
 from infopursuit.models.training import RandomAffine
@@ -37,16 +36,17 @@ from infopursuit.trace import Trace
 class Recipe:
     """What the network of an image set is pooled with.
 
-    generative: which pursuit of `ImageTask`. stored: name of the network among the stored weights; "" is that of
-    `benchmarks.amortized`. chooses: "other" is the network. min_queries, max_queries: of the
+    generative: which pursuit of `ImageTask`. stored: names of networks among the stored weights. chooses: "other" is
+    the first network. reweight: whether gains are those under the pooled classes. min_queries, max_queries: of the
     histories on which the weights of the pool are fitted. most_queries, least: of any image, and the smallest epsilon
     that is tried. moved: augmentation of a copy of the held-out images, beside which they are held out, where test
     images are known to differ from training images.
     """
 
+    stored: tuple[str, ...]
     generative: str = "with_vae"
-    stored: str = ""
-    chooses: str = "other"
+    chooses: str = "pursuit"
+    reweight: bool = False
     min_queries: int = 3
     max_queries: int = 12
     most_queries: int = 20
@@ -60,8 +60,16 @@ class Recipe:
 
 
 RECIPES = {
-    "mnist": Recipe(stored="mnist-histories", chooses="pursuit", max_queries=10),
-    "fashion": Recipe("with_pool", max_queries=20, most_queries=20),
+    "mnist": Recipe(("mnist-histories",), max_queries=10),
+    "kmnist": Recipe(
+        ("kmnist",),
+        reweight=True,
+        max_queries=20,
+        most_queries=30,
+        least=3e-3,
+        moved=RandomAffine(2.0, 12.0, 0.12, 0.6),
+    ),
+    "fashion": Recipe(("fashion",), "with_pool", max_queries=20, most_queries=24),
 }
 
 
@@ -78,17 +86,19 @@ class Run:
             self.y_held_out = np.tile(self.y_held_out, 2)
 
     def network(self) -> Any:
-        """The belief of the network, or networks."""
-        if self.recipe.stored:
-            return load_belief(network_file(self.recipe.stored), self.task.query_set)
-        return amortized.Run(self.name, self.out).pursuit().belief
+        """The belief of the network, or of all of them pooled evenly."""
+        first, *others = (load_belief(network_file(name), self.task.query_set) for name in self.recipe.stored)
+        found: Any = first
+        for i, each in enumerate(others, start=2):
+            found = LogPool(found, each, (1 - 1 / i, 1 / i))
+        return found
 
     def pursuit(self) -> Pursuit[Any]:
         """The pursuit with the pool, its weights fitted on held-out training images."""
         task, how, held_out = self.task, self.recipe, (self.x_held_out, self.y_held_out)
         generative: Pursuit[Any] = getattr(task, how.generative)(task.rest, 0.01)
-        n, most = how.min_queries, how.max_queries
-        return ip.pool(generative, self.network(), *held_out, min_queries=n, max_queries=most, chooses=how.chooses)
+        settings = {"min_queries": how.min_queries, "max_queries": how.max_queries, "chooses": how.chooses}
+        return ip.pool(generative, self.network(), *held_out, reweight=how.reweight, **settings)  # type: ignore[arg-type]
 
     def longest(self, pursuit: Pursuit[Any]) -> Pursuit[Any]:
         """The same that goes on for as long as any rule that is tried."""

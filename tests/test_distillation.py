@@ -151,6 +151,28 @@ def test_demonstrations_are_what_the_teacher_does():
     np.testing.assert_allclose(shown.top_gains.max(axis=2)[there], trace.gains[there], atol=1e-6)
 
 
+def test_choices_count_by_what_is_at_stake():
+    """A teacher that is certain has gains of next to nothing, and what it asks then is not worth imitating."""
+    X, y, teacher = world(40)
+    shown = distillation.demonstrate(teacher, QUERIES.observe(X), 3)
+    inputs, rows = VariableInputs(QUERIES), np.arange(40)
+    network = amortized.build_network(inputs, 3, ip.Trunk(hidden=(8,)))
+    own = amortized.OwnHistories(network, inputs, X.astype(np.int8), y, replace(HOW, max_queries=3), "score")
+
+    def loss(gains):
+        return float(imitation.Imitation(own, replace(shown, top_gains=gains), 0.05, 0.0)._parts(rows)[1].detach())
+
+    gains = np.where(shown.top_queries >= 0, 1.0, 0.0).astype(np.float32)
+    gains[:, :, 0] *= 2
+    step = np.arange(3)[:, None]
+    first_only = loss(np.where(step == 0, gains, 1e-9 * gains))
+    assert loss(np.where(step == 0, gains, 0.2 * gains)) == pytest.approx(loss(gains), rel=1e-5)  # all above the limit
+    one = replace(shown, queries=np.where(np.arange(3) == 0, shown.queries, -1), top_gains=gains)
+    expected = float(imitation.Imitation(own, one, 0.05, 0.0)._parts(rows)[1].detach())
+    assert first_only == pytest.approx(expected, rel=1e-4)
+    assert first_only != pytest.approx(loss(gains), rel=1e-3)
+
+
 def test_masks_of_overlapping_patches():
     """What a scatter reveals is what histories reveal one after the other."""
     queries = ip.queries.patches((4, 4), size=2)

@@ -39,7 +39,7 @@ def images(monkeypatch, tmp_path):
     monkeypatch.setattr(step_times.step_ratios, "__defaults__", (20, 1))
     monkeypatch.setattr(amortized, "MIN_QUERIES", 1)
     monkeypatch.setitem(
-        opinion_pool.RECIPES, "mnist", opinion_pool.Recipe(stored="mnist", min_queries=1, max_queries=3)
+        opinion_pool.RECIPES, "mnist", opinion_pool.Recipe(stored=("mnist",), min_queries=1, max_queries=3)
     )
     monkeypatch.setattr(opinion_pool, "SHOWN", 0)
 
@@ -95,7 +95,7 @@ def test_a_student_of_the_pool_with_a_tutor(images, monkeypatch, tmp_path):
     monkeypatch.setitem(student.RECIPES, "mnist", recipe)
     assert student.main(["mnist", *out]) == 0
     amortized.network_file("mnist").rename(amortized.network_file("tutor"))
-    monkeypatch.setitem(opinion_pool.RECIPES, "mnist", opinion_pool.Recipe(stored="tutor", min_queries=1))
+    monkeypatch.setitem(opinion_pool.RECIPES, "mnist", opinion_pool.Recipe(stored=("tutor",), min_queries=1))
     rounds, parts = (how, replace(how, epochs=2)), tmp_path / "other"
     recipe = replace(recipe, rounds=rounds, teacher="pooled", tutors=("tutor",))
     monkeypatch.setitem(student.RECIPES, "mnist", recipe)
@@ -114,7 +114,7 @@ def test_strategies_compared_on_images(images, monkeypatch, tmp_path):
     how = replace(SMALL, epochs=10, random=0.0)
     monkeypatch.setitem(student.RECIPES, "mnist", student.Recipe(Trunk((4, 8), (16,)), (how,), max_queries=3))
     moved = RandomAffine(0.5, 2.0, 0.0)
-    recipe = opinion_pool.Recipe(stored="mnist", min_queries=1, max_queries=3, moved=moved)
+    recipe = opinion_pool.Recipe(stored=("mnist",), min_queries=1, max_queries=3, moved=moved)
     monkeypatch.setitem(opinion_pool.RECIPES, "mnist", recipe)
     student.Run("mnist", tmp_path).network()
     assert len(opinion_pool.Run("mnist", tmp_path).y_held_out) == 80  # as they are, and augmented

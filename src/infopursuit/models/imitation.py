@@ -12,6 +12,9 @@ from torch.nn import functional as F
 from infopursuit.models.amortized import KEPT, TOLD, OwnHistories, QuerierTraining, prefix_masks
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
+MATTERS = 0.1
+"""Nats of the teacher's largest gain from which on its choice is imitated in full; less counts in proportion."""
+
 
 @dataclass(frozen=True)
 class Demonstrations:
@@ -101,10 +104,11 @@ class Imitation:
         asks = torch.nonzero((step < length[row]) & ~moved)[:, 0]
         best = torch.as_tensor(shown.top_queries[rows], dtype=torch.int64)[row[asks], step[asks]]  # (H, T)
         gain = torch.as_tensor(shown.top_gains[rows], dtype=torch.float32)[row[asks], step[asks]]
-        scale = self.temperature * gain.max(1, keepdim=True).values.clamp(min=1e-9)
-        target = torch.softmax((gain / scale).masked_fill(best < 0, -torch.inf), dim=1)
+        largest = gain.max(1, keepdim=True).values.clamp(min=1e-9)
+        target = torch.softmax((gain / (self.temperature * largest)).masked_fill(best < 0, -torch.inf), dim=1)
         log_p = torch.log_softmax(outputs[asks], dim=1).gather(1, best.clamp(min=0))
-        return classes, -(target * log_p).sum() / max(len(asks), 1), same
+        weight = (largest / MATTERS).clamp(max=1)  # where nothing tells much, it does not matter what is asked
+        return classes, -(weight * target * log_p).sum() / weight.sum().clamp(min=1e-9), same
 
     def _see(
         self, rows: IntArray, row: Tensor, mask: Tensor, moved: Tensor, generator: torch.Generator | None
