@@ -69,7 +69,7 @@ RECIPES = {
         least=3e-3,
         moved=RandomAffine(2.0, 12.0, 0.12, 0.6),
     ),
-    "fashion": Recipe(("fashion",), "with_pool", max_queries=20, most_queries=24),
+    "fashion": Recipe(("fashion",), "with_pool", max_queries=20),
 }
 
 

@@ -92,7 +92,10 @@ RECIPES = {
     ),
     "fashion": Recipe(
         Trunk((32, 64), (192,), blocks=1),
-        (replace(FIRST, epochs=12, validation=0.02, augmentation=RandomAffine(1.0, 4.0, 0.05, 0.3)),),
+        (
+            replace(FIRST, epochs=12, validation=0.02, augmentation=RandomAffine(1.0, 4.0, 0.05, 0.3)),
+            replace(FIRST, epochs=8, validation=0.02, learning_rate=1e-3, augmentation=RandomAffine(0.5, 2.0, 0.02)),
+        ),
         teacher="with_pool",
         n_shown=20_000,
         n_histories=3.0,
