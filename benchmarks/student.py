@@ -10,6 +10,7 @@ training images; the test images are looked at in the end.
 from __future__ import annotations
 
 import argparse
+import copy
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -47,15 +48,17 @@ N_AGREE, N_CURVE = 1_000, 10
 class Recipe:
     """How the network of an image set is trained; see `infopursuit.distill`.
 
-    rounds: of training. teacher: which pursuit of `ImageTask`; "pooled" is that of `benchmarks.opinion_pool`. epsilon:
-    where the teacher stops when both are compared. n_shown: training images of each half that are demonstrated by a
-    teacher of the other half, so that none is in the model that it is demonstrated by; 0 is all of them, by a teacher
-    of all. n_copies: augmented copies of each image that are demonstrated beside it. tutors: stored networks that are
-    pooled with the student of the round before. max_queries, most_queries: of a demonstration, and of any image.
+    rounds: of training; the weights of the last n_averaged are averaged. teacher: which pursuit of `ImageTask`;
+    "pooled" is that of `benchmarks.opinion_pool`. epsilon: where the teacher stops when both are compared. n_shown:
+    training images of each half that are demonstrated by a teacher of the other half, so that none is in the model that
+    it is demonstrated by; 0 is all of them, by a teacher of all. n_copies: augmented copies of each image that are
+    demonstrated beside it. tutors: stored networks that are pooled with the student of the round before. max_queries,
+    most_queries: of a demonstration, and of any image.
     """
 
     trunk: Trunk
     rounds: tuple[QuerierTraining, ...]
+    n_averaged: int = 1
     epsilon: float = 0.01
     teacher: str = "with_vae"
     n_shown: int = 0
@@ -76,11 +79,13 @@ FIRST = QuerierTraining(
 RECIPES = {
     "mnist": Recipe(
         Trunk((32, 64), (192,), blocks=1),
-        (FIRST, replace(FIRST, epochs=12, learning_rate=1.5e-3)),
+        (FIRST, *(replace(FIRST, epochs=8, learning_rate=8e-4, seed=seed) for seed in (0, 7))),
+        n_averaged=2,
         epsilon=0.0394,
         teacher="pooled",
         tutors=("mnist-histories",),
         label_weight=0.3,
+        own_share=0.6,
         n_histories=1.5,
     ),
     "kmnist": Recipe(
@@ -151,7 +156,9 @@ class Run:
         recipe, file = self.recipe, network_file(self.name)
         if file.exists() and not train:
             return load_belief(file, self.task.query_set)
-        (X, y, shown), belief = self.shown(), None
+        X, y, shown = self.shown()
+        belief: NetworkBelief | None = None
+        students: list[NetworkBelief] = []
         for i, training in enumerate(recipe.rounds, start=1):
             kept = self.folder / f"student-{i}.safetensors"
             if not kept.exists():
@@ -174,9 +181,9 @@ class Run:
                 )
                 save_belief(found.belief, kept)  # type: ignore[arg-type]
             belief = load_belief(kept, self.task.query_set)
-        assert belief is not None
-        save_belief(belief, file)
-        return belief
+            students.append(belief)
+        save_belief(average(students[-recipe.n_averaged :]), file)
+        return load_belief(file, self.task.query_set)
 
     def tutor(self, student: NetworkBelief) -> NetworkBelief | LogPool | None:
         """The student of the round before, pooled with the tutors; None where there are none."""
@@ -217,6 +224,15 @@ class Run:
             "belief": pursuit.belief.describe(),  # type: ignore[attr-defined]
             **step_ratios(pursuit, task.x_test),
         }
+
+
+def average(students: Sequence[NetworkBelief]) -> NetworkBelief:
+    """The network with the mean weights of several that go on from one another (Wortsman et al., 2022: model soups)."""
+    found = copy.deepcopy(students[-1])
+    states = [each.network.state_dict() for each in students]
+    found.network.load_state_dict({name: sum(each[name] for each in states) / len(states) for name in states[0]})
+    found.temperature = float(np.mean([each.temperature for each in students]))
+    return found
 
 
 def run(args: argparse.Namespace) -> int:
