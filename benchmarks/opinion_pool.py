@@ -167,7 +167,8 @@ def draw(name: str, out: Path) -> None:
         for outer, inner in ((max, min), (min, max))
     )  # where all of them are
     cut = {label: [each for each in points if low <= each.length <= high] for label, points in curves.items()}
-    title = f"{name.upper()}, patches of {IMAGE_SETS[name].size} x {IMAGE_SETS[name].size}"
+    called = {"fashion": "Fashion-MNIST"}.get(name, name.upper())
+    title = f"{called}, patches of {IMAGE_SETS[name].size} x {IMAGE_SETS[name].size}"
     plots.save(plots.trade_off(cut, title=title), out / f"opinion-pool-{name}.png")
 
 
