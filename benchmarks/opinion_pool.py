@@ -37,16 +37,16 @@ class Recipe:
     """What the network of an image set is pooled with.
 
     generative: which pursuit of `ImageTask`. stored: names of networks among the stored weights. chooses: "other" is
-    the first network. reweight: whether gains are those under the pooled classes. min_queries, max_queries: of the
-    histories on which the weights of the pool are fitted. most_queries, least: of any image, and the smallest epsilon
-    that is tried. moved: augmentation of a copy of the held-out images, beside which they are held out, where test
-    images are known to differ from training images.
+    the first network. reweight: where gains are those under the pooled classes, see `infopursuit.pool`. min_queries,
+    max_queries: of the histories on which the weights of the pool are fitted. most_queries, least: of any image, and
+    the smallest epsilon that is tried. moved: augmentation of copies of the held-out images, which are held out too
+    where test images are known to differ from training images.
     """
 
     stored: tuple[str, ...]
     generative: str = "with_vae"
     chooses: str = "pursuit"
-    reweight: bool = False
+    reweight: bool | float = 0.1
     min_queries: int = 3
     max_queries: int = 12
     most_queries: int = 20
@@ -69,7 +69,7 @@ RECIPES = {
         least=3e-3,
         moved=RandomAffine(2.0, 12.0, 0.12, 0.6),
     ),
-    "fashion": Recipe(("fashion",), "with_pool", max_queries=20),
+    "fashion": Recipe(("fashion",), "with_pool", reweight=False, max_queries=20),
 }
 
 

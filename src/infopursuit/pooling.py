@@ -18,6 +18,8 @@ from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed
 
 CHOOSES = ("pursuit", "other")
+CERTAIN_ENTROPY = 0.1
+"""Nats: a generative member that is as certain as that leaves the classes to the pool when it looks for a query."""
 
 
 def pool(
@@ -28,7 +30,7 @@ def pool(
     *,
     max_queries: int = 12,
     min_queries: int = 1,
-    reweight: bool = False,
+    reweight: bool | float = CERTAIN_ENTROPY,
     chooses: str = "pursuit",
     progress: bool | None = None,
 ) -> Pursuit[Any]:
@@ -46,7 +48,8 @@ def pool(
     X, y: inputs that neither was trained on, and their labels.
     min_queries, max_queries: of a history on which the weights are fitted; after the first few answers much is unknown
         and hardly any pursuit stops, and their log loss would outweigh the rest.
-    reweight: whether queries are chosen by their gains under the pooled classes, see `OpinionPool`.
+    reweight: whether queries are chosen by their gains under the pooled classes; the default is where the generative
+        posterior has an entropy below 0.1 nats, see `OpinionPool`.
     chooses: who chooses the queries: the "pursuit", or "other", a network that has learnt what to ask (`Amortized`) and
         then sees histories like its own.
 
@@ -69,7 +72,7 @@ def pool(
             raise ValueError(f"chooses='other', and other is {type(other).__name__}; give a NetworkBelief")
         acquisition = acquisition_for(other)
     generative = hasattr(pursuit.belief, "reweighed")
-    make: Any = partial(OpinionPool, reweight=reweight) if generative or reweight else LogPool
+    make: Any = partial(OpinionPool, reweight=reweight) if generative or reweight is True else LogPool
     at_first = replace(
         pursuit,
         belief=make(pursuit.belief, other),

@@ -8,6 +8,7 @@ import infopursuit as ip
 from infopursuit.acquisition import MutualInformation
 from infopursuit.acquisition.network import acquisition_for
 from infopursuit.beliefs import LogPool, NetworkBelief, OpinionPool, build_belief
+from infopursuit.beliefs.exact import class_entropy
 from infopursuit.beliefs.network import inputs_for
 from infopursuit.beliefs.opinion_pool import fit_weights, pooled
 from infopursuit.history import Histories
@@ -120,6 +121,23 @@ def test_gains_of_the_generative_member_are_the_default():
     np.testing.assert_array_equal(found, alone)
     assert np.nanmax(np.abs(found - other)) > 1e-4
     check_belief(belief, queries, tolerance=1e-4)
+
+
+def test_a_member_that_is_certain_leaves_the_classes_to_the_pool():
+    always, queries = pool_of("pruned")
+    b, h = after(always, queries, [(1, [1, 1, 0, 1])])
+    entropy = float(class_entropy(always.generative.log_posterior(b.generative).value)[0])
+    allowed = np.ones((1, len(queries)), dtype=bool)
+
+    def gains(reweight):
+        belief = OpinionPool(always.generative, always.other, WEIGHTS, reweight=reweight)
+        return MutualInformation().bind(belief, queries, None, None)(b, h, allowed).value
+
+    np.testing.assert_array_equal(gains(entropy + 1e-6), gains(True))
+    np.testing.assert_array_equal(gains(entropy - 1e-6), gains(False))
+    assert np.nanmax(np.abs(gains(True) - gains(False))) > 1e-4
+    with pytest.raises(ValueError, match="reweight"):
+        OpinionPool(always.generative, always.other, WEIGHTS, reweight=-1.0)
 
 
 def test_reweighing_leaves_the_state_as_it_was():

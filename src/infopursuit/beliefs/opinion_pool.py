@@ -142,13 +142,15 @@ class OpinionPool(LogPool):
     generative: a belief about a generative model: `Exact`, `PrunedBelief`, `SMCBelief`, `LangevinBelief`.
     other: any belief with the same classes, such as a `NetworkBelief`.
     weights: of the two, see `LogPool`.
-    reweight: whether gains, and predictions of answers, are those under the pooled classes.
+    reweight: whether gains, and predictions of answers, are those under the pooled classes; or nats: only where the
+        posterior of the generative member has less entropy. A gain is at most that entropy, so that a member which is
+        certain has nothing left to ask, and the pool may have.
     """
 
     kind = "opinion_pool"
 
     def __init__(
-        self, generative: Any, other: Any, weights: tuple[float, float] = (0.5, 0.5), *, reweight: bool = False
+        self, generative: Any, other: Any, weights: tuple[float, float] = (0.5, 0.5), *, reweight: bool | float = False
     ) -> None:
         if not hasattr(generative, "reweighed"):
             raise TypeError(
@@ -156,7 +158,7 @@ class OpinionPool(LogPool):
                 f"generative model, such as that of Pursuit.of(model, queries), or use LogPool"
             )
         super().__init__(generative, other, weights)
-        self.reweight = bool(reweight)
+        self.reweight = reweight if isinstance(reweight, bool) else number(reweight, "reweight", least=0)
 
     @property
     def model(self) -> Any:
@@ -186,6 +188,8 @@ class OpinionPool(LogPool):
         if not self.reweight:
             return b.generative
         now, wanted = self.generative.log_posterior(b.generative).value, self.log_posterior(b).value
+        if self.reweight is not True:
+            rows = rows & (class_entropy(now) < self.reweight)
         with np.errstate(invalid="ignore"):
             shift = np.where(np.isfinite(now) & np.isfinite(wanted) & rows[:, None], wanted - now, 0.0)
         return self.generative.reweighed(b.generative, shift, np.flatnonzero(rows).tolist())
