@@ -212,7 +212,7 @@ def draw_all(out: Path) -> None:
         if (out / f"strategies-{name}.json").exists():
             found[name] = json.loads((out / f"strategies-{name}.json").read_text())["strategies"]
     figure = Figure(figsize=(9.6, 3.7 * -(-len(found) // 2)), dpi=120, facecolor="white", layout="constrained")
-    places = figure.subplots(-(-len(found) // 2), 2, squeeze=False).flat
+    places = list(figure.subplots(-(-len(found) // 2), 2, squeeze=False).flat)
     for axes, (name, told) in zip(places, found.items(), strict=False):
         for i, each in enumerate(ORDER):
             if each in told:
@@ -228,7 +228,7 @@ def draw_all(out: Path) -> None:
         axes.set_xlabel("questions asked", fontsize=style.SIZE, color=style.INK)
         axes.set_ylabel("error rate, logarithmic", fontsize=style.SIZE, color=style.INK)
         axes.legend(frameon=False, fontsize=style.NOTE, loc="lower left")
-    for axes in places:
+    for axes in places[len(found) :]:
         axes.set_visible(False)
     plots.save(figure, out / "strategies.png")
 
