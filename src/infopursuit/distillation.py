@@ -24,6 +24,7 @@ from infopursuit.models.amortized import (
     Trunk,
     build_network,
     check_network,
+    device_of,
     fit_network,
 )
 from infopursuit.models.deep_sets import AnswerSets, DeepSets
@@ -159,7 +160,12 @@ def class_probabilities(belief: NetworkBelief | LogPool, inputs: Any) -> Callabl
         return lambda features: torch.softmax(a * one(features).log() + b * two(features).log(), dim=1)
     if getattr(belief, "inputs", None) != inputs:
         raise ValueError(f"tutor is {belief!r}; give a network on histories of the same queries, or a LogPool of them")
-    return lambda features: torch.softmax(belief.network(features)[0].float() / belief.temperature, dim=1)
+
+    def found(features: Tensor) -> Tensor:
+        logits = belief.network(features.to(device_of(belief.network)))[0].float().cpu()
+        return torch.softmax(logits / belief.temperature, dim=1)
+
+    return found
 
 
 def history_classifier(

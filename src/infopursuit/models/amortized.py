@@ -356,7 +356,7 @@ class OwnHistories:
         if self.tutor is None:
             return labels
         with self._autocast():
-            found = self.tutor(self._shown(features[row], known[:, :-1])).cpu()
+            found = self.tutor(self._shown(features[row], known[:, :-1]))
         return torch.lerp(found, F.one_hot(labels, found.shape[1]).to(found.dtype), self.label_weight)
 
     @staticmethod

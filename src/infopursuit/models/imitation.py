@@ -56,7 +56,9 @@ class Imitation:
     def fingerprint(self) -> bytes:
         """Of data and settings."""
         shown = self.shown.queries[:1000].tobytes() + self.shown.posterior[:1000].tobytes()
-        settings = f"{self.temperature} {self.label_weight} {self.own_share} {self.n_histories}"
+        settings = (
+            f"{self.temperature} {self.label_weight} {self.own_share} {self.n_histories} {self.own.tutor is not None}"
+        )
         return self.own.fingerprint() + shown + settings.encode()
 
     def loss(self, rows: IntArray, share: float, generator: torch.Generator) -> Tensor:
