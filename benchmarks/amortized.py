@@ -37,8 +37,8 @@ from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Point, confidence_curve, stops_at
 from infopursuit.files import write_atomically
 from infopursuit.models.amortized import QuerierTraining, Trunk
+from infopursuit.models.augmentation import RandomAffine
 from infopursuit.models.sample import Sample
-from infopursuit.models.training import RandomAffine
 from infopursuit.plots import style
 from infopursuit.stopping import MaxQueries
 
@@ -48,20 +48,23 @@ N_CURVE, MIN_QUERIES = 10, 3
 """Questions of a curve; and of the histories on which weights of a pool are fitted, at the least."""
 
 
+Second = tuple[Trunk, tuple[QuerierTraining, ...]]
+"""Layers and rounds of a network that classifies after the questions of another one."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How a network is trained on patches of an image set.
 
-    rounds: trainings, each of which goes on from the one before. second: layers and rounds of a network that classifies
-    after the questions of the first; None for none. levels: of grey; None is black and white. most_queries: of any
-    image. published: accuracy after k = 1 ... 10 of greedy dynamic feature selection (Covert et al., 2023) on the test
-    images.
+    rounds: trainings, each of which goes on from the one before. second: None for no second network. levels: of grey;
+    None is black and white. most_queries: of any image. published: accuracy after k = 1 ... 10 of greedy dynamic
+    feature selection (Covert et al., 2023) on the test images.
     """
 
     images: str
     trunk: Trunk
     rounds: tuple[QuerierTraining, ...]
-    second: tuple[Trunk, tuple[QuerierTraining, ...]] | None = None
+    second: Second | None = None
     size: int = 3
     stride: int = 1
     levels: int | None = None
@@ -128,6 +131,21 @@ def load_belief(file: Path, queries: Any) -> NetworkBelief:
     return NetworkBelief.from_parts(spec, arrays, queries)
 
 
+def second_network(file: Path, asker: Pursuit[Any], X: Any, y: Any, how: Second, folder: Path) -> NetworkBelief:
+    """The trained network that classifies after the questions of another one, from its file where there is one."""
+    trunk, rounds = how
+    if not file.exists():
+        found = None
+        for i, training in enumerate(rounds, start=1):
+            checkpoint = folder / f"{file.stem}-{i}.checkpoint"
+            found = ip.history_classifier(
+                asker, X, y, trunk=trunk, training=training, start=found, checkpoint=checkpoint, say=say
+            )
+        assert found is not None
+        save_belief(found, file)
+    return load_belief(file, asker.queries)
+
+
 class Run:
     """One run: the images, and a folder for what is finished."""
 
@@ -154,22 +172,6 @@ class Run:
             save_belief(found, file)
         return load_belief(file, self.queries)
 
-    def second(self, pursuit: Pursuit[Any], *, train: bool = False) -> NetworkBelief:
-        """The trained network that classifies after the questions of the first."""
-        task, file = self.task, network_file(f"{self.name}-second")
-        assert self.recipe.second is not None
-        trunk, rounds = self.recipe.second
-        if train or not file.exists():
-            X, y, found = task.data.x_train[task.rest], task.labels[task.rest], None
-            for i, training in enumerate(rounds, start=1):
-                checkpoint = self.folder / f"second-{i}.checkpoint"
-                found = ip.history_classifier(
-                    pursuit, X, y, trunk=trunk, training=training, start=found, checkpoint=checkpoint, say=say
-                )
-            assert found is not None
-            save_belief(found, file)
-        return load_belief(file, self.queries)
-
     def pursuit(self, *, train: bool = False) -> Pursuit[Any]:
         """That of the trained network, pooled with the second one; weights of the pool from held-out images."""
         task, network = self.task, self.network(train=train)
@@ -178,9 +180,12 @@ class Run:
         )
         if self.recipe.second is None:
             return first
-        X, y = task.data.x_train[task.held_out], task.labels[task.held_out]
-        n = self.recipe.rounds[0].max_queries
-        return ip.pool(first, self.second(first, train=train), X, y, min_queries=MIN_QUERIES, max_queries=n)
+        X, y, file = task.data.x_train, task.labels, network_file(f"{self.name}-second")
+        if train:
+            file.unlink(missing_ok=True)
+        second = second_network(file, first, X[task.rest], y[task.rest], self.recipe.second, self.folder)
+        held_out, n = task.held_out, self.recipe.rounds[0].max_queries
+        return ip.pool(first, second, X[held_out], y[held_out], min_queries=MIN_QUERIES, max_queries=n)
 
     def trial(self, pursuit: Pursuit[Any]) -> tuple[Point, Any]:
         """On held-out training images: what the threshold comes to that is chosen there, and the trace."""

@@ -35,7 +35,8 @@ from benchmarks.inputs import Inputs
 from benchmarks.paper_architecture import Mean
 from infopursuit.files import write_atomically
 from infopursuit.models.architectures import Plane, initialise
-from infopursuit.models.training import RandomAffine, schedule
+from infopursuit.models.augmentation import RandomAffine
+from infopursuit.models.training import schedule
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import FloatArray, IntArray, ModelFormatError

@@ -26,7 +26,7 @@ from benchmarks.amortized import calibration_error, load_belief, network_file, s
 from benchmarks.choose_stopping import longest_within, told
 from benchmarks.machine import write_result
 from benchmarks.program import image_parser, run_program, say
-from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask, moved
+from benchmarks.recipes.image_sets import IMAGE_SETS, ImageTask
 from benchmarks.step_times import step_ratios
 from infopursuit.beliefs import LogPool
 from infopursuit.beliefs.network import NetworkBelief
@@ -34,8 +34,8 @@ from infopursuit.distillation import agreement, demonstrate, student_of
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import confidence_curve, stops_at
 from infopursuit.models.amortized import QuerierTraining, Trunk
+from infopursuit.models.augmentation import RandomAffine
 from infopursuit.models.imitation import Demonstrations
-from infopursuit.models.training import RandomAffine
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import IntArray
 
@@ -139,7 +139,8 @@ class Run:
         found = list[tuple[Any, IntArray, Demonstrations]]()
         for i, (rows, model) in enumerate(parts, start=1):
             X, y, file = task.data.x_train[rows], task.labels[rows], self.folder / f"demonstrations-{i}.npz"
-            X = np.concatenate([X, *(moved(X, recipe.rounds[0].augmentation, seed) for seed in range(recipe.n_copies))])
+            if recipe.rounds[0].augmentation is not None:
+                X = recipe.rounds[0].augmentation.copies(X, recipe.n_copies)
             if not file.exists():
                 made = demonstrate(self.teacher(model), task.query_set.observe(X), recipe.max_queries, progress=True)
                 np.savez_compressed(file.with_suffix(".part.npz"), **vars(made))

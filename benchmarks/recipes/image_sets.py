@@ -24,12 +24,13 @@ from infopursuit.beliefs.particles import Particles, stratified_prior
 from infopursuit.engine import Pursuit
 from infopursuit.evaluation.measures import Row
 from infopursuit.models.architectures import ConvArchitecture
+from infopursuit.models.augmentation import RandomAffine
 from infopursuit.models.autoencoder import VAE
 from infopursuit.models.empirical import Blur, EmpiricalModel
 from infopursuit.models.finite import FiniteModel
 from infopursuit.models.sample import Sample
 from infopursuit.models.table import TableModel, fit_latent_classes
-from infopursuit.models.training import RandomAffine, Training, train
+from infopursuit.models.training import Training, train
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.types import IntArray
 
@@ -40,6 +41,7 @@ LEAST = 1e-4
 """What a mixture never says less than of a pixel: nothing is impossible that was not seen."""
 SAMPLER = SMC(n_draws=18_000, min_ess=0.0)
 BLACK_BOX = NetworkSettings(epochs=8, patience=8, validation=0.05, refit=False)
+STROKES = RandomAffine(1.5, 10.0, 0.1, 0.4, 0.45)
 TRAINING = Training(epochs=30, learning_rate=2e-3, augmentation=RandomAffine(1.0, 8.0, 0.05))
 
 
@@ -60,7 +62,7 @@ class ImageSet:
     rounds: how the VAE is trained. decoded, examples: smoothing of what the VAE decodes, and of the training images.
     sampler: `smc` on the VAE. n_states, n_screened: draws and queries that gains are computed on. tried: held-out
     images that epsilon and patience are chosen on. least: the smallest epsilon of a curve. network: the black box.
-    paper: its Table 1.
+    n_copies, augmentation: copies of each training image in the pool's finite models. paper: Table 1.
     """
 
     name: str
@@ -77,6 +79,8 @@ class ImageSet:
     n_pooled: int = 18_000
     n_mixture: int = 400
     rounds_mixture: int = 20
+    n_copies: int = 0
+    augmentation: RandomAffine = STROKES
     sampler: SMC = SAMPLER
     n_states: int = 256
     n_screened: int = 16
@@ -186,22 +190,28 @@ class ImageTask:
         """The models of the pool: what the VAE decodes, the training images at each blur, a mixture in each class."""
         images = self.images
         soft = soften(aggregate(self.vae, self.values[rows], self.labels[rows]), images.decoded)
-        examples = [self.examples(rows, blur) for blur in images.pooled]
-        latent, tables = fit_latent_classes(self._sample(rows), images.n_mixture, rounds=images.rounds_mixture)
+        sample = self._sample(rows, images.n_copies)
+        latent, tables = fit_latent_classes(sample, images.n_mixture, rounds=images.rounds_mixture)
         yes = tables[:, :, 1::2].clip(LEAST, 1 - LEAST)
         return [
             Particles(soft, *stratified_prior(soft, images.n_pooled, torch.Generator().manual_seed(0))),
-            *examples,
-            TableModel(self._sample(rows).class_prior, latent, yes),
+            *(self._blurred(sample, blur) for blur in images.pooled),
+            TableModel(sample.class_prior, latent, yes),
         ]
 
-    def examples(self, rows: Any, blur: Blur | None = None) -> EmpiricalModel:
+    def examples(self, rows: Any) -> EmpiricalModel:
         """Some training images, blurred, as the model."""
-        blur = replace(blur or self.images.examples, shape=self.query_set.shape)
-        return EmpiricalModel.of(self._sample(rows), blur)
+        return self._blurred(self._sample(rows), self.images.examples)
 
-    def _sample(self, rows: Any) -> Sample:
-        return Sample.of(self.query_set.variables, self.values[rows], self.labels[rows], n_classes=self.n_classes)
+    def _blurred(self, sample: Sample, blur: Blur) -> EmpiricalModel:
+        return EmpiricalModel.of(sample, replace(blur, shape=self.query_set.shape))
+
+    def _sample(self, rows: Any, n_copies: int = 0) -> Sample:
+        """Some training images, and augmented copies of each."""
+        values = self.values[rows].reshape(-1, *self.query_set.shape)
+        values = self.images.augmentation.copies(values, n_copies).reshape(-1, self.values.shape[1])
+        labels = np.tile(self.labels[rows], n_copies + 1)
+        return Sample.of(self.query_set.variables, values, labels, n_classes=self.n_classes)
 
     def _pursuit(self, model: Any, belief: Any, epsilon: float, patience: int, more: int = 1) -> Pursuit[Any]:
         images = self.images
@@ -214,14 +224,6 @@ class ImageTask:
             n_states=more * images.n_states,
             n_screened=images.n_screened,
         )
-
-
-def moved(images: Any, how: RandomAffine | None, seed: int) -> Any:
-    """(n, rows, columns) grey images, augmented."""
-    assert how is not None
-    generator = torch.Generator().manual_seed(seed)
-    flat = torch.as_tensor(images.reshape(len(images), -1).astype(np.int64))
-    return how.apply(flat, images.shape[1:], generator).numpy().reshape(images.shape).astype(images.dtype)
 
 
 def weights_file(name: str) -> Path:

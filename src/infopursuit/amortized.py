@@ -24,9 +24,10 @@ from infopursuit.models.amortized import (
     check_network,
     fit_network,
 )
+from infopursuit.models.augmentation import RandomAffine
 from infopursuit.models.deep_sets import AnswerSets, DeepSets
 from infopursuit.models.sample import Sample
-from infopursuit.models.training import MIN_SIDE, RandomAffine, repeat_by_weight
+from infopursuit.models.training import MIN_SIDE, repeat_by_weight
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.types import IntArray
 

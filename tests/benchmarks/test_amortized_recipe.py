@@ -12,7 +12,8 @@ from benchmarks.recipes.image_sets import ImageSet, ImageTask
 from infopursuit.beliefs import LogPool
 from infopursuit.datasets import Dataset
 from infopursuit.models.amortized import QuerierTraining, Trunk
-from infopursuit.models.training import RandomAffine, Training
+from infopursuit.models.augmentation import RandomAffine
+from infopursuit.models.training import Training
 
 SMALL = QuerierTraining(epochs=60, batch_size=32, learning_rate=5e-3, max_queries=3)
 
@@ -110,14 +111,49 @@ def test_a_student_of_the_pool_with_a_tutor(images, monkeypatch, tmp_path):
     assert found["test"]["accuracy"] > 0.9
 
 
+def test_a_pool_is_chosen_on_styles_that_are_held_out_and_fitted_anew(images, monkeypatch, tmp_path):
+    how = replace(SMALL, epochs=10, random=0.0)
+    monkeypatch.setitem(student.RECIPES, "mnist", student.Recipe(Trunk((4, 8), (16,)), (how,), max_queries=3))
+    student.Run("mnist", tmp_path).network()
+    recipe = opinion_pool.Recipe(
+        ("mnist-styles",), min_queries=1, max_queries=3, n_styles=12, refit=("mnist", "mnist-second"),
+        second=(Trunk((4, 8), (16,)), (how, replace(how, epochs=2))),
+    )  # fmt: skip
+    monkeypatch.setitem(opinion_pool.RECIPES, "mnist", recipe)
+    rows = list[int]()
+    second = opinion_pool.second_network
+    noted = lambda file, asker, X, *rest: (rows.append(len(X)), second(file, asker, X, *rest))[1]  # noqa: E731
+    monkeypatch.setattr(opinion_pool, "second_network", noted)
+    here = opinion_pool.Run("mnist", tmp_path)
+    assert set(here.rest) | set(here.held_out) == set(range(200))
+    assert not set(here.rest) & set(here.held_out)
+    pursuit = here.pursuit()
+    final = here.refitted(pursuit)
+    assert rows == [len(here.rest), 200]
+    assert final.belief.model.n_states > pursuit.belief.model.n_states
+    assert final.belief.weights == pursuit.belief.weights
+    assert isinstance(final.belief.other, LogPool)
+    not_again(monkeypatch, amortized.ip, "history_classifier")
+    assert opinion_pool.main(["mnist", "--out", str(tmp_path)]) == 0
+    found = json.loads((tmp_path / "opinion-pool-mnist.json").read_text())["pool"]
+    assert found["held_out"]["n_inputs"] == len(here.held_out)
+    assert found["test"]["accuracy"] > 0.9
+
+
+def test_the_pool_of_finite_models_has_augmented_copies(images):
+    task = ImageTask(image_sets.IMAGE_SETS["mnist"])
+    plain, copied = (task._sample(slice(50), n) for n in (0, 2))
+    assert copied.weights.sum() == 3 * plain.weights.sum() == 150  # equal images are one with a weight
+    assert np.allclose(copied.class_prior, plain.class_prior, atol=0.01)
+    images = {row.tobytes() for row in copied.values}
+    assert len(images) > 130
+    assert {row.tobytes() for row in plain.values} <= images
+
+
 def test_strategies_compared_on_images(images, monkeypatch, tmp_path):
     how = replace(SMALL, epochs=10, random=0.0)
     monkeypatch.setitem(student.RECIPES, "mnist", student.Recipe(Trunk((4, 8), (16,)), (how,), max_queries=3))
-    moved = RandomAffine(0.5, 2.0, 0.0)
-    recipe = opinion_pool.Recipe(stored=("mnist",), min_queries=1, max_queries=3, moved=moved)
-    monkeypatch.setitem(opinion_pool.RECIPES, "mnist", recipe)
     student.Run("mnist", tmp_path).network()
-    assert len(opinion_pool.Run("mnist", tmp_path).y_held_out) == 80  # as they are, and augmented
     monkeypatch.setattr(strategies, "SETS", Trunk((), (16, 16), (8, 4)))
     assert strategies.main(["mnist", "--epochs", "2", "--out", str(tmp_path)]) == 0
     found = json.loads((tmp_path / "strategies-mnist.json").read_text())["strategies"]

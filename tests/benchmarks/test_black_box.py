@@ -10,7 +10,7 @@ import torch
 from benchmarks.baselines import hold_out, score
 from benchmarks.black_box import NetworkSettings, black_box, build_network, fit_network, load_network, save_network
 from benchmarks.inputs import Inputs
-from infopursuit.models.training import RandomAffine
+from infopursuit.models.augmentation import RandomAffine
 from infopursuit.queries import concepts
 from infopursuit.types import ModelFormatError
 from worlds import digits, xor_rows

@@ -14,8 +14,9 @@ from infopursuit.beliefs import SMC, Langevin
 from infopursuit.conversation import look_ahead
 from infopursuit.models import vae
 from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
+from infopursuit.models.augmentation import RandomAffine
 from infopursuit.models.autoencoder import VAE, log_evidence
-from infopursuit.models.training import RandomAffine, Training, train
+from infopursuit.models.training import Training, train
 from infopursuit.novelty import NoveltyReference
 from quadrature import mixed
 

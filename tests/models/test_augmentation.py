@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit.models.training import RandomAffine
+from infopursuit.models.augmentation import RandomAffine
 
 
 def picture(rows, columns, n=1, seed=0, unknown=0.0):
@@ -89,6 +89,21 @@ def test_an_elastic_distortion_moves_by_its_standard_deviation(shape):
     assert abs(far) < 0.1
     masked = RandomAffine(0, 0, 0, elastic=2.0).apply(picture(*shape, n=50), shape, generator(), masked=True)
     assert set(masked.unique().tolist()) == {-1, 0, 1}  # from beyond the border comes what is unknown
+
+
+@pytest.mark.parametrize("sign", [-1, 0, 1])
+def test_morphology_thickens_or_thins_strokes(sign, monkeypatch):
+    """More than half of a dilation lights what touches a lit pixel, more than half of an erosion darkens an edge."""
+    monkeypatch.setattr(torch, "rand", lambda shape, generator: torch.full(shape, 0.5 + sign / 2))
+    image = torch.zeros(9, 9, dtype=torch.int64)
+    image[3:6, 2:7] = 1
+    expected = torch.zeros_like(image)
+    expected[3 - sign : 6 + sign, 2 - sign : 7 + sign] = 1
+    found = RandomAffine(0, 0, 0, morphology=0.6).apply(image.reshape(1, -1), (9, 9), generator())
+    assert torch.equal(found.reshape(9, 9), expected)
+    grey = RandomAffine(0, 0, 0, morphology=0.5).apply(100 * image.reshape(1, -1), (9, 9), generator()).reshape(9, 9)
+    assert grey[2, 4] == (50 if sign == 1 else 0)
+    assert grey[3, 4] == (50 if sign == -1 else 100)
 
 
 @pytest.mark.parametrize("shape", [(7, 11), (11, 7), (9, 9), (6, 10)])
@@ -224,3 +239,33 @@ def test_what_is_known_moves_with_the_image():
     assert torch.equal(still, values[:2])
     plain = RandomAffine(shift=2.49, rotation=0, scale=0).apply(values, shape, generator())
     assert torch.equal(plain < 0, values < 0)  # negative control: without it the mask stays where it is
+
+
+# ---- copies ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, bool])
+def test_copies_follow_the_images(dtype):
+    images = np.random.default_rng(0).integers(0, 2, (30, 9, 8)).astype(dtype)
+    affine = RandomAffine(1.0, 20.0, 0.1)
+    found = affine.copies(images, 3, seed=5)
+    assert found.shape == (120, 9, 8)
+    assert found.dtype == images.dtype
+    assert np.array_equal(found[:30], images)
+    parts = found.reshape(4, 30, -1)
+    for i in range(4):
+        for j in range(i):
+            assert (parts[i] != parts[j]).any(axis=1).mean() > 0.9
+    assert np.array_equal(affine.copies(images, 2, seed=5), found[:90])
+    assert np.array_equal(affine.copies(images, 0), images)
+
+
+@pytest.mark.parametrize("images", [np.zeros((3, 64), np.uint8), np.zeros((3, 8, 8))])
+def test_copies_are_of_whole_numbers_in_rows_and_columns(images):
+    with pytest.raises(ValueError, match=r"images has shape .* and dtype"):
+        RandomAffine().copies(images, 1)
+
+
+def test_the_number_of_copies_is_checked():
+    with pytest.raises(ValueError, match="n_copies"):
+        RandomAffine().copies(np.zeros((3, 8, 8), int), -1)

@@ -17,13 +17,15 @@ from infopursuit.models.learning import Learner, empirical, latent_classes, naiv
 
 if TYPE_CHECKING:
     from infopursuit.models.architectures import ConvArchitecture, MLPArchitecture
+    from infopursuit.models.augmentation import RandomAffine
     from infopursuit.models.autoencoder import VAE
-    from infopursuit.models.training import RandomAffine, Training, train, vae
+    from infopursuit.models.training import Training, train, vae
 
 _NETWORKS = {
     **dict.fromkeys(("ConvArchitecture", "MLPArchitecture"), "architectures"),
     "VAE": "autoencoder",
-    **dict.fromkeys(("RandomAffine", "Training", "train", "vae"), "training"),
+    "RandomAffine": "augmentation",
+    **dict.fromkeys(("Training", "train", "vae"), "training"),
 }
 
 # fmt: off

@@ -468,8 +468,9 @@ class OwnHistories:
         return (features * self.inputs.spread(mask.to(features.dtype))).to(device_of(self.network))
 
     def _autocast(self) -> Any:
-        low = self.how.bfloat16 and self.network.training
-        return torch.autocast(device_of(self.network).type, torch.bfloat16, enabled=low)
+        device = device_of(self.network).type
+        low = self.how.bfloat16 and (self.network.training or torch.is_autocast_enabled(device))
+        return torch.autocast(device, torch.bfloat16, enabled=low)
 
     def start(self, n: int, share: float, generator: torch.Generator) -> Begun:
         """Random histories at first, of any length, as a network learns from long ones what it then needs for short

@@ -143,7 +143,8 @@ class Followed(OwnHistories):
     def loss(self, rows: IntArray, share: float, generator: torch.Generator, *, asks: bool = False) -> Tensor:
         """The loss of some rows, at this share of the training."""
         values, begun = self.values(rows, generator), self.nothing(len(rows))
-        queries, _ = self.asker.ask(self.asker.encode(values), self.asker.nothing(len(rows)), generator)
+        with self._autocast():
+            queries, _ = self.asker.ask(self.asker.encode(values), self.asker.nothing(len(rows)), generator)
         row, step = self._picked(begun, queries, generator)
         features = self.encode(values)
         logits, _ = self.heads(features, row, self.prefixes(features, begun, queries, row, step))

@@ -21,11 +21,11 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
-from torch.nn import functional as F
 
 from infopursuit.checks import instance, number, whole_number
 from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.models.architectures import Architecture, ConvArchitecture, MLPArchitecture
+from infopursuit.models.augmentation import RandomAffine
 from infopursuit.models.autoencoder import VAE, log_evidence, standard_normal
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
@@ -42,53 +42,6 @@ MIN_STEPS = {"table": 600, "image": 2_000}
 MIN_EPOCHS = {"table": 20, "image": 30}
 MAX_ROWS = 2**22
 """Repeated rows are drawn in proportion to their weights beyond this number."""
-
-
-@dataclass(frozen=True)
-class RandomAffine:
-    """Random affine augmentation: random shifts, rotations and changes of size of images without colour.
-
-    shift: pixels, to each side. rotation: degrees, to each side. scale: share by which an image grows or shrinks.
-    elastic: elastic distortion (Simard et al., 2003), the standard deviation, in pixels, of the moves of 5 x 5 points.
-    """
-
-    shift: float = 1.0
-    rotation: float = 10.0
-    scale: float = 0.05
-    elastic: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            number(value, name, least=0, below=1 if name == "scale" else math.inf)
-
-    def apply(
-        self, values: Tensor, shape: tuple[int, int], generator: torch.Generator, *, masked: bool = False
-    ) -> Tensor:
-        """(B, rows * columns) grey levels, or -1 (unknown, which stays where it is) -> the same, transformed.
-
-        masked: what is unknown is moved with the rest, and so is what comes from beyond the border: the image of a
-        history. A pixel then becomes its nearest one.
-        """
-        n, (rows, columns) = len(values), shape
-        draws = 2 * torch.rand((n, 4), generator=generator) - 1
-        angle = draws[:, 0] * math.radians(self.rotation)
-        size = 1 + draws[:, 1] * self.scale
-        cos, sin = angle.cos() / size, angle.sin() / size
-        theta = torch.zeros((n, 2, 3))
-        theta[:, 0, 0], theta[:, 0, 1] = cos, -sin * rows / columns
-        theta[:, 1, 0], theta[:, 1, 1] = sin * columns / rows, cos
-        theta[:, 0, 2], theta[:, 1, 2] = draws[:, 2] * 2 * self.shift / columns, draws[:, 3] * 2 * self.shift / rows
-        grid = F.affine_grid(theta, [n, 1, rows, columns], align_corners=False)
-        if self.elastic:
-            points = self.elastic * standard_normal((n, 2, 5, 5), generator)
-            moves = F.interpolate(points, shape, mode="bicubic", align_corners=True)
-            grid = grid + moves.permute(0, 2, 3, 1) * torch.tensor([2 / columns, 2 / rows])
-        if masked:  # 0 stands for unknown, as it does beyond the border
-            shifted = (values + 1).to(torch.float32).reshape(n, 1, rows, columns)
-            return F.grid_sample(shifted, grid, mode="nearest", align_corners=False).to(values.dtype).flatten(1) - 1
-        images = values.clamp(min=0).to(torch.float32).reshape(n, 1, rows, columns)
-        moved = F.grid_sample(images, grid, align_corners=False).round().to(values.dtype).flatten(1)
-        return torch.where(values < 0, values, moved)
 
 
 @dataclass(frozen=True)
