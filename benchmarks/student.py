@@ -211,7 +211,8 @@ class Run:
         posterior = trace.posteriors[np.arange(len(trace)), stop]
         to_the_end = replace(longest, stopping=MaxQueries(N_CURVE)).run_values(task.x_test).posteriors
         stopped = replace(pursuit, stopping=Confidence(chosen.epsilon) | MaxQueries(most))
-        agrees = agreement(self.whole_teacher, stopped, task.values[task.held_out[:N_AGREE]].astype(np.int64))
+        shown = task.values[task.held_out[:N_AGREE]].astype(np.int64)
+        agrees = agreement(self.whole_teacher, stopped, shown)
         say(f"held-out images: {told(chosen)}; test images: {told(point)}; {agrees}")
         return {
             "held_out": asdict(chosen),
@@ -221,10 +222,26 @@ class Run:
             "accuracy_after": {
                 str(k): float((to_the_end[:, k].argmax(axis=1) == task.y_test).mean()) for k in range(1, N_CURVE + 1)
             },
-            "agreement": asdict(agrees),
+            "agreement": asdict(agrees) | same_labels(self.whole_teacher, stopped, shown, self.recipe.max_queries),
             "belief": pursuit.belief.describe(),  # type: ignore[attr-defined]
             **step_ratios(pursuit, task.x_test),
         }
+
+
+def same_labels(teacher: Pursuit[Any], student: Pursuit[Any], values: IntArray, n: int) -> dict[str, Any]:
+    """Share of inputs with the same label: after 1 ... n questions of each, and after all of the teacher's questions
+    until it stops, which the student is told the answers of."""
+    one, two = (
+        replace(each, stopping=MaxQueries(n), patience=0).run_values(values).posteriors.argmax(axis=2)
+        for each in (teacher, student)
+    )
+    trace = teacher.run_values(values)
+    followed = demonstrate(student, values, trace.queries.shape[1], follow=trace.queries)
+    label = followed.posterior[np.arange(len(trace)), trace.length].argmax(axis=1)
+    return {
+        "label_after": {str(k): float((one[:, k] == two[:, k]).mean()) for k in range(1, n + 1)},
+        "label_after_the_same_questions": float((label == trace.posterior.argmax(axis=1)).mean()),
+    }
 
 
 def average(students: Sequence[NetworkBelief]) -> NetworkBelief:

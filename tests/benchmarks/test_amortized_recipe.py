@@ -77,6 +77,8 @@ def test_a_student_and_its_pool(images, monkeypatch, tmp_path):
     found = json.loads((tmp_path / "student-mnist.json").read_text())["student"]
     assert found["test"]["accuracy"] > 0.9
     assert found["agreement"]["label"] > 0.9
+    assert found["agreement"]["label_after"]["3"] > 0.9
+    assert found["agreement"]["label_after_the_same_questions"] > 0.9
     assert set(found["accuracy_after"]) == {str(k) for k in range(1, student.N_CURVE + 1)}
     assert all(ratio > 0 for ratio in found["step_to_yardstick"])
     not_again(monkeypatch, student.ip, "distill")
