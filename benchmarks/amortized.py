@@ -131,10 +131,12 @@ def load_belief(file: Path, queries: Any) -> NetworkBelief:
     return NetworkBelief.from_parts(spec, arrays, queries)
 
 
-def second_network(file: Path, asker: Pursuit[Any], X: Any, y: Any, how: Second, folder: Path) -> NetworkBelief:
+def second_network(
+    file: Path, asker: Pursuit[Any], X: Any, y: Any, how: Second, folder: Path, *, train: bool = False
+) -> NetworkBelief:
     """The trained network that classifies after the questions of another one, from its file where there is one."""
     trunk, rounds = how
-    if not file.exists():
+    if train or not file.exists():
         found = None
         for i, training in enumerate(rounds, start=1):
             checkpoint = folder / f"{file.stem}-{i}.checkpoint"
@@ -181,10 +183,8 @@ class Run:
         if self.recipe.second is None:
             return first
         X, y, file = task.data.x_train, task.labels, network_file(f"{self.name}-second")
-        if train:
-            file.unlink(missing_ok=True)
-        second = second_network(file, first, X[task.rest], y[task.rest], self.recipe.second, self.folder)
-        held_out, n = task.held_out, self.recipe.rounds[0].max_queries
+        learn, held_out, n = task.rest, task.held_out, self.recipe.rounds[0].max_queries
+        second = second_network(file, first, X[learn], y[learn], self.recipe.second, self.folder, train=train)
         return ip.pool(first, second, X[held_out], y[held_out], min_queries=MIN_QUERIES, max_queries=n)
 
     def trial(self, pursuit: Pursuit[Any]) -> tuple[Point, Any]:
