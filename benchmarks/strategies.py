@@ -222,7 +222,7 @@ def draw_all(out: Path) -> None:
         style.plain(axes)
         style.write_title(axes, TITLES[name])
         axes.set_yscale("log")
-        ticks = [tick for tick in (2, 3, 5, 10, 20, 30, 50, 70) if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]]
+        ticks = [tick for tick in (2, 3, 5, 10, 15, 20, 30, 50, 70) if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]]
         axes.set_yticks(ticks, [f"{tick} %" for tick in ticks])
         axes.minorticks_off()
         axes.set_xlabel("questions asked", fontsize=style.SIZE, color=style.INK)
