@@ -221,17 +221,22 @@ def corners(n, seed):
     return X, np.array(["no", "yes"])[y]
 
 
+@pytest.mark.parametrize("bfloat16", [False, True])
 @pytest.mark.parametrize("trunk", [ip.Trunk((4, 8), (16,)), ip.Trunk((), (16, 16), (8, 4))])
-def test_a_second_network_classifies_after_the_histories_of_the_first(trunk):
+def test_a_second_network_classifies_after_the_histories_of_the_first(trunk, bfloat16):
     (X, y), (other, labels) = corners(1000, 0), corners(200, 1)
     queries = ip.queries.patches((8, 8), 3)
     how = ip.QuerierTraining(epochs=40, batch_size=64, learning_rate=5e-3, max_queries=3)
     clf = ip.InformationPursuitClassifier(queries, ip.Amortized("nats", trunk, training=how)).fit(X, y)
-    moves = replace(how, epochs=12, augmentation=ip.models.RandomAffine(0.4, 3, 0))
+    moves = replace(how, epochs=12, augmentation=ip.models.RandomAffine(0.4, 3, 0), bfloat16=bfloat16)
+    layer = next(each for each in clf.pursuit_.belief.network.modules() if isinstance(each, torch.nn.Linear))
+    seen = set[torch.dtype]()
+    layer.register_forward_hook(lambda module, given, output: seen.add(output.dtype))
     weights = {name: each.clone() for name, each in clf.pursuit_.belief.network.state_dict().items()}
     second = ip.history_classifier(clf.pursuit_, X, y, trunk=ip.Trunk((4, 8), (16,), blocks=1), training=moves)
     for name, each in clf.pursuit_.belief.network.state_dict().items():
         assert torch.equal(each, weights[name])  # the first one stays as it is
+    assert (torch.bfloat16 in seen) == bfloat16  # it asks as fast as the second one learns
     pursuit = replace(clf.pursuit_, stopping=ip.MaxQueries(3), calibrator=None)
     asked = replace(pursuit, belief=LogPool(pursuit.belief, second, (1e-6, 1.0)))
     one, two = pursuit.run(other), asked.run(other)
