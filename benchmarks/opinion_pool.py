@@ -45,17 +45,16 @@ class Recipe:
     """What the network of an image set is pooled with.
 
     generative: which pursuit of `ImageTask`. stored: names of networks among the stored weights. second: how those are
-    trained that are not there, see `second_network`. chooses: "other" is the first network. reweight: where gains are
-    those under the pooled classes, see `infopursuit.pool`. min_queries, max_queries: of the histories on which the
-    weights of the pool are fitted. most_queries, least: of any image, and the smallest epsilon that is tried. n_styles:
-    of writing in each class, clusters of its images; some are held out whole, where test images are known to be of
-    other styles. refit: the networks that are pooled in the end, with the generative model of all training images;
-    none are as chosen. n_copies: see `ImageSet`.
+    trained that are not there, see `second_network`. reweight: where gains are those under the pooled classes, see
+    `infopursuit.pool`. min_queries, max_queries: of the histories on which the weights of the pool are fitted.
+    most_queries, least: of any image, and the smallest epsilon that is tried. n_styles: of writing in each class,
+    clusters of its images; some are held out whole, where test images are known to be of other styles. refit: the
+    networks that are pooled in the end, with the generative model of all training images; none are as chosen. n_copies:
+    see `ImageSet`.
     """
 
     stored: tuple[str, ...]
     generative: str = "with_vae"
-    chooses: str = "pursuit"
     reweight: bool | float = 0.1
     min_queries: int = 3
     max_queries: int = 12
@@ -139,9 +138,15 @@ class Run:
     def pursuit(self) -> Pursuit[Any]:
         """The pursuit with the pool, its weights fitted on held-out training images."""
         how, held_out = self.recipe, (self.x_held_out, self.y_held_out)
-        settings = {"min_queries": how.min_queries, "max_queries": how.max_queries, "chooses": how.chooses}
-        network = self.network(how.stored, self.rest)
-        return ip.pool(self.generative(self.rest), network, *held_out, reweight=how.reweight, **settings)  # type: ignore[arg-type]
+        generative, network = self.generative(self.rest), self.network(how.stored, self.rest)
+        return ip.pool(
+            generative,
+            network,
+            *held_out,
+            reweight=how.reweight,
+            min_queries=how.min_queries,
+            max_queries=how.max_queries,
+        )
 
     def generative(self, rows: Any) -> Pursuit[Any]:
         """That of a model of some training images."""
