@@ -14,7 +14,8 @@ import numpy as np
 
 from benchmarks.datasets.files import data_folder, find_file, not_found, read_lines
 from benchmarks.datasets.grouped import GroupedDataset
-from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, group_numbers, parts
+from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, parts
+from infopursuit.models.folds import number_keys
 
 TOPICS = (
     "Entertainment",
@@ -93,7 +94,7 @@ def huffpost(*, extended: bool = False) -> GroupedDataset:
         if text:
             topics.append(TOPICS.index(MERGED[category]))
             texts.append(text)
-    labels, groups = np.array(topics, dtype=np.int64), group_numbers(texts)
+    labels, groups = np.array(topics, dtype=np.int64), number_keys(texts)
     try:
         is_test = fold_numbers(labels, groups, seed=SPLIT_SEED) == 0
         return GroupedDataset(

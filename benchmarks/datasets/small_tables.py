@@ -12,8 +12,9 @@ import numpy as np
 
 from benchmarks.datasets.files import check_array, data_folder, find_file, not_found, read_lines, read_names
 from benchmarks.datasets.grouped import GroupedDataset
-from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, group_numbers, parts
+from infopursuit.datasets.dataset import SPLIT_SEED, fold_numbers, parts
 from infopursuit.datasets.tables import read_arrays
+from infopursuit.models.folds import number_keys
 
 TRAITS = (
     *("hair", "feathers", "eggs", "milk", "airborne", "aquatic", "predator", "toothed", "backbone", "breathes"),
@@ -50,7 +51,7 @@ def zoo() -> GroupedDataset:
     _check_yes_no(np.delete(traits, LEGS, axis=1), f"{path} (all traits but legs)")
     x = traits.astype(object)
     x[:, LEGS] = [str(legs) for legs in traits[:, LEGS]]
-    labels, groups = kinds.astype(np.int64) - 1, group_numbers(map(tuple, traits.tolist()))
+    labels, groups = kinds.astype(np.int64) - 1, number_keys(map(tuple, traits.tolist()))
     return _split(
         path,
         "zoo",
@@ -96,7 +97,7 @@ def diseases() -> GroupedDataset:
     return _split(
         path,
         "diseases",
-        {"x": x, "y": labels, "groups": group_numbers(map(bytes, x))},
+        {"x": x, "y": labels, "groups": number_keys(map(bytes, x))},
         class_names=names,
         description=f"{len(symptoms)} yes/no symptoms of {len(names)} diseases. Of {n_all:,} rows only {len(x):,} are "
         "different, and only these are here. How the table was made is not documented; treat it as made up, not as "

@@ -95,7 +95,14 @@ class Amortized:
         lessons = AnswerSets if isinstance(network, DeepSets) else OwnHistories
         own = lessons(network, inputs, known, sample.labels[rows], how, self.unit)  # type: ignore[arg-type]
         _, held_out = fit_network(
-            network, own, len(rows), how, checkpoint=self.checkpoint, progress=self.progress, say=self.say
+            network,
+            own,
+            len(rows),
+            how,
+            groups=sample.groups[rows],
+            checkpoint=self.checkpoint,
+            progress=self.progress,
+            say=self.say,
         )
         belief = NetworkBelief(network, inputs, sample.n_classes, self.unit, fit_temperature(own, held_out))
         return belief, acquisition_for(belief)

@@ -37,6 +37,15 @@ BIN_EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0)
 LEARN_SHARE, TEST_SHARE = 0.3, 0.45
 """Of the held-out inputs: for the temperature and the order of the tests, and for the tests; the rest is for prediction
 sets, which need inputs on which nothing was chosen."""
+TINY = 1e-300
+"""Avoids a division by zero where there are no inputs."""
+N_OWN_TEMPERATURES = 3
+"""After so many answers the posterior has temperatures of its own; after more it has one for all."""
+PENALTY_BY_ANSWERS = 10.0
+"""How strongly the temperatures after each number of answers are drawn to the one at the stop: about as much as a
+hundred inputs say."""
+SHOWN_WEIGHT = 0.25
+"""The weight of a posterior that is shown on the way, in a fit of the temperature, relative to that at the stop."""
 N_ROUNDS = 3
 """Of fitting a temperature where inputs stop, and finding where they stop with it."""
 STRICT = (1e-3, 1e-7)
@@ -58,32 +67,51 @@ class Calibrator(Protocol):
 class TemperatureScaling:
     """Temperature scaling: p becomes p^(1/T), normalised (Guo, Pleiss, Sun and Weinberger, 2017).
 
-    The order of the classes does not change, and neither does the prior: before the first answer p is the class
-    frequencies. Unanswered queries do not count as answers. One T serves all lengths: one that grows with the number of
-    answers is fitted by the hard inputs, which need many, and makes the easy ones overconfident.
+    The order of the classes does not change where there is no prior. Before the first answer the
+    posterior stays as it is. Unanswered queries do not count as answers.
 
     Parameters
     ----------
-    temperature: T, from 0.1 to 100; above 1 makes the posterior less confident.
+    temperature : float, default 1.0
+        T, from 0.1 to 100; above 1 makes the posterior less confident.
+    by_answers : tuple of float, default ()
+        T after 1, 2, ... answers; the last one holds for all further answers. By default it is
+        ``temperature`` after any number of answers.
+    prior : tuple of float, default ()
+        The frequency of each class. With it the evidence is scaled, not the prior: log p(y | answers)
+        - log p(y) is divided by T. A rare class then stays as rare as it is.
 
+    Examples
+    --------
     >>> scaled = TemperatureScaling(2.0).log_posterior(np.log([[0.8, 0.2], [0.8, 0.2]]), [0, 3])
     >>> np.exp(scaled).round(3).tolist()
     [[0.8, 0.2], [0.667, 0.333]]
+    >>> scaled = TemperatureScaling(2.0, prior=(0.8, 0.2)).log_posterior(np.log([[0.8, 0.2]]), [3])
+    >>> np.exp(scaled).round(3).tolist()
+    [[0.8, 0.2]]
     """
 
     temperature: float = 1.0
+    by_answers: tuple[float, ...] = ()
+    prior: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        value = number(self.temperature, "temperature", least=MIN_TEMPERATURE, most=MAX_TEMPERATURE)
-        object.__setattr__(self, "temperature", value)
+        def checked(value: float, name: str) -> float:
+            return number(value, name, least=MIN_TEMPERATURE, most=MAX_TEMPERATURE)
+
+        object.__setattr__(self, "temperature", checked(self.temperature, "temperature"))
+        object.__setattr__(self, "by_answers", tuple(checked(t, "by_answers") for t in self.by_answers))
+        object.__setattr__(self, "prior", tuple(number(p, "prior", above=0, below=1) for p in self.prior))
 
     def log_posterior(self, log_class: Any, n_answers: Any) -> FloatArray:
         """See `Calibrator.log_posterior`; NaN stays NaN."""
         log_class = np.asarray(log_class, dtype=np.float64)
+        answered = (np.asarray(n_answers) > 0)[..., None]
+        log_prior = np.log(self.prior) if self.prior else 0.0
         with np.errstate(invalid="ignore"):
-            scaled = log_class / self.temperature
+            scaled = log_prior + (log_class - log_prior) / self._temperatures(n_answers)[..., None]
             scaled = scaled - logsumexp(scaled, axis=-1, keepdims=True)
-        return np.asarray(np.where((np.asarray(n_answers) > 0)[..., None], scaled, log_class))
+        return np.asarray(np.where(answered, scaled, log_class))
 
     def standard_error(self, error: Any, before: Any, after: Any, n_answers: Any) -> FloatArray:
         """See `Calibrator.standard_error`; to first order.
@@ -91,34 +119,75 @@ class TemperatureScaling:
         With the other classes in proportion, T divides the log-odds: dq/dp = q (1 - q) / (T p (1 - p)); 0 where p is 0
         or 1.
         """
-        p, q = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+        p = np.asarray(before, dtype=np.float64)
+        q = np.asarray(after, dtype=np.float64)
+        answered = (np.asarray(n_answers) > 0)[..., None]
         inside = (p > 0) & (p < 1)
-        # the relative error first: the slope alone is more than a float64 holds where p is next to nothing
+        # The relative error comes first: the slope alone is more than a float64 holds where p is next to nothing.
         relative = np.divide(error, p, out=np.zeros_like(p), where=inside)
-        slope = np.divide(q * (1 - q), self.temperature * (1 - p), out=np.zeros_like(p), where=inside)
-        return np.asarray(np.where((np.asarray(n_answers) > 0)[..., None], relative * slope, error))
+        steepness = self._temperatures(n_answers)[..., None] * (1 - p)
+        slope = np.divide(q * (1 - q), steepness, out=np.zeros_like(p), where=inside)
+        return np.asarray(np.where(answered, relative * slope, error))
 
     @classmethod
-    def fit(cls, log_posterior: Any, labels: Any) -> TemperatureScaling:
-        """The T of least log loss plus log(T)^2 on (N, C) log p, each after an answer, and the true classes (N,).
+    def from_spec(cls, spec: dict[str, Any]) -> TemperatureScaling:
+        """What ``dataclasses.asdict`` described; refused where a number cannot be."""
+        return cls(spec["temperature"], tuple(spec.get("by_answers", ())), tuple(spec.get("prior", ())))
 
-        The weak penalty decides where the inputs say nothing, as where all are right.
+    def _temperatures(self, n_answers: Any) -> FloatArray:
+        """T after each number of answers."""
+        n_answers = np.asarray(n_answers)
+        if not self.by_answers:
+            return np.full(n_answers.shape, self.temperature)
+        place = np.clip(n_answers - 1, 0, len(self.by_answers) - 1)
+        return np.asarray(np.take(self.by_answers, place), dtype=np.float64)
+
+    @classmethod
+    def fit(
+        cls,
+        log_posterior: Any,
+        labels: Any,
+        weights: Any = None,
+        prior: tuple[float, ...] = (),
+        around: float = 1.0,
+        penalty: float = 1.0,
+    ) -> TemperatureScaling:
+        """The T with the least log loss plus penalty * log(T / around)^2, which decides where the inputs say nothing.
+
+        Parameters
+        ----------
+        log_posterior : (N, C) array of float
+            log p(y | history), each after an answer.
+        labels : (N,) array of int
+            The true classes.
+        weights : (N,) array of float, optional
+            The weight of each input; all alike by default.
+        prior : tuple of float, default ()
+            See the class.
+        around : float, default 1.0
+            The temperature to which the penalty draws.
+        penalty : float, default 1.0
+            How strongly it draws.
         """
         from scipy.optimize import minimize_scalar  # half a second that a server need not wait for
 
-        log_posterior, labels = np.asarray(log_posterior, dtype=np.float64), np.asarray(labels, dtype=np.int64)
+        log_posterior = np.asarray(log_posterior, dtype=np.float64)
+        labels = np.asarray(labels, dtype=np.int64)
         if log_posterior.ndim != 2 or labels.shape != log_posterior.shape[:1]:
             raise ValueError(
                 f"log_posterior and labels have shapes {log_posterior.shape} and {labels.shape}; give (N, C) and (N,)"
             )
-        floored, each = np.maximum(log_posterior, math.log(FLOOR)), np.arange(len(labels))
+        weights = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64)
+        floored = np.maximum(log_posterior, math.log(FLOOR))
+        rows = np.arange(len(labels))
 
         def loss(log_t: float) -> float:
-            scaled = cls(math.exp(log_t)).log_posterior(floored, np.ones(len(labels)))
-            return float(-scaled[each, labels].sum()) + log_t**2
+            scaled = cls(math.exp(log_t), prior=prior).log_posterior(floored, np.ones(len(labels)))
+            return float(-(weights * scaled[rows, labels]).sum()) + penalty * (log_t - math.log(around)) ** 2
 
         bounds = (math.log(MIN_TEMPERATURE) + 1e-6, math.log(MAX_TEMPERATURE) - 1e-6)
-        return cls(round(math.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x), 6))
+        best = minimize_scalar(loss, bounds=bounds, method="bounded").x
+        return cls(round(math.exp(best), 6), prior=prior)
 
 
 def confidence_bins(confidence: Any) -> IntArray:
@@ -128,25 +197,43 @@ def confidence_bins(confidence: Any) -> IntArray:
     return np.asarray(np.clip(found, 0, len(BIN_EDGES) - 2), dtype=np.int64)
 
 
-def expected_calibration_error(confidence: Any, correct: Any) -> float:
-    """ECE = sum over bins of n_bin / B |mean confidence - accuracy|.
+def expected_calibration_error(confidence: Any, correct: Any, weights: Any = None) -> float:
+    """ECE = sum over bins of their share of the weight times |mean confidence - accuracy|.
 
     >>> round(expected_calibration_error([0.8, 0.75, 0.75], [True, True, False]), 6)
     0.233333
     """
-    confidence, correct = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
-    off = np.bincount(confidence_bins(confidence), confidence - correct)
-    return float(np.abs(off).sum() / max(len(confidence), 1))
+    confidence = np.asarray(confidence, dtype=np.float64)
+    correct = np.asarray(correct, dtype=np.float64)
+    weights = np.ones(len(confidence)) if weights is None else np.asarray(weights, dtype=np.float64)
+    off = np.bincount(confidence_bins(confidence), weights * (confidence - correct))
+    return float(np.abs(off).sum() / max(weights.sum(), TINY))
 
 
 @dataclass(frozen=True, repr=False)
 class HeldOutRuns(Rows):
     """B pursuits of inputs that the model was not trained on, past any stop that may be chosen.
 
-    log_posterior: (B, K + 1, C), the last one repeated after the end. gains: (B, K + 1) the largest gain before each
-    further query, 0 at the end. n_answers: (B, K + 1) answers so far. length: (B,) queries asked. labels: (B,) the true
-    classes as numbers. epsilon: of the strict rule that ended them. calibrator: the temperature at which posteriors are
-    read. patience: of the rule to be chosen.
+    Parameters
+    ----------
+    log_posterior : (B, K + 1, C) array of float
+        log p(y | history) after each query, the last one repeated after the end.
+    gains : (B, K + 1) array of float
+        The largest gain before each further query, 0 at the end.
+    n_answers : (B, K + 1) array of int
+        Answers so far.
+    length : (B,) array of int
+        Queries asked.
+    labels : (B,) array of int
+        The true classes.
+    epsilon : float
+        Of the strict rule that ended the runs.
+    calibrator : TemperatureScaling
+        The temperature at which posteriors are read.
+    patience : int
+        Of the rule to be chosen.
+    weights : (B,) array of float
+        The weight of each input, 1 on average.
     """
 
     log_posterior: FloatArray
@@ -157,29 +244,59 @@ class HeldOutRuns(Rows):
     epsilon: float = 0.0
     calibrator: TemperatureScaling = field(default_factory=TemperatureScaling)
     patience: int = 0
+    weights: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != len(self.labels):
+            object.__setattr__(self, "weights", np.ones(len(self.labels)))
 
     @classmethod
-    def of(cls, traces: Sequence[Trace], labels: Any, n: int, epsilon: float, patience: int = 0) -> HeldOutRuns:
-        """Traces of at most n queries, with the model's own posterior, and the true classes (B,) as numbers."""
+    def of(
+        cls,
+        traces: Sequence[Trace],
+        labels: Any,
+        n: int,
+        epsilon: float,
+        patience: int = 0,
+        weights: Any = None,
+    ) -> HeldOutRuns:
+        """Collect traces of at most n queries, with the model's own posterior.
+
+        Parameters
+        ----------
+        traces : sequence of Trace
+            Pursuits of B inputs in all.
+        labels : (B,) array of int
+            The true classes.
+        n : int
+            Queries at most.
+        epsilon, patience
+            See the class.
+        weights : (B,) array of float, optional
+            The weight of each input; all alike by default.
+        """
 
         def joined(arrays: Sequence[Any], mode: Any = "edge") -> Any:
             widths = [((0, 0), (0, n + 1 - a.shape[1]), *[(0, 0)] * (a.ndim - 2)) for a in arrays]
             return np.concatenate([np.pad(a, width, mode) for a, width in zip(arrays, widths, strict=True)])
 
         answered = [np.pad((trace.answers != UNKNOWN).any(axis=2), ((0, 0), (1, 0))) for trace in traces]
-        for trace, each in zip(traces, answered, strict=True):
+        for trace, steps in zip(traces, answered, strict=True):
             impossible = np.flatnonzero(trace.stop_reason == "impossible")
-            each[impossible, trace.length[impossible]] = False
+            steps[impossible, trace.length[impossible]] = False
+
         with np.errstate(divide="ignore"):
             log_posterior = np.log(joined([trace.posteriors for trace in traces]))
+        relative = np.zeros(0) if weights is None else np.asarray(weights) / np.mean(weights)
         return cls(
             log_posterior,
             joined([trace.gains for trace in traces], "constant"),
-            joined([each.cumsum(axis=1) for each in answered]),
+            joined([steps.cumsum(axis=1) for steps in answered]),
             np.concatenate([trace.length for trace in traces]),
             np.asarray(labels, dtype=np.int64),
             epsilon,
             patience=patience,
+            weights=relative,
         )
 
     def __len__(self) -> int:
@@ -199,6 +316,56 @@ class HeldOutRuns(Rows):
             return self
         labels = np.broadcast_to(self.labels[:, None], at.shape)[at]
         return self.scaled(TemperatureScaling.fit(self.log_posterior[at], labels))
+
+    def mean(self, values: Any) -> float:
+        """The weighted mean of a value of each input."""
+        return float(np.average(values, weights=self.weights))
+
+    @cached_property
+    def prior(self) -> tuple[float, ...]:
+        """(C,) the frequencies of the classes among these inputs, smoothed by half an input."""
+        mass = np.bincount(self.labels, weights=self.weights, minlength=self.log_posterior.shape[2]) + 0.5
+        return tuple((mass / mass.sum()).tolist())
+
+    def scaled_where_shown(self, stops: IntArray | None = None) -> HeldOutRuns:
+        """The same runs with temperatures fitted to the posteriors that are shown, up to the stop.
+
+        One temperature is fitted where runs stop, and then others after 1, 2, 3 and more answers,
+        which the penalty of the fit draws to it. The evidence is scaled, not the prior.
+
+        Parameters
+        ----------
+        stops : (B,) array of int, optional
+            After how many queries each run stops; by default every step counts alike.
+        """
+        steps = np.arange(self.n_answers.shape[1])
+        importance = np.ones(self.n_answers.shape)
+        if stops is not None:
+            importance = np.where(steps == stops[:, None], 1.0, SHOWN_WEIGHT * (steps < stops[:, None]))
+        importance = importance * self.weights[:, None]
+        labels = np.broadcast_to(self.labels[:, None], importance.shape)
+
+        def fitted(where: Any, around: float, penalty: float) -> float:
+            if not where.any():
+                return around
+            return TemperatureScaling.fit(
+                self.log_posterior[where],
+                labels[where],
+                importance[where],
+                self.prior,
+                around,
+                penalty,
+            ).temperature
+
+        answered = (self.n_answers > 0) & (importance > 0)
+        at_stop = answered if stops is None else answered & (steps == stops[:, None])
+        common = fitted(at_stop, 1.0, 1.0)
+        by_answers = [
+            fitted(answered & (self.n_answers == k + 1), common, PENALTY_BY_ANSWERS) for k in range(N_OWN_TEMPERATURES)
+        ]
+        more = answered & (self.n_answers > N_OWN_TEMPERATURES)
+        by_answers.append(fitted(more, common, PENALTY_BY_ANSWERS))
+        return self.scaled(TemperatureScaling(common, tuple(by_answers), self.prior))
 
     @cached_property
     def posterior(self) -> FloatArray:
@@ -223,7 +390,7 @@ class HeldOutRuns(Rows):
     @cached_property
     def correct(self) -> Any:
         """(B, K + 1) whether the most probable class is the true one."""
-        return self.log_posterior.argmax(axis=2) == self.labels[:, None]
+        return self.posterior.argmax(axis=2) == self.labels[:, None]
 
     @cached_property
     def unanswered(self) -> Any:
@@ -354,7 +521,7 @@ class CalibrationReport(Brief):
     def from_spec(cls, spec: dict[str, Any]) -> CalibrationReport:
         """What `to_spec` described; refused where a number cannot be."""
         found = {each.name: spec[FILE_NAMES.get(each.name, each.name)] for each in fields(cls)}
-        found["calibrator"] = TemperatureScaling(**found["calibrator"])
+        found["calibrator"] = TemperatureScaling.from_spec(found["calibrator"])
         found["sets"] = sets_from_spec(found["sets"])
         return cls(**found)
 

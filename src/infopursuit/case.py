@@ -148,18 +148,23 @@ def about(
 
 
 def say_calibration(pursuit: Pursuit[Any], classifier: Any = None, words: Messages | None = None) -> str:
-    """Whether probabilities are calibrated, and on what: from ``classifier.calibration_`` or ``classifier.tuning_``."""
+    """Whether probabilities are calibrated, and how well, on which rows; ``classifier`` knows that."""
     words = words or catalogues.load()
-    after, tuned = getattr(classifier, "calibration_", None), getattr(classifier, "tuning_", None)
     if not pursuit.calibrated:
         return words("calibration.none")
-    for n, error in (
-        (getattr(after, "n_inputs", None), getattr(after, "ece_after", None)),
-        (getattr(tuned, "n_rows", None), getattr(tuned, "ece", None)),
-    ):
-        if n is not None and error is not None:
-            return words("calibration.held_out", rows=n, error=words("percent", p=words.number(f"{100 * error:.1f}")))
-    return words("calibration.yes" if pursuit.learnt else "calibration.stated")
+
+    report = getattr(classifier, "calibration_", None)
+    assessment = getattr(classifier, "assessment_", None)
+    if report is not None:
+        n_rows = report.n_inputs
+        error = report.ece_after
+    elif assessment is not None:
+        n_rows = assessment.n_rows
+        error = assessment.ece
+    else:
+        return words("calibration.yes" if pursuit.learnt else "calibration.stated")
+    shown = words("percent", p=words.number(f"{100 * error:.1f}"))
+    return words("calibration.held_out", rows=n_rows, error=shown)
 
 
 # ---- why not another class ------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import logging
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,35 +18,40 @@ from infopursuit import models
 from infopursuit import queries as query_builders
 from infopursuit.acquisition.mutual_information import check_time_limit
 from infopursuit.answer_profile import AnswerProfile, effective_rows
+from infopursuit.assessment import ENOUGH_ROWS, Assessment, Measured, assessment_of, held_out_parts
 from infopursuit.beliefs import KINDS as BELIEFS
 from infopursuit.beliefs.predictor import MAX_ANSWERS
 from infopursuit.calibration import CalibrationReport, calibrate, check_sample_size, run_held_out
 from infopursuit.checks import instance, whole_number
-from infopursuit.conformal import PredictionSets, find_sets
+from infopursuit.conformal import PredictionSets
 from infopursuit.costs import Constraints, Costs
 from infopursuit.costs import bind as bind_costs
-from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
 from infopursuit.hybrid import Hybrid
-from infopursuit.labels import check_labels, read_prior
+from infopursuit.labels import check_labels, read_class_weight, read_prior
 from infopursuit.lazy import lazy_name
 from infopursuit.models import Sample
+from infopursuit.models.folds import row_groups
 from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
+from infopursuit.progress import Progress
 from infopursuit.queries import QuerySet
 from infopursuit.queries.queryset import check_joint_answers
 from infopursuit.queries.tables import is_frame, read_table
 from infopursuit.session import Session
 from infopursuit.stopping import Confidence, MaxQueries, Rule
-from infopursuit.threads import n_threads, thread_limit
+from infopursuit.threads import n_threads, side_by_side, thread_limit
 from infopursuit.trace import Trace
-from infopursuit.tuning import MAX_QUESTIONS, N_FOLDS, CandidateBuilder, Tuning, tune
-from infopursuit.types import FloatArray
+from infopursuit.training_table import TrainingTable
+from infopursuit.tuning import MAX_QUESTIONS, N_FOLDS, Candidate, CandidateBuilder, Tuning, tune
+from infopursuit.types import FloatArray, IntArray
 from infopursuit.versions import provenance
 
 if TYPE_CHECKING:
     from infopursuit.monitoring import DriftReport
+
+logger = logging.getLogger(__name__)
 
 LEARNERS = {
     "auto": ("naive_bayes", "latent_classes", "empirical"),
@@ -101,11 +108,16 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     time_limit: how many seconds choosing a query may take; work is reduced until it fits, see `Pursuit.of`.
     n_novelty_queries: queries that are asked after the stop to detect out-of-distribution inputs, see
         `novelty_pvalues`.
+    class_weight: "balanced" weights rows so that all classes are equally frequent; {label: weight} multiplies the
+        weight of the rows of each class. Posteriors and figures are then those of classes as frequent as that.
+    assess: whether `fit` measures itself: it fits everything again on parts of the rows and measures on the others.
+        False saves that time where you measure it yourself, as in cross-validation.
 
     Attributes
     ----------
     classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (distribution of the
-    answers in training), tuning_ (what was chosen on held-out rows; None where nothing was), provenance_,
+    answers in training), tuning_ (what was chosen on held-out rows; None where nothing was), assessment_ (accuracy and
+    more on rows on which nothing was chosen; None where it was not measured), provenance_,
     n_features_in_, feature_names_in_; after `calibrate` also calibration_.
 
     Examples
@@ -137,13 +149,29 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         constraints: Constraints | None = None,
         time_limit: float | None = None,
         n_novelty_queries: int = 0,
+        class_weight: str | Mapping[Any, float] | None = None,
+        assess: bool = True,
     ) -> None:
-        self.queries, self.strategy, self.belief = queries, strategy, belief
-        self.stopping, self.max_questions, self.patience = stopping, max_questions, patience
-        self.max_rows, self.n_jobs = max_rows, n_jobs
-        self.exact_gains, self.time_limit = exact_gains, time_limit
-        self.noise, self.costs, self.constraints, self.n_novelty_queries = noise, costs, constraints, n_novelty_queries
-        self.random_state, self.device, self.dtype, self.verbose = random_state, device, dtype, verbose
+        self.queries = queries
+        self.strategy = strategy
+        self.belief = belief
+        self.stopping = stopping
+        self.max_questions = max_questions
+        self.max_rows = max_rows
+        self.n_jobs = n_jobs
+        self.patience = patience
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+        self.exact_gains = exact_gains
+        self.verbose = verbose
+        self.noise = noise
+        self.costs = costs
+        self.constraints = constraints
+        self.time_limit = time_limit
+        self.n_novelty_queries = n_novelty_queries
+        self.class_weight = class_weight
+        self.assess = assess
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """As in scikit-learn; those of the stopping rule are ``stopping__epsilon`` and the like."""
@@ -160,93 +188,319 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             )
         return self
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, class_prior: Any = None) -> InformationPursuitClassifier:
-        """Learn from inputs X with labels y.
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        class_prior: Any = None,
+        groups: Any = None,
+    ) -> InformationPursuitClassifier:
+        """Learn from inputs with labels, and measure how well that works on rows that were held out.
 
-        ``sample_weight`` (N,): a row of weight 2 counts like two rows. ``class_prior``: how frequent each class is
-        where the classifier will be used, as an array in the order of the sorted labels or as {label: probability};
-        from the data where not given.
+        Parameters
+        ----------
+        X : table, list of texts or stack of images
+            B inputs.
+        y : (B,) array-like
+            Their labels.
+        sample_weight : (B,) array-like of float, optional
+            A row of weight 2 counts like two rows. It is never trained on and tested on.
+        class_prior : (C,) array-like of float or dict, optional
+            How frequent each class is where the classifier will be used, in the order of the sorted
+            labels or as {label: probability}. By default as in the data.
+        groups : (B,) array-like, optional
+            Rows with the same value belong together, such as those of one patient, and are held out
+            together. By default these are rows that agree in every column.
+
+        Returns
+        -------
+        self
         """
         with self._threads():
-            return self._fit(X, y, sample_weight, class_prior)
+            return self._fit(X, y, sample_weight, class_prior, groups)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, class_prior: Any) -> InformationPursuitClassifier:
-        seed, learners = self._seed(), self._learners()
-        X = self._check_input(X, reset=True)
-        name = str(getattr(y, "name", None) or "")  # of a column of pandas or polars
-        learnt = isinstance(learners.get("model", ()), tuple)  # else a model that somebody stated
-        y = check_labels(X, y, facts=not learnt)
-        weights = None
-        if sample_weight is not None:  # of X only the number of rows is looked at
-            weights = _check_sample_weight(sample_weight, np.zeros((len(y), 1)), ensure_non_negative=True)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        n_rows = len(labels)
-        if n_rows > (self.max_rows or n_rows) and (is_frame(X) or getattr(X, "ndim", 1) == 2):
-            drawn = np.sort(np.random.default_rng(seed).choice(n_rows, self.max_rows, replace=False))
-            X, y, labels = take_rows(X, drawn), y[drawn], labels[drawn]
-            weights = None if weights is None else weights[drawn]
-        if len(self.classes_) < 2:
-            raise ValueError(f"y has one class only, {self.classes_[0]!r}; a classifier needs at least two classes")
-        if len(self.classes_) > MAX_CLASSES:
-            found = f"y has {len(self.classes_)} classes, more than {MAX_CLASSES}"
-            raise ValueError(f"{found}; is it an identifier or a number? Group it into classes first")
-        asked = query_builders.guess(X) if self.queries is None else self.queries
-        if not hasattr(asked, "fit"):
-            raise ValueError(f"queries={self.queries!r}; expected a query set such as ip.queries.columns()")
-        self.queries_: QuerySet = asked.fit(X, y, weights)
-        bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
-        if not all(hasattr(learner, "build") for learner in learners.values()):
-            check_joint_answers(self.queries_, "its mutual information is a sum over all of them")
-        observed = self.queries_.read(X)
-        sample = Sample.of(self.queries_.variables, observed.values, labels, weights, len(self.classes_))
-        self.profile_ = AnswerProfile.of(sample, effective_rows(weights, len(labels)))
-        prior = None if class_prior is None else read_prior(class_prior, self.classes_)
-        if prior is not None and "hybrid" in learners:  # importance weights: as if classes were as frequent as this
-            shares = sample.class_weights / sample.class_weights.sum()
-            weights = (np.ones(len(labels)) if weights is None else weights) * (prior / shares)[labels]
-            sample = Sample.of(self.queries_.variables, observed.values, labels, weights, len(self.classes_))
+    def _fit(self, X: Any, y: Any, sample_weight: Any, class_prior: Any, groups: Any) -> InformationPursuitClassifier:
+        seed = self._seed()
+        learners = self._learners()
+        table = self._read_training(X, y, sample_weight, groups, learners)
+        n_rows = len(table)
+        table = self._drawn(table, seed)
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
-        names = ("patience", "noise", "costs", "constraints", "n_novelty_queries")
-        parts: dict[str, Any] = {"classes": self.classes_, **{name: getattr(self, name) for name in names}}
-        parts |= {"learnt": learnt, "label_name": "" if name in ("target", "y") else name}
-        options = {"belief": self.belief, "exact_gains": self.exact_gains, "time_limit": self.time_limit}
-        prepare = partial(self._prepared, prior=prior)
-        builder = CandidateBuilder(self.queries_, labels, weights, self.classes_, seed, parts, options, prepare)
-        both = len(learners) > 1 and self._suits_hybrid(sample)
-        candidates = []
-        for name, learner in learners.items():
-            if not hasattr(learner, "build"):
-                small = len(sample) <= MAX_EMPIRICAL or not both
-                candidates.append(builder.generative(name, learner, sample, small, both or prior is None, self.verbose))
-            elif len(learners) == 1 or both:
-                if prior is not None and name != "hybrid":
-                    raise ValueError("class_prior needs a generative model or the hybrid; use strategy='auto'")
-                candidates.append(builder.strategy(name, learner, observed))
-        self.selection_ = builder.compared
-        tuned = [each for each in candidates if each.folds is not None]
-        rule = None if isinstance(self.stopping, str) else self._limited(self.stopping)  # None: it is to be chosen
-        n = min(self.max_questions or MAX_QUESTIONS, len(self.queries_))
-        self.tuning_: Tuning | None = None
-        if len(tuned) == len(candidates) and (len(tuned) > 1 or rule is None or tuned[0].name == "hybrid"):
-            runs = {each.name: each.run(n, self.verbose) for each in candidates}
-            self.tuning_ = tune(runs, n, rule)
-            chosen = next(each for each in candidates if each.name == self.tuning_.strategy)
-            self.pursuit_: Pursuit[Any] = replace(
-                chosen.pursuit, stopping=self.tuning_.rule, calibrator=self.tuning_.calibrator
-            )
+        self.assessment_: Assessment | None = None
+        self._assessed_rows: list[IntArray] = []
+
+        if len(table) < ENOUGH_ROWS:
+            if self._learn(table, class_prior, seed, learners) and self.assess:
+                self._assess(table, class_prior, seed, learners)
+        elif self.assess:
+            self._learn_and_measure(table, class_prior, seed, learners)
         else:
-            self.pursuit_ = replace(candidates[0].pursuit, stopping=rule or self._limited(Confidence()))
-        self.model_ = self.pursuit_.model
-        if self.tuning_ is not None and not self.tuning_.n_questions and (sample.class_weights > 0).sum() > 1:
+            self._learn(table, class_prior, seed, learners)
+
+        if self.tuning_ is not None and self.tuning_.tells_nothing and isinstance(self.stopping, str):
             warnings.warn(
-                f"no column tells anything about the label on held-out rows ({self.tuning_.strategy}): nothing "
-                f"is asked, and every row gets the frequencies of the classes; for questions anyway say "
-                f"stopping=ip.MaxQueries(5)",
+                f"no column tells anything about the label on held-out rows (permutation test, p = "
+                f"{self.tuning_.p_value:.2g}): nothing is asked, and every row gets the frequencies of the classes; "
+                f"for questions anyway say stopping=ip.MaxQueries(5)",
                 stacklevel=3,
             )
         used = n_threads() if "smc" in getattr(self.model_, "beliefs", ()) else None
         self.provenance_ = provenance(seed, n_rows, used)
         return self
+
+    def _read_training(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, learners: dict[str, Any]
+    ) -> TrainingTable:
+        """Check inputs, labels, weights and groups."""
+        X = self._check_input(X, reset=True)
+        name = str(getattr(y, "name", None) or "")  # of a column of pandas or polars
+        stated = not isinstance(learners.get("model", ()), tuple)  # a model that somebody stated, not learnt
+        y = check_labels(X, y, facts=stated)
+        weights = None
+        if sample_weight is not None:  # of X only the number of rows is looked at
+            weights = _check_sample_weight(sample_weight, np.zeros((len(y), 1)), ensure_non_negative=True)
+
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y has one class only, {classes[0]!r}; a classifier needs at least two classes")
+        if len(classes) > MAX_CLASSES:
+            raise ValueError(
+                f"y has {len(classes)} classes, more than {MAX_CLASSES}; is it an identifier or a number? Group it "
+                f"into classes first"
+            )
+        return TrainingTable.of(X, y, labels, weights, groups, name)
+
+    def _drawn(self, table: TrainingTable, seed: int) -> TrainingTable:
+        """At most ``max_rows`` rows of a table, drawn at random."""
+        tabular = is_frame(table.X) or getattr(table.X, "ndim", 1) == 2
+        if self.max_rows is None or len(table) <= self.max_rows or not tabular:
+            return table
+        rows = np.random.default_rng(seed).choice(len(table), self.max_rows, replace=False)
+        return table.take(np.sort(rows))
+
+    def _learn(
+        self,
+        table: TrainingTable,
+        class_prior: Any,
+        seed: int,
+        learners: dict[str, Any],
+        compares: bool | None = None,
+    ) -> bool:
+        """Learn from all rows of a table; whether what was learnt should be measured on other rows.
+
+        Parameters
+        ----------
+        table : TrainingTable
+        class_prior : array-like or dict, optional
+        seed : int
+        learners : dict
+            See `_learners`.
+        compares : bool, optional
+            Whether the hybrid strategy is compared with the generative one; by default where it
+            suits the table.
+        """
+        self.classes_, labels = np.unique(table.y, return_inverse=True)
+        self.queries_: QuerySet = self._fit_queries(table)
+        bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
+        if not all(hasattr(learner, "build") for learner in learners.values()):
+            check_joint_answers(self.queries_, "its mutual information is a sum over all of them")
+
+        observed = self.queries_.read(table.X)
+        prior = None if class_prior is None else read_prior(class_prior, self.classes_)
+        weights = self._class_factors(table, labels, prior, "hybrid" in learners)[labels] * table.row_weights
+        sample = Sample.of(
+            self.queries_.variables,
+            observed.values,
+            labels,
+            weights,
+            len(self.classes_),
+            observed.numbers,
+            table.groups,
+        )
+        self.profile_ = AnswerProfile.of(
+            Sample.of(self.queries_.variables, observed.values, labels, table.weights, len(self.classes_)),
+            effective_rows(table.weights, len(labels)),
+        )
+
+        if compares is None:
+            compares = len(learners) > 1 and self._suits_hybrid(sample)
+        self._compares = compares
+        candidates = self._candidates(table, sample, prior, seed, learners, compares)
+        self._choose(candidates, seed)
+        self.model_ = self.pursuit_.model
+        return self.tuning_ is not None or self._is_assessable_network(candidates)
+
+    def _candidates(
+        self,
+        table: TrainingTable,
+        sample: Sample,
+        prior: FloatArray | None,
+        seed: int,
+        learners: dict[str, Any],
+        compares: bool,
+    ) -> list[Candidate]:
+        """The strategies among which one is chosen, fitted on a sample."""
+        builder = CandidateBuilder(
+            queries=self.queries_,
+            classes=self.classes_,
+            seed=seed,
+            parts={
+                "classes": self.classes_,
+                "patience": self.patience,
+                "noise": self.noise,
+                "costs": self.costs,
+                "constraints": self.constraints,
+                "n_novelty_queries": self.n_novelty_queries,
+                "learnt": isinstance(learners.get("model", ()), tuple),
+                "label_name": "" if table.name in ("target", "y") else table.name,
+            },
+            options={"belief": self.belief, "exact_gains": self.exact_gains, "time_limit": self.time_limit},
+            prepare=partial(self._prepared, prior=prior),
+        )
+        candidates = []
+        for name, learner in learners.items():
+            if not hasattr(learner, "build"):
+                small = len(sample) <= MAX_EMPIRICAL or not compares
+                tuned = compares or prior is None
+                candidates.append(builder.generative(name, learner, sample, small, tuned, self.verbose))
+            elif len(learners) == 1 or compares:
+                if prior is not None and name != "hybrid":
+                    raise ValueError("class_prior needs a generative model or the hybrid; use strategy='auto'")
+                candidates.append(builder.strategy(name, learner, sample))
+        self.selection_ = builder.compared
+        return candidates
+
+    def _choose(self, candidates: list[Candidate], seed: int) -> None:
+        """Choose among candidates on held-out rows, where all of them can be tested so."""
+        rule = None if isinstance(self.stopping, str) else self._limited(self.stopping)  # None: it is to be chosen
+        n = min(self.max_questions or MAX_QUESTIONS, len(self.queries_))
+        testable = all(candidate.folds is not None for candidate in candidates)
+        open_choice = len(candidates) > 1 or rule is None or candidates[0].name == "hybrid"
+        self.tuning_: Tuning | None = None
+        if not (testable and open_choice):
+            self.pursuit_: Pursuit[Any] = replace(candidates[0].pursuit, stopping=rule or self._limited(Confidence()))
+            return
+
+        runs = {candidate.name: candidate.run(n, self.verbose) for candidate in candidates}
+        self.tuning_ = tune(runs, n, rule, seed)
+        chosen = next(candidate for candidate in candidates if candidate.name == self.tuning_.strategy)
+        self.pursuit_ = replace(chosen.pursuit, stopping=self.tuning_.rule, calibrator=self.tuning_.calibrator)
+
+    def _is_assessable_network(self, candidates: list[Candidate]) -> bool:
+        """Whether a network that calibrated itself is to be measured: of a table, and where it can be trained again."""
+        strategy = self.strategy
+        if not self.queries_.tabular or candidates[0].name != "amortized":
+            return False
+        return isinstance(strategy, str) or (strategy.checkpoint is None and strategy.start is None)
+
+    def _class_factors(
+        self, table: TrainingTable, labels: IntArray, prior: FloatArray | None, reweighted: bool
+    ) -> FloatArray:
+        """(C,) by what the weight of the rows of each class is multiplied.
+
+        reweighted: whether a class prior is put into effect by importance weights, as networks need it.
+        """
+        mass = np.bincount(labels, weights=table.row_weights, minlength=len(self.classes_)).astype(np.float64)
+        factors = read_class_weight(self.class_weight, self.classes_, mass)
+        if prior is not None and reweighted:
+            shares = factors * mass
+            factors = factors * prior / (shares / shares.sum())
+        self._row_factors = factors
+        return factors
+
+    def _fit_queries(self, table: TrainingTable) -> QuerySet:
+        """What may be asked about the rows of a table."""
+        builder = query_builders.guess(table.X) if self.queries is None else self.queries
+        if not hasattr(builder, "fit"):
+            raise ValueError(f"queries={self.queries!r}; expected a query set such as ip.queries.columns()")
+        queries: QuerySet = builder.fit(table.X, table.y, table.weights)
+        return queries
+
+    # ---- how well it works -------------------------------------------------------------------------------------------
+
+    def _learn_and_measure(self, table: TrainingTable, class_prior: Any, seed: int, learners: dict[str, Any]) -> None:
+        """Learn from most rows of a large table, and measure on the others."""
+        queries = self._fit_queries(table)
+        groups = self._groups(table, queries) if queries.tabular else np.arange(len(table))
+        parts = held_out_parts(groups, seed)
+        rest = table.without(parts[0]) if parts else table
+        complete = len(np.unique(rest.y)) == len(np.unique(table.y))
+        if not (parts and queries.tabular and complete and self._is_tunable(learners)):
+            self._learn(table, class_prior, seed, learners)
+            return
+
+        if self._learn(rest, class_prior, seed, learners):
+            rows = parts[0]
+            self._set_assessment([self._measure(table.take(rows), groups[rows], self.classes_)], [len(rest)])
+            self._assessed_rows = parts
+
+    def _assess(self, table: TrainingTable, class_prior: Any, seed: int, learners: dict[str, Any]) -> None:
+        """Fit everything again without each part of the rows in turn, and measure on that part."""
+        groups = self._groups(table, self.queries_)
+        parts = held_out_parts(groups, seed)
+
+        def measure_part(i: int) -> Measured | None:
+            part = copy.copy(self)
+            part.verbose = False
+            rest = table.without(parts[i])
+            if class_prior is not None and len(np.unique(rest.y)) < len(self.classes_):
+                return None  # there is no row to which the prior of that class could be given
+            try:
+                part._learn(rest, class_prior, seed, part._learners(), self._compares)
+            except ValueError as error:  # too few rows of some class
+                logger.info("not measured on held-out rows: %s", error)
+                return None
+            measured = part._measure(table.take(parts[i]), groups[parts[i]], self.classes_)
+            progress.advance()
+            return measured
+
+        shown = Progress("measuring on held-out rows", len(parts), show=self.verbose)
+        with shown as progress, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # such as: a column is constant in this part
+            outcomes = side_by_side(measure_part, len(parts))
+        measured = [outcome for outcome in outcomes if outcome is not None]
+        if parts and len(measured) == len(parts):
+            self._set_assessment(measured, [len(table) - len(rows) for rows in parts])
+            self._assessed_rows = parts
+
+    def _measure(self, table: TrainingTable, groups: IntArray, classes: Any) -> Measured:
+        """Ask about rows that nothing was learnt from.
+
+        Parameters
+        ----------
+        table : TrainingTable
+            B rows.
+        groups : (B,) array of int
+        classes : (C,) array
+            All classes; some may be missing among those that were learnt.
+        """
+        labels = np.searchsorted(classes, table.y)
+        own_class = np.searchsorted(classes, self.classes_)  # where each class that was learnt is among all
+        factors = np.ones(len(classes))
+        factors[own_class] = self._row_factors
+
+        trace = self.pursuit_.run_values(self.queries_.read(table.X), progress=self.verbose)
+        posterior = np.zeros((len(table), len(classes)))
+        posterior[:, own_class] = trace.posterior
+        costs = None if trace.query_costs is None else trace.cost
+        return Measured(posterior, labels, table.row_weights * factors[labels], groups, trace.length, costs)
+
+    def _set_assessment(self, measured: list[Measured], n_trained: list[int]) -> None:
+        """Put together what was measured on each part."""
+        self.assessment_ = assessment_of(measured, n_trained)
+        if self.tuning_ is not None:
+            self.tuning_ = replace(self.tuning_, assessment=self.assessment_)
+
+    @staticmethod
+    def _groups(table: TrainingTable, queries: QuerySet) -> IntArray:
+        """(B,) the groups of rows that are held out together."""
+        return row_groups(queries.read(table.X)) if table.groups is None else table.groups
+
+    @staticmethod
+    def _is_tunable(learners: dict[str, Any]) -> bool:
+        """Whether something is learnt and chosen, so that there is something to measure."""
+        return all(isinstance(learner, tuple) or hasattr(learner, "build") for learner in learners.values())
 
     def _threads(self) -> Any:
         return thread_limit(None if self.n_jobs in (None, -1) else whole_number(self.n_jobs, "n_jobs", 1))
@@ -264,7 +518,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         only a generative model does."""
         few = len(self.queries_) <= MAX_QUERIES_HYBRID and int(self.queries_.n_answers.max()) <= MAX_ANSWERS
         plain = self.noise is None and not self.n_novelty_queries and self.time_limit is None and not self.exact_gains
-        enough = sample.weights.sum() >= MIN_ROWS_HYBRID and sample.folds(N_FOLDS).any(axis=1).all()
+        enough = sample.n_groups >= MIN_ROWS_HYBRID and sample.folds(N_FOLDS).any(axis=1).all()
         return bool(self.queries_.tabular and few and plain and enough and self.belief == "auto")
 
     def _limited(self, rule: Rule) -> Rule:
@@ -377,10 +631,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     def predict_set(self, X: Any, coverage: float | None = None, *, anytime: bool = False) -> Any:
         """(B, C) whether each class is in the conformal prediction set at the stop, in the order of ``classes_``.
 
-        The right class is in it with a probability of ``coverage``, one that was calibrated, the first of them where
-        nothing is given. Without `calibrate` the sets are those of the held-out rows of fit (cross-conformal; 0.95,
-        0.9, 0.8, 0.99): coverage is then approximate, and not guaranteed. ``anytime``: the set
-        belongs to a sequence of sets that cover after every answer at once.
+        The right class is in it with a probability of ``coverage``, one that was calibrated, the first of them by
+        default. It needs `calibrate`, whose inputs nothing else was chosen on. ``anytime``: the set belongs to a
+        sequence of sets that cover after every answer at once.
         """
         sets, trace = self._sets(coverage), self.explain(X)
         return sets.contains(trace.posterior, trace.length, anytime=True) if anytime else sets.at_stop(trace.posterior)
@@ -573,13 +826,11 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         return replace(before, belief=other.belief, novelty=None, bindings=type(before.bindings)())
 
     def _sets(self, coverage: float | None) -> PredictionSets:
-        """The prediction sets of `calibrate`, else those of the held-out rows that fit was tuned on."""
+        """The prediction sets of `calibrate`."""
         check_is_fitted(self)
-        if hasattr(self, "calibration_"):
-            return self.calibration_.prediction_sets(coverage)
-        if self.tuning_ is None or not self.tuning_.sets:
+        if not hasattr(self, "calibration_"):
             raise ValueError("prediction sets need calibrate(X, y) first, with inputs that were held out from fit")
-        return find_sets(self.tuning_.sets, coverage)
+        return self.calibration_.prediction_sets(coverage)
 
 
 def _is_table(X: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -11,17 +12,30 @@ from infopursuit.acquisition.look_ahead import LookAhead
 from infopursuit.beliefs.predictor import OwnPredictor, PredictorBelief, answer_vectors, check_queries
 from infopursuit.checks import instance, one_of, whole_number
 from infopursuit.engine import Pursuit
-from infopursuit.models.masked import Encoding, Rows, Training, fit_answers, fit_classifier
+from infopursuit.history import BoolArray
+from infopursuit.models.masked import (
+    AnswerNetwork,
+    Encoding,
+    MaskedClassifier,
+    Rows,
+    Training,
+    fit_answers,
+    fit_classifier,
+)
 from infopursuit.models.sample import Sample
 from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.stopping import Confidence, MaxQueries
 from infopursuit.threads import side_by_side, single_threaded
-from infopursuit.tuning import CONFIDENT, MAX_QUESTIONS, held_out_rows, n_pursued
+from infopursuit.tuning import MAX_QUESTIONS, held_out_rows, n_pursued, strict_epsilon
 from infopursuit.types import UNKNOWN, FloatArray, IntArray
 
 FEW_ROWS = 1_000
 """Distinct rows below which more networks are trained: that is cheap, and each leaves fewer rows out."""
+MAX_STEPS_FEW = 2_000
+MAX_CHECKS_FEW = 5
+"""Training steps, and looks at the held-out loss without improvement, at most, where there are few rows: more did not
+make the networks better there."""
 
 
 @dataclass(frozen=True)
@@ -61,41 +75,72 @@ class Hybrid:
 
     @single_threaded()
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[PredictorBelief, LookAhead]:
-        """The belief and the acquisition function."""
+        """Train the networks on a sample.
+
+        Parameters
+        ----------
+        sample : Sample
+            Labelled rows, with their numbers.
+        queries : QuerySet
+            Each with few answers, see `check_queries`.
+        seed : int
+
+        Returns
+        -------
+        belief : PredictorBelief
+        acquisition : LookAhead
+        """
         check_queries(queries)
-        rng, other = (np.random.default_rng((seed, part)) for part in range(2))  # trained side by side
         answers, cells = answer_vectors(queries, sample.values, sample.numbers)
-        held_out = self._held_out(sample)
+        encoding = Encoding.fit(answers, _numeric(queries), queries.n_answers, sample.weights)
+        held_out = self.held_out(sample)
         weights = sample.weights - held_out
-        table = queries.representatives
-        numeric = np.zeros(len(queries), bool) if table is None else ~np.isnan(table[:, 0])
-        encoding = Encoding.fit(answers, numeric, queries.n_answers, sample.labels, sample.weights)
-        none = np.zeros(0, np.int64)
-        rows = Rows(encoding, answers, sample.labels, weights, none, none.reshape(0, 1), held_out)
-        # few rows are learnt in few steps, and overfitted soon after
-        how = replace(self.training, check=min(self.training.check, max(25, len(sample) // 20)))
-        one = replace(rows, weights=weights[:1], held_out=held_out[:1])
-        pursued = held_out_rows(held_out, n_pursued(queries, sample.n_classes))
-        with Progress("training", int(2.5 * how.max_steps) + sum(map(len, pursued)), show=self.progress) as shown:
+        no_rows = np.zeros(0, np.int64)
+        no_paths = np.zeros((0, 1), np.int64)
+        rows = Rows(encoding, answers, sample.labels, weights, no_rows, no_paths, held_out)
+        first_member = replace(rows, weights=weights[:1], held_out=held_out[:1])
+
+        how = self._training(sample)
+        pursued = held_out_rows(sample, held_out, n_pursued(queries, sample.n_classes))
+        n_steps = int(2.5 * how.max_steps) + sum(len(fold_rows) for fold_rows, _ in pursued)
+        # The two kinds of networks are trained side by side, each with a generator of its own.
+        class_generator = np.random.default_rng((seed, 0))
+        answer_generator = np.random.default_rng((seed, 1))
+
+        with Progress("training", n_steps, show=self.progress) as shown:
+
+            def train_answers() -> AnswerNetwork:
+                return fit_answers(first_member, cells, queries.n_answers, how, answer_generator, shown)
+
+            def train_classifier() -> MaskedClassifier:
+                return fit_classifier(rows, sample.n_classes, how, class_generator, shown)
+
             if hasattr(self.predictor, "predict_proba"):
                 own = OwnPredictor(self.predictor, queries, sample.n_classes)
-                predicted = fit_answers(one, cells, queries.n_answers, how, other, shown)
-                return PredictorBelief(own, predicted, queries), self.acquisition
-            tasks: list[Any] = [
-                lambda: fit_answers(one, cells, queries.n_answers, how, other, shown),
-                lambda: fit_classifier(rows, sample.n_classes, how, rng, shown),
-            ]
-            predicted, predictor = side_by_side(lambda i: tasks[i](), 2)
-            paths = self._paths(PredictorBelief(predictor, predicted, queries), sample, pursued, seed, shown)
-            rows = replace(rows, path_rows=np.concatenate(pursued), paths=paths)
-            shorter = replace(how, max_steps=how.max_steps // 2)
-            predictor = fit_classifier(rows, sample.n_classes, shorter, rng, shown, start=predictor)
-            return PredictorBelief(predictor, predicted, queries), self.acquisition
+                return PredictorBelief(own, train_answers(), queries), self.acquisition
 
-    def _held_out(self, sample: Sample) -> FloatArray:
+            tasks: list[Callable[[], Any]] = [train_answers, train_classifier]
+            answer_model, predictor = side_by_side(lambda i: tasks[i](), 2)
+
+            # Train again, also on the histories of the networks' own pursuits.
+            belief = PredictorBelief(predictor, answer_model, queries)
+            path_rows = [fold_rows for fold_rows, _ in pursued]
+            paths = self._paths(belief, sample, path_rows, seed, shown)
+            rows = replace(rows, path_rows=np.concatenate(path_rows), paths=paths)
+            shorter = replace(how, max_steps=how.max_steps // 2)
+            predictor = fit_classifier(rows, sample.n_classes, shorter, class_generator, shown, start=predictor)
+            return PredictorBelief(predictor, answer_model, queries), self.acquisition
+
+    def held_out(self, sample: Sample) -> FloatArray:
         """(M, N) the weight of each row that each network leaves out; fewer networks where classes have few rows."""
-        sizes = (8, 4, 2) if len(sample) < FEW_ROWS else (4, 2)
-        for n in sizes if self.n_members is None else (self.n_members,):
+        if self.n_members is not None:
+            sizes: tuple[int, ...] = (self.n_members,)
+        elif len(sample) < FEW_ROWS:
+            sizes = (8, 4, 2)
+        else:
+            sizes = (4, 2)
+
+        for n in sizes:
             held_out = sample.folds(n)
             if held_out.any(axis=1).all():
                 return held_out
@@ -109,16 +154,40 @@ class Hybrid:
         if isinstance(belief.predictor, OwnPredictor):
             return None
         members = (belief.predictor.member(m) for m in range(belief.predictor.n_members))
-        return [(PredictorBelief(each, belief.answers, belief.queries), self.acquisition) for each in members]
+        return [(PredictorBelief(member, belief.answers, belief.queries), self.acquisition) for member in members]
+
+    def _training(self, sample: Sample) -> Training:
+        """The settings for so many rows: few rows are learnt in few steps, and overfitted soon after."""
+        if len(sample) >= FEW_ROWS:
+            return self.training
+        return replace(
+            self.training,
+            check=min(self.training.check, max(25, len(sample) // 20)),
+            max_steps=min(self.training.max_steps, MAX_STEPS_FEW),
+            patience=min(self.training.patience, MAX_CHECKS_FEW),
+        )
 
     def _paths(
-        self, belief: PredictorBelief, sample: Sample, pursued: list[IntArray], seed: int, shown: Progress
+        self,
+        belief: PredictorBelief,
+        sample: Sample,
+        rows_of_fold: list[IntArray],
+        seed: int,
+        shown: Progress,
     ) -> IntArray:
         """(R, K) the queries that a pursuit asks about some rows of each fold, by the network that did not see it."""
         n = min(MAX_QUESTIONS, len(belief.queries))
+        rule = Confidence(strict_epsilon(sample)) | MaxQueries(n)
         paths = []
-        for (member, _), index in zip(self.folds(belief) or (), pursued, strict=True):
-            pursuit = Pursuit(belief.queries, member, LookAhead(), Confidence(CONFIDENT) | MaxQueries(n), seed=seed)
-            asked = pursuit.run_values(sample.observed(index), progress=shown).queries
+        for (member, _), rows in zip(self.folds(belief) or (), rows_of_fold, strict=True):
+            pursuit = Pursuit(belief.queries, member, LookAhead(), rule, seed=seed)
+            asked = pursuit.run_values(sample.observed(rows), progress=shown).queries
             paths.append(np.pad(asked, ((0, 0), (0, n - asked.shape[1])), constant_values=UNKNOWN))
         return np.concatenate(paths)
+
+
+def _numeric(queries: QuerySet) -> BoolArray:
+    """(Q,) which queries are answered by numbers."""
+    if queries.representatives is None:
+        return np.zeros(len(queries), dtype=bool)
+    return ~np.isnan(queries.representatives[:, 0])

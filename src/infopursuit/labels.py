@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from infopursuit.checks import number
 from infopursuit.models.finite import check_prior
 from infopursuit.queries.tables import is_missing
 from infopursuit.types import FloatArray
@@ -69,3 +70,40 @@ def read_prior(class_prior: Any, classes: Any) -> FloatArray:
             raise ValueError(f"{wrong}; give one entry for each class")
         class_prior = [class_prior[label] for label in labels]
     return check_prior(class_prior, len(classes), "class_prior")
+
+
+def read_class_weight(class_weight: Any, classes: Any, mass: FloatArray) -> FloatArray:
+    """The factor by which the weight of the rows of each class is multiplied.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or mapping
+        "balanced" makes all classes equally frequent; {label: factor}, where labels that are not named
+        keep a factor of 1.
+    classes : (C,) array
+        The labels.
+    mass : (C,) array of float
+        The weight of the rows of each class.
+
+    Returns
+    -------
+    (C,) array of float
+
+    Examples
+    --------
+    >>> read_class_weight("balanced", np.array(["no", "yes"]), np.array([30.0, 10.0])).round(3).tolist()
+    [0.667, 2.0]
+    """
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return np.asarray(mass.sum() / (len(classes) * np.maximum(mass, np.finfo(float).tiny)))
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight={class_weight!r}; expected None, 'balanced', or {{label: weight}}")
+
+    factors = dict.fromkeys(classes.tolist(), 1.0)
+    for label, factor in class_weight.items():
+        if label not in factors:
+            raise ValueError(f"class_weight names {label!r}, which is not a class; the classes are {classes.tolist()}")
+        factors[label] = number(factor, f"class_weight[{label!r}]", above=0)
+    return np.array(list(factors.values()))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.answer_profile import AnswerProfile
+from infopursuit.assessment import Assessment
 from infopursuit.checks import pursuit_of
 from infopursuit.costs import describe
 from infopursuit.engine import Pursuit
@@ -20,6 +21,8 @@ from infopursuit.versions import in_words, versions
 
 OWNER = "To be filled in by the owner"
 MAX_CLASSES, MAX_EXAMPLES, MAX_GAPS = 20, 4, 5
+MAX_CONFUSED = 10
+"""Classes up to which the card has a confusion matrix."""
 CARD = """# Model card: Information Pursuit classifier of {n_classes} classes
 
 ## Model Details
@@ -81,9 +84,10 @@ INDEPENDENT = "\n- The model takes variables to be independent given the class a
 def write_model_card(thing: Any) -> str:
     """The card of a fitted classifier or of a pursuit, in Markdown."""
     pursuit = pursuit_of(thing, "thing")
-    fitted = {name: getattr(thing, f"{name}_", None) for name in ("profile", "calibration", "tuning", "provenance")}
+    names = ("profile", "calibration", "tuning", "provenance", "assessment")
+    fitted = {name: getattr(thing, f"{name}_", None) for name in names}
     profile, chosen = fitted["profile"], {name: fitted[name] for name in ("tuning", "calibration") if fitted[name]}
-    names = ", ".join(plain(c) for c in pursuit.classes[:MAX_CLASSES])
+    listed = ", ".join(plain(c) for c in pursuit.classes[:MAX_CLASSES])
     more = f" and {len(pursuit.classes) - MAX_CLASSES:,} more" if len(pursuit.classes) > MAX_CLASSES else ""
     calibrated = chosen or getattr(pursuit.belief, "calibrated", False)
     holds = "It holds model parameters, not the training examples."
@@ -92,7 +96,7 @@ def write_model_card(thing: Any) -> str:
     return CARD.format(
         owner=OWNER,
         n_classes=len(pursuit.classes),
-        classes=names + more,
+        classes=listed + more,
         details="\n".join(_details(pursuit, fitted["provenance"])),
         questions="\n".join(_questions(pursuit.queries)),
         missing="" if profile is None else _missing(pursuit, profile),
@@ -100,7 +104,8 @@ def write_model_card(thing: Any) -> str:
         if calibrated
         else "\n\nIt is **not calibrated**: its confidence was not compared with outcomes.",
         training="\n".join(_training(pursuit, profile)),
-        figures="".join(f"### {name.capitalize()}\n\n{_listed(found)}\n\n" for name, found in chosen.items()),
+        figures="".join(f"### {name.capitalize()}\n\n{_listed(found)}\n\n" for name, found in chosen.items())
+        + _assessed(fitted["assessment"], pursuit.classes),
         holds=holds,
         independent="" if pursuit.model is None else INDEPENDENT,
         monitoring="No profile of the training answers is saved with it: `infopursuit monitor` needs a reference."
@@ -194,8 +199,29 @@ def _missing(pursuit: Pursuit[Any], profile: AnswerProfile) -> str:
 def _listed(found: Any) -> str:
     """What was chosen on held-out rows, and the sets that hold the right class, as a list."""
     lines = [line[:1].upper() + line[1:] for line in str(found).splitlines()]
-    lines += [f"Prediction sets hold the right class in {100 * each.coverage:g} % of all cases." for each in found.sets]
+    sets = getattr(found, "sets", ())
+    lines += [f"Prediction sets hold the right class in {100 * each.coverage:g} % of all cases." for each in sets]
     return "\n".join(f"- {plain(line, 1000)}" for line in lines)
+
+
+def _assessed(assessment: Assessment | None, classes: Any) -> str:
+    """Recall and precision of each class on held-out rows, and the confusion matrix, as tables."""
+    if assessment is None:
+        return ""
+    figures = assessment.by_class
+    shown = len(classes) if len(classes) <= MAX_CLASSES else MAX_CLASSES
+    tables = [figures.table(classes)[: shown + 1]]
+    if len(classes) <= MAX_CONFUSED:
+        tables.append(figures.confusion_table(classes))
+    head = f"### Held-out rows\n\n{assessment.n_rows:,} rows on which nothing was chosen: {assessment.in_short}."
+    return "\n\n".join([head, *map(_markdown_table, tables)]) + "\n\n"
+
+
+def _markdown_table(rows: list[list[str]]) -> str:
+    """Rows below a header as a table of Markdown."""
+    marks = ["---", *["---:"] * (len(rows[0]) - 1)]
+    lines = [[plain(cell) for cell in rows[0]], marks, *([plain(cell) for cell in row] for row in rows[1:])]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def training_data(pursuit: Pursuit[Any]) -> str:

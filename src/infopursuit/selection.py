@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,7 +53,8 @@ def select_learner(
     would take too long, so that it is never compared.
     """
     shape = getattr(queries, "shape", None)
-    options = [option for learner in learners for option in learner.candidates(sample, shape)]
+    seen = sample.without_numbers()
+    options = [option for learner in learners for option in learner.candidates(seen, shape)]
     if not options:
         about = f"{len(sample.variables)} variables with up to {max(sample.variables.sizes)} values"
         wrong = f"none of {list(learners)} can be fitted on {len(sample)} distinct rows of {about} within the memory"
@@ -136,17 +137,29 @@ def _losses(model: FiniteModel, queries: QuerySet, held_out: Sample, orders: Int
 def _rounds(sample: Sample, *, wide: bool) -> list[tuple[Sample, Sample]]:
     """Training and held-out parts: three folds of a small sample, one when there is plenty of data; none where no class
     can spare a row. ``wide``: queries about several variables; images want more rows to learn from."""
-    n_folds, n_rounds = (5, 3) if len(sample) < 2_000 else (10, 2) if len(sample) < 8_000 else (20, 1)
+    if len(sample) < 2_000:
+        n_folds = 5
+        n_rounds = 3
+    elif len(sample) < 8_000:
+        n_folds = 10
+        n_rounds = 2
+    else:
+        n_folds = 20
+        n_rounds = 1
+    max_trained = 10_000 if wide else 4_000
+    max_tested = 300 if wide else 200
 
-    def part(weights: FloatArray, most: int) -> Sample:
-        """The rows that have weight left, with that weight; at most so many, chosen by their content."""
-        rows = np.flatnonzero(weights > 1e-9)
-        if len(rows) > most:
-            rows = np.sort(rows[np.argsort(sample.keys[rows], kind="stable")[:most]])
-        return replace(sample.take(rows), weights=weights[rows])
+    def limited(part: Sample, n_rows: int) -> Sample:
+        """At most so many rows, chosen by their content, as a finite model sees them."""
+        if len(part) > n_rows:
+            part = part.take(np.sort(np.argsort(part.keys, kind="stable")[:n_rows]))
+        return part.without_numbers()
 
     return [
-        (part(sample.weights - held_out, 10_000 if wide else 4_000), part(held_out, 300 if wide else 200))
+        (
+            limited(sample.part(sample.weights - held_out), max_trained),
+            limited(sample.part(held_out), max_tested),
+        )
         for held_out in sample.folds(n_folds)[:n_rounds]
-        if (held_out > 1e-9).any()
+        if held_out.any()
     ]

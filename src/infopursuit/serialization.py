@@ -32,11 +32,11 @@ from infopursuit.acquisition import (
     RandomOrder,
 )
 from infopursuit.answer_profile import AnswerProfile
+from infopursuit.assessment import Assessment
 from infopursuit.beliefs.opinion_pool import LogPool, OpinionPool
 from infopursuit.beliefs.predictor import PredictorBelief
 from infopursuit.calibration import CalibrationReport, TemperatureScaling
 from infopursuit.checks import pursuit_of
-from infopursuit.conformal import sets_from_spec
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
 from infopursuit.files import sweep_leftovers, write_atomically
@@ -304,17 +304,44 @@ def _pursuit_spec(pursuit: Pursuit[Any]) -> tuple[dict[str, Any], Arrays]:
 
 
 def _tuning_to_spec(tuning: Tuning | None) -> dict[str, Any] | None:
+    """What was chosen on held-out rows as JSON data; the assessment is an entry of its own."""
     if tuning is None:
         return None
-    plain = {field.name: getattr(tuning, field.name) for field in fields(tuning)}
-    return {**plain, "rule": encode(tuning.rule, "stopping")[0], "sets": [asdict(each) for each in tuning.sets]}
+    return {
+        "strategy": tuning.strategy,
+        "candidates": tuning.candidates,
+        "rule": encode(tuning.rule, "stopping")[0],
+        "calibrator": asdict(tuning.calibrator),
+        "p_value": tuning.p_value,
+    }
 
 
-def _tuning_from_spec(spec: dict[str, Any] | None) -> Tuning | None:
+def _tuning_from_spec(spec: dict[str, Any] | None, assessment: Assessment | None) -> Tuning | None:
+    """What `_tuning_to_spec` wrote.
+
+    Earlier versions wrote figures of the rows on which it was chosen. They were too good, and are not read.
+    """
     if spec is None:
         return None
-    rule, sets = decode(spec["rule"], {}, None), sets_from_spec(spec.get("sets", ()))
-    return Tuning(**{**spec, "rule": rule, "sets": sets})
+    calibrator = spec.get("calibrator") or {"temperature": spec["temperature"]}
+    return Tuning(
+        strategy=spec["strategy"],
+        candidates=spec["candidates"],
+        rule=decode(spec["rule"], {}, None),
+        calibrator=TemperatureScaling.from_spec(calibrator),
+        p_value=spec.get("p_value", 0.0),
+        assessment=assessment,
+    )
+
+
+def _assessment_from_spec(spec: dict[str, Any] | None, n_classes: int) -> Assessment | None:
+    """What was measured on rows on which nothing was chosen; refused where it is about other classes."""
+    if spec is None:
+        return None
+    assessment = Assessment.from_spec(spec)
+    if len(assessment.by_class.recall) != n_classes:
+        raise ModelFormatError(f"the assessment is about {len(assessment.by_class.recall)} classes, not {n_classes}")
+    return assessment
 
 
 def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]:
@@ -325,11 +352,13 @@ def _classifier_spec(classifier: InformationPursuitClassifier) -> dict[str, Any]
     if hasattr(strategy, "build"):  # settings of one that has a name
         strategy = strategy.kind if getattr(strategy, "kind", None) in LEARNERS else None
     learnt = {name: getattr(classifier, f"{name}_", None) for name in ("calibration", "profile")}
+    assessment = getattr(classifier, "assessment_", None)
     return {
         **{name: None if part is None else part.to_spec() for name, part in learnt.items()},
         "stopping": None if isinstance(given, str) else encode(given, "stopping")[0],
         "max_questions": classifier.max_questions,
         "tuning": _tuning_to_spec(getattr(classifier, "tuning_", None)),
+        "assessment": None if assessment is None else asdict(assessment),
         "strategy": strategy if isinstance(strategy, str) else None,
         "belief": classifier.belief if isinstance(classifier.belief, str) else None,
         "patience": int(classifier.patience),
@@ -463,7 +492,8 @@ def _classifier(spec: dict[str, Any], pursuit: Pursuit[Any]) -> InformationPursu
     )
     classifier.classes_, classifier.queries_ = pursuit.classes, pursuit.queries
     classifier.model_, classifier.pursuit_, classifier.selection_ = pursuit.model, pursuit, []
-    classifier.tuning_ = _tuning_from_spec(spec.get("tuning"))
+    classifier.assessment_ = _assessment_from_spec(spec.get("assessment"), len(pursuit.classes))
+    classifier.tuning_ = _tuning_from_spec(spec.get("tuning"), classifier.assessment_)
     if spec["calibration"] is not None:
         classifier.calibration_ = _calibration(spec["calibration"], pursuit)
     names = spec["feature_names_in"]

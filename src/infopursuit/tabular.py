@@ -18,9 +18,7 @@ import numpy as np
 from infopursuit import queries as query_builders
 from infopursuit.checks import number
 from infopursuit.costs import Constraints, Costs
-from infopursuit.datasets.dataset import fold_numbers
 from infopursuit.datasets.labelled import LabelledTable, label_table
-from infopursuit.datasets.tables import take_rows
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import MAX_ROWS, InformationPursuitClassifier
 from infopursuit.evaluation.baselines import on_columns
@@ -120,7 +118,7 @@ def fit_examples(
     """A classifier from examples, its model chosen on held-out rows."""
     builder = query_builders.columns(table.X, **how_asked(queries), keep=table.names)
     clf = InformationPursuitClassifier(with_wording(builder, wording, groups), **settings)
-    return _named(clf.fit(table.X, table.labels), table)
+    return _named(clf.fit(table.X, table.labels, groups=table.groups), table)
 
 
 def _named(clf: InformationPursuitClassifier, table: LabelledTable) -> InformationPursuitClassifier:
@@ -253,7 +251,8 @@ def _refuse_sometimes(column: Column) -> None:
 # ---- how well it works ----------------------------------------------------------------------------------------------
 
 MAX_INPUTS = 2_000
-"""Held-out rows, or simulated games, that are tried at most."""
+"""Simulated games that are tried at most."""
+MOST_FREQUENT = "most frequent label"
 
 
 @dataclass(frozen=True)
@@ -283,44 +282,47 @@ class Trial:
         return cls(len(right), float(right.mean()), error, named, float(np.mean(length)), int(np.max(length)), paid)
 
 
-def hold_out(table: LabelledTable, share: float, seed: int) -> Any:
-    """(B,) which rows are held out: a random share of every label's rows, and whole groups where the table has groups.
+def try_examples(clf: InformationPursuitClassifier, table: LabelledTable, seed: int) -> dict[str, Trial]:
+    """What `fit` measured on held-out rows, beside a tree and boosted trees on the same rows.
 
-    No label is left without rows; None where there is nothing to spare.
+    Parameters
+    ----------
+    clf : InformationPursuitClassifier
+        Fitted on the table, with an assessment.
+    table : LabelledTable
+    seed : int
+        Of the baselines.
     """
-    n_folds = round(1 / share)
-    n_groups = len(table.y) if table.groups is None else len(np.unique(table.groups))
-    if n_groups < 4 * n_folds:
-        return None
-    held = fold_numbers(table.y, table.groups, n=n_folds, seed=seed) == 0
-    held &= (np.bincount(table.y[~held], minlength=len(table.classes)) > 0)[table.y]
-    return held if held.any() else None
-
-
-def try_examples(
-    table: LabelledTable, held: Any, queries: str, settings: Mapping[str, Any], seed: int, asked: QuerySet | None = None
-) -> dict[str, Trial]:  # fmt: skip
-    """Fit on the other rows, thresholds included, and ask about those that are held out; a decision tree and boosted
-    trees on the same rows, for comparison.
-
-    asked: queries that exist already, where costs name them; their thresholds are those of all rows.
-    """
-    builder = query_builders.columns(**how_asked(queries), keep=table.names) if asked is None else asked
-    clf = InformationPursuitClassifier(builder, **settings)
-    learn, rows = np.flatnonzero(~held), np.flatnonzero(held)
-    if len(rows) > MAX_INPUTS:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, MAX_INPUTS, replace=False))
-    clf.fit(take_rows(table.X, learn), table.labels[learn])
-    trace = clf.explain(take_rows(table.X, rows))
-    cost = None if trace.query_costs is None else trace.cost
-    groups = None if table.groups is None else table.groups[rows]
-    found = {
-        "information pursuit": Trial.of(trace.predictions == table.labels[rows], trace.length, groups=groups, cost=cost)
+    assessment = clf.assessment_
+    assert assessment is not None
+    trials = {
+        "information pursuit": Trial(
+            assessment.n_rows,
+            assessment.accuracy,
+            assessment.accuracy_error,
+            assessment.accuracy,
+            assessment.n_questions,
+            assessment.max_questions,
+            assessment.cost,
+        )
     }
-    for name, (right, length) in on_columns(table.X, table.y, learn, rows, seed).items():
-        found[name] = Trial.of(right, length, groups=groups)
-    majority = table.y[rows] == np.bincount(table.y[learn]).argmax()
-    return {**found, "most frequent label": Trial.of(majority, np.zeros(len(rows)), groups=groups)}
+
+    outcomes: dict[str, list[tuple[Any, Any]]] = {}
+    all_rows = np.arange(len(table.y))
+    for rows in clf._assessed_rows:
+        learn = np.setdiff1d(all_rows, rows)
+        for name, outcome in on_columns(table.X, table.y, learn, rows, seed).items():
+            outcomes.setdefault(name, []).append(outcome)
+        most_frequent = np.bincount(table.y[learn]).argmax()
+        outcomes.setdefault(MOST_FREQUENT, []).append((table.y[rows] == most_frequent, np.zeros(len(rows))))
+
+    tested = np.concatenate(clf._assessed_rows)
+    groups = None if table.groups is None else table.groups[tested]
+    for name in sorted(outcomes, key=lambda baseline: baseline == MOST_FREQUENT):
+        right = np.concatenate([part for part, _ in outcomes[name]])
+        lengths = np.concatenate([part for _, part in outcomes[name]])
+        trials[name] = Trial.of(right, lengths, groups=groups)
+    return trials
 
 
 def try_facts(pursuit: Pursuit[Any], facts: Facts, seed: int, *, error: float = 0.0) -> Trial:

@@ -1,22 +1,26 @@
 """Defaults chosen on held-out rows: which strategy, how confident it may be, and when it stops.
 
-Every candidate is pursued on rows that it was not trained on, past any stop. Its posterior is calibrated by temperature
-scaling there; the candidate with the lowest log loss after partial histories is taken; and of all stopping rules the
-shortest whose accuracy is within one standard error of the best one's, and that saves half of the log loss that answers
-can save.
+Every candidate pursues rows that it was not trained on, past any stop. Its posterior is calibrated by temperature
+scaling there, and the candidate with the lowest log loss after partial histories is taken. Of all stopping rules the
+shortest is taken that saves most of the log loss that answers can save, and is about as accurate as the best.
+
+The rows on which something is chosen say nothing about how well it works. What is reported as accuracy was measured on
+other rows, see `assessment`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.special import ndtr
 
-from infopursuit.calibration import HeldOutRuns, TemperatureScaling, expected_calibration_error
-from infopursuit.checks import instance, number, whole_number
-from infopursuit.conformal import PredictionSets, min_inputs_for_coverage, prediction_sets
+from infopursuit.assessment import Assessment
+from infopursuit.calibration import HeldOutRuns, TemperatureScaling
+from infopursuit.checks import instance, number
 from infopursuit.engine import Pursuit
 from infopursuit.history import Acquisition, Belief
 from infopursuit.models.learning import Empirical
@@ -25,28 +29,35 @@ from infopursuit.progress import Progress
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.selection import select_learner
 from infopursuit.stopping import Confidence, InformationGain, MaxQueries, Rule
-from infopursuit.types import FloatArray, IntArray, Observed
+from infopursuit.types import FloatArray, IntArray
 
 MAX_QUESTIONS = 12
-"""Questions at the most, where nothing else is said."""
+"""Questions at most, by default."""
 N_FOLDS = 4
-"""Of the rows on which finite models are tested."""
-N_ROWS, N_LOOKED_AT, MANY_CLASSES = (400, 2_500), 1_500_000, 32
-"""Held-out rows that are pursued, at the least and at the most; answers that a step looks at for all of them; and the
-classes from which on there are fewer rows, since a posterior of all classes is computed after each answer."""
-CONFIDENT = 1e-3
-"""Of the posterior that nobody need ask beyond."""
-THRESHOLDS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995)
-"""Confidences at which a rule may stop."""
+"""Folds of the rows on which finite models are tested."""
+MIN_PURSUED = 400
+MAX_PURSUED = 2_500
+"""Held-out rows that are pursued, at least and at most."""
+MAX_ANSWERS_SEEN = 1_500_000
+"""Answers that a step looks at for all pursued rows together."""
+MANY_CLASSES = 32
+"""From so many classes on fewer rows are pursued: a posterior of all classes is computed after each answer."""
+MAX_POSTERIOR_ERROR = 1e-3
+"""Held-out pursuits end once the posterior exceeds 1 - this, where classes are about equally frequent."""
+CONFIDENCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995)
+"""Confidences at which a rule may stop, where no class is much more frequent than the others together."""
 MIN_GAINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
-"""Information gains, in nats, below which a rule may stop."""
-INFORMED = 0.5
-"""Of the log loss that answers can save, the share that a rule must save. Where one class is frequent, accuracy alone
-would ask nothing, and every input would get the same probability."""
-COVERAGES = (0.95, 0.9, 0.8, 0.99)
-"""Of the prediction sets, the first where nothing is asked for."""
+"""Information gains below which a rule may stop, in nats, where the entropy of the classes is one bit or more."""
+MIN_SHARE_SAVED = 0.8
+"""The share that a rule must save of the log loss that answers can save."""
 N_ROUNDS = 2
-"""Of fitting the temperature where inputs stop, and finding where they stop with it."""
+"""Rounds of fitting the temperature where inputs stop, and finding where they stop with it."""
+N_PERMUTATIONS = 200
+FOLD_VARIANCE = 2.0
+"""How much more the statistic of the permutation test varies on tables of noise than under permutations; measured."""
+NO_SPREAD = 1e-9
+MAX_P_VALUE = 0.05
+"""Beyond this p-value the answers are said to tell nothing about the class."""
 
 
 class Strategy(Protocol):
@@ -58,40 +69,79 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A strategy that may be taken: its pursuit, fitted on the whole sample; and ``folds()``, for each fold of the
-    sample a belief and an acquisition function that were not trained on it."""
+    """A strategy that may be taken.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in reports.
+    pursuit : Pursuit
+        Fitted on the whole sample.
+    sample : Sample
+        What it was fitted on.
+    held_out : (F, N) array of float
+        The weight of each row that each of F folds holds out.
+    folds : callable, optional
+        Returns for each fold a belief and an acquisition function that were not trained on it. None
+        for strategies that cannot be tested so.
+    """
 
     name: str
     pursuit: Pursuit[Any]
     sample: Sample
+    held_out: FloatArray
     folds: Callable[[], list[tuple[Any, Any]]] | None
 
     def run(self, n: int, progress: bool | None = None) -> HeldOutRuns:
-        """Pursue held-out rows, n queries at the most."""
+        """Pursue held-out rows, with n queries at most."""
         assert self.folds is not None
-        folds = self.folds()
-        indices = held_out_rows(self.sample.folds(len(folds)), n_pursued(self.pursuit.queries, self.sample.n_classes))
-        rule = Confidence(CONFIDENT) | MaxQueries(n)
+        sample = self.sample
+        n_rows = n_pursued(self.pursuit.queries, sample.n_classes)
+        pursued = held_out_rows(sample, self.held_out, n_rows)
+        epsilon = strict_epsilon(sample)
+        rule = Confidence(epsilon) | MaxQueries(n)
+
         traces = []
-        with Progress("held-out rows", sum(map(len, indices)), show=progress) as shown:
-            for (belief, acquisition), index in zip(folds, indices, strict=True):
-                parts = {"belief": belief, "acquisition": acquisition, "bindings": type(self.pursuit.bindings)()}
-                pursuit = replace(self.pursuit, **parts, stopping=rule, patience=0, n_novelty_queries=0)
-                traces.append(pursuit.run_values(self.sample.observed(index), progress=shown))
-        return HeldOutRuns.of(traces, self.sample.labels[np.concatenate(indices)], n, CONFIDENT)
+        with Progress("held-out rows", sum(len(rows) for rows, _ in pursued), show=progress) as shown:
+            for (belief, acquisition), (rows, _) in zip(self.folds(), pursued, strict=True):
+                pursuit = replace(
+                    self.pursuit,
+                    belief=belief,
+                    acquisition=acquisition,
+                    bindings=type(self.pursuit.bindings)(),
+                    stopping=rule,
+                    patience=0,
+                    n_novelty_queries=0,
+                )
+                traces.append(pursuit.run_values(sample.observed(rows), progress=shown))
+
+        labels = sample.labels[np.concatenate([rows for rows, _ in pursued])]
+        weights = np.concatenate([row_weights for _, row_weights in pursued])
+        return HeldOutRuns.of(traces, labels, n, epsilon, weights=weights)
 
 
 @dataclass
 class CandidateBuilder:
     """Fits the strategies that are compared.
 
-    queries, labels, weights, classes, seed: what they are fitted on. parts: of every pursuit. options: of `Pursuit.of`.
-    prepare: model -> the model that is used. compared: the finite models that were compared, best first.
+    Parameters
+    ----------
+    queries : QuerySet
+        What may be asked.
+    classes : (C,) array
+        The labels.
+    seed : int
+    parts : dict
+        Fields of every pursuit.
+    options : dict
+        Options of `Pursuit.of`.
+    prepare : callable
+        Model -> the model that is used.
+    compared : list
+        The finite models that were compared, best first.
     """
 
     queries: QuerySet
-    labels: IntArray
-    weights: Any
     classes: Any
     seed: int
     parts: dict[str, Any]
@@ -99,212 +149,387 @@ class CandidateBuilder:
     prepare: Callable[[Any], Any]
     compared: list[Any] = field(default_factory=list)
 
-    def strategy(self, name: str, strategy: Any, observed: Observed) -> Candidate:
+    def strategy(self, name: str, strategy: Any, sample: Sample) -> Candidate:
         """A strategy that builds its own belief; it sees the numbers."""
-        queries, n = self.queries, len(self.classes)
-        sample = Sample.of(queries.variables, observed.values, self.labels, self.weights, n, observed.numbers)
-        belief, acquisition = strategy.build(sample, queries, self.seed)
+        belief, acquisition = strategy.build(sample, self.queries, self.seed)
         parts = {**self.parts, "learnt": not getattr(belief, "calibrated", False)}  # it may have calibrated itself
-        pursuit: Pursuit[Any] = Pursuit(queries, belief, acquisition, seed=self.seed, **parts)
-        found = strategy.folds(belief) if hasattr(strategy, "folds") else None
-        return Candidate(name, pursuit, sample, None if found is None else lambda: found)
+        pursuit: Pursuit[Any] = Pursuit(self.queries, belief, acquisition, seed=self.seed, **parts)
+        folds = strategy.folds(belief) if hasattr(strategy, "folds") else None
+        if folds is None:
+            return Candidate(name, pursuit, sample, np.zeros((0, len(sample))), None)
+        return Candidate(name, pursuit, sample, strategy.held_out(sample), lambda: folds)
 
     def generative(
-        self, name: str, learner: Any, sample: Sample, empirical: bool, tuned: bool, progress: bool | None
+        self,
+        name: str,
+        learner: Any,
+        sample: Sample,
+        empirical: bool,
+        tuned: bool,
+        progress: bool | None,
     ) -> Candidate:
-        """A generative model that is ready, or the best of a tuple of learners; ``empirical``: whether the training
-        rows themselves may be one, ``tuned``: whether it is to be pursued on held-out rows."""
+        """A generative model that is ready, or the best of a tuple of learners.
+
+        Parameters
+        ----------
+        name, learner, sample
+            What the candidate is called, what it is, and what it is fitted on.
+        empirical : bool
+            Whether the training rows themselves may be the model.
+        tuned : bool
+            Whether it is to be pursued on held-out rows.
+        progress : bool, optional
+        """
+        held_out = sample.folds(N_FOLDS)
         if not isinstance(learner, tuple):
             if learner.n_classes != len(self.classes):
                 raise ValueError(f"strategy is a model of {learner.n_classes} classes, but y has {len(self.classes)}")
-            return Candidate(name, self._pursuit(learner), sample, None)
-        learners = [each for each in learner if empirical or not isinstance(each, Empirical)]
+            return Candidate(name, self._pursuit(learner), sample, held_out, None)
+
+        learners = [option for option in learner if empirical or not isinstance(option, Empirical)]
         best, self.compared = select_learner(learners, sample, self.queries, seed=self.seed, progress=progress)
-        shape, held_out = getattr(self.queries, "shape", None), sample.folds(N_FOLDS)
+        shape = getattr(self.queries, "shape", None)
+
+        def fitted(part: Sample) -> Pursuit[Any]:
+            return self._pursuit(best.fit(part.without_numbers(), shape, self.seed))
 
         def folds() -> list[tuple[Any, Any]]:
-            parts = (replace(sample, weights=sample.weights - each) for each in held_out)
-            fitted = (self._pursuit(best.fit(part.take(part.weights > 1e-9), shape, self.seed)) for part in parts)
-            return [(each.belief, each.acquisition) for each in fitted]
+            pursuits = (fitted(sample.part(sample.weights - held)) for held in held_out)
+            return [(pursuit.belief, pursuit.acquisition) for pursuit in pursuits]
 
-        found = self._pursuit(best.fit(sample, shape, self.seed))
-        finite = "exact" in found.model.beliefs  # a network is not trained once more for each fold
-        whole = tuned and finite and self.queries.tabular and bool(held_out.any(axis=1).all())
-        return Candidate(name, found, sample, folds if whole else None)
+        pursuit = fitted(sample)
+        finite = "exact" in pursuit.model.beliefs  # a network is not trained once more for each fold
+        every_fold = bool(held_out.any(axis=1).all())
+        testable = tuned and finite and self.queries.tabular and every_fold
+        return Candidate(name, pursuit, sample, held_out, folds if testable else None)
 
     def _pursuit(self, model: Any) -> Pursuit[Any]:
         return Pursuit.of(self.prepare(model), self.queries, seed=self.seed, **self.options, **self.parts)
 
 
 def n_pursued(queries: QuerySet, n_classes: int) -> int:
-    """How many held-out rows are pursued at the most: fewer where each step looks at many answers or classes."""
+    """How many held-out rows are pursued at most: fewer where each step looks at many answers or classes."""
     work = int(queries.n_answers.sum()) * max(1.0, n_classes / MANY_CLASSES)
-    return int(np.clip(N_LOOKED_AT // work, N_ROWS[0], N_ROWS[1]))
+    return int(np.clip(MAX_ANSWERS_SEEN // work, MIN_PURSUED, MAX_PURSUED))
 
 
-def held_out_rows(held_out: FloatArray, n: int) -> list[IntArray]:
-    """For each fold, (folds, N) held-out weights, some rows in proportion to them; n in all at the most."""
-    found = []
-    for weights in held_out:
-        total = np.cumsum(weights)
-        size = int(min(n // len(held_out), np.ceil(total[-1])))
-        found.append(
-            np.searchsorted(total, (np.arange(size) + 0.5) / size * total[-1]) if size else np.zeros(0, np.int64)
-        )
-    return found
+def held_out_rows(sample: Sample, held_out: FloatArray, n: int) -> list[tuple[IntArray, FloatArray]]:
+    """The rows of each fold that are pursued, and their weights; n rows in all at most.
+
+    Where a fold has more rows, some of each class are drawn, and weighted so that each class keeps
+    its share: half of them for all classes alike, so that a rare class is among them.
+
+    Parameters
+    ----------
+    sample : Sample
+    held_out : (F, N) array of float
+        The weight of each row that each fold holds out.
+    n : int
+
+    Returns
+    -------
+    list of F pairs of arrays, (R,) int and (R,) float
+    """
+    limit = max(1, n // len(held_out))
+    pursued = []
+    for held in held_out:
+        rows = np.flatnonzero(held > 0)
+        weights = held[rows]
+        if len(rows) > limit:
+            labels = sample.labels[rows]
+            kept = np.sort(_drawn_by_class(labels, sample.keys[rows], limit))
+            whole = np.bincount(labels, weights=weights, minlength=sample.n_classes)
+            part = np.bincount(labels[kept], weights=weights[kept], minlength=sample.n_classes)
+            weights = weights[kept] * (whole[labels[kept]] / part[labels[kept]])
+            rows = rows[kept]
+        pursued.append((rows, weights))
+    return pursued
+
+
+def _drawn_by_class(labels: IntArray, keys: IntArray, n: int) -> IntArray:
+    """The places of n rows, half of them in equal shares from all classes, the others as they come by their keys."""
+    by_key = np.argsort(keys, kind="stable")
+    ordered = labels[by_key]
+    # place: (rows,) how many rows of the same class come before
+    by_class = np.argsort(ordered, kind="stable")
+    starts = np.searchsorted(ordered[by_class], ordered[by_class])
+    place = np.empty(len(labels), dtype=np.int64)
+    place[by_class] = np.arange(len(labels)) - starts
+
+    n_classes = len(np.unique(labels))
+    assured = place < max(1, n // (2 * n_classes))
+    order = np.argsort(~assured, kind="stable")
+    return by_key[order[:n]]
+
+
+def strict_epsilon(sample: Sample) -> float:
+    """1 - the posterior at which held-out pursuits end: smaller where one class is much more frequent."""
+    return MAX_POSTERIOR_ERROR * relative_doubt(float(sample.class_prior.max()))
+
+
+def relative_doubt(largest_share: float) -> float:
+    """How uncertain the class is before the first answer: 1 unless a class has more than three quarters of the rows.
+
+    >>> relative_doubt(0.5), round(relative_doubt(0.99), 9)
+    (1.0, 0.04)
+    """
+    return min(1.0, 4 * (1 - largest_share))
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was chosen on held-out rows, and how it did there.
+    """What was chosen on held-out rows, and how well that works on rows on which nothing was chosen.
 
-    strategy: the strategy that was taken. candidates: {strategy: log loss after partial histories}, in nats. rule: the
-    stopping rule. temperature: of the posterior. n_rows: held-out rows. accuracy, accuracy_error: of the rule, with
-    its standard error; best_accuracy: of the most accurate rule. n_questions: asked on average. log_loss: at the stop.
-    ece: expected calibration error at the stop; ece_before: without temperature scaling. sets: prediction sets.
+    Parameters
+    ----------
+    strategy : str
+        The strategy that was taken.
+    candidates : dict
+        The log loss of each strategy after partial histories, in nats, the best first.
+    rule : Rule
+        When it stops.
+    calibrator : TemperatureScaling
+        The temperatures of the posterior.
+    p_value : float
+        How probable answers that tell as much about the class are where they tell nothing, by a
+        permutation test.
+    assessment : Assessment, optional
+        What was measured on rows on which nothing was chosen. None where there are too few rows.
     """
 
     strategy: str
     candidates: dict[str, float]
     rule: Rule
-    temperature: float
-    n_rows: int
-    accuracy: float
-    accuracy_error: float
-    best_accuracy: float
-    n_questions: float
-    log_loss: float
-    ece: float
-    ece_before: float
-    sets: tuple[PredictionSets, ...] = ()
-
-    def __repr__(self) -> str:
-        found = f"accuracy {100 * self.accuracy:.1f} % ± {100 * self.accuracy_error:.1f}"
-        return f"<Tuning: {self.strategy}, {found} after {self.n_questions:.1f} questions on {self.n_rows:,} rows>"
+    calibrator: TemperatureScaling
+    p_value: float
+    assessment: Assessment | None = None
 
     def __post_init__(self) -> None:
         instance(self.strategy, "strategy", str, "a name")
-        for each in fields(self):
-            if each.type == "float":
-                number(getattr(self, each.name), each.name, least=0)
+        number(self.p_value, "p_value", least=0, most=1)
         for name, loss in self.candidates.items():
             number(loss, f"candidates[{name!r}]", least=0)
-        whole_number(self.n_rows, "n_rows", 1)
+
+    def __repr__(self) -> str:
+        measured = "not measured" if self.assessment is None else self.assessment.in_short
+        return f"<Tuning: {self.strategy}, {measured}>"
 
     @property
-    def calibrator(self) -> TemperatureScaling:
-        """The temperature scaling."""
-        return TemperatureScaling(self.temperature)
+    def temperature(self) -> float:
+        """The temperature of the posterior at the stop."""
+        return self.calibrator.temperature
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether the answers tell nothing about the class, so far as the rows show."""
+        return self.p_value > MAX_P_VALUE
+
+    @property
+    def accuracy(self) -> float | None:
+        """The accuracy that was measured on rows on which nothing was chosen."""
+        return None if self.assessment is None else self.assessment.accuracy
+
+    @property
+    def accuracy_error(self) -> float | None:
+        """Its standard error."""
+        return None if self.assessment is None else self.assessment.accuracy_error
+
+    @property
+    def n_questions(self) -> float | None:
+        """Questions asked there on average."""
+        return None if self.assessment is None else self.assessment.n_questions
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows these were."""
+        return None if self.assessment is None else self.assessment.n_rows
+
+    @property
+    def ece(self) -> float | None:
+        """The expected calibration error there."""
+        return None if self.assessment is None else self.assessment.ece
 
     def __str__(self) -> str:
-        others = ", ".join(f"{name} {loss:.3f}" for name, loss in self.candidates.items())
-        return (
-            f"strategy: {self.strategy} (held-out log loss after partial histories, nats: {others})\n"
-            f"stops when {self.rule.describe()}\n"
-            f"on {self.n_rows:,} held-out rows: accuracy {100 * self.accuracy:.1f} % ± {100 * self.accuracy_error:.1f} "
-            f"after {self.n_questions:.1f} questions (the most accurate rule: {100 * self.best_accuracy:.1f} %), "
-            f"expected calibration error {100 * self.ece:.1f} % (temperature {self.temperature:.2f}; "
-            f"{100 * self.ece_before:.1f} % without)"
-        )
+        losses = ", ".join(f"{name} {loss:.3f}" for name, loss in self.candidates.items())
+        lines = [
+            f"strategy: {self.strategy} (held-out log loss after partial histories, nats: {losses})",
+            f"stops when {self.rule.describe()}",
+        ]
+        if self.tells_nothing:
+            lines.append(
+                f"asks nothing: the answers tell nothing about the class (permutation test, p = {self.p_value:.2g})"
+            )
+        lines.append("not measured: too few rows to hold some out" if self.assessment is None else str(self.assessment))
+        return "\n".join(lines)
 
 
-def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None) -> Tuning:
-    """Choose among candidates, and the rule of the chosen one; ``rule``: the rule to keep. n: questions at the most."""
-    scaled = {name: each.scaled_at() for name, each in runs.items()}
-    losses = {name: float(each.loss[:, 1:].mean()) for name, each in scaled.items()}
-    name = min(losses, key=lambda each: losses[each])
-    best = scaled[name]
-    for _ in range(N_ROUNDS):
-        outcomes, before = _outcomes(best, n), best.loss[:, 0]
-        top = max(outcomes, key=lambda each: (each.accuracy, -each.length))
-        good = [each for each in outcomes if each.as_good_as(top)]
-        least = INFORMED * _saved(before, min(outcomes, key=lambda each: each.log_loss).loss)
-        informed = [each for each in good if least == 0 or (before - each.loss).mean() >= least]
-        chosen = min(informed or good, key=lambda each: each.length)
-        best = best.scaled_at(chosen.stops)
-    if rule is None:
-        stops = best.stops(chosen.threshold, chosen.min_gain, n)
+def tune(runs: dict[str, HeldOutRuns], n: int, rule: Rule | None = None, seed: int = 0) -> Tuning:
+    """Choose a strategy, its temperatures and its stopping rule.
+
+    Parameters
+    ----------
+    runs : dict
+        The held-out runs of each strategy.
+    n : int
+        Questions at most.
+    rule : Rule, optional
+        A rule that is kept; by default one is chosen.
+    seed : int
+        Of the permutation test.
+    """
+    calibrated = {name: strategy_runs.scaled_where_shown() for name, strategy_runs in runs.items()}
+    losses = {name: each.mean(each.loss[:, 1:].mean(axis=1)) for name, each in calibrated.items()}
+    name = min(losses, key=lambda strategy: losses[strategy])
+    best = calibrated[name]
+    p_value = permutation_test(best, seed)
+
+    if rule is not None:
+        best = best.scaled_where_shown(best.stops_of(rule))
+    elif p_value > MAX_P_VALUE:
+        rule = MaxQueries(0)
     else:
-        best = scaled[name]
-        stops = best.stops_of(rule)
-    final = _Outcome.of(best, stops)
-    # cross-conformal: models differ between folds, and the temperature and the rule were chosen on the same rows, so
-    # that coverage holds approximately, not exactly as after `calibrate`
-    coverages = [each for each in COVERAGES if len(best) >= min_inputs_for_coverage(each)]
+        for _ in range(N_ROUNDS):
+            outcome = choose_rule(best, n)
+            best = best.scaled_where_shown(outcome.stops)
+        rule = outcome.rule(n)
+
     return Tuning(
         strategy=name,
         candidates=dict(sorted(losses.items(), key=lambda item: item[1])),
-        rule=chosen.rule(n) if rule is None else rule,
-        temperature=best.calibrator.temperature,
-        n_rows=len(best),
-        accuracy=final.accuracy,
-        accuracy_error=_standard_error(final.correct),
-        best_accuracy=max(each.accuracy for each in _outcomes(best, n)),
-        n_questions=final.length,
-        log_loss=final.log_loss,
-        ece=final.ece,
-        ece_before=_Outcome.of(replace(best, calibrator=TemperatureScaling()), final.stops).ece,
-        sets=tuple(prediction_sets(best, best, each, lambda _: stops) for each in coverages),
+        rule=rule,
+        calibrator=best.calibrator,
+        p_value=p_value,
     )
 
 
-def _saved(before: FloatArray, after: FloatArray) -> float:
-    """The mean of the log loss that answers save, 0 where it is within two standard errors of 0."""
-    saved = before - after
-    return float(saved.mean()) if saved.mean() > 2 * saved.std() / np.sqrt(len(saved)) else 0.0
+def permutation_test(runs: HeldOutRuns, seed: int = 0) -> float:
+    """The p-value of the hypothesis that the answers tell nothing about the class.
+
+    The statistic is the mean posterior of the true class, averaged over classes so that a rare class
+    counts as much as a frequent one. Permuted labels say how large it is by chance. Held-out runs of
+    several folds depend on each other, since each row was trained on in the other folds; so the
+    statistic varies more than under permutations, by `FOLD_VARIANCE`.
+
+    Returns
+    -------
+    float
+        One-sided, by a normal approximation.
+    """
+    posterior = runs.posterior[:, -1]
+    scale = 1 / np.maximum(np.array(runs.prior), 1 / len(runs))
+    rows = np.arange(len(runs))
+
+    def statistic(order: IntArray) -> float:
+        labels = runs.labels[order]
+        return float((runs.weights[order] * scale[labels] * posterior[rows, labels]).sum())
+
+    generator = np.random.default_rng((seed, len(runs)))
+    permuted = np.array([statistic(generator.permutation(len(runs))) for _ in range(N_PERMUTATIONS)])
+    excess = statistic(rows) - permuted.mean()
+    spread = permuted.std() * math.sqrt(FOLD_VARIANCE)
+    if spread <= NO_SPREAD * abs(permuted.mean()):
+        return 1.0  # every row has the same posterior
+    return float(ndtr(-excess / spread))
 
 
-def _standard_error(correct: Any) -> float:
-    """Of a share, with two successes and two failures added (Agresti and Coull, 1998): not 0 where all are right."""
-    n = len(correct) + 4
-    share = (float(correct.sum()) + 2) / n
-    return float(np.sqrt(share * (1 - share) / n))
+def choose_rule(runs: HeldOutRuns, n: int) -> Outcome:
+    """The shortest rule that saves most of the log loss that answers can save, and is about as accurate as the best.
+
+    The log loss is what decides where one class is frequent: every rule is about as accurate there,
+    and the probability of the rare class is what one asks for. Accuracy decides where classes are
+    many: the last answers save little of the log loss, and settle which class is the most probable.
+
+    Parameters
+    ----------
+    runs : HeldOutRuns
+        Read at the temperatures at which the rule will work.
+    n : int
+        Questions at most.
+    """
+    outcomes = rule_outcomes(runs, n)
+    most_accurate = max(outcomes, key=lambda outcome: (outcome.accuracy, -outcome.length))
+    before = runs.mean(runs.loss[:, 0])
+    saved = before - min(outcome.log_loss for outcome in outcomes)
+    informed = [outcome for outcome in outcomes if before - outcome.log_loss >= MIN_SHARE_SAVED * saved]
+    good = [outcome for outcome in informed if outcome.as_accurate_as(most_accurate)]
+    return min(good or informed, key=lambda outcome: outcome.length)
 
 
 @dataclass(frozen=True)
-class _Outcome:
-    """What a rule does on held-out rows."""
+class Outcome:
+    """What a rule does on held-out rows.
 
+    Parameters
+    ----------
+    runs : HeldOutRuns
+    stops : (B,) array of int
+        After how many questions each run stops.
+    threshold : float
+        The confidence at which the rule stops.
+    min_gain : float
+        The information gain up to which it stops, in nats.
+    """
+
+    runs: HeldOutRuns
     stops: IntArray
-    correct: Any
-    confidence: FloatArray
-    loss: FloatArray
-    threshold: float
-    min_gain: float
+    threshold: float = 1.0
+    min_gain: float = 0.0
 
-    @classmethod
-    def of(cls, runs: HeldOutRuns, stops: IntArray, threshold: float = 1.0, min_gain: float = 0.0) -> _Outcome:
-        at = (np.arange(len(runs)), stops)
-        return cls(stops, runs.correct[at], runs.confidence[at], runs.loss[at], threshold, min_gain)
+    @property
+    def correct(self) -> FloatArray:
+        """(B,) 1 where the prediction is right, else 0."""
+        return np.asarray(self.runs.correct[np.arange(len(self.runs)), self.stops], dtype=np.float64)
 
     @property
     def accuracy(self) -> float:
-        return float(self.correct.mean())
+        """The weighted share that is right."""
+        return self.runs.mean(self.correct)
 
     @property
     def length(self) -> float:
-        return float(self.stops.mean())
+        """Questions on average."""
+        return self.runs.mean(self.stops)
 
     @property
     def log_loss(self) -> float:
-        return float(self.loss.mean())
+        """The mean of -log p(true class) at the stop, in nats."""
+        return self.runs.mean(self.runs.loss[np.arange(len(self.runs)), self.stops])
 
-    @property
-    def ece(self) -> float:
-        return expected_calibration_error(self.confidence, self.correct)
-
-    def as_good_as(self, best: _Outcome) -> bool:
-        """Whether the accuracy is within one standard error of the difference, rows being paired."""
-        worse = best.correct.astype(np.float64) - self.correct
-        return bool(worse.mean() <= worse.std() / np.sqrt(len(worse)) + 1e-12)
+    def as_accurate_as(self, best: Outcome) -> bool:
+        """Whether the accuracy is within one standard error of the paired difference."""
+        weights = self.runs.weights
+        difference = best.correct - self.correct
+        mean = self.runs.mean(difference)
+        error = np.sqrt((weights**2 * (difference - mean) ** 2).sum()) / weights.sum()
+        return bool(mean <= error + 1e-12)
 
     def rule(self, n: int) -> Rule:
-        rule: Rule = Confidence(round(1 - self.threshold, 6))
+        """The rule, with n questions at most."""
+        rule: Rule = Confidence(round(1 - self.threshold, 9))
         if self.min_gain > 0:
             rule = rule | InformationGain(self.min_gain)
         return rule | MaxQueries(n)
 
 
-def _outcomes(runs: HeldOutRuns, n: int) -> list[_Outcome]:
-    """What every rule that may be chosen does."""
-    return [_Outcome.of(runs, runs.stops(t, g, n), t, g) for t in THRESHOLDS for g in MIN_GAINS]
+def rule_outcomes(runs: HeldOutRuns, n: int) -> list[Outcome]:
+    """What every rule that may be chosen does on held-out rows.
+
+    Confidences and gains are scaled to how uncertain the class is before the first answer: where one
+    class has 99.9 % of the rows, a confidence of 99 % is reached without an answer, and no question
+    can gain more than 0.008 nats.
+    """
+    prior = np.array(runs.prior)
+    doubt = relative_doubt(float(prior.max()))
+    entropy = float(-(prior * np.log(prior)).sum())
+    confidences = [1 - two_digits(doubt * (1 - confidence)) for confidence in CONFIDENCES]
+    min_gains = [two_digits(gain * min(1.0, entropy / math.log(2))) for gain in MIN_GAINS]
+    return [
+        Outcome(runs, runs.stops(confidence, min_gain, n), confidence, min_gain)
+        for confidence in confidences
+        for min_gain in min_gains
+    ]
+
+
+def two_digits(value: float) -> float:
+    """A number that can be read: with two significant digits."""
+    return float(f"{value:.2g}")

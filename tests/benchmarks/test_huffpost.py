@@ -15,9 +15,10 @@ from benchmarks.recipes.log_odds import fit_log_odds
 from benchmarks.recipes.presence_network import fit_presence_network
 from benchmarks.recipes.word_models import FAMILIES, LOG_ODDS, all_answers, in_memory
 from data_fixtures import data_beside  # noqa: F401
-from infopursuit.datasets.dataset import fold_numbers, group_numbers, parts
+from infopursuit.datasets.dataset import fold_numbers, parts
 from infopursuit.engine import Pursuit
 from infopursuit.models import Sample, naive_bayes
+from infopursuit.models.folds import number_keys
 from infopursuit.stopping import MaxQueries
 from infopursuit.types import Variables
 
@@ -64,7 +65,7 @@ def headlines(monkeypatch):
             labels.append(label)
     order = rng.permutation(len(texts))
     x, y = np.array(texts, dtype=object)[order], np.array(labels)[order]
-    groups = group_numbers(x)
+    groups = number_keys(x)
     data = datasets.GroupedDataset(
         "huffpost", **parts(fold_numbers(y, groups) == 0, x=x, y=y, groups=groups), class_names=TOPICS
     )

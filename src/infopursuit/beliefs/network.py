@@ -213,7 +213,7 @@ def inputs_for(queries: QuerySet, sample: Sample | None = None) -> VariableInput
         raise ValueError("queries with numbers or thresholds need y: their encoding is chosen on labelled rows")
     numeric = np.zeros(len(queries), bool) if table is None else ~np.isnan(table[:, 0])
     answers, _ = answer_vectors(queries, sample.values, sample.numbers)
-    return AnswerInputs(queries, Encoding.fit(answers, numeric, queries.n_answers, sample.labels, sample.weights))
+    return AnswerInputs(queries, Encoding.fit(answers, numeric, queries.n_answers, sample.weights))
 
 
 # ---- the belief -----------------------------------------------------------------------------------------------------

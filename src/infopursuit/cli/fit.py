@@ -6,12 +6,14 @@ import argparse
 import shlex
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from infopursuit import tabular
+from infopursuit.assessment import ENOUGH_ROWS
 from infopursuit.beliefs.predictor import PredictorBelief
-from infopursuit.cli.main import amount, number, positive, share, whole
+from infopursuit.cli.main import amount, positive, share, whole
 from infopursuit.costs import bind as bind_costs
 from infopursuit.costs import describe
 from infopursuit.datasets.labelled import LabelledTable, label_table
@@ -20,7 +22,6 @@ from infopursuit.explanation import count
 from infopursuit.inspection import strategy_tree
 from infopursuit.models.learning import Empirical, LatentClasses
 from infopursuit.queries.columns import columns
-from infopursuit.queries.queryset import QuerySet
 from infopursuit.queries.wording import read_wording
 from infopursuit.stopping import MaxCost, MaxQueries
 from infopursuit.terminal import Terminal, table
@@ -31,6 +32,8 @@ EXAMPLES = (
     "infopursuit fit patients.csv --label disease --out triage --costs costs.csv \\",
     "    --max-cost 50",
 )
+MAX_CLASSES_TOLD = 8
+"""Classes up to which recall, precision and the confusion matrix are printed."""
 WRONG = 0.05
 """The share of wrong answers in the second trial of a table of facts."""
 
@@ -63,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--patience", type=whole, default=0, metavar="T", help="a stop must hold T more times in a row (0)")
     add("--answer-error", type=share, default=tabular.ANSWER_ERROR, metavar="E", help="facts: probability that an "
         f"answer is not as stated ({tabular.ANSWER_ERROR})")  # fmt: skip
-    add("--held-out", type=number(float, 0, 0.5), default=0.2, metavar="E", help="examples: share of test rows (0.2)")
+    add("--assess", action=argparse.BooleanOptionalAction, default=True, help="examples: measure accuracy on rows that "
+        "are held out while everything is fitted again; --no-assess is several times faster")  # fmt: skip
     add("--max-rows", type=positive, default=MAX_ROWS, metavar="N", help="rows to learn from at the most, drawn at "
         f"random where the table has more ({MAX_ROWS:,})")  # fmt: skip
     add("--seed", type=whole, default=0, metavar="N", help="seed of the random generator (0)")
@@ -83,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     _introduce(args, rows, terminal)
     settings = {**_stopping(args, rows.facts), "patience": args.patience, "random_state": args.seed, "max_rows": None}
     settings |= {"costs": given.costs or None, "constraints": given.constraints or None, "time_limit": args.time_limit}
-    settings["strategy"] = args.strategy
+    settings |= {"strategy": args.strategy, "assess": args.assess}
     if rows.facts:
         if args.strategy == "empirical":
             raise ValueError("--strategy empirical needs examples; a table of facts is its own model. Add --no-facts")
@@ -91,19 +95,19 @@ def run(args: argparse.Namespace) -> int:
         clf = tabular.fit_facts(rows, facts, args.answer_error, wording, settings, given.groups)
         _tell_facts(args, clf, facts, terminal)
     else:
-        asked = None
-        if given.costs or given.constraints or given.groups:  # they name queries, made before rows are held out
+        if given.costs or given.constraints or given.groups:
+            # They name queries: what cannot be is said before anything long begins.
             asked = columns(rows.X, **tabular.how_asked(args.queries), keep=rows.names)
             asked = tabular.with_wording(asked, wording, given.groups)
-            bind_costs(given.costs, given.constraints, asked)  # what cannot be is told before anything long begins
-        _tell_held_out(args, rows, settings, terminal, asked)
-        with warnings.catch_warnings(record=True) as heard:
+            bind_costs(given.costs, given.constraints, asked)
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             clf = tabular.fit_examples(rows, args.queries, wording, settings, given.groups)
+        _tell_accuracy(args, rows, clf, terminal)
         terminal.head("Model")
-        terminal.tell(f"Fitted on all {len(rows.y):,} rows: {describe_model(clf)}.")
+        terminal.tell(f"Fitted on {_fitted_rows(clf, rows)} rows: {describe_model(clf)}.")
         _tell_choice(clf, terminal)
-        for text in dict.fromkeys(str(each.message) for each in heard if issubclass(each.category, UserWarning)):
+        for text in dict.fromkeys(str(item.message) for item in caught if issubclass(item.category, UserWarning)):
             terminal.tell(f"Note: {text}.", style="bad")
     for sentence in describe(*clf.pursuit_.bound_costs):
         terminal.tell(sentence)
@@ -131,14 +135,25 @@ def _tell_choice(clf: InformationPursuitClassifier, terminal: Terminal) -> None:
     """What was chosen on held-out rows, and why."""
     tuning = clf.tuning_
     if tuning is None:
-        return terminal.tell("There are too few rows to calibrate its probabilities or to choose when it stops.")
+        terminal.tell("There are too few rows to calibrate its probabilities or to choose when it stops.")
+        return
+
     terminal.tell(
-        "Probabilities are calibrated and the stopping rule is the shortest within one standard error of the most "
-        "accurate one, both on held-out rows:"
+        "Probabilities were calibrated on held-out rows, and the stopping rule is the shortest that saves most of the "
+        "log loss that answers can save and is about as accurate as the best:"
     )
-    for line in str(tuning).splitlines():
+    chosen = str(replace(tuning, assessment=None)).splitlines()
+    for line in chosen[:-1]:  # the last one is about the figures that stand above
         terminal.tell(line, indent=2, hanging=2)
-    return None
+
+
+def _fitted_rows(clf: InformationPursuitClassifier, rows: LabelledTable) -> str:
+    """How many rows the classifier was fitted on, in words."""
+    n_rows = len(rows.y)
+    assessment = clf.assessment_
+    if assessment is not None and n_rows >= ENOUGH_ROWS:
+        return f"{assessment.n_trained:,} of {n_rows:,}"
+    return f"all {n_rows:,}"
 
 
 def _stopping(args: argparse.Namespace, facts: bool) -> dict[str, Any]:
@@ -193,23 +208,45 @@ def _tell_facts(
         )
 
 
-def _tell_held_out(
-    args: argparse.Namespace, rows: LabelledTable, settings: dict[str, Any], terminal: Terminal, asked: QuerySet | None
+def _tell_accuracy(
+    args: argparse.Namespace, rows: LabelledTable, clf: InformationPursuitClassifier, terminal: Terminal
 ) -> None:
-    if not args.held_out:
+    """What was measured on rows on which nothing was chosen, beside baselines on the same rows."""
+    assessment = clf.assessment_
+    if assessment is None:
+        if args.assess:
+            terminal.tell("There are too few rows to hold any out, so that its accuracy was not measured.")
         return
+
+    terminal.head("Accuracy")
+    together = "" if args.group is None else f", whole groups by {args.group}"
+    if assessment.n_parts > 1:
+        terminal.tell(
+            f"Each of {assessment.n_rows:,} rows was held out once{together}, while everything was chosen and fitted "
+            f"again on {assessment.n_trained:,} others."
+        )
+    else:
+        terminal.tell(
+            f"{assessment.n_rows:,} rows were held out{together}, while everything was chosen and fitted on "
+            f"{assessment.n_trained:,} others."
+        )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a column that is constant in this part is not left out for good
-        held = tabular.hold_out(rows, args.held_out, args.seed)
-        if held is None:
-            return terminal.tell("There are too few rows to hold any out, so that it was not tested.")
-        terminal.head("Accuracy")
-        trials = tabular.try_examples(rows, held, args.queries, settings, args.seed, asked)
-    together = "a random share of each label" if args.group is None else f"whole groups by {args.group}"
-    n_inputs = trials["information pursuit"].n_inputs
-    terminal.tell(f"Fitted on {int((~held).sum()):,} rows, tested on {n_inputs:,} others, {together}.")
+        warnings.simplefilter("ignore", UserWarning)  # of baselines, such as a class that is missing in a part
+        trials = tabular.try_examples(clf, rows, args.seed)
     terminal.say(*_trial_table(trials))
-    return terminal.tell("Of a decision tree, questions are the different columns on its path.", style="faint")
+    terminal.tell("Of a decision tree, questions are the different columns on its path.", style="faint")
+
+    figures = assessment.by_class
+    auc = "" if figures.auc is None else f" Area under the ROC curve {figures.auc:.3f}."
+    terminal.tell(
+        f"Information pursuit is right in {100 * assessment.low:.1f} to {100 * assessment.high:.1f} % of new rows "
+        f"(95 % interval). It claims {100 * assessment.confidence:.1f} % on average; expected calibration error "
+        f"{100 * assessment.ece:.1f} %.{auc}"
+    )
+    if len(clf.classes_) <= MAX_CLASSES_TOLD:
+        by_class = figures.table(clf.classes_)
+        confusion = figures.confusion_table(clf.classes_)
+        terminal.say("", *table([[*left, *right] for left, right in zip(by_class, confusion, strict=True)]))
 
 
 def _trial_table(trials: dict[str, tabular.Trial]) -> list[str]:

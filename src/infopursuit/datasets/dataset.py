@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from infopursuit.checks import whole_number
+from infopursuit.models.folds import assign_folds
 from infopursuit.types import IntArray
 
 SPLIT_SEED = 2022
@@ -89,38 +90,15 @@ def fold_numbers(labels: Any, groups: Any = None, *, n: int = 5, seed: int = 0) 
     groups = np.arange(len(labels)) if groups is None else np.asarray(groups)
     if labels.ndim != 1 or groups.shape != labels.shape:
         raise ValueError(f"labels have shape {labels.shape} and groups {groups.shape}; expected one of each per input")
-    _, first, group, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
-    whole_number(n, "n", 2, len(sizes))  # at most as many as there are groups
-    # large groups first, the small ones even out what they leave; equal ones in random order
-    shuffled = np.random.default_rng(seed).permutation(len(sizes))
-    order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    fold_of = np.empty(len(sizes), dtype=np.int64)
-    total = [0] * n
-    for label in np.unique(labels):
-        # a group with several labels counts for that of its first input
-        here = [0] * n
-        for g in order[labels[first[order]] == label].tolist():
-            fold = min(range(n), key=lambda f: (here[f], total[f]))
-            fold_of[g] = fold
-            here[fold] += int(sizes[g])
-            total[fold] += int(sizes[g])
-    return fold_of[group]
+    n_groups = len(np.unique(groups))
+    whole_number(n, "n", 2, n_groups)  # at most as many as there are groups
+    return assign_folds(labels, groups, n, seed=seed)
 
 
 def parts(is_test: Any, **columns: Any) -> dict[str, Any]:
     """``x=x, y=y`` as ``x_train``, ``x_test``, ``y_train``, ``y_test``: the fields of a `Dataset`."""
     masks = {"train": ~is_test, "test": is_test}
     return {f"{what}_{part}": column[mask] for what, column in columns.items() for part, mask in masks.items()}
-
-
-def group_numbers(keys: Iterable[Hashable]) -> IntArray:
-    """(B,) the same number for equal keys, such as texts.
-
-    >>> group_numbers(["b", "a", "b"]).tolist()
-    [0, 1, 0]
-    """
-    seen: dict[Hashable, int] = {}
-    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
 
 
 # ---- by name --------------------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.datasets.dataset import group_numbers
 from infopursuit.datasets.tables import read_frame
 from infopursuit.labels import refuse_quantities
+from infopursuit.models.folds import number_keys
 from infopursuit.queries.queryset import near
 from infopursuit.queries.tables import identifier, is_missing, read_table
 from infopursuit.types import IntArray
@@ -92,7 +92,7 @@ def label_table(
         given = [cell for cell in frame[label].to_list() if not is_missing(cell)]
         refuse_quantities(given, f"label={label!r}", ", or say facts=True (--facts) if a row states facts")
     frame = frame[np.flatnonzero(known)].drop(label)
-    groups = None if group is None else group_numbers(frame[group].to_list())
+    groups = None if group is None else number_keys(frame[group].to_list())
     labels = [cell for cell in cells if cell is not None]
     if len({type(cell) for cell in labels}) > 1:
         labels = [str(cell) for cell in labels]

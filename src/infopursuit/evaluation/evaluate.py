@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import softmax
 
 from infopursuit.checks import pursuit_of
+from infopursuit.class_figures import ClassFigures, class_figures
 from infopursuit.engine import Pursuit
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.evaluation import baselines as trees
@@ -32,6 +33,8 @@ N_POINTS, MIN_EPSILON = 10, 0.001
 """Points of the curve; and where it ends if the pursuit does not stop by confidence, or only when it is certain."""
 WORK, MIN_INPUTS = 1e11, 100
 """MAP using Q takes at most so many multiplications, about a minute on one core; but always this many inputs."""
+MAX_CLASSES_TOLD = 8
+"""Classes up to which recall, precision and the confusion matrix are printed."""
 FEW = 20
 """Inputs of a bin below which its calibration is not worth a remark."""
 
@@ -57,7 +60,8 @@ class Evaluation:
 
     rows: Information Pursuit first, then what it is compared with. stops: a row for each stop reason. curve: accuracy
     against length, from an epsilon at which nothing is asked to the pursuit's own. calibration: of the confidence at
-    the stop. stopping: the rules as JSON data.
+    the stop. by_class: area under the ROC curve, recall, precision and confusion matrix; classes: what the classes are
+    called. stopping: the rules as JSON data.
     """
 
     n_inputs: int
@@ -71,6 +75,8 @@ class Evaluation:
     stops: tuple[Row, ...]
     curve: tuple[Point, ...]
     calibration: Calibration
+    by_class: ClassFigures
+    classes: tuple[str, ...]
     seconds: float
 
     def __str__(self) -> str:
@@ -136,6 +142,8 @@ def evaluate(
         stops=stops_of(trace, right),
         curve=_curve(pursuit, trace, labels),
         calibration=calibration(trace.posterior, _numbers(pursuit, labels)),
+        by_class=class_figures(trace.posterior, _numbers(pursuit, labels)),
+        classes=tuple(str(label) for label in pursuit.classes),
         seconds=round(time.perf_counter() - begin, 1),
     )
 
@@ -268,6 +276,7 @@ def tell(found: Evaluation, terminal: Terminal) -> None:
     notes += [] if found.exact_gains else ["Gains were estimated on a part of the states and queries."]
     for note in notes:
         terminal.say(terminal.paint(note, "faint"))
+    _tell_classes(found, terminal)
     terminal.head("Number of questions")
     terminal.tell(_lengths(found))
     lines = [["stop reason", "inputs", "accuracy", "questions"]]
@@ -290,6 +299,22 @@ def tell(found: Evaluation, terminal: Terminal) -> None:
         lines.append([said, f"{b.n_inputs:,}", *shares, _interval(b.right_low, b.right_high), _judged(b)])
     terminal.say(*table(lines, gap=2), "")
     terminal.tell(_verdict(found.calibration))
+
+
+def _tell_classes(found: Evaluation, terminal: Terminal) -> None:
+    """The area under the ROC curve, and recall, precision and confusions where the classes are few."""
+    figures = found.by_class
+    terminal.head("Classes")
+    if figures.auc is not None:
+        kind = "" if found.n_classes == 2 else ", mean over classes of one against the rest"
+        terminal.tell(f"Area under the ROC curve {figures.auc:.3f}{kind}.")
+    if found.n_classes > MAX_CLASSES_TOLD:
+        recalls = [recall for recall in figures.recall if recall is not None]
+        terminal.tell(f"Recall of a class {_share(min(recalls), 1)} to {_share(max(recalls), 1)}.")
+        return
+    by_class = figures.table(found.classes)
+    confusion = figures.confusion_table(found.classes)
+    terminal.say("", *table([[*left, *right] for left, right in zip(by_class, confusion, strict=True)]))
 
 
 def _share(share: float, digits: int) -> str:

@@ -516,17 +516,19 @@ def fit_network(
     n_rows: int,
     how: QuerierTraining,
     *,
+    groups: IntArray | None = None,
     checkpoint: Any = None,
     progress: bool | None = None,
     say: Callable[[str], None] = logger.info,
 ) -> tuple[list[Epoch], IntArray]:
     """Train a network; returns what each epoch came to and the rows that were held out.
 
-    checkpoint: a file from which training goes on if it is there, and which is written as it goes.
+    groups: (n_rows,) rows of the same group are held out together, see `held_out_split`. checkpoint: a file from which
+    training goes on if it is there, and which is written as it goes.
     """
     if n_rows < 2:
         raise ValueError(f"X has {n_rows} rows, too few to hold any out; give more rows")
-    held_out, learn = rows = held_out_split(n_rows, how, 1)
+    held_out, learn = rows = held_out_split(n_rows, how, 1, groups)
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=how.learning_rate, betas=(0.9, 0.99), weight_decay=WEIGHT_DECAY, fused=True
     )

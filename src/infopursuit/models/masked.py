@@ -8,7 +8,7 @@ pursuit. A second kind of network predicts the hidden answers themselves.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -23,9 +23,13 @@ from infopursuit.types import FloatArray, IntArray
 
 Float32 = npt.NDArray[np.float32]
 
-N_PIECES, MAX_PIECES = 8, 600
-"""Of the encoding of a number: pieces between quantiles, and as many thresholds of a decision tree; of all numbers
-together at the most, but for three of each for each number."""
+MIN_PIECES = 3
+MAX_PIECES = 8
+"""Pieces of the encoding of a number, at least and at most."""
+MAX_TOTAL_PIECES = 600
+"""Pieces of all numbers together, as long as each has `MIN_PIECES`."""
+RARE_CLASS = 0.25
+"""A class is drawn for training at least this often, relative to an equal share of all classes."""
 KEPT_BYTES = 2**28
 """Memory that encoded training rows may take; where it is not enough each batch is encoded anew."""
 BLOCK = 2**12
@@ -42,15 +46,18 @@ WORK_BYTES = 2**22
 class Encoding(Brief):
     """Answer vectors as inputs of a network; 0 where nothing is known.
 
-    A number is encoded piecewise linearly between quantiles (Gorishniy, Rubachev and Babenko, 2022) and by the
-    thresholds of a one-column decision tree; another answer one-hot; and every query has one input that says whether
-    it was answered.
+    A number is encoded piecewise linearly between quantiles (Gorishniy, Rubachev and Babenko, 2022); another answer
+    one-hot; and every query has one input that says whether it was answered. The encoding does not depend on labels.
 
     Parameters
     ----------
-    n_queries: Q.
-    pieces: (P, 4) query, lower end, upper end and mean of each piece; ends that are equal make a threshold.
-    categories: (G, 2) query and index of each answer that is not a number.
+    n_queries : int
+        Q.
+    pieces : (P, 4) array of float
+        Query, lower end, upper end and mean of each piece. Ends that are equal make a threshold, as
+        in models that were saved by earlier versions.
+    categories : (G, 2) array of int
+        Query and index of each answer that is not a number.
     """
 
     n_queries: int
@@ -58,22 +65,39 @@ class Encoding(Brief):
     categories: IntArray
 
     @classmethod
-    def fit(
-        cls, answers: FloatArray, numeric: Any, n_answers: IntArray, labels: IntArray, weights: FloatArray
-    ) -> Encoding:
-        """Choose the pieces of the numeric queries (Q,) on training rows: answers (N, Q), labels (N,), weights (N,)."""
-        n = int(np.clip(MAX_PIECES // (2 * max(int(np.sum(numeric)), 1)), 3, N_PIECES))
+    def fit(cls, answers: FloatArray, numeric: Any, n_answers: IntArray, weights: FloatArray) -> Encoding:
+        """Place the pieces of the numeric queries at quantiles of the training rows.
+
+        Parameters
+        ----------
+        answers : (N, Q) array of float
+            Answer vectors of the training rows.
+        numeric : (Q,) array of bool
+            Which queries are answered by numbers.
+        n_answers : (Q,) array of int
+            How many answers each query has.
+        weights : (N,) array of float
+            The weight of each row.
+        """
+        n_numeric = max(int(np.sum(numeric)), 1)
+        n_pieces = int(np.clip(MAX_TOTAL_PIECES // n_numeric, MIN_PIECES, MAX_PIECES))
+
         pieces: list[tuple[float, float, float, float]] = []
         for query in np.flatnonzero(numeric).tolist():
             known = ~np.isnan(answers[:, query])
-            x, w = answers[known, query], weights[known]
-            steps = _tree_thresholds(x, labels[known], w, n)
-            for low, high in [*pairwise(_quantiles(x, w, n)), *zip(steps, steps, strict=True)]:
-                mean = np.average(_pieces(x, np.float64(low), np.float64(high)), weights=w)
+            numbers = answers[known, query]
+            mass = weights[known]
+            for low, high in pairwise(_quantiles(numbers, mass, n_pieces)):
+                mean = np.average(_pieces(numbers, np.float64(low), np.float64(high)), weights=mass)
                 pieces.append((query, low, high, float(mean)))
-        whole = np.flatnonzero(~np.asarray(numeric))
-        categories = [(query, index) for query in whole.tolist() for index in range(int(n_answers[query]))]
-        return cls(answers.shape[1], np.array(pieces).reshape(-1, 4), np.array(categories, np.int64).reshape(-1, 2))
+
+        categorical = np.flatnonzero(~np.asarray(numeric)).tolist()
+        categories = [(query, index) for query in categorical for index in range(int(n_answers[query]))]
+        return cls(
+            answers.shape[1],
+            np.array(pieces).reshape(-1, 4),
+            np.array(categories, np.int64).reshape(-1, 2),
+        )
 
     @property
     def n_inputs(self) -> int:
@@ -112,17 +136,6 @@ def _quantiles(x: FloatArray, weights: FloatArray, n: int) -> list[float]:
     at = np.linspace(0, below[-1], max(3, n - int(frequent.sum())) + 1)
     cut = rest[np.minimum(np.searchsorted(below, at * (1 - 1e-12)), len(rest) - 1)]
     return [float(v) for v in np.unique(np.concatenate([values[frequent], cut]))]
-
-
-def _tree_thresholds(x: FloatArray, labels: IntArray, weights: FloatArray, n: int) -> list[float]:
-    from sklearn.tree import DecisionTreeClassifier
-
-    smallest = max(5.0, weights.sum() / 400) / weights.sum()
-    if smallest >= 0.5:
-        return []
-    grown = DecisionTreeClassifier(max_leaf_nodes=n + 1, min_weight_fraction_leaf=smallest, random_state=0)
-    tree = grown.fit(x[:, None], labels, sample_weight=weights).tree_
-    return sorted(float(t) for t in tree.threshold[tree.feature >= 0])
 
 
 # ---- networks -------------------------------------------------------------------------------------------------------
@@ -456,9 +469,7 @@ class Rows:
     def _sums(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         """Cumulative weights of all rows, and of the rows with a path."""
         both = {"weights": self.weights, "held_out": self.held_out}
-        # rows with a path were drawn in proportion to their weight already
-        whole = (self.weights + self.held_out)[0, self.path_rows]
-        return {name: (w.cumsum(axis=1), (w[:, self.path_rows] / whole).cumsum(axis=1)) for name, w in both.items()}
+        return {name: (w.cumsum(axis=1), w[:, self.path_rows].cumsum(axis=1)) for name, w in both.items()}
 
     @cached_property
     def _encoded(self) -> Float32 | None:
@@ -507,26 +518,85 @@ def _pick(cumulative: FloatArray, uniform: FloatArray) -> IntArray:
     return np.asarray(np.minimum(np.stack(picked), cumulative.shape[1] - 1))
 
 
+def class_rates(labels: IntArray, weights: FloatArray, n_classes: int) -> FloatArray:
+    """How many times more often than in the data each class is drawn for training.
+
+    Rare classes are drawn more often, or a network would hardly meet them.
+
+    Parameters
+    ----------
+    labels : (N,) array of int
+    weights : (N,) array of float
+    n_classes : int
+        C.
+
+    Returns
+    -------
+    (C,) array of float
+        1 for classes that are frequent enough.
+
+    Examples
+    --------
+    >>> class_rates(np.array([0, 0, 1]), np.array([90.0, 9.0, 1.0]), 2).round(2).tolist()
+    [1.0, 12.5]
+    """
+    share = np.bincount(labels, weights=weights, minlength=n_classes) / weights.sum()
+    least = RARE_CLASS / n_classes
+    return np.asarray(np.maximum(share, least) / np.where(share > 0, share, least))
+
+
 def fit_classifier(
-    rows: Rows, n_classes: int, how: Training, rng: Any, shown: Progress, start: Any = None
+    rows: Rows,
+    n_classes: int,
+    how: Training,
+    rng: Any,
+    shown: Progress,
+    start: MaskedClassifier | None = None,
 ) -> MaskedClassifier:
-    """Train one network for each row of ``rows.weights``; ``start``: the classifier to go on from."""
+    """Train one network for each row of ``rows.weights``.
+
+    Rare classes are drawn more often than they occur. The loss adds the logarithm of their rate to
+    the outputs (logit adjustment; Menon et al., 2021), so that the outputs themselves are those of
+    classes as frequent as in the data.
+
+    Parameters
+    ----------
+    rows : Rows
+        What the networks are trained and tested on.
+    n_classes : int
+        C.
+    how : Training
+        Settings of the training.
+    rng : numpy.random.Generator
+        Draws weights, batches and masks.
+    shown : Progress
+        Advances with each step.
+    start : MaskedClassifier, optional
+        The classifier to continue from.
+    """
+    rates = class_rates(rows.labels, rows.weights[0] + rows.held_out[0], n_classes)
+    log_rates = np.log(rates).astype(np.float32)
+    row_rates = rates[rows.labels]
+    drawn = replace(rows, weights=rows.weights * row_rates, held_out=rows.held_out * row_rates)
 
     def draw(rng: Any, name: str = "weights") -> tuple[Float32, IntArray]:
-        index, visible = rows.draw(rng, how, name)
-        return rows.inputs(index, visible), rows.labels[index]
+        index, visible = drawn.draw(rng, how, name)
+        return drawn.inputs(index, visible), drawn.labels[index]
+
+    def loss(outputs: Any, labels: IntArray) -> Any:
+        return class_loss(outputs + log_rates, labels)
 
     tests = [draw(rng, "held_out") for _ in range(N_TESTS)]
 
     def held_out(layers: Layers) -> float:
-        p = [np.take_along_axis(softmax(layers(inputs)), labels[..., None], -1) for inputs, labels in tests]
+        p = [np.take_along_axis(softmax(layers(inputs) + log_rates), labels[..., None], -1) for inputs, labels in tests]
         return float(-np.log(np.maximum(p, 1e-6)).mean())
 
     if start is None:
         layers = Layers.draw(rng, len(rows.weights), rows.encoding.n_inputs, how.n_units, n_classes)
     else:
         layers = Layers(*(w.copy() for w in start.layers.arrays))
-    return MaskedClassifier(rows.encoding, train(layers, draw, class_loss, held_out, how, rng, shown))
+    return MaskedClassifier(rows.encoding, train(layers, draw, loss, held_out, how, rng, shown))
 
 
 def fit_answers(

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from infopursuit.models.folds import assign_folds, distinct_inputs, repeats_are_cases
 from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed, Rows, Variables
 
 MAX_WEIGHT = 1e12
 """A larger row weight would round away the others: a float64 has fifteen digits."""
+NO_WEIGHT = 1e-9
+"""Weights up to this are rounding errors of differences of weights."""
 
 
 @dataclass(frozen=True, repr=False)
 class Sample(Rows):
     """N distinct labelled rows, sorted by class and then by value.
 
-    values: (N, A), -1 for unknown. labels: (N,) in 0..C-1. weights: (N,) positive. numbers: (N, A) the numbers behind
-    the values, NaN where there is none; None where they are not used, and rows that differ in nothing else are one.
+    Parameters
+    ----------
+    variables : Variables
+        How many values each of the A variables has.
+    values : (N, A) array of int
+        The value of each variable, -1 where it is unknown.
+    labels : (N,) array of int
+        The class of each row, 0 to C - 1.
+    weights : (N,) array of float
+        The weight of each row, positive.
+    n_classes : int
+        C.
+    numbers : (N, A) array of float, optional
+        The numbers behind the values, NaN where there is none. Rows that differ in a number are
+        different rows.
+    counts : (N,) array of int
+        How many rows of the table were joined into each row.
+    given_groups : (N,) array of int, optional
+        Rows that are held out together, where the user said so.
     """
 
     variables: Variables
@@ -29,10 +49,14 @@ class Sample(Rows):
     weights: FloatArray
     n_classes: int
     numbers: FloatArray | None = None
+    counts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    given_groups: IntArray | None = None
 
     def __post_init__(self) -> None:
         if max(self.variables.sizes) < 2**15:  # 60,000 images of 784 pixels are 90 MB instead of 380
             object.__setattr__(self, "values", self.values.astype(np.int16))
+        if len(self.counts) != len(self.labels):
+            object.__setattr__(self, "counts", np.ones(len(self.labels), dtype=np.int64))
 
     @classmethod
     def of(
@@ -43,39 +67,56 @@ class Sample(Rows):
         weights: Any = None,
         n_classes: int | None = None,
         numbers: Any = None,
+        groups: IntArray | None = None,
+        counts: IntArray | None = None,
     ) -> Sample:
-        """Check, drop rows of no weight, and join repeated rows."""
+        """Check rows, drop those of no weight, and join those that repeat each other.
+
+        Parameters
+        ----------
+        variables, values, labels, weights, n_classes, numbers
+            As the fields of the class, of B rows that may repeat each other. Each row weighs 1 by
+            default.
+        groups : (B,) array of int, optional
+            Rows with the same number are held out together. By default these are rows that agree
+            in every value and number.
+        counts : (B,) array of int, optional
+            How many rows each row stands for; 1 by default.
+        """
         values = variables.check(values)
-        labels = np.asarray(labels)
-        if labels.shape != (len(values),) or labels.dtype.kind not in "iu" or (labels < 0).any():
-            wrong = f"labels is {labels.dtype} of shape {labels.shape}"
-            raise ValueError(f"{wrong}; expected the class number of each of {len(values)} rows")
+        labels = _check_row_labels(labels, len(values))
         n_classes = n_classes or int(labels.max(initial=0)) + 1
         if (labels >= n_classes).any():
             raise ValueError(f"labels go up to {labels.max()}, but there are only {n_classes} classes")
-        weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if weights.shape != (len(values),) or not np.isfinite(weights).all() or (weights < 0).any():
-            raise ValueError(f"weights must be {len(values)} numbers, none negative; got shape {weights.shape}")
-        if weights.max(initial=0.0) > MAX_WEIGHT:
-            raise ValueError(f"weights has {weights.max():g}, beside which others are rounded away; max {MAX_WEIGHT:g}")
+        weights = _check_row_weights(weights, len(values))
         if numbers is not None and np.shape(numbers) != values.shape:
             raise ValueError(f"numbers has shape {np.shape(numbers)}; expected that of values, {values.shape}")
+
         used = weights > 0
-        values, labels, weights = values[used], labels[used].astype(np.int64), weights[used]
-        if not len(values):
+        if not used.any():
             raise ValueError("there is nothing to learn from: no row has a positive weight")
-        # one void scalar for a row sorts whole rows at once; big-endian and shifted, its bytes sort like numbers
-        number = np.dtype(">i2" if max(n_classes, *variables.sizes) < 2**15 - 1 else ">i4")
-        rows = np.empty((len(values), len(variables) + 1), dtype=number)
-        rows[:, 0], rows[:, 1:] = labels + 1, values + 1
+        values = values[used]
+        labels = labels[used].astype(np.int64)
+        weights = weights[used]
         if numbers is not None:
             numbers = np.asarray(numbers, dtype=np.float64)[used]
-            rows = np.concatenate([rows.view(np.uint8), _sortable(numbers).view(np.uint8)], axis=1)
-        packed = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))[:, 0]
-        _, first, which = np.unique(packed, return_index=True, return_inverse=True)
-        total = np.bincount(which.ravel(), weights=weights).astype(np.float64)
-        kept = None if numbers is None else numbers[first]
-        return cls(variables, values[first], labels[first], total, n_classes, kept)
+        if groups is not None:
+            groups = np.asarray(groups, dtype=np.int64)[used]
+        row_counts = np.ones(len(values)) if counts is None else counts[used]
+
+        packed = _packed_rows(variables, values, labels, n_classes, numbers, groups)
+        _, first, distinct = np.unique(packed, return_index=True, return_inverse=True)
+        distinct = distinct.ravel()
+        return cls(
+            variables,
+            values[first],
+            labels[first],
+            np.bincount(distinct, weights=weights).astype(np.float64),
+            n_classes,
+            None if numbers is None else numbers[first],
+            np.bincount(distinct, weights=row_counts).round().astype(np.int64),
+            None if groups is None else groups[first],
+        )
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -84,6 +125,18 @@ class Sample(Rows):
         """Values and numbers of some rows, as inputs of a pursuit."""
         numbers = None if self.numbers is None else self.numbers[rows]
         return Observed(self.values[rows].astype(np.int64), numbers)
+
+    def part(self, weights: FloatArray) -> Sample:
+        """The rows that have some of these weights (N,), with them as their weights."""
+        rows = weights > NO_WEIGHT
+        counts = np.ceil(self.counts[rows] * weights[rows] / self.weights[rows] - NO_WEIGHT).astype(np.int64)
+        return replace(self.take(rows), weights=weights[rows], counts=counts)
+
+    def without_numbers(self) -> Sample:
+        """The rows as a finite model sees them: those that differ in numbers only are joined."""
+        if self.numbers is None:
+            return self
+        return Sample.of(self.variables, self.values, self.labels, self.weights, self.n_classes, counts=self.counts)
 
     @cached_property
     def _rows_of_class(self) -> list[IntArray]:
@@ -111,21 +164,62 @@ class Sample(Rows):
         digests = (hashlib.blake2b(row.tobytes(), digest_size=7).digest() for row in rows)
         return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.int64)
 
-    def folds(self, n: int) -> FloatArray:
-        """(n, N) the weight of each row that each fold holds out; nothing of classes too small to spare any.
+    @cached_property
+    def groups(self) -> IntArray:
+        """(N,) the group of each row: groups are held out as a whole. By default they are the distinct inputs."""
+        if self.given_groups is not None:
+            return self.given_groups
+        return distinct_inputs(self.values, self.numbers)
 
-        A row of weight w stands for w rows, which go to one fold after the other. What is frequent is then in the
-        training part and in the held-out part alike, as it will be in use. Classes are spread evenly.
+    @property
+    def n_groups(self) -> int:
+        """How many groups of rows there are, or how many rows where their repeats are separate cases."""
+        if self._repeats_are_cases:
+            return int(self.counts.sum())
+        return len(np.unique(self.groups))
+
+    @property
+    def _repeats_are_cases(self) -> bool:
+        """Whether the table has so few distinct inputs that rows which repeat each other are no copies."""
+        if self.given_groups is not None:
+            return False
+        return repeats_are_cases(int(self.counts.sum()), len(np.unique(self.groups)))
+
+    def folds(self, n: int) -> FloatArray:
+        """The weight of each row that each of n folds holds out.
+
+        A group of rows, and with it all the weight of its rows, is in one fold: what was trained on
+        is never tested on. Only where each distinct input has many rows (`MIN_REPEATS`), these are
+        dealt one by one. A class that has a single group is never held out.
+
+        Returns
+        -------
+        (n, N) array of float
         """
         held_out = np.zeros((n, len(self)))
-        for rows in self._rows_of_class:
-            rows = rows[np.argsort(self.keys[rows], kind="stable")]
-            weights = self.weights[rows].round(9)  # sums of weights in another order differ in the last digit
-            copies, whole = np.ceil(weights), np.floor(weights)
-            if copies.sum() < max(n, 2):
-                continue
-            turn = (np.arange(n)[:, None] - (np.cumsum(copies) - copies)) % n  # (n, rows) folds after the first copy's
-            held_out[:, rows] = whole // n + (turn < whole % n) + (turn == whole % n) * (weights - whole)
+        if self._repeats_are_cases:
+            for rows in self._rows_of_class:
+                held_out[:, rows] = self._dealt_copies(rows, n)
+            return held_out
+
+        fold = assign_folds(self.labels, self.groups, n, rank=self.keys, spare=True)
+        rows = np.flatnonzero(fold >= 0)
+        held_out[fold[rows], rows] = self.weights[rows]
+        return held_out
+
+    def _dealt_copies(self, rows: IntArray, n: int) -> FloatArray:
+        """(n, rows) the weight that each fold holds out of rows of one class, their copies dealt one by one."""
+        rows_by_key = np.argsort(self.keys[rows], kind="stable")
+        counts = self.counts[rows][rows_by_key]
+        if counts.sum() < 2:
+            return np.zeros((n, len(rows)))
+
+        # The first copy of a row goes to the fold after that of the last copy of the row before.
+        first_fold = np.cumsum(counts) - counts
+        turn = (np.arange(n)[:, None] - first_fold) % n  # (n, rows)
+        copies = counts // n + (turn < counts % n)
+        held_out = np.empty((n, len(rows)))
+        held_out[:, rows_by_key] = copies * (self.weights[rows] / self.counts[rows])[rows_by_key]
         return held_out
 
     def value_weights(self) -> FloatArray:
@@ -147,6 +241,53 @@ class Sample(Rows):
         overall = (everywhere + 0.5) / (total + 0.5 * np.repeat(sizes, sizes))
         per_class = np.repeat(np.add.reduceat(counts, starts, axis=1), sizes, axis=1)
         return np.asarray((counts + smoothing * overall) / (per_class + smoothing))
+
+
+def _check_row_labels(labels: Any, n_rows: int) -> IntArray:
+    """The class of each row as whole numbers from 0 on."""
+    labels = np.asarray(labels)
+    if labels.shape != (n_rows,) or labels.dtype.kind not in "iu" or (labels < 0).any():
+        raise ValueError(
+            f"labels is {labels.dtype} of shape {labels.shape}; expected the class number of each of {n_rows} rows"
+        )
+    return np.asarray(labels)
+
+
+def _check_row_weights(weights: Any, n_rows: int) -> FloatArray:
+    """The weight of each row, 1 by default."""
+    if weights is None:
+        return np.ones(n_rows)
+
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(f"weights must be {n_rows} numbers, none negative; got shape {weights.shape}")
+    if weights.max(initial=0.0) > MAX_WEIGHT:
+        raise ValueError(f"weights has {weights.max():g}, beside which others are rounded away; max {MAX_WEIGHT:g}")
+    return np.asarray(weights)
+
+
+def _packed_rows(
+    variables: Variables,
+    values: IntArray,
+    labels: IntArray,
+    n_classes: int,
+    numbers: FloatArray | None,
+    groups: IntArray | None,
+) -> Any:
+    """(B,) one void scalar for each row, whose bytes sort like label, values, numbers and group."""
+    # Big-endian and shifted by one, the bytes of whole numbers sort like the numbers.
+    number_type = np.dtype(">i2" if max(n_classes, *variables.sizes) < 2**15 - 1 else ">i4")
+    rows = np.empty((len(values), len(variables) + 1), dtype=number_type)
+    rows[:, 0] = labels + 1
+    rows[:, 1:] = values + 1
+
+    columns = [rows.view(np.uint8)]
+    if numbers is not None:
+        columns.append(_sortable(numbers).view(np.uint8))
+    if groups is not None:
+        columns.append(groups.astype(">i8")[:, None].view(np.uint8))
+    packed = np.ascontiguousarray(np.concatenate(columns, axis=1))
+    return packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]
 
 
 def _sortable(numbers: FloatArray) -> Any:

@@ -212,11 +212,33 @@ def _step(
     return float(loss.detach())
 
 
-def held_out_split(n_rows: int, how: Schedule, least: int = 0) -> tuple[IntArray, IntArray]:
-    """The rows that are held out, at least so many, and those that are trained on."""
-    order = np.random.default_rng((how.seed, 0)).permutation(n_rows)
-    n = max(least, round(how.validation * n_rows))
-    return np.sort(order[:n]), np.sort(order[n:])
+def held_out_split(
+    n_rows: int,
+    how: Schedule,
+    least: int = 0,
+    groups: IntArray | None = None,
+) -> tuple[IntArray, IntArray]:
+    """The rows that are held out from training, and those that are trained on.
+
+    Parameters
+    ----------
+    n_rows : int
+    how : Schedule
+        Its ``validation`` is the share that is held out, its ``seed`` that of the split.
+    least : int, default 0
+        Groups that are held out at least.
+    groups : (n_rows,) array of int, optional
+        Rows of the same group, such as repeats of one row, are held out together. By default each
+        row is a group.
+    """
+    groups = np.arange(n_rows) if groups is None else np.unique(groups, return_inverse=True)[1].ravel()
+    n_groups = int(groups.max(initial=-1)) + 1
+    order = np.random.default_rng((how.seed, 0)).permutation(n_groups)
+    n_held_out = max(least, round(how.validation * n_groups))
+
+    is_held_out = np.zeros(n_groups, dtype=bool)
+    is_held_out[order[:n_held_out]] = True
+    return np.flatnonzero(is_held_out[groups]), np.flatnonzero(~is_held_out[groups])
 
 
 @dataclass
@@ -258,6 +280,7 @@ def train(
     labels: Any,
     training: Training | None = None,
     *,
+    groups: IntArray | None = None,
     checkpoint: Any = None,
     progress: bool | None = None,
     say: Callable[[str], None] = logger.info,
@@ -265,14 +288,15 @@ def train(
     """A trained copy of a model, and what each epoch came to.
 
     values: (N, A) variable values, -1 for unknown; may be memory-mapped, only mini-batches are read. labels: (N,) in
-    0..C-1. checkpoint: a file from which training goes on if it is there, and which is written as it goes.
+    0..C-1. groups: (N,) rows of the same group are held out together. checkpoint: a file from which training goes on
+    if it is there, and which is written as it goes.
     """
     training = training or Training()
     labels = _check_data(model, values, labels, training)
     model = model.to()  # a copy: the given one stays as it is
     networks = model.networks
     optimizer = torch.optim.Adam(networks.parameters(), lr=training.learning_rate, betas=(0.9, 0.99))
-    lessons, rows = _Images(model, values, labels, training), held_out_split(len(labels), training)
+    lessons, rows = _Images(model, values, labels, training), held_out_split(len(labels), training, 0, groups)
     history = run_training(
         networks,
         optimizer,
@@ -466,6 +490,7 @@ class VAELearner:
             _Rows(sample.values, rows),
             sample.labels[rows],
             replace(training, seed=training.seed + seed),
+            groups=sample.groups[rows],
             checkpoint=self.checkpoint,
             progress=self.progress,
         )

@@ -42,13 +42,16 @@ def classifier_html(clf: Any) -> Markup:
         ("stops when", pursuit.stopping.describe()),
         ("first question", _first_question(pursuit)),
     ]
-    if tuning is not None:
-        error = f"± {100 * tuning.accuracy_error:.1f} on {tuning.n_rows:,} held-out rows"
+    assessment = clf.assessment_
+    if assessment is not None:
+        interval = f"{100 * assessment.low:.1f} to {100 * assessment.high:.1f} % on {assessment.n_rows:,} held-out rows"
         told += [
-            ("accuracy", bar(tuning.accuracy, f"{100 * tuning.accuracy:.1f} % {error}")),
-            ("questions", f"{tuning.n_questions:.1f} on average"),
-            ("calibration", f"expected error {100 * tuning.ece:.1f} % ({_temperature(pursuit.calibrator)})"),
+            ("accuracy", bar(assessment.accuracy, f"{100 * assessment.accuracy:.1f} % ({interval})")),
+            ("questions", f"{assessment.n_questions:.1f} on average"),
+            ("calibration", f"expected error {100 * assessment.ece:.1f} % ({_temperature(pursuit.calibrator)})"),
         ]
+        if assessment.by_class.auc is not None:
+            told.append(("AUC", f"{assessment.by_class.auc:.3f}"))
     if hasattr(clf, "calibration_"):
         told.append(("calibrated", str(clf.calibration_)))
     if not pursuit.calibrated:

@@ -1,0 +1,144 @@
+"""Folds: which rows are held out together, so that nothing is tested on what it was trained on.
+
+`assign_folds` is the only function of the package that deals rows into folds. The unit that it deals is a *group*: rows
+that agree in every answer, or rows that the user says belong together, such as those of one patient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+
+from infopursuit.types import FloatArray, IntArray, Observed
+
+MIN_REPEATS = 20
+"""Rows for each distinct input from which on repeated inputs are taken as separate cases, not as copies."""
+
+__all__ = ["assign_folds", "distinct_inputs", "number_keys", "repeats_are_cases", "row_groups"]
+
+
+def assign_folds(
+    labels: IntArray,
+    groups: IntArray,
+    n_folds: int,
+    *,
+    rank: IntArray | None = None,
+    seed: int = 0,
+    spare: bool = False,
+) -> IntArray:
+    """Deal groups of rows into folds, with shares of the classes as equal as possible.
+
+    Parameters
+    ----------
+    labels : (B,) array of int
+        The class of each row. A group counts for the class of its first row.
+    groups : (B,) array of int
+        Rows with the same number go to the same fold.
+    n_folds : int
+        The number of folds.
+    rank : (B,) array of int, optional
+        Groups of equal size are dealt in the order of the smallest rank of their rows. By default
+        their order is random.
+    seed : int, default 0
+        Seed of that random order.
+    spare : bool, default False
+        Never hold out a class that has a single group, so that each training part has every class.
+
+    Returns
+    -------
+    (B,) array of int
+        The fold of each row, -1 for rows that are never held out.
+
+    Examples
+    --------
+    >>> labels = np.array([0, 0, 0, 0, 1, 1])
+    >>> assign_folds(labels, np.array([7, 7, 8, 9, 5, 6]), 2).tolist()
+    [0, 0, 1, 1, 0, 1]
+    >>> assign_folds(np.array([0, 0, 1]), np.arange(3), 2, rank=np.arange(3), spare=True).tolist()
+    [0, 1, -1]
+    """
+    _, first_row, group_of_row, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    group_of_row = group_of_row.ravel()
+    label_of_group = labels[first_row]
+
+    if rank is None:
+        shuffled = np.random.default_rng(seed).permutation(len(sizes))
+    else:
+        rank_of_group = np.full(len(sizes), np.iinfo(np.int64).max)
+        np.minimum.at(rank_of_group, group_of_row, rank)
+        shuffled = np.argsort(rank_of_group, kind="stable")
+    # Large groups are dealt first, so that small ones even out what they leave.
+    order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
+
+    fold_of_group = np.full(len(sizes), -1, dtype=np.int64)
+    size_of_fold = [0] * n_folds
+    for label in np.unique(label_of_group):
+        members = order[label_of_group[order] == label]
+        if spare and len(members) < 2:
+            continue
+
+        class_size_of_fold = [0] * n_folds
+        for group in members.tolist():
+            loads = zip(class_size_of_fold, size_of_fold, range(n_folds), strict=True)
+            fold = min(loads)[2]
+            fold_of_group[group] = fold
+            class_size_of_fold[fold] += int(sizes[group])
+            size_of_fold[fold] += int(sizes[group])
+
+    return fold_of_group[group_of_row]
+
+
+def distinct_inputs(values: IntArray, numbers: FloatArray | None = None) -> IntArray:
+    """Number the distinct inputs: rows that agree in every value and number get the same one.
+
+    Examples
+    --------
+    >>> distinct_inputs(np.array([[0, 1], [1, 1], [0, 1]])).tolist()
+    [0, 1, 0]
+    """
+    rows = np.ascontiguousarray(values)
+    if numbers is None:
+        return number_keys(row.tobytes() for row in rows)
+
+    # 0.0 and -0.0 are the same number, and so are all NaN.
+    normal = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
+    return number_keys(row.tobytes() + row_numbers.tobytes() for row, row_numbers in zip(rows, normal, strict=True))
+
+
+def row_groups(observed: Observed) -> IntArray:
+    """Number the groups of rows that are held out together: those that agree in every answer.
+
+    One of them may be a copy of another. Where each distinct input has `MIN_REPEATS` rows or more,
+    repeats are what such a table is made of, and each row is a group of its own.
+
+    Parameters
+    ----------
+    observed : Observed
+        The values and numbers of B rows.
+
+    Returns
+    -------
+    (B,) array of int
+        The group of each row.
+    """
+    inputs = distinct_inputs(observed.values, observed.numbers)
+    n_distinct = int(inputs.max(initial=-1)) + 1
+    if repeats_are_cases(len(inputs), n_distinct):
+        return np.arange(len(inputs))
+    return inputs
+
+
+def repeats_are_cases(n_rows: int, n_distinct: int) -> bool:
+    """Whether rows that repeat each other are separate cases, and not copies: there are few distinct inputs."""
+    return n_rows >= MIN_REPEATS * n_distinct
+
+
+def number_keys(keys: Iterable[Hashable]) -> IntArray:
+    """Number keys in order of appearance, equal ones alike.
+
+    >>> number_keys(["b", "a", "b"]).tolist()
+    [0, 1, 0]
+    """
+    number_of_key: dict[Hashable, int] = {}
+    return np.array([number_of_key.setdefault(key, len(number_of_key)) for key in keys], dtype=np.int64)

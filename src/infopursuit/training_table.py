@@ -1,0 +1,82 @@
+"""`TrainingTable`: inputs with labels, weights and groups, of which parts can be taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from infopursuit.datasets.tables import take_rows
+from infopursuit.models.folds import number_keys
+from infopursuit.types import FloatArray, IntArray
+
+__all__ = ["TrainingTable"]
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """B labelled inputs to learn from.
+
+    Parameters
+    ----------
+    X : table, list of texts or stack of images
+    y : (B,) array
+        The labels as they were given.
+    labels : (B,) array of int
+        Their numbers among the sorted labels of the whole table.
+    weights : (B,) array of float, optional
+    groups : (B,) array of int, optional
+        Rows of the same group are held out together, where the user said which these are.
+    name : str
+        What the labels are called.
+    """
+
+    X: Any
+    y: Any
+    labels: IntArray
+    weights: FloatArray | None
+    groups: IntArray | None
+    name: str
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        labels: IntArray,
+        weights: FloatArray | None,
+        groups: Any,
+        name: str,
+    ) -> TrainingTable:
+        """Number the groups that were given."""
+        if groups is None:
+            return cls(X, y, labels, weights, None, name)
+
+        keys = list(groups)
+        if len(keys) != len(labels):
+            raise ValueError(f"groups has {len(keys)} entries and X has {len(labels)} rows; give one for each row")
+        return cls(X, y, labels, weights, number_keys(keys), name)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """(B,) the weights, 1 by default."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    def take(self, rows: IntArray) -> TrainingTable:
+        """Some of the rows."""
+        return TrainingTable(
+            take_rows(self.X, rows),
+            self.y[rows],
+            self.labels[rows],
+            None if self.weights is None else self.weights[rows],
+            None if self.groups is None else self.groups[rows],
+            self.name,
+        )
+
+    def without(self, rows: IntArray) -> TrainingTable:
+        """The other rows."""
+        return self.take(np.setdiff1d(np.arange(len(self)), rows))
