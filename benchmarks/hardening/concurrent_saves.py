@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks import environment
 from benchmarks.machine import write_result
-from benchmarks.pages import plain_table
+from benchmarks.pages import plain_table, update_page
 from benchmarks.program import add_out, positive, run_program, say
 from infopursuit.engine import Pursuit
 from infopursuit.model_card import write_model_card
@@ -304,6 +304,8 @@ def run(args: argparse.Namespace) -> int:
 
     command = f"{COMMAND} --pairs {args.pairs} --loads {args.loads}"
     say("", f"written to {write_result(args.out, NAME, command, result)}")
+    if args.page is not None:
+        update_page(args.page, args.out)
     return 0 if result["passed"] else 1
 
 
@@ -314,6 +316,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add = parser.add_argument
     add("--pairs", type=positive, default=N_PAIRS, metavar="N", help=f"pairs of saves ({N_PAIRS})")
     add("--loads", type=positive, default=N_LOADS, metavar="N", help=f"loads of each kind ({N_LOADS:,})")
+    add("--page", type=Path, metavar="FILE", help="a page whose tables are written again")
     add("--saver", action="store_true", help=argparse.SUPPRESS)
     return run_program(parser, run, argv)
 
