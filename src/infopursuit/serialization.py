@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import safetensors.numpy
 
-from infopursuit import beliefs
+from infopursuit import beliefs, model_files
 from infopursuit import queries as query_builders
 from infopursuit.acquisition import (
     FixedOrder,
@@ -39,17 +39,7 @@ from infopursuit.conformal import sets_from_spec
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
 from infopursuit.model_card import training_data, write_model_card
-from infopursuit.model_files import (
-    DAMAGE,
-    FORMAT,
-    VERSION,
-    ModelFiles,
-    damaged,
-    own_checksum,
-    read_model,
-    tensor_entry,
-    write_model,
-)
+from infopursuit.model_files import ModelFiles, read_model
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import NoveltyReference
@@ -286,10 +276,10 @@ def save(thing: InformationPursuitClassifier | Pursuit[Any], path: str | os.Path
     classifier = None if isinstance(thing, Pursuit) else _classifier_spec(thing)
     spec, arrays = _pursuit_spec(pursuit)
     payload = safetensors.numpy.save(arrays)
-    entry = tensor_entry(payload)
+    entry = model_files.tensor_entry(payload)
     manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": model_files.FORMAT,
+        "version": model_files.VERSION,
         "written_by": versions(),
         "provenance": getattr(thing, "provenance_", None) or provenance(pursuit.seed),
         "tensors": entry,
@@ -297,10 +287,10 @@ def save(thing: InformationPursuitClassifier | Pursuit[Any], path: str | os.Path
         "pursuit": spec,
         "classifier": classifier,
     }
-    manifest["sha256"] = own_checksum(manifest, default=_plain)
+    manifest["sha256"] = model_files.own_checksum(manifest, default=_plain)
     text = json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain)
 
-    write_model(
+    model_files.write_model(
         folder,
         manifest=text.encode(),
         tensors=payload,
@@ -390,53 +380,66 @@ def _labels_to_spec(classes: Any) -> dict[str, Any]:
 def load(path: str | os.PathLike[str], *, functions: Any = None) -> Any:
     """Read what `save` wrote: a classifier, or a pursuit.
 
-    ``functions``: the callables of a query set made by ``ip.queries.functions``, which are code and therefore not
-    saved.
+    Parameters
+    ----------
+    path : str or path-like
+        The folder. A model that is replaced while it is read is read again.
+    functions : dict of str to callable, optional
+        The callables of a query set made by ``ip.queries.functions``, which are code and not saved.
+
+    Returns
+    -------
+    InformationPursuitClassifier or Pursuit
     """
     return from_files(read_model(Path(path)), functions)
 
 
 def from_files(files: ModelFiles, functions: Any = None) -> Any:
     """Build the classifier or the pursuit of a saved model; ``functions`` as in `load`."""
-    folder = files.folder
     part = "pursuit"
     try:
         manifest = _upgraded(files.manifest)
         spec = manifest["pursuit"]
+
         part = "queries"
         queries = from_manifest(spec["queries"], functions)
+
         part = "classes"
         classes = _labels_from_spec(manifest["classes"])
+
         part = "belief"
         belief = decode(spec["belief"], files.tensors, queries)
         model = getattr(belief, "model", None)
         if model is not None and queries.variables != model.variables:
             raise ModelFormatError("the queries and the model are about different variables")
+
         part = "pursuit"
+        learnt = bool((manifest["classifier"] or {}).get("strategy"))
         pursuit: Pursuit[Any] = Pursuit(
             queries,
             belief,
             decode(spec["acquisition"], {}, queries),
             classes=classes,
-            **_checked(
-                {"learnt": bool((manifest["classifier"] or {}).get("strategy")), "label_name": "", **spec}, PLAIN
-            ),
+            **_checked({"learnt": learnt, "label_name": "", **spec}, PLAIN),
             **{role: decode(spec[role], {}, queries) for role in PARTS if spec[role] is not None},
         )
+
         part = "provenance"
-        made = check_provenance(manifest["provenance"])
-        if found := differences(made):
-            logger.info("%s was made with %s; its last digits may differ", folder, "; ".join(found))
+        made_with = check_provenance(manifest["provenance"])
+        changed = "; ".join(differences(made_with))
+        if changed:
+            logger.info("%s was made with %s; its last digits may differ", files.folder, changed)
+
         part = "classifier"
         if manifest["classifier"] is None:
             return pursuit
         classifier = _classifier(manifest["classifier"], pursuit)
-        classifier.provenance_ = made
+        classifier.provenance_ = made_with
         return classifier
-    except DAMAGE as error:
+    except model_files.DAMAGE as error:
         if isinstance(error, ValueError) and part == "queries" and str(error).startswith("functions "):
             raise
-        raise damaged(folder, part, error) from error
+        raise model_files.damaged(files.folder, part, error) from error
 
 
 def load_for_command(path: str | os.PathLike[str]) -> InformationPursuitClassifier | Pursuit[Any]:
