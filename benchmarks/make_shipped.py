@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import lzma
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from infopursuit.beliefs.particles import decode
 from infopursuit.estimator import InformationPursuitClassifier
 from infopursuit.files import write_atomically
 from infopursuit.hybrid import Hybrid
+from infopursuit.model_files import LOCK
 from infopursuit.models import latent_classes
 from infopursuit.models.masked import Training
 from infopursuit.stopping import Confidence, InformationGain
@@ -91,10 +94,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"{unknown[0]!r} is none of {', '.join(MAKERS)}")
     torch.set_num_threads(1)  # sums over one thread have one order
     for name in args.names or MAKERS:
-        MAKERS[name](args.out / name)
-        written = sum(file.stat().st_size for file in (args.out / name).iterdir())
-        print(f"{args.out / name}: {written:,} bytes")
+        n_bytes = make(name, args.out / name)
+        print(f"{args.out / name}: {n_bytes:,} bytes")
     return 0
+
+
+def make(name: str, folder: Path) -> int:
+    """Make one model and put it in place of the old one; returns the bytes of its files.
+
+    It is made elsewhere first: saved over the old model, it would leave the old tensors for a while.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        made = Path(place) / name
+        MAKERS[name](made)
+        (made / LOCK).unlink(missing_ok=True)
+
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(made, folder)
+
+    return sum(file.stat().st_size for file in folder.iterdir())
 
 
 if __name__ == "__main__":

@@ -159,3 +159,17 @@ def test_what_a_zombie_left_is_swept_too(tmp_path):
         assert sweep_leftovers(tmp_path) == 1
     finally:
         zombie.wait()
+
+
+@pytest.mark.skipif(not Path("/proc/self/ns/pid").exists(), reason="containers are told from /proc")
+def test_temporary_files_of_other_containers_are_swept_after_a_day(tmp_path):
+    """A process of another container has a number that means nothing here: it may be alive."""
+    with replacing(tmp_path / "a") as beside:
+        name = beside.name
+    _, host, namespace, _, token = name.rsplit("-", 4)
+    other = tmp_path / f".a-{host}-{int(namespace) + 1}-999999-{token}"
+    other.write_bytes(b"half")
+    assert sweep_leftovers(tmp_path) == 0
+    os.utime(other, (0, 0))
+    assert sweep_leftovers(tmp_path) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["a"]

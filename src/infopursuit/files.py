@@ -1,4 +1,4 @@
-"""Writing files so that a crash, or a full disk, leaves the old one."""
+"""Writing files so that a crash, a full disk or another writer leaves a whole one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,22 @@ import os
 import platform
 import re
 import secrets
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """What the system says where there is no room left: of the disk, of a user's share of it, of the size of a file."""
+TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
+"""Errors of a lock that somebody else holds; any other means that the file system has no locks."""
+LOCK_INTERVAL = 0.02
+"""Seconds between two attempts to take a lock."""
+LOCKED_BYTE = 2**30
+"""The byte that is locked on Windows, far behind the end: what is locked there cannot be read."""
+ABANDONED_SECONDS = 86_400.0
+"""A temporary file whose writer cannot be looked up is removed after a day."""
 
 
 def write_atomically(file: Path, content: bytes) -> None:
@@ -26,7 +36,8 @@ def replacing(file: Path) -> Iterator[Path]:
     """A file beside to write to, which takes the place of ``file`` when all went well and else is removed."""
     name = ""
     try:
-        beside = file.parent / f".{file.name}-{_here()}-{os.getpid()}-{secrets.token_hex(4)}"
+        writer = f"{_host()}-{_process_namespace()}-{os.getpid()}"
+        beside = file.parent / f".{file.name}-{writer}-{secrets.token_hex(4)}"
         # not a private temporary file: who may read what is written is for the user's umask to say
         os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         name = str(beside)
@@ -46,47 +57,153 @@ def replacing(file: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def locked(file: Path, refusal: str) -> Iterator[None]:
-    """Within it no other process is; `BlockingIOError` where one is. A lock ends with its process, however that ends.
+def locked(file: Path, refusal: str, *, wait: float = 0.0) -> Iterator[None]:
+    """Hold an exclusive lock, which excludes other processes and other threads of this one.
 
-    The file stays. Where a system or a file system has no locks, all go on.
+    The system releases the lock when the process ends, also when it is killed. The file stays, and
+    names the process that holds the lock. Where the file system has no locks, or the file cannot be
+    opened, nobody is excluded.
+
+    Parameters
+    ----------
+    file : Path
+        The file that is locked. It is created where it is missing; a symbolic link is not followed.
+    refusal : str
+        The message of the error, to which the process that holds the lock is added.
+    wait : float, default=0.0
+        Seconds to wait for the lock.
+
+    Raises
+    ------
+    BlockingIOError
+        If the lock is still held elsewhere after ``wait`` seconds.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    handle = _open_lock(file)
+    if handle is None:
         yield
         return
-    with file.open("a+") as stream:
+
+    try:
+        deadline = time.monotonic() + wait
+        while not _take_lock(handle):
+            if time.monotonic() >= deadline:
+                raise BlockingIOError(f"{refusal} (it is process {_read_holder(handle)})")
+            time.sleep(LOCK_INTERVAL)
+
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            stream.seek(0)
-            raise BlockingIOError(f"{refusal} (it is process {stream.read(80).strip() or 'unknown'})") from None
-        except OSError:
-            pass
-        stream.truncate(0)
-        stream.write(f"{os.getpid()} on {platform.node()}\n")
-        stream.flush()
-        yield
+            _write_holder(handle, f"{os.getpid()} on {platform.node()}\n")
+            yield
+        finally:
+            _write_holder(handle, "")
+            # A child process that was forked meanwhile has the lock too; closing would not be enough.
+            with suppress(OSError):
+                _lock(handle, release=True)
+    finally:
+        os.close(handle)
 
 
 def sweep_leftovers(folder: Path) -> int:
-    """Remove what processes of this machine that were killed have left of files they were writing; how many."""
-    n = 0
+    """Remove the temporary files of writers that were killed; those of other machines are kept.
+
+    Returns
+    -------
+    int
+        The number of removed files.
+    """
     if os.name != "posix" or not folder.is_dir():
-        return n
-    pattern = re.compile(rf"\..+-{re.escape(_here())}-(\d+)-[a-z0-9_]{{8}}")
+        return 0
+
+    host = re.escape(_host())
+    pattern = re.compile(rf"\..+-{host}(?:-(?P<namespace>\d+))?-(?P<pid>\d+)-[a-z0-9_]{{8}}")
+    n_removed = 0
     for file in folder.iterdir():
-        found = pattern.fullmatch(file.name)
-        if found and not _alive(int(found[1])):
-            file.unlink(missing_ok=True)
-            n += 1
-    return n
+        writer = pattern.fullmatch(file.name)
+        if writer is None:
+            continue
+
+        # In another container the same number is another process: only the age tells.
+        if writer["namespace"] == _process_namespace():
+            abandoned = not _alive(int(writer["pid"]))
+        else:
+            abandoned = _age(file) > ABANDONED_SECONDS
+
+        if abandoned:
+            with suppress(OSError):
+                file.unlink()
+                n_removed += 1
+
+    return n_removed
 
 
-def _here() -> str:
-    """The machine's name as a part of a file's name."""
+def _open_lock(file: Path) -> int | None:
+    """Open a lock file: for reading where it belongs to somebody else, None where that fails too."""
+    options = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    for access in (os.O_RDWR | os.O_CREAT, os.O_RDONLY):
+        with suppress(OSError):
+            return os.open(file, access | options, 0o666)
+
+    return None
+
+
+def _take_lock(handle: int) -> bool:
+    """Try to lock an open file; False where somebody else holds the lock."""
+    try:
+        _lock(handle)
+    except OSError as error:
+        return error.errno not in TAKEN
+
+    return True
+
+
+def _lock(handle: int, *, release: bool = False) -> None:
+    """Lock or release an open file without waiting; `OSError` where that is not possible."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(handle, msvcrt.LK_UNLCK if release else msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_UN if release else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _write_holder(handle: int, text: str) -> None:
+    """Replace the content of a lock file, where that is possible: the lock does not depend on it."""
+    with suppress(OSError):
+        os.ftruncate(handle, 0)
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, text.encode())
+
+
+def _read_holder(handle: int) -> str:
+    """Read which process holds a lock."""
+    with suppress(OSError):
+        os.lseek(handle, 0, os.SEEK_SET)
+        return os.read(handle, 80).decode(errors="replace").strip() or "unknown"
+
+    return "unknown"
+
+
+def _host() -> str:
+    """Return the name of the machine as a part of a file name."""
     return re.sub(r"[^A-Za-z0-9]", "", platform.node())[:32] or "here"
+
+
+def _process_namespace() -> str:
+    """Return the number of the container within which process numbers have a meaning; 0 if unknown."""
+    try:
+        return str(os.stat("/proc/self/ns/pid").st_ino)
+    except OSError:
+        return "0"
+
+
+def _age(file: Path) -> float:
+    """Return the seconds since a file was written; 0 where it is gone."""
+    try:
+        return time.time() - file.lstat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _alive(pid: int) -> bool:

@@ -1,13 +1,21 @@
-"""The two files of a saved model, read as a stranger's: sizes before contents, checksums before meaning.
+"""The files of a saved model: written by one process at a time, read as those of a stranger.
 
-Nothing is taken into memory that the size of a file, or what it says of itself, does not allow.
+The tensors are written first, under a name that contains their checksum; then the manifest is
+replaced in one step. A crash at any moment leaves the old manifest with the old tensors. Tensors that
+no manifest names any more stay for a while, for whoever has read the old manifest.
+
+Sizes are checked before contents, and checksums before meaning. Nothing is taken into memory that the
+size of a file, or what it says of itself, does not allow.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,11 +24,22 @@ import numpy.typing as npt
 import safetensors.numpy
 from safetensors import SafetensorError
 
+from infopursuit.files import locked, sweep_leftovers, write_atomically
 from infopursuit.types import ModelFormatError
 
 FORMAT, VERSION = "infopursuit.model", 3
 """Version 3 has a kind for each part; versions 1 and 2 are still read."""
 MANIFEST = "manifest.json"
+CARD = "CARD.md"
+LOCK = ".lock"
+TENSORS = "tensors-*.safetensors"
+"""The names of tensor files that may be removed."""
+LOCK_SECONDS = 120.0
+"""How long a process waits while another one saves to the same folder."""
+GRACE_SECONDS = 60.0
+"""How long tensors stay after the manifest that named them was replaced."""
+MAX_READS = 5
+"""How often a model is read that is replaced in the meantime."""
 MAX_MANIFEST = 32 * 2**20
 """A manifest larger than this is refused before it is read: as objects of Python's it may take 25 times its size."""
 MAX_TENSORS = 8 * 2**30
@@ -31,30 +50,241 @@ MAX_MESSAGE = 300
 """Characters of what is wrong: an error may quote what it found, and that may be a megabyte."""
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
 """What a file of tensors may be called: no way out of the folder, on no system."""
+DAMAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What the parts of a model raise when the content of the files is not valid."""
+
+Manifest = dict[str, Any]
+Tensors = dict[str, npt.NDArray[np.generic]]
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder, of a version that is known, as it was written."""
+# ---- writing --------------------------------------------------------------------------------------------------------
+
+
+def tensor_entry(payload: bytes) -> dict[str, str | int]:
+    """Describe a tensor file for the manifest: its name, its checksum and its size."""
+    digest = hashlib.sha256(payload).hexdigest()
+    return {
+        "file": f"tensors-{digest[:16]}.safetensors",
+        "sha256": digest,
+        "bytes": len(payload),
+    }
+
+
+def write_model(
+    folder: Path,
+    *,
+    manifest: bytes,
+    tensors: bytes,
+    tensor_file: str,
+    card: bytes,
+    wait: float = LOCK_SECONDS,
+) -> None:
+    """Write the files of a model to a folder, which is created where it is missing.
+
+    One process at a time writes to a folder. The tensors of the model that is replaced stay for
+    `GRACE_SECONDS` and are removed by the next call after that. Tensors that contain training data
+    are removed at once: nobody should pass them on with the new model.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the model.
+    manifest, tensors, card : bytes
+        The contents of the three files.
+    tensor_file : str
+        The name of the tensor file, as the manifest has it.
+    wait : float, default=LOCK_SECONDS
+        Seconds to wait for another process that saves to the same folder.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process still saves to the folder after ``wait`` seconds.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    busy = (
+        f"another process is saving a model to {folder} and has not finished within {wait:g} s; "
+        f"wait until it has ended, or save to another folder"
+    )
+    with locked(folder / LOCK, busy, wait=wait):
+        sweep_leftovers(folder)
+        replaced = _manifest_if_valid(folder)
+        write_atomically(folder / tensor_file, tensors)
+        write_atomically(folder / CARD, card)
+
+        # Just before they lose their name, so that their age counts from then on.
+        _touch(folder, _tensor_file(replaced))
+        write_atomically(folder / MANIFEST, manifest)
+
+        training_data = _tensor_file(replaced) if _contains_training_data(replaced) else ""
+        _sweep_tensors(folder, named=tensor_file, training_data=training_data)
+
+
+def _manifest_if_valid(folder: Path) -> Manifest:
+    """Read the manifest of a folder; an empty one where there is none, or a damaged one."""
+    try:
+        return read_manifest(folder)
+    except (OSError, ModelFormatError):
+        return {}
+
+
+def _tensor_file(manifest: Manifest) -> str:
+    """Return the name of the tensor file in a manifest; empty where there is none."""
+    entry = manifest.get("tensors")
+    name = entry.get("file") if isinstance(entry, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _touch(folder: Path, name: str) -> None:
+    """Let the age of a tensor file count from now; files of another user keep their age."""
+    for file in folder.glob(TENSORS):
+        if file.name == name:
+            with suppress(OSError):
+                os.utime(file)
+
+
+def _sweep_tensors(folder: Path, *, named: str, training_data: str) -> None:
+    """Remove tensors that lost their name long ago, and training data that has just lost it."""
+    # The clock of the file system, which may be that of another machine.
+    now = (folder / MANIFEST).stat().st_mtime
+    for file in folder.glob(TENSORS):
+        if file.name == named:
+            continue
+
+        # Windows does not remove a file that somebody reads; the next call tries again.
+        with suppress(OSError):
+            if file.name == training_data or now - file.lstat().st_mtime > GRACE_SECONDS:
+                file.unlink()
+
+
+def _contains_training_data(manifest: Manifest) -> bool:
+    """Whether a model in a manifest says that it contains its training data."""
+    entries: list[object] = [manifest]
+    while entries:
+        entry = entries.pop()
+        if isinstance(entry, dict):
+            if entry.get("contains_training_data") is True:
+                return True
+            entries.extend(entry.values())
+        elif isinstance(entry, list):
+            entries.extend(entry)
+
+    return False
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """The content of a saved model, all of it written by one call of `write_model`.
+
+    Attributes
+    ----------
+    folder : Path
+        Where it was read.
+    manifest : dict
+        The manifest as it was written; its format, version and checksum are valid.
+    tensors : dict of str to ndarray
+        The tensors by name.
+    checksum : str
+        The SHA-256 of the manifest file, which contains that of the tensors.
+    """
+
+    folder: Path
+    manifest: Manifest
+    tensors: Tensors
+    checksum: str
+
+
+def read_model(folder: Path) -> ModelFiles:
+    """Read the manifest of a folder and the tensors that it names.
+
+    A model that is replaced while it is read is read again.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder has no manifest.
+    ModelFormatError
+        If a file is missing, damaged or altered.
+    """
+    for _ in range(MAX_READS):
+        before = _state_of_manifest(folder)
+        manifest, checksum = _read_manifest(folder)
+        try:
+            tensors = read_tensors(folder, manifest["tensors"])
+        except (*DAMAGE, OSError) as error:
+            if _state_of_manifest(folder) != before:
+                continue
+            if isinstance(error, OSError):
+                raise
+            raise damaged(folder, "tensors", error) from error
+
+        return ModelFiles(folder, manifest, tensors, checksum)
+
+    raise ModelFormatError(
+        f"{folder} was replaced {MAX_READS} times while it was read; load it when nobody saves to it"
+    )
+
+
+def _state_of_manifest(folder: Path) -> tuple[int, int, int] | None:
+    """Tell one manifest from the next, also from one with the same content; None where there is none."""
+    try:
+        state = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+
+    return state.st_ino, state.st_mtime_ns, state.st_size
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a folder; its format, version and checksum are valid."""
+    manifest, _ = _read_manifest(folder)
+    return manifest
+
+
+def _read_manifest(folder: Path) -> tuple[Manifest, str]:
+    """Read the manifest of a folder, and compute the checksum of the file."""
     file = folder / MANIFEST
     if not file.is_file():
         raise FileNotFoundError(f"{folder} has no {MANIFEST}; give a folder that save() wrote")
-    if file.stat().st_size > MAX_MANIFEST:
-        raise ModelFormatError(
-            f"{file} has {file.stat().st_size} bytes, more than {MAX_MANIFEST}; it is not a manifest"
-        )
+
+    size = file.stat().st_size
+    if size > MAX_MANIFEST:
+        raise ModelFormatError(f"{file} has {size} bytes, more than {MAX_MANIFEST}; it is not a manifest")
+
+    content = file.read_bytes()
     try:
-        manifest = json.loads(file.read_bytes(), object_pairs_hook=_once)
+        manifest = json.loads(content, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"{file} is not JSON, it may be cut off or altered: {shortened(error)}") from None
+
+    _check_manifest(file, manifest)
+    return manifest, hashlib.sha256(content).hexdigest()
+
+
+def _check_manifest(file: Path, manifest: object) -> None:
+    """Refuse a manifest of another format or of an unknown version, and one that was altered."""
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ModelFormatError(f"{file} is not a model of this package: it does not say format {FORMAT!r}")
-    found = manifest.get("version")
-    if type(found) is not int or found < 1:
-        raise ModelFormatError(f"{file} has version {found!r:.80}; expected a whole number from 1 to {VERSION}")
-    if found > VERSION:
+
+    version = manifest.get("version")
+    if type(version) is not int or version < 1:
+        raise ModelFormatError(f"{file} has version {version!r:.80}; expected a whole number from 1 to {VERSION}")
+    if version > VERSION:
         raise ModelFormatError(
-            f"{file} has format version {found}, newer than {VERSION}; update infopursuit to read it"
+            f"{file} has format version {version}, newer than {VERSION}; update infopursuit to read it"
         )
+
     try:
         agrees = manifest.get("sha256") == own_checksum(manifest)
     except RecursionError:
@@ -63,10 +293,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise ModelFormatError(f"{file} is damaged: it has half a character (a lone surrogate) in a text") from None
     if not agrees:
         raise ModelFormatError(f"{file} was altered: its checksum does not agree with its content")
-    return manifest
 
 
-def read_tensors(folder: Path, entry: Any) -> dict[str, npt.NDArray[np.generic]]:
+def read_tensors(folder: Path, entry: Any) -> Tensors:
     """The tensors that a manifest names, with the size and the checksum that it gives."""
     if not isinstance(entry, dict):
         raise ModelFormatError(f"{folder / MANIFEST} has no entry that says where its tensors are")

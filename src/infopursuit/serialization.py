@@ -1,8 +1,7 @@
 """Save and load without pickle: a folder with a JSON manifest and one safetensors file.
 
-The tensors are written first, under a name that contains their checksum; then the manifest is replaced in one step. A
-crash at any moment leaves the old manifest with the old tensors. Loading runs no code from the folder, and believes
-nothing that it has not checked.
+`infopursuit.model_files` writes and reads the files. Loading runs no code from the folder, and believes nothing that it
+has not checked.
 
 Every part of a pursuit is saved by the entry of its class in one registry. `register` adds a class of your own; a part
 whose class has no entry is refused at saving.
@@ -10,9 +9,9 @@ whose class has no entry is refused at saving.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import safetensors.numpy
 
-from infopursuit import beliefs
+from infopursuit import beliefs, model_files
 from infopursuit import queries as query_builders
 from infopursuit.acquisition import (
     FixedOrder,
@@ -39,9 +38,8 @@ from infopursuit.calibration import CalibrationReport, TemperatureScaling
 from infopursuit.checks import pursuit_of
 from infopursuit.costs import Constraints, Costs
 from infopursuit.engine import Pursuit
-from infopursuit.files import sweep_leftovers, write_atomically
 from infopursuit.model_card import training_data, write_model_card
-from infopursuit.model_files import FORMAT, MANIFEST, VERSION, damaged, own_checksum, read_manifest, read_tensors
+from infopursuit.model_files import ModelFiles, read_model
 from infopursuit.models.storing import model_from_parts, model_to_parts
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import NoveltyReference
@@ -56,7 +54,6 @@ if TYPE_CHECKING:  # it needs scikit-learn, which takes longer to import than al
 
 logger = logging.getLogger(__name__)
 
-CARD = "CARD.md"
 PLAIN = {"patience": 0, "n_novelty_queries": 0, "seed": 0, "memory_limit": 1, "learnt": bool, "label_name": str}
 """The plain fields of a pursuit: the least whole number, or a type."""
 PLAIN_OF_CLASSIFIER = {
@@ -246,8 +243,24 @@ register(
 # ---- saving ---------------------------------------------------------------------------------------------------------
 
 
-def save(thing: InformationPursuitClassifier | Pursuit[Any], path: Any) -> None:
-    """Write a fitted classifier or a pursuit to a folder, which is made where it is missing."""
+def save(thing: InformationPursuitClassifier | Pursuit[Any], path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier or a pursuit to a folder.
+
+    Several processes may save to one folder, and others load from it meanwhile: each model is
+    written whole, and the last one stays.
+
+    Parameters
+    ----------
+    thing : InformationPursuitClassifier or Pursuit
+        What to save; a classifier must be fitted.
+    path : str or path-like
+        The folder, which is created where it is missing.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process saves to the folder and does not finish within two minutes.
+    """
     from infopursuit.estimator import InformationPursuitClassifier
 
     folder = Path(path)
@@ -255,32 +268,35 @@ def save(thing: InformationPursuitClassifier | Pursuit[Any], path: Any) -> None:
         raise ValueError(f"path={str(folder)!r} is a file; give a folder to write to")
     if not isinstance(thing, (InformationPursuitClassifier, Pursuit)):
         raise TypeError(f"cannot save a {type(thing).__name__}; expected a fitted classifier or a Pursuit")
+
     pursuit = thing if isinstance(thing, Pursuit) else getattr(thing, "pursuit_", None)
     if pursuit is None:
         raise ValueError("the classifier is not fitted yet; call fit before save")
-    extra = None if isinstance(thing, Pursuit) else _classifier_spec(thing)
+
+    classifier = None if isinstance(thing, Pursuit) else _classifier_spec(thing)
     spec, arrays = _pursuit_spec(pursuit)
     payload = safetensors.numpy.save(arrays)
-    digest = hashlib.sha256(payload).hexdigest()
+    entry = model_files.tensor_entry(payload)
     manifest: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": model_files.FORMAT,
+        "version": model_files.VERSION,
         "written_by": versions(),
         "provenance": getattr(thing, "provenance_", None) or provenance(pursuit.seed),
-        "tensors": {"file": f"tensors-{digest[:16]}.safetensors", "sha256": digest, "bytes": len(payload)},
+        "tensors": entry,
         "classes": _labels_to_spec(pursuit.classes),
         "pursuit": spec,
-        "classifier": extra,
+        "classifier": classifier,
     }
-    manifest["sha256"] = own_checksum(manifest, default=_plain)
-    folder.mkdir(parents=True, exist_ok=True)
-    sweep_leftovers(folder)
-    write_atomically(folder / manifest["tensors"]["file"], payload)
-    write_atomically(folder / CARD, write_model_card(thing).encode())
-    write_atomically(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain).encode())
-    for old in folder.glob("tensors-*.safetensors"):
-        if old.name != manifest["tensors"]["file"]:
-            old.unlink(missing_ok=True)
+    manifest["sha256"] = model_files.own_checksum(manifest, default=_plain)
+    text = json.dumps(manifest, ensure_ascii=False, indent=1, default=_plain)
+
+    model_files.write_model(
+        folder,
+        manifest=text.encode(),
+        tensors=payload,
+        tensor_file=str(entry["file"]),
+        card=write_model_card(thing).encode(),
+    )
     if held := training_data(pursuit):
         logger.warning("%s contains %s", folder, held)
 
@@ -390,73 +406,95 @@ def _labels_to_spec(classes: Any) -> dict[str, Any]:
 # ---- loading --------------------------------------------------------------------------------------------------------
 
 
-def load(path: Any, *, functions: Any = None) -> Any:
+def load(path: str | os.PathLike[str], *, functions: Any = None) -> Any:
     """Read what `save` wrote: a classifier, or a pursuit.
 
-    ``functions``: the callables of a query set made by ``ip.queries.functions``, which are code and therefore not
-    saved.
+    Parameters
+    ----------
+    path : str or path-like
+        The folder. A model that is replaced while it is read is read again.
+    functions : dict of str to callable, optional
+        The callables of a query set made by ``ip.queries.functions``, which are code and not saved.
+
+    Returns
+    -------
+    InformationPursuitClassifier or Pursuit
     """
-    folder = Path(path)
-    manifest = read_manifest(folder)
-    part = "tensors"
+    return from_files(read_model(Path(path)), functions)
+
+
+def from_files(files: ModelFiles, functions: Any = None) -> Any:
+    """Build the classifier or the pursuit of a saved model; ``functions`` as in `load`."""
+    part = "pursuit"
     try:
-        tensors = read_tensors(folder, manifest["tensors"])
-        part = "pursuit"
-        manifest = _upgraded(manifest)
+        manifest = _upgraded(files.manifest)
         spec = manifest["pursuit"]
+
         part = "queries"
         queries = from_manifest(spec["queries"], functions)
+
         part = "classes"
         classes = _labels_from_spec(manifest["classes"])
+
         part = "belief"
-        belief = decode(spec["belief"], tensors, queries)
+        belief = decode(spec["belief"], files.tensors, queries)
         model = getattr(belief, "model", None)
         if model is not None and queries.variables != model.variables:
             raise ModelFormatError("the queries and the model are about different variables")
+
         part = "pursuit"
+        learnt = bool((manifest["classifier"] or {}).get("strategy"))
         pursuit: Pursuit[Any] = Pursuit(
             queries,
             belief,
             decode(spec["acquisition"], {}, queries),
             classes=classes,
-            **_checked(
-                {"learnt": bool((manifest["classifier"] or {}).get("strategy")), "label_name": "", **spec}, PLAIN
-            ),
+            **_checked({"learnt": learnt, "label_name": "", **spec}, PLAIN),
             **{role: decode(spec[role], {}, queries) for role in PARTS if spec[role] is not None},
         )
+
         part = "provenance"
-        made = check_provenance(manifest["provenance"])
-        if found := differences(made):
-            logger.info("%s was made with %s; its last digits may differ", folder, "; ".join(found))
+        made_with = check_provenance(manifest["provenance"])
+        changed = "; ".join(differences(made_with))
+        if changed:
+            logger.info("%s was made with %s; its last digits may differ", files.folder, changed)
+
         part = "classifier"
         if manifest["classifier"] is None:
             return pursuit
         classifier = _classifier(manifest["classifier"], pursuit)
-        classifier.provenance_ = made
+        classifier.provenance_ = made_with
         return classifier
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, RuntimeError) as error:
+    except model_files.DAMAGE as error:
         if isinstance(error, ValueError) and part == "queries" and str(error).startswith("functions "):
             raise
-        raise damaged(folder, part, error) from error
+        raise model_files.damaged(files.folder, part, error) from error
 
 
-def load_for_command(path: Any, instead: str = "") -> InformationPursuitClassifier | Pursuit[Any]:
-    """What is in a folder, for a command, which has no functions to give; ``instead``: what to do where the queries are
-    functions."""
+def load_for_command(path: str | os.PathLike[str]) -> InformationPursuitClassifier | Pursuit[Any]:
+    """Load a model for a command, which has no functions to give."""
+    return from_files_for_command(read_model(Path(path)))
+
+
+def from_files_for_command(files: ModelFiles, instead: str = "") -> InformationPursuitClassifier | Pursuit[Any]:
+    """Build a saved model for a command; ``instead``: what to do where the queries are functions."""
     try:
-        thing: InformationPursuitClassifier | Pursuit[Any] = load(path)
+        thing: InformationPursuitClassifier | Pursuit[Any] = from_files(files)
     except ValueError as error:
         if "functions are not saved" not in str(error):
             raise
+
+        path = files.folder
         reason = f"the queries of {path} are functions, which are code and not saved with it"
         instead = instead or f"its folder has a CARD.md; or from Python: ip.load({str(path)!r}, functions=...)"
         raise ValueError(f"{reason}; {instead}") from None
+
     return thing
 
 
-def load_pursuit(path: Any, instead: str = "") -> Pursuit[Any]:
-    """The pursuit in a folder, for a command; see `load_for_command`."""
-    pursuit: Pursuit[Any] = pursuit_of(load_for_command(path, instead))
+def load_pursuit(path: str | os.PathLike[str]) -> Pursuit[Any]:
+    """Load a pursuit for a command."""
+    pursuit: Pursuit[Any] = pursuit_of(load_for_command(path))
     return pursuit
 
 

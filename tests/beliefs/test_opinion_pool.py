@@ -12,8 +12,8 @@ from infopursuit.beliefs.exact import class_entropy
 from infopursuit.beliefs.network import inputs_for
 from infopursuit.beliefs.opinion_pool import fit_weights, pooled
 from infopursuit.history import Histories
+from infopursuit.model_files import CARD
 from infopursuit.models.amortized import Trunk, build_network
-from infopursuit.serialization import CARD
 from infopursuit.testing import check_acquisition, check_belief, check_strategy
 from quadrature import small_vae
 

@@ -12,7 +12,7 @@ from serving_process import Crowd, ask, process
 from test_stop_and_reload import NEXT, histories, save_zoo
 
 from infopursuit import cli
-from infopursuit.serialization import MANIFEST
+from infopursuit.model_files import MANIFEST
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found in /proc")
 

@@ -20,16 +20,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from infopursuit.checks import whole_number
+from infopursuit.checks import pursuit_of, whole_number
 from infopursuit.datasets.examples import Inputs, Source
 from infopursuit.datasets.tables import import_arrow
 from infopursuit.engine import Pursuit
 from infopursuit.files import locked, replacing, sweep_leftovers, write_atomically
 from infopursuit.jobs.engines import Engine, Make, Unit
-from infopursuit.model_files import MANIFEST
+from infopursuit.model_files import MANIFEST, read_model
 from infopursuit.progress import Progress
 from infopursuit.report.summary import Summary
-from infopursuit.serialization import load_pursuit
+from infopursuit.serialization import from_files_for_command
 from infopursuit.trace import Trace
 
 MIN_PART, MAX_PARTS = 1_000, 10_000
@@ -165,14 +165,15 @@ def at_once(pursuit: Pursuit[Any], most: int = 1_000, numbers: int = 2**26) -> i
 
 
 def load_checked(saved: Path, checksum: str) -> Pursuit[Any]:
-    """A model; `ValueError` where it is no longer the one with which the job began: all parts are of one."""
-    same = _checksum(saved) == checksum
-    pursuit = load_pursuit(saved, BEFORE.format(str(saved))) if same else None
-    if pursuit is None or _checksum(saved) != checksum:  # saved anew before it was read, or meanwhile
+    """Load the model of a job; `ValueError` where it is not the one with which the job began."""
+    files = read_model(saved)
+    if files.checksum != checksum:
         raise ValueError(
             f"the model in {saved} was replaced while the job runs; put the old one back to finish it, or begin again "
             f"with the new one (again=True, --again)"
         )
+
+    pursuit: Pursuit[Any] = pursuit_of(from_files_for_command(files, BEFORE.format(str(saved))))
     return pursuit
 
 

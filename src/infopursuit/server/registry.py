@@ -18,9 +18,10 @@ from cachetools import LRUCache
 from infopursuit import shipped
 from infopursuit.answer_profile import AnswerProfile
 from infopursuit.engine import Pursuit
-from infopursuit.model_files import MANIFEST, read_manifest
+from infopursuit.model_files import MANIFEST, read_manifest, read_model
 from infopursuit.queries.patches import Patches
 from infopursuit.queries.queryset import YES_NO
+from infopursuit.serialization import from_files_for_command
 from infopursuit.server.limits import limit_torch
 from infopursuit.server.observability import log
 from infopursuit.state import State
@@ -29,7 +30,6 @@ from infopursuit.types import History
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 STATE_BYTES, GAIN_BYTES = 32 * 2**20, 8 * 2**20
 """What is remembered of each model: states of recent histories, and gains, enough for a hundred conversations."""
-MAX_READS = 3
 RELOAD_INTERVAL = 1.0
 MAX_REASON = 300
 
@@ -139,20 +139,10 @@ def _parse(text: str) -> tuple[str, Path | None]:
 
 
 def load_folder(name: str, path: Path) -> ServedModel:
-    """The model in a folder, and its version; read again where another one was saved meanwhile."""
-    for tried in range(MAX_READS):
-        version = version_of(path)
-        try:
-            loaded = shipped.open_model(path)
-        except (ValueError, OSError):
-            if tried + 1 < MAX_READS and version_of(path) != version:
-                continue
-            raise
-        if version_of(path) == version:
-            break
-    else:
-        raise ValueError(f"{path} is written again and again while it is read; try later")
-    return served(name, loaded, version=version, source=path)
+    """Load the model in a folder, and its version."""
+    files = read_model(shipped.check_folder(path))
+    version = files.checksum[: shipped.VERSION_DIGITS]
+    return served(name, from_files_for_command(files), version=version, source=path)
 
 
 def served(
