@@ -43,29 +43,20 @@ def test_probabilities_that_are_not_calibrated_are_marked(tmp_path, tuned):
     assert isinstance(stated.session(), Session)
 
 
-def test_sets_without_a_target_cover_about_as_often_as_they_say(tmp_path, tuned):
-    X, y = patients(1000, 1)
-    true = np.searchsorted(tuned.classes_, y)
-    for coverage in (None, 0.8):
-        inside = tuned.predict_set(X, coverage)
-        # 400 held-out rows: four standard errors of both samples
-        assert inside[np.arange(1000), true].mean() == pytest.approx(coverage or 0.95, abs=0.1)
-        assert 1 <= inside.sum(axis=1).mean() < 3
-    assert tuned.predict_set(X, 0.8).sum() < tuned.predict_set(X, 0.95).sum()
-    assert tuned.predict_set(X[:5], anytime=True).sum() >= tuned.predict_set(X[:5]).sum()
-    assert tuned.session_set(tuned.session())
-    tuned.save(tmp_path)
-    assert (ip.load(tmp_path).predict_set(X[:50]) == tuned.predict_set(X[:50])).all()
-    with pytest.raises(ValueError, match=r"coverage=0\.5"):
-        tuned.predict_set(X, 0.5)
+def test_prediction_sets_are_not_offered_before_calibrate(tuned):
+    """The rows that could fit them have chosen the rule and the temperatures."""
+    X, _ = patients(5, 1)
+    with pytest.raises(ValueError, match="calibrate"):
+        tuned.predict_set(X)
+    with pytest.raises(ValueError, match="calibrate"):
+        tuned.session_set(tuned.session())
 
 
 def test_a_rule_that_was_given_is_what_the_held_out_figures_are_about():
     X, y = patients()
     clf = ip.InformationPursuitClassifier(strategy="table", stopping="auto", max_questions=1).fit(X, y)
-    assert clf.tuning_.n_questions <= 1
+    assert clf.assessment_.n_questions <= 1
     hybrid = ip.Hybrid(n_members=2, training=ip.hybrid.Training(max_steps=100, n_units=8))
     clf = ip.InformationPursuitClassifier(strategy=hybrid, stopping=ip.MaxQueries(2)).fit(X, y)
     assert clf.tuning_.rule == ip.MaxQueries(2)
-    assert clf.tuning_.n_questions == 2
-    assert clf.predict_set(X[:5]).any(axis=1).all()
+    assert clf.assessment_.n_questions == 2

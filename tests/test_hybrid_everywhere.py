@@ -90,7 +90,7 @@ def test_fitted_at_the_command_line(tmp_path, capsys):
     frame = pd.DataFrame(X, columns=["one", "two", "three"])
     frame["above"] = np.where(X[:, 0] + X[:, 1] > 2 * X[:, 2], "yes", "no")
     frame.to_csv(tmp_path / "table.csv", index=False)
-    said = run(capsys, "fit", tmp_path / "table.csv", "--label", "above", "--out", tmp_path / "model", "--held-out", 0)
+    said = run(capsys, "fit", tmp_path / "table.csv", "--label", "above", "--out", tmp_path / "model", "--no-assess")
     assert "hybrid: " in said
     assert ip.load(tmp_path / "model").tuning_.strategy == "hybrid"
 

@@ -50,6 +50,8 @@ def test_what_was_tuned_comes_back(saved):
     again = ip.load(folder)
     assert again.tuning_ == clf.tuning_
     assert str(again.tuning_) == str(clf.tuning_)
+    assert again.assessment_ == clf.assessment_
+    assert clf.assessment_.n_rows == 150
     assert again.pursuit_.stopping == clf.tuning_.rule
     assert again.pursuit_.calibrator == clf.tuning_.calibrator
     assert again.stopping == "auto"
@@ -142,12 +144,15 @@ def test_tensors_that_were_exchanged(change, message, saved, tmp_path):
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("classifier", "tuning", "temperature"), -1.0, "temperature"),
-        (("classifier", "tuning", "accuracy"), "high", "accuracy"),
-        (("classifier", "tuning", "n_rows"), 0, "n_rows"),
+        (("classifier", "tuning", "calibrator", "temperature"), -1.0, "temperature"),
+        (("classifier", "tuning", "p_value"), 2.0, "p_value"),
+        (("classifier", "assessment", "accuracy"), "high", "accuracy"),
+        (("classifier", "assessment", "n_rows"), 0, "n_rows"),
+        (("classifier", "assessment", "by_class", "recall"), [0.5], "different numbers of classes"),
+        (("classifier", "assessment", "by_class", "auc"), 1.5, "auc"),
         (("classifier", "tuning", "candidates"), {"hybrid": "low"}, "candidates"),
         (("classifier", "tuning", "rule"), {"kind": "nonsense"}, "nonsense"),
-        (("classifier", "tuning"), {"strategy": "hybrid"}, "rule"),
+        (("classifier", "tuning"), {"strategy": "hybrid"}, "temperature"),
         (("classifier", "max_questions"), 0, "max_questions"),
         (("classifier", "max_questions"), "many", "max_questions"),
         (("pursuit", "belief", "n_screened"), 0, "n_screened"),

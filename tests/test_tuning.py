@@ -10,7 +10,8 @@ import pytest
 import infopursuit as ip
 from infopursuit.calibration import HeldOutRuns
 from infopursuit.models import Sample
-from infopursuit.tuning import held_out_rows, tune
+from infopursuit.tuning import choose_rule, held_out_rows, permutation_test, rule_outcomes, tune
+from infopursuit.types import Variables
 
 LEVELS = np.array([0.5, 0.7, 0.9, 0.9, 0.9])
 """What the answers tell about the class after 0, 1, ... questions: nothing new after the second."""
@@ -34,23 +35,59 @@ def runs(n=2000, sharpness=1.0, levels=LEVELS, gains=None, seed=0):
     return HeldOutRuns(log_posterior, np.tile(told, (n, 1)), n_answers, np.full(n, n_steps - 1), labels)
 
 
-def test_the_shortest_rule_that_is_as_accurate_as_the_best():
-    found = tune({"only": runs()}, 4)
-    assert found.n_questions == pytest.approx(2, abs=0.05)
-    assert found.best_accuracy - found.accuracy < 2 * found.accuracy_error
-    assert found.accuracy == pytest.approx(0.9, abs=0.03)
-    assert found.n_rows == 2000
-    assert "2,000 held-out rows" in str(found)
-    assert found.rule.describe() in str(found)
+def test_the_shortest_rule_that_is_as_good_as_the_best():
+    made_up = runs()
+    outcome = choose_rule(made_up, 4)
+    assert outcome.length == pytest.approx(2, abs=0.05)
+    assert outcome.accuracy == pytest.approx(0.9, abs=0.03)
+
+    most_accurate = max(rule_outcomes(made_up, 4), key=lambda other: other.accuracy)
+    assert most_accurate.accuracy - outcome.accuracy < 0.03
+    tuning = tune({"only": made_up}, 4)
+    assert tuning.rule.describe() in str(tuning)
+
+
+def test_figures_of_the_rows_on_which_it_was_chosen_are_not_reported():
+    tuning = tune({"only": runs()}, 4)
+    assert tuning.accuracy is None
+    assert tuning.ece is None
+    assert "not measured" in str(tuning)
 
 
 @pytest.mark.parametrize("sharpness", [0.5, 1.0, 3.0])
 def test_the_temperature_makes_the_posterior_honest(sharpness):
-    found = tune({"only": runs(sharpness=sharpness)}, 4)
-    assert found.temperature == pytest.approx(sharpness, rel=0.15)
-    assert found.ece < 0.04
-    if sharpness == 3.0:
-        assert found.ece_before > 0.07
+    tuning = tune({"only": runs(sharpness=sharpness)}, 4)
+    assert tuning.temperature == pytest.approx(sharpness, rel=0.15)
+
+    fresh = runs(sharpness=sharpness, seed=1).scaled(tuning.calibrator)
+    for k in (1, 2, 3):
+        assert fresh.confidence[:, k].mean() == pytest.approx(fresh.correct[:, k].mean(), abs=0.03)
+
+
+def test_each_number_of_answers_has_a_temperature_of_its_own():
+    """Overconfident after one answer, calibrated after two."""
+    too_sure = runs(levels=np.array([0.5, 0.7, 0.9]))
+    too_sure.log_posterior[:, 1] = runs(sharpness=4.0, levels=np.array([0.5, 0.7, 0.9])).log_posterior[:, 1]
+    first, second, *_ = tune({"only": too_sure}, 2).calibrator.by_answers
+    assert first > 2
+    assert second == pytest.approx(1.0, abs=0.25)
+
+
+def test_a_rare_class_stays_as_rare_as_it_is_at_any_temperature():
+    """Scaling the evidence and not the prior: an answer that tells nothing changes nothing."""
+    log_prior = np.log([0.99, 0.01])
+    calibrator = ip.TemperatureScaling(5.0, prior=(0.99, 0.01))
+    np.testing.assert_allclose(calibrator.log_posterior(log_prior[None], [3]), log_prior[None], atol=1e-12)
+
+
+def test_a_permutation_test_says_whether_answers_tell_anything():
+    informed = [runs(300, seed=seed) for seed in range(8)]
+    assert max(map(permutation_test, informed)) < 0.01
+
+    rng = np.random.default_rng(0)
+    noise = [replace(made_up, labels=rng.permutation(made_up.labels)) for made_up in informed]
+    assert np.median([permutation_test(made_up) for made_up in noise]) > 0.1
+    assert "tell nothing" in str(tune({"only": noise[int(np.argmax([permutation_test(n) for n in noise]))]}, 4))
 
 
 def test_the_strategy_with_the_lower_loss_after_partial_histories_is_taken():
@@ -73,7 +110,7 @@ def test_a_rule_that_is_given_is_kept():
 
 def test_no_more_questions_than_allowed():
     found = tune({"only": runs()}, 1)
-    assert found.n_questions <= 1
+    assert choose_rule(runs(), 1).length <= 1
     assert any(isinstance(rule, ip.MaxQueries) and rule.n == 1 for rule in found.rule.rules)
 
 
@@ -88,11 +125,26 @@ def test_where_a_rule_stops():
     assert ended.stops(0.99, 0.0, 9).tolist() == [1, 2, 3, 3]
 
 
-def test_held_out_rows_are_drawn_in_proportion_to_their_weight():
-    held_out = np.array([[0.0, 1.0, 3.0, 0.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
-    rows = held_out_rows(held_out, 100)
-    assert [each.tolist() for each in rows] == [[1, 2, 2, 2], [0, 0], []]
-    assert sum(len(each) for each in held_out_rows(np.full((4, 1000), 1.0), 100)) == 100
+def test_held_out_rows_keep_the_weight_of_their_class_and_have_some_of_a_rare_one():
+    n_rows = 4_000
+    labels = (np.arange(n_rows) < 20).astype(np.int64)
+    sample = Sample.of(Variables((n_rows,)), np.arange(n_rows)[:, None], labels)
+    held_out = sample.folds(4)
+    pursued = held_out_rows(sample, held_out, 400)
+    assert sum(len(rows) for rows, _ in pursued) == 400
+    for held, (rows, weights) in zip(held_out, pursued, strict=True):
+        assert (held[rows] > 0).all()
+        for c in (0, 1):
+            of_class = sample.labels == c
+            assert weights[sample.labels[rows] == c].sum() == pytest.approx(held[of_class].sum())
+        assert (sample.labels[rows] == 1).sum() == 5
+
+
+def test_few_held_out_rows_are_all_taken():
+    held_out = np.array([[0.0, 1.0, 3.0, 0.0], [2.0, 0.0, 0.0, 0.0]])
+    sample = Sample.of(Variables((4,)), [[0], [1], [2], [3]], [0, 1, 0, 1])
+    rows = [(fold_rows.tolist(), weights.tolist()) for fold_rows, weights in held_out_rows(sample, held_out, 100)]
+    assert rows == [([1, 2], [1.0, 3.0]), ([0], [2.0])]
 
 
 # ---- in a classifier ------------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ from functools import partial
 from infopursuit import estimator
 from infopursuit.models.masked import Training
 
-estimator.Hybrid = partial(ip.Hybrid, n_members=2, training=Training(max_steps=150))
+estimator.Hybrid = partial(ip.Hybrid, n_members=2, training=Training(max_steps=500))
 clf = ip.InformationPursuitClassifier().fit(X, y)
 assert set(clf.tuning_.candidates) == {"generative", "hybrid"}
 assert clf.score(X, y) > 0.8

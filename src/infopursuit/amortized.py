@@ -83,6 +83,11 @@ class Amortized:
         instance(self.training, "training", (QuerierTraining, none), "ip.QuerierTraining(epochs=30), or None")
         instance(self.start, "start", (NetworkBelief, none), "the belief of an amortised pursuit, or None")
 
+    @property
+    def refittable(self) -> bool:
+        """Whether it can be fitted again on some of the rows; not from weights that have seen others."""
+        return self.checkpoint is None and self.start is None
+
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[NetworkBelief, NetworkQuerier]:
         """The belief and the acquisition function."""
         inputs = inputs_for(queries, sample) if self.start is None else self.start.inputs
@@ -99,7 +104,7 @@ class Amortized:
             own,
             len(rows),
             how,
-            groups=sample.groups[rows],
+            groups=sample.groups_of(rows),
             checkpoint=self.checkpoint,
             progress=self.progress,
             say=self.say,

@@ -47,6 +47,8 @@ class Measured:
 
     Parameters
     ----------
+    rows : (B,) array of int
+        Which rows of the training table these are.
     posterior : (B, C) array of float
         The posterior at the stop.
     labels : (B,) array of int
@@ -56,19 +58,23 @@ class Measured:
         Rows of the same group count as one for the standard error.
     lengths : (B,) array of int
         How many questions were asked.
+    n_trained : int
+        How many rows the classifier was fitted on.
     costs : (B,) array of float, optional
         What they cost, where they cost something.
     """
 
+    rows: IntArray
     posterior: FloatArray
     labels: IntArray
     weights: FloatArray
     groups: IntArray
     lengths: IntArray
+    n_trained: int
     costs: FloatArray | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Assessment:
     """Figures of rows on which nothing was chosen.
 
@@ -130,6 +136,9 @@ class Assessment:
         if self.cost is not None:
             number(self.cost, "cost", least=0)
 
+    def __repr__(self) -> str:
+        return f"<Assessment: {self.in_short}>"
+
     @property
     def in_short(self) -> str:
         """Accuracy and questions in a few words."""
@@ -185,15 +194,8 @@ def held_out_parts(groups: IntArray, seed: int = 0) -> list[IntArray]:
     return [np.sort(rows)]
 
 
-def assessment_of(measured: Sequence[Measured], n_trained: Sequence[int]) -> Assessment:
-    """Put together what was measured on each part.
-
-    Parameters
-    ----------
-    measured : sequence of Measured
-    n_trained : sequence of int
-        Rows that each of them was fitted on.
-    """
+def assessment_of(measured: Sequence[Measured]) -> Assessment:
+    """Put together what was measured on each part."""
     weights = np.concatenate([part.weights for part in measured])
     counted = weights > 0
     weights = weights[counted]
@@ -221,7 +223,7 @@ def assessment_of(measured: Sequence[Measured], n_trained: Sequence[int]) -> Ass
         n_rows=len(labels),
         n_effective=n_effective,
         n_parts=len(measured),
-        n_trained=round(float(np.mean(n_trained))),
+        n_trained=round(float(np.mean([part.n_trained for part in measured]))),
         accuracy=accuracy,
         accuracy_error=error,
         low=low,

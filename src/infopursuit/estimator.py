@@ -32,6 +32,7 @@ from infopursuit.labels import check_labels, read_class_weight, read_prior
 from infopursuit.lazy import lazy_name
 from infopursuit.models import Sample
 from infopursuit.models.folds import row_groups
+from infopursuit.models.learning import Empirical, LatentClasses, NaiveBayes
 from infopursuit.models.storing import DTYPES
 from infopursuit.noise import AnswerNoise
 from infopursuit.novelty import N_SAMPLES, NoveltyReference, predict_or_abstain
@@ -62,6 +63,8 @@ LEARNERS = {
     "amortized": (),
 }
 """The learners of each strategy that has a name."""
+FINITE_LEARNERS = (NaiveBayes, LatentClasses, Empirical)
+"""Learners that are fast enough to be fitted again on parts of the rows."""
 MIN_ROWS_HYBRID, MAX_QUERIES_HYBRID = 80, 1_000
 """For which tables "auto" tries the hybrid strategy."""
 MAX_EMPIRICAL = 2_000
@@ -117,8 +120,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_, queries_, model_, pursuit_, selection_ (the models compared, best first), profile_ (distribution of the
     answers in training), tuning_ (what was chosen on held-out rows; None where nothing was), assessment_ (accuracy and
-    more on rows on which nothing was chosen; None where it was not measured), provenance_,
-    n_features_in_, feature_names_in_; after `calibrate` also calibration_.
+    more on rows on which nothing was chosen; None where it was not measured), held_out_posterior_ ((B, C), of each
+    training row the posterior by a classifier that was fitted without it, NaN for rows that were not held out),
+    provenance_, n_features_in_, feature_names_in_; after `calibrate` also calibration_.
 
     Examples
     --------
@@ -228,15 +232,18 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         table = self._drawn(table, seed)
         self.__dict__.pop("calibration_", None)  # that of an earlier fit is not about this one
         self.assessment_: Assessment | None = None
+        self.held_out_posterior_: FloatArray | None = None
         self._assessed_rows: list[IntArray] = []
 
-        if len(table) < ENOUGH_ROWS:
-            if self._learn(table, class_prior, seed, learners) and self.assess:
-                self._assess(table, class_prior, seed, learners)
-        elif self.assess:
-            self._learn_and_measure(table, class_prior, seed, learners)
+        measured: list[Measured] = []
+        if self.assess and len(table) >= ENOUGH_ROWS:
+            measured = self._learn_and_measure(table, class_prior, seed, learners)
         else:
             self._learn(table, class_prior, seed, learners)
+            if self.assess and self._is_assessable(self.queries_, learners):
+                measured = self._assess(table, class_prior, seed, learners)
+        if measured:
+            self._set_assessment(measured, n_rows)
 
         if self.tuning_ is not None and self.tuning_.tells_nothing and isinstance(self.stopping, str):
             warnings.warn(
@@ -286,8 +293,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         seed: int,
         learners: dict[str, Any],
         compares: bool | None = None,
-    ) -> bool:
-        """Learn from all rows of a table; whether what was learnt should be measured on other rows.
+    ) -> None:
+        """Learn from all rows of a table.
 
         Parameters
         ----------
@@ -301,6 +308,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             suits the table.
         """
         self.classes_, labels = np.unique(table.y, return_inverse=True)
+        table = self._with_class_weight(table, labels)
         self.queries_: QuerySet = self._fit_queries(table)
         bind_costs(self.costs, self.constraints, self.queries_)  # what they name is looked for before learning
         if not all(hasattr(learner, "build") for learner in learners.values()):
@@ -308,7 +316,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
         observed = self.queries_.read(table.X)
         prior = None if class_prior is None else read_prior(class_prior, self.classes_)
-        weights = self._class_factors(table, labels, prior, "hybrid" in learners)[labels] * table.row_weights
+        weights = table.row_weights
+        if prior is not None and "hybrid" in learners:
+            weights = self._prior_weights(table, labels, prior)
         sample = Sample.of(
             self.queries_.variables,
             observed.values,
@@ -329,7 +339,6 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         candidates = self._candidates(table, sample, prior, seed, learners, compares)
         self._choose(candidates, seed)
         self.model_ = self.pursuit_.model
-        return self.tuning_ is not None or self._is_assessable_network(candidates)
 
     def _candidates(
         self,
@@ -387,27 +396,20 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         chosen = next(candidate for candidate in candidates if candidate.name == self.tuning_.strategy)
         self.pursuit_ = replace(chosen.pursuit, stopping=self.tuning_.rule, calibrator=self.tuning_.calibrator)
 
-    def _is_assessable_network(self, candidates: list[Candidate]) -> bool:
-        """Whether a network that calibrated itself is to be measured: of a table, and where it can be trained again."""
-        strategy = self.strategy
-        if not self.queries_.tabular or candidates[0].name != "amortized":
-            return False
-        return isinstance(strategy, str) or (strategy.checkpoint is None and strategy.start is None)
-
-    def _class_factors(
-        self, table: TrainingTable, labels: IntArray, prior: FloatArray | None, reweighted: bool
-    ) -> FloatArray:
-        """(C,) by what the weight of the rows of each class is multiplied.
-
-        reweighted: whether a class prior is put into effect by importance weights, as networks need it.
-        """
+    def _with_class_weight(self, table: TrainingTable, labels: IntArray) -> TrainingTable:
+        """The table with the weight of each row multiplied by that of its class."""
         mass = np.bincount(labels, weights=table.row_weights, minlength=len(self.classes_)).astype(np.float64)
-        factors = read_class_weight(self.class_weight, self.classes_, mass)
-        if prior is not None and reweighted:
-            shares = factors * mass
-            factors = factors * prior / (shares / shares.sum())
-        self._row_factors = factors
-        return factors
+        self._row_factors = read_class_weight(self.class_weight, self.classes_, mass)
+        if self.class_weight is None:
+            return table
+        return replace(table, weights=table.row_weights * self._row_factors[labels])
+
+    def _prior_weights(self, table: TrainingTable, labels: IntArray, prior: FloatArray) -> FloatArray:
+        """(B,) importance weights that make classes as frequent as a prior says, as networks need them."""
+        mass = np.bincount(labels, weights=table.row_weights, minlength=len(self.classes_))
+        factors = prior * mass.sum() / mass
+        self._row_factors = self._row_factors * factors
+        return np.asarray(table.row_weights * factors[labels])
 
     def _fit_queries(self, table: TrainingTable) -> QuerySet:
         """What may be asked about the rows of a table."""
@@ -419,24 +421,29 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
 
     # ---- how well it works -------------------------------------------------------------------------------------------
 
-    def _learn_and_measure(self, table: TrainingTable, class_prior: Any, seed: int, learners: dict[str, Any]) -> None:
+    def _learn_and_measure(
+        self, table: TrainingTable, class_prior: Any, seed: int, learners: dict[str, Any]
+    ) -> list[Measured]:
         """Learn from most rows of a large table, and measure on the others."""
         queries = self._fit_queries(table)
-        groups = self._groups(table, queries) if queries.tabular else np.arange(len(table))
-        parts = held_out_parts(groups, seed)
+        parts: list[IntArray] = []
+        if self._is_assessable(queries, learners):
+            groups = self._groups(table, queries)
+            parts = held_out_parts(groups, seed)
+
         rest = table.without(parts[0]) if parts else table
-        complete = len(np.unique(rest.y)) == len(np.unique(table.y))
-        if not (parts and queries.tabular and complete and self._is_tunable(learners)):
+        if not parts or len(np.unique(rest.y)) < len(np.unique(table.y)):
             self._learn(table, class_prior, seed, learners)
-            return
+            return []
 
-        if self._learn(rest, class_prior, seed, learners):
-            rows = parts[0]
-            self._set_assessment([self._measure(table.take(rows), groups[rows], self.classes_)], [len(rest)])
-            self._assessed_rows = parts
+        self._learn(rest, class_prior, seed, learners)
+        return [self._measure(table.take(parts[0]), groups[parts[0]], self.classes_, len(rest))]
 
-    def _assess(self, table: TrainingTable, class_prior: Any, seed: int, learners: dict[str, Any]) -> None:
-        """Fit everything again without each part of the rows in turn, and measure on that part."""
+    def _assess(self, table: TrainingTable, class_prior: Any, seed: int, learners: dict[str, Any]) -> list[Measured]:
+        """Fit everything again without each part of the rows in turn, and measure on that part.
+
+        Nothing is returned where the rows are too few for that.
+        """
         groups = self._groups(table, self.queries_)
         parts = held_out_parts(groups, seed)
 
@@ -451,7 +458,7 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             except ValueError as error:  # too few rows of some class
                 logger.info("not measured on held-out rows: %s", error)
                 return None
-            measured = part._measure(table.take(parts[i]), groups[parts[i]], self.classes_)
+            measured = part._measure(table.take(parts[i]), groups[parts[i]], self.classes_, len(rest))
             progress.advance()
             return measured
 
@@ -460,11 +467,9 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
             warnings.simplefilter("ignore", UserWarning)  # such as: a column is constant in this part
             outcomes = side_by_side(measure_part, len(parts))
         measured = [outcome for outcome in outcomes if outcome is not None]
-        if parts and len(measured) == len(parts):
-            self._set_assessment(measured, [len(table) - len(rows) for rows in parts])
-            self._assessed_rows = parts
+        return measured if len(measured) == len(parts) else []
 
-    def _measure(self, table: TrainingTable, groups: IntArray, classes: Any) -> Measured:
+    def _measure(self, table: TrainingTable, groups: IntArray, classes: Any, n_trained: int) -> Measured:
         """Ask about rows that nothing was learnt from.
 
         Parameters
@@ -474,6 +479,8 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         groups : (B,) array of int
         classes : (C,) array
             All classes; some may be missing among those that were learnt.
+        n_trained : int
+            How many rows it was learnt from.
         """
         labels = np.searchsorted(classes, table.y)
         own_class = np.searchsorted(classes, self.classes_)  # where each class that was learnt is among all
@@ -483,24 +490,48 @@ class InformationPursuitClassifier(ClassifierMixin, BaseEstimator):
         trace = self.pursuit_.run_values(self.queries_.read(table.X), progress=self.verbose)
         posterior = np.zeros((len(table), len(classes)))
         posterior[:, own_class] = trace.posterior
-        costs = None if trace.query_costs is None else trace.cost
-        return Measured(posterior, labels, table.row_weights * factors[labels], groups, trace.length, costs)
+        return Measured(
+            rows=table.rows,
+            posterior=posterior,
+            labels=labels,
+            weights=table.row_weights * factors[labels],
+            groups=groups,
+            lengths=trace.length,
+            n_trained=n_trained,
+            costs=None if trace.query_costs is None else trace.cost,
+        )
 
-    def _set_assessment(self, measured: list[Measured], n_trained: list[int]) -> None:
-        """Put together what was measured on each part."""
-        self.assessment_ = assessment_of(measured, n_trained)
+    def _set_assessment(self, measured: list[Measured], n_rows: int) -> None:
+        """Put together what was measured on the parts of a table of n_rows rows."""
+        self.assessment_ = assessment_of(measured)
         if self.tuning_ is not None:
             self.tuning_ = replace(self.tuning_, assessment=self.assessment_)
+
+        self._assessed_rows = [part.rows for part in measured]
+        self.held_out_posterior_ = np.full((n_rows, len(self.classes_)), np.nan)
+        for part in measured:
+            self.held_out_posterior_[part.rows] = part.posterior
 
     @staticmethod
     def _groups(table: TrainingTable, queries: QuerySet) -> IntArray:
         """(B,) the groups of rows that are held out together."""
-        return row_groups(queries.read(table.X)) if table.groups is None else table.groups
+        if table.groups is not None:
+            return table.groups
+        return row_groups(queries.read(table.X), table.labels)
 
-    @staticmethod
-    def _is_tunable(learners: dict[str, Any]) -> bool:
-        """Whether something is learnt and chosen, so that there is something to measure."""
-        return all(isinstance(learner, tuple) or hasattr(learner, "build") for learner in learners.values())
+    def _is_assessable(self, queries: QuerySet, learners: dict[str, Any]) -> bool:
+        """Whether everything can be fitted again on parts of the rows: of a table, where something is learnt.
+
+        Not a model that is ready, networks that were trained elsewhere, and VAEs, which take too long.
+        """
+        strategies = [learner for learner in learners.values() if hasattr(learner, "build")]
+        models = [learner for learner in learners.values() if not hasattr(learner, "build")]
+        finite = all(
+            isinstance(learner, tuple) and all(isinstance(option, FINITE_LEARNERS) for option in learner)
+            for learner in models
+        )
+        refittable = all(getattr(strategy, "refittable", False) for strategy in strategies)
+        return queries.tabular and finite and refittable
 
     def _threads(self) -> Any:
         return thread_limit(None if self.n_jobs in (None, -1) else whole_number(self.n_jobs, "n_jobs", 1))

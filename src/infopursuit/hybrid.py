@@ -73,6 +73,11 @@ class Hybrid:
         if not hasattr(self.predictor, "predict_proba"):
             one_of(self.predictor, "predictor", ("network",))
 
+    @property
+    def refittable(self) -> bool:
+        """Whether it can be fitted again on some of the rows; a predictor of your own has seen all of them."""
+        return not hasattr(self.predictor, "predict_proba")
+
     @single_threaded()
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[PredictorBelief, LookAhead]:
         """Train the networks on a sample.

@@ -28,6 +28,8 @@ class TrainingTable:
     weights : (B,) array of float, optional
     groups : (B,) array of int, optional
         Rows of the same group are held out together, where the user said which these are.
+    rows : (B,) array of int
+        Where each input stands in what `fit` was given.
     name : str
         What the labels are called.
     """
@@ -37,6 +39,7 @@ class TrainingTable:
     labels: IntArray
     weights: FloatArray | None
     groups: IntArray | None
+    rows: IntArray
     name: str
 
     @classmethod
@@ -50,13 +53,14 @@ class TrainingTable:
         name: str,
     ) -> TrainingTable:
         """Number the groups that were given."""
+        rows = np.arange(len(labels))
         if groups is None:
-            return cls(X, y, labels, weights, None, name)
+            return cls(X, y, labels, weights, None, rows, name)
 
         keys = list(groups)
         if len(keys) != len(labels):
             raise ValueError(f"groups has {len(keys)} entries and X has {len(labels)} rows; give one for each row")
-        return cls(X, y, labels, weights, number_keys(keys), name)
+        return cls(X, y, labels, weights, number_keys(keys), rows, name)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -74,6 +78,7 @@ class TrainingTable:
             self.labels[rows],
             None if self.weights is None else self.weights[rows],
             None if self.groups is None else self.groups[rows],
+            self.rows[rows],
             self.name,
         )
 

@@ -35,6 +35,8 @@ MAX_QUESTIONS = 12
 """Questions at most, by default."""
 N_FOLDS = 4
 """Folds of the rows on which finite models are tested."""
+MIN_GROUPS_TUNED = 16
+"""Groups of rows below which nothing is chosen on held-out rows: they would not tell one rule from another."""
 MIN_PURSUED = 400
 MAX_PURSUED = 2_500
 """Held-out rows that are pursued, at least and at most."""
@@ -61,7 +63,11 @@ MAX_P_VALUE = 0.05
 
 
 class Strategy(Protocol):
-    """A strategy of your own: what to believe and how to choose, learnt from a sample."""
+    """A strategy of your own: what to believe and how to choose, learnt from a sample.
+
+    An attribute ``refittable = True`` says that `build` learns from its sample alone; `fit` then
+    builds it again on parts of the rows, and measures it on the others.
+    """
 
     def build(self, sample: Sample, queries: QuerySet, seed: int) -> tuple[Belief[Any], Acquisition[Any]]:
         """The belief and the acquisition function."""
@@ -199,8 +205,8 @@ class CandidateBuilder:
 
         pursuit = fitted(sample)
         finite = "exact" in pursuit.model.beliefs  # a network is not trained once more for each fold
-        every_fold = bool(held_out.any(axis=1).all())
-        testable = tuned and finite and self.queries.tabular and every_fold
+        enough = sample.n_groups >= MIN_GROUPS_TUNED and bool(held_out.any(axis=1).all())
+        testable = tuned and finite and self.queries.tabular and enough
         return Candidate(name, pursuit, sample, held_out, folds if testable else None)
 
     def _pursuit(self, model: Any) -> Pursuit[Any]:
@@ -359,7 +365,7 @@ class Tuning:
             lines.append(
                 f"asks nothing: the answers tell nothing about the class (permutation test, p = {self.p_value:.2g})"
             )
-        lines.append("not measured: too few rows to hold some out" if self.assessment is None else str(self.assessment))
+        lines.append("not measured on held-out rows" if self.assessment is None else str(self.assessment))
         return "\n".join(lines)
 
 

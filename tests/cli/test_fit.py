@@ -12,7 +12,7 @@ from data_fixtures import data_beside  # noqa: F401
 from infopursuit import cli
 from infopursuit.datasets.labelled import label_table
 from infopursuit.jobs import job as explain_job
-from infopursuit.tabular import Trial, hold_out
+from infopursuit.tabular import Trial
 
 
 def animals(n=120, seed=0):
@@ -92,17 +92,22 @@ def test_zoo_and_what_it_finds(tmp_path, capsys):
     assert (trace.predictions == pd.read_csv(tmp_path / "kinds.csv")["kind"]).mean() > 0.95
 
 
-def test_the_split_is_stratified_and_grouped_only_where_somebody_says_so():
-    frame = animals(300).assign(farm=np.arange(300) // 5)
-    held = hold_out(label_table(frame.drop(columns="farm"), "kind"), 0.2, 0)
-    shares = frame[held]["kind"].value_counts() / frame["kind"].value_counts()
-    assert shares.to_numpy() == pytest.approx(np.full(3, 0.2), abs=0.02)
-    assert set(frame[held]["farm"]) & set(frame[~held]["farm"])
-    table = label_table(frame, "kind", group="farm")
-    assert (table.left_out["farm"], "farm" in table.names) == ("the groups", False)
-    held = hold_out(table, 0.2, 0)
-    assert held.any()
-    assert not set(frame[held]["farm"]) & set(frame[~held]["farm"])
+def test_groups_that_somebody_names_are_held_out_together(tmp_path, capsys):
+    """Each farm has 5 rows and a label of its own: on rows of farms that it has seen it would be better."""
+    rng = np.random.default_rng(0)
+    farm = np.arange(300) // 5
+    frame = pd.DataFrame({"size": farm + rng.normal(0, 0.01, 300), "kind": rng.integers(0, 2, 60)[farm], "farm": farm})
+    frame.to_csv(tmp_path / "farms.csv", index=False)
+    given = (tmp_path / "farms.csv", "--label", "kind", "--strategy", "hybrid", "--out")
+    assert fit(*given, tmp_path / "together", "--group", "farm") == 0
+    assert "held out once, whole groups by farm" in " ".join(capsys.readouterr().out.split())
+    assert fit(*given, tmp_path / "apart") == 0
+
+    together = ip.load(tmp_path / "together").assessment_
+    apart = ip.load(tmp_path / "apart").assessment_
+    assert together.n_effective < 100
+    assert apart.n_effective > 200
+    assert together.accuracy < 0.7
 
 
 def test_examples_have_the_defaults_of_the_classifier(tmp_path, capsys):
@@ -111,8 +116,8 @@ def test_examples_have_the_defaults_of_the_classifier(tmp_path, capsys):
     given = ("--label", "kind", "--strategy", "table")
     assert fit(tmp_path / "a.csv", *given, "--out", tmp_path / "m") == 0
     said = " ".join(capsys.readouterr().out.split())
-    for words in ("Not asked about: visit (row numbers)", "information pursuit", "within one standard error",
-                  "Probabilities are calibrated", "tested on 12 others"):  # fmt: skip
+    for words in ("Not asked about: visit (row numbers)", "information pursuit", "about as accurate as the best",
+                  "Probabilities were calibrated", "Each of 60 rows was held out once", "48 others"):  # fmt: skip
         assert words in said, words
     with pytest.warns(UserWarning, match="identifiers.*'visit'"):
         clf = ip.InformationPursuitClassifier(strategy="table").fit(frame.drop(columns="kind"), frame["kind"])
@@ -146,9 +151,12 @@ def test_the_standard_error_counts_what_is_alike_once():
 def test_nothing_is_held_out_where_nobody_wants_it_or_nothing_can_be_spared(tmp_path, capsys):
     animals().to_csv(tmp_path / "a.csv", index=False)
     assert (
-        fit(tmp_path / "a.csv", "--label", "kind", "--out", tmp_path / "m", "--held-out", 0, "--strategy", "table") == 0
+        fit(tmp_path / "a.csv", "--label", "kind", "--out", tmp_path / "m", "--no-assess", "--strategy", "table") == 0
     )
-    assert "held out" not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "held out once" not in said
+    assert "decision tree" not in said
+    assert ip.load(tmp_path / "m").assessment_ is None
     pd.DataFrame({"y": ["a", "b"] * 5, "x": [0, 1] * 5}).to_csv(tmp_path / "b.csv", index=False)
     assert fit(tmp_path / "b.csv", "--label", "y", "--out", tmp_path / "m") == 0
     assert "too few rows to hold any out" in " ".join(capsys.readouterr().out.split())
@@ -163,7 +171,7 @@ def test_nothing_is_held_out_where_nobody_wants_it_or_nothing_can_be_spared(tmp_
         (["a.csv", "--label", "kind", "--out", "m", "--wording", "w.csv"], "legz"),
         (["a.csv", "--label", "kind", "--out", "m", "--wording", "gone.yaml"], "gone.yaml"),
         (["a.csv", "--label", "kind", "--out", "m", "--epsilon", "2"], "--epsilon"),
-        (["a.csv", "--label", "kind", "--out", "m", "--held-out", "0.9"], "--held-out"),
+        (["a.csv", "--label", "kind", "--out", "m", "--held-out", "0.2"], "--held-out"),
         (["a.csv", "--out", "m"], "--label"),
     ],
 )

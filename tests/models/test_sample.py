@@ -92,15 +92,53 @@ def test_rows_that_occur_once_are_each_in_one_fold_and_classes_are_spread_evenly
         assert counts.min() >= 1
 
 
-def test_a_frequent_row_is_in_every_fold():
-    """Else a table of few distinct rows would be judged by rows only that a model cannot have learnt."""
-    sample = Sample.of(Variables((2,)), [[0], [1]], [0, 0], [13, 0.5])
-    held_out = sample.folds(5)
-    frequent, rare = held_out.T
-    assert sorted(frequent) == [2, 2, 3, 3, 3]
-    assert sorted(rare) == [0, 0, 0, 0, 0.5]
-    split = Sample.of(Variables((2,)), [[0]], [0], [7.25]).folds(5)[:, 0]
-    assert sorted(split) == [1, 1, 1.25, 2, 2]
+def test_all_copies_of_a_row_and_all_its_weight_are_in_one_fold():
+    variables = Variables((2,) * 6)
+    values = np.array(np.meshgrid(*[[0, 1]] * 6)).reshape(6, -1).T
+    copied = np.repeat(np.arange(64), 3)
+    weighted = Sample.of(variables, values, np.arange(64) % 2, np.linspace(0.5, 9.0, 64))
+    repeated = Sample.of(variables, values[copied], copied % 2)
+    for sample in (weighted, repeated):
+        held_out = sample.folds(4)
+        assert ((held_out > 0).sum(axis=0) == 1).all()
+        np.testing.assert_allclose(held_out.sum(axis=0), sample.weights)
+
+
+def test_equal_inputs_with_different_labels_are_in_one_fold():
+    variables = Variables((2,) * 6)
+    values = np.array(np.meshgrid(*[[0, 1]] * 6)).reshape(6, -1).T
+    twice = np.repeat(np.arange(64), 2)
+    sample = Sample.of(variables, values[twice], np.arange(128) % 2)
+    fold = sample.folds(4).argmax(axis=0)
+    fold_of_input = {}
+    for row, row_fold in zip(sample.values, fold, strict=True):
+        assert fold_of_input.setdefault(row.tobytes(), row_fold) == row_fold
+
+
+def test_groups_that_were_given_are_held_out_together():
+    variables, values, labels = random_rows(3, n=80)
+    groups = np.random.default_rng(0).integers(0, 12, 80)
+    sample = Sample.of(variables, values, labels, n_classes=3, groups=groups)
+    held_out = sample.folds(4) > 0
+    for group in range(12):
+        folds = held_out[:, sample.groups == group]
+        assert (folds == folds[:, :1]).all()
+
+
+def test_cases_of_few_distinct_inputs_are_dealt_one_by_one():
+    """Two inputs with 600 rows are no copies: held out as a whole, nothing could be learnt about them."""
+    values = np.repeat([[0], [1]], 300, axis=0)
+    sample = Sample.of(Variables((2,)), values, np.tile([0, 1, 1], 200))
+    held_out = sample.folds(4)
+    assert (held_out > 0).all()
+    np.testing.assert_allclose(held_out, np.tile(sample.weights / 4, (4, 1)), atol=1)
+    np.testing.assert_allclose(held_out.sum(axis=0), sample.weights)
+
+
+def test_copies_of_a_row_keep_its_label_and_are_no_cases():
+    values = np.repeat(np.arange(10)[:, None], 60, axis=0)
+    sample = Sample.of(Variables((10,)), values, np.repeat(np.arange(10) % 2, 60))
+    assert ((sample.folds(4) > 0).sum(axis=0) == 1).all()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -115,24 +153,14 @@ def test_folds_hold_out_everything_once_and_never_all_of_a_class(seed):
         assert (held_out[:, mine].sum(axis=1) < sample.class_weights[c] - 0.3).all()
 
 
-def test_a_class_that_is_too_small_is_never_held_out():
+def test_a_class_with_a_single_row_is_never_held_out():
     variables = Variables((2,) * 5)
     values = np.array(np.meshgrid(*[[0, 1]] * 5)).reshape(5, -1).T
-    labels = np.array([0] * 28 + [1] * 4)
-    sample = Sample.of(variables, values, labels)
+    sample = Sample.of(variables, values, np.array([0] * 28 + [1] * 3 + [2]))
     held_out = sample.folds(5)
-    assert (held_out[:, sample.labels == 1] == 0).all()
-    assert (held_out[:, sample.labels == 0].sum(axis=0) == 1).all()
-    assert (sample.folds(4)[:, sample.labels == 1].sum(axis=0) == 1).all()
+    assert (held_out[:, sample.labels == 2] == 0).all()
+    assert (held_out[:, sample.labels < 2].sum(axis=0) == 1).all()
     assert not Sample.of(variables, values[:2], [0, 1]).folds(5).any()
-
-
-def test_a_row_stays_in_its_fold_whatever_class_it_stands_beside():
-    """Folds of one class depend on the rows of that class alone."""
-    variables, values, labels = random_rows(3, n=80)
-    sample = Sample.of(variables, values, labels, n_classes=3)
-    alone = sample.take(sample.labels == 1)
-    np.testing.assert_array_equal(alone.folds(4), sample.folds(4)[:, sample.labels == 1])
 
 
 def test_frequencies_by_hand():

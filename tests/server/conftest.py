@@ -58,14 +58,14 @@ def _make_models():
     table = np.array(list(zip(sizes.tolist(), rng.choice(["red", "blue"], 60).tolist(), strict=True)), dtype=object)
     texts = ["a fine day of rain", "the team won the match"] * 10
 
-    def fit(queries, X, y):
-        return ip.InformationPursuitClassifier(queries=queries, strategy="table").fit(X, y)
+    def fit(queries, X, y, **settings):
+        return ip.InformationPursuitClassifier(queries=queries, strategy="table", **settings).fit(X, y)
 
     things = {
         "certain": ip.Pursuit.of(certain, asked, classes=ANIMALS),
         "animals": ip.Pursuit.of(doubtful, asked, classes=ANIMALS, stopping=ip.Confidence(0.1)),
         "images": fit(ip.queries.patches((4, 5), size=2), images, labels),
-        "table": fit(ip.queries.columns(names=["size", "colour"]), table, sizes > 0),
+        "table": fit(ip.queries.columns(names=["size", "colour"]), table, sizes > 0, stopping=ip.Confidence(0.01)),
         "texts": fit(ip.queries.words(), texts, ["weather", "sport"] * 10),
     }
     return {name: served(name, thing, f"a small model of {name}") for name, thing in things.items()}

@@ -13,7 +13,7 @@ import numpy as np
 from infopursuit.types import FloatArray, IntArray, Observed
 
 MIN_REPEATS = 20
-"""Rows for each distinct input from which on repeated inputs are taken as separate cases, not as copies."""
+"""Rows for each distinct input from which on repeated inputs may be separate cases, not copies."""
 
 __all__ = ["assign_folds", "distinct_inputs", "number_keys", "repeats_are_cases", "row_groups"]
 
@@ -106,16 +106,18 @@ def distinct_inputs(values: IntArray, numbers: FloatArray | None = None) -> IntA
     return number_keys(row.tobytes() + row_numbers.tobytes() for row, row_numbers in zip(rows, normal, strict=True))
 
 
-def row_groups(observed: Observed) -> IntArray:
+def row_groups(observed: Observed, labels: IntArray) -> IntArray:
     """Number the groups of rows that are held out together: those that agree in every answer.
 
-    One of them may be a copy of another. Where each distinct input has `MIN_REPEATS` rows or more,
-    repeats are what such a table is made of, and each row is a group of its own.
+    One of them may be a copy of another. Where repeats are separate cases, see
+    `repeats_are_cases`, each row is a group of its own.
 
     Parameters
     ----------
     observed : Observed
         The values and numbers of B rows.
+    labels : (B,) array of int
+        Their classes.
 
     Returns
     -------
@@ -124,14 +126,32 @@ def row_groups(observed: Observed) -> IntArray:
     """
     inputs = distinct_inputs(observed.values, observed.numbers)
     n_distinct = int(inputs.max(initial=-1)) + 1
-    if repeats_are_cases(len(inputs), n_distinct):
+    n_labelled = len(np.unique(np.stack([inputs, labels]), axis=1).T)
+    if repeats_are_cases(len(inputs), n_distinct, n_labelled):
         return np.arange(len(inputs))
     return inputs
 
 
-def repeats_are_cases(n_rows: int, n_distinct: int) -> bool:
-    """Whether rows that repeat each other are separate cases, and not copies: there are few distinct inputs."""
-    return n_rows >= MIN_REPEATS * n_distinct
+def repeats_are_cases(n_rows: int, n_distinct: int, n_labelled: int) -> bool:
+    """Whether rows that repeat each other are separate cases, and not copies.
+
+    They are taken for cases where a table has few distinct inputs, at most one for `MIN_REPEATS`
+    rows, and equal inputs have different labels. A row that was copied keeps its label.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_distinct : int
+        Distinct inputs.
+    n_labelled : int
+        Distinct pairs of an input and a label.
+
+    Examples
+    --------
+    >>> repeats_are_cases(600, 16, 30), repeats_are_cases(600, 16, 16), repeats_are_cases(600, 400, 420)
+    (True, False, False)
+    """
+    return n_rows >= MIN_REPEATS * n_distinct and n_labelled > n_distinct
 
 
 def number_keys(keys: Iterable[Hashable]) -> IntArray:

@@ -15,7 +15,7 @@ from infopursuit.types import UNKNOWN, FloatArray, IntArray, Observed, Rows, Var
 MAX_WEIGHT = 1e12
 """A larger row weight would round away the others: a float64 has fifteen digits."""
 NO_WEIGHT = 1e-9
-"""Weights up to this are rounding errors of differences of weights."""
+"""Differences of weights up to this share of a weight are rounding errors."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,7 +128,7 @@ class Sample(Rows):
 
     def part(self, weights: FloatArray) -> Sample:
         """The rows that have some of these weights (N,), with them as their weights."""
-        rows = weights > NO_WEIGHT
+        rows = weights > NO_WEIGHT * self.weights
         counts = np.ceil(self.counts[rows] * weights[rows] / self.weights[rows] - NO_WEIGHT).astype(np.int64)
         return replace(self.take(rows), weights=weights[rows], counts=counts)
 
@@ -171,6 +171,10 @@ class Sample(Rows):
             return self.given_groups
         return distinct_inputs(self.values, self.numbers)
 
+    def groups_of(self, rows: IntArray) -> IntArray | None:
+        """(R,) the groups of some rows (R,), which may be there several times; None where each is a separate case."""
+        return None if self._repeats_are_cases else self.groups[rows]
+
     @property
     def n_groups(self) -> int:
         """How many groups of rows there are, or how many rows where their repeats are separate cases."""
@@ -180,16 +184,17 @@ class Sample(Rows):
 
     @property
     def _repeats_are_cases(self) -> bool:
-        """Whether the table has so few distinct inputs that rows which repeat each other are no copies."""
+        """Whether rows that repeat each other are separate cases, and not copies."""
         if self.given_groups is not None:
             return False
-        return repeats_are_cases(int(self.counts.sum()), len(np.unique(self.groups)))
+        labelled = np.unique(np.stack([self.groups, self.labels]), axis=1)
+        return repeats_are_cases(int(self.counts.sum()), len(np.unique(self.groups)), labelled.shape[1])
 
     def folds(self, n: int) -> FloatArray:
         """The weight of each row that each of n folds holds out.
 
         A group of rows, and with it all the weight of its rows, is in one fold: what was trained on
-        is never tested on. Only where each distinct input has many rows (`MIN_REPEATS`), these are
+        is never tested on. Only where repeats are separate cases (`repeats_are_cases`), these are
         dealt one by one. A class that has a single group is never held out.
 
         Returns

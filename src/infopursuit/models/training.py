@@ -490,7 +490,7 @@ class VAELearner:
             _Rows(sample.values, rows),
             sample.labels[rows],
             replace(training, seed=training.seed + seed),
-            groups=sample.groups[rows],
+            groups=sample.groups_of(rows),
             checkpoint=self.checkpoint,
             progress=self.progress,
         )
