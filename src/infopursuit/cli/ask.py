@@ -339,7 +339,9 @@ class Talk:
         self.terminal.head(words("ask.result" if self.session.question is None else "ask.result_so_far"))
         self.terminal.say(self.terminal.paint(explanation.say_verdict(words), "good"))
         if not explanation.steps and not explanation.known:
-            return self.terminal.tell(words("ask.nothing_answered"))
+            if not self.is_case:
+                return self.terminal.tell(words("ask.nothing_answered"))
+            return self.terminal.tell(case.summary(explanation, self.queries, words))
         self.terminal.tell(case.summary(explanation, self.queries, words))
         self.terminal.say(
             "", *([words("ask.in_order", asked=explanation.say_length(words))] if len(explanation) else [])

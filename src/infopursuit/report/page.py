@@ -23,6 +23,7 @@ from infopursuit.messages import Messages, load
 from infopursuit.queries.queryset import QuerySet
 from infopursuit.report.summary import Summary, most_common, same_class
 from infopursuit.trace import Trace
+from infopursuit.verdict import CERTAIN, PROBABLE
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -32,7 +33,7 @@ MAX_STEPS, MAX_STEPS_ALONE = 20, 1000  # in longer explanations: the last step a
 MAX_CLASSES = 4  # that have a bar of their own after every answer; the others share one
 MAX_ROWS = 10  # of a list in the summary
 MAX_INDEX = 1000  # inputs in the index
-CONFIDENCES = ((case.CERTAIN, 1.01), (case.PROBABLE, case.CERTAIN), (0.0, case.PROBABLE))  # that can be filtered by
+CONFIDENCES = ((CERTAIN, 1.01), (PROBABLE, CERTAIN), (0.0, PROBABLE))  # that can be filtered by
 MAX_PIXELS = 512 * 512  # larger images are not drawn
 UNSEEN, DARK, LIT = (np.array(each) for each in ((128, 134, 142), (16, 18, 22), (255, 255, 255)))
 

@@ -244,10 +244,12 @@ def _summarized(model: ServedModel, history: History, known: History) -> Explana
             query, name, sentence, cells_of(said), answer, 0.0, 0.0, posterior, (), worded=worded, number=number
         )
 
+    shares = pursuit.base_rates((known,))
     return Explanation(
         tuple(pursuit.classes.tolist()), posteriors[0],
         tuple(told(*each, posterior) for each, posterior in zip(history, posteriors[1:], strict=True)), "", 0, True,
         known=tuple(told(*each, posteriors[0]) for each in known), calibrated=pursuit.calibrated,
+        base_rates=() if shares is None else tuple(shares.tolist()),
     )  # fmt: skip
 
 
