@@ -19,6 +19,7 @@ from infopursuit.acquisition.look_ahead import joint_cells
 from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages
+from infopursuit.performance import Performance, performance_of
 from infopursuit.queries.queryset import YES_NO, QuerySet
 from infopursuit.session import Session
 from infopursuit.state import Branches, State, Step
@@ -125,6 +126,7 @@ class About:
 
     name: of the case. date: of the report. model, version: what was asked, and its checksum. calibration: whether
     probabilities are calibrated. summary: the outcome in a sentence. why_not: a heading and sentences, or nothing.
+    performance: how often the model is right, None where it was not learnt from the rows of a table.
     """
 
     name: str = ""
@@ -134,6 +136,7 @@ class About:
     calibration: str = ""
     summary: str = ""
     why_not: tuple[str, ...] = ()
+    performance: Performance | None = None
 
 
 def about(
@@ -142,7 +145,7 @@ def about(
 ) -> About:  # fmt: skip
     """What a report of a session says: ``session.explanation.to_html(about=about(session))``.
 
-    classifier: the fitted one, which knows on what it was calibrated. Of the classes that are
+    classifier: the fitted one, which knows on what it was calibrated and how often it is right. Of the classes that are
     not predicted the most probable one is explained.
     """
     words, explanation = words or catalogues.load(), session.explanation
@@ -158,6 +161,7 @@ def about(
         calibration=say_calibration(session.pursuit, classifier, words),
         summary=summary(explanation, session.pursuit.queries, words),
         why_not=sentences,
+        performance=performance_of(classifier),
     )
 
 

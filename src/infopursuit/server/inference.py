@@ -19,6 +19,7 @@ from infopursuit.engine import Pursuit
 from infopursuit.explanation import Explanation, ExplanationStep
 from infopursuit.messages import Messages
 from infopursuit.noise import read_answer
+from infopursuit.performance import performance_of
 from infopursuit.queries.columns import Columns
 from infopursuit.queries.groups import Groups
 from infopursuit.queries.numbers import NumberScale
@@ -285,6 +286,27 @@ def explain_inputs(model: ServedModel, values: Observed) -> list[dict[str, Any]]
     """Explanations of inputs (`schemas.Explained`)."""
     trace = model.pursuit.run_values(values, progress=False)
     return [{"explanation": json.loads(one.to_json()), "text": one.to_text()} for one in trace]
+
+
+def performance(model: ServedModel, words: Messages) -> dict[str, Any] | None:
+    """How often a model is right (`schemas.Performance`)."""
+    found = performance_of(model.classifier)
+    if found is None:
+        return None
+
+    figures = None
+    if found.assessment is not None:
+        names = ("n_rows", "accuracy", "low", "high", "n_questions", "log_loss", "confidence")
+        figures = {name: getattr(found.assessment, name) for name in names} | {
+            "calibration_error": found.assessment.ece,
+            "auc": found.assessment.by_class.auc,
+            "classes": [
+                {"class": row.label, "rows": row.rows, "recall": row.recall, "precision": row.precision}
+                for row in found.class_rows
+            ],
+            "confusion": found.confusion or None,
+        }
+    return {"sentence": found.say(words), "figures": figures}
 
 
 def query_info(model: ServedModel, index: int, words: Messages) -> dict[str, Any]:
