@@ -182,7 +182,7 @@ def say_calibration(pursuit: Pursuit[Any], classifier: Any = None, words: Messag
     else:
         return words("calibration.yes" if pursuit.learnt else "calibration.stated")
     shown = words("percent", p=words.number(f"{100 * error:.1f}"))
-    return words("calibration.held_out", rows=n_rows, error=shown)
+    return words("calibration.held_out", rows=words.whole(n_rows), error=shown)
 
 
 # ---- why not another class ------------------------------------------------------------------------------------------
@@ -253,7 +253,8 @@ def say_why_not(found: WhyNot, session: Session, words: Messages | None = None) 
     against = [reason(steps[place], session.pursuit.queries, words) for place, _ in found.against[:MAX_REASONS]]
     lines = [words("whynot.nothing_against", **label, prediction=found.prediction)]
     if against:
-        shown = {"p": words.precise_percent(found.probability), "reasons": words.join(against)}
+        p = found.probability
+        shown = {"p": words.percent(p) if p >= 0.01 else words.precise_percent(p), "reasons": words.join(against)}
         lines = [words("whynot.against", **label, **shown)]
     if not found.changes:
         return [*lines, words("whynot.no_change", **label, n=MAX_CHANGES)]

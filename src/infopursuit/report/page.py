@@ -296,11 +296,16 @@ def _posterior(e: Explanation, posterior: Any, truth: Any, words: Messages) -> l
     for c in classes:
         true = truth is not None and same_class(e.classes[c], truth)
         kind = "right" if true else "rest" if c != winner else "win" if truth is None else "wrong"
-        rows.append(_bar(e.classes[c], float(posterior[c]), words.percent(float(posterior[c])), kind, c == best))
+        rows.append(_bar(e.classes[c], float(posterior[c]), _often(float(posterior[c]), words), kind, c == best))
     if n_others := len(e.classes) - len(classes):
         rest = max(0.0, 1.0 - float(posterior[classes].sum()))
-        rows.append(_bar(words("others", n=n_others), rest, words.percent(rest)))
+        rows.append(_bar(words("others", n=n_others), rest, _often(rest, words)))
     return rows
+
+
+def _often(p: float, words: Messages) -> str:
+    """A probability beside a bar; one that is not zero is never shown as 0 %."""
+    return f"< {words.percent(0.01)}" if 0 < p < 0.005 else words.percent(p)
 
 
 def leading_classes(e: Explanation, truth: Any = None, most: int = MAX_CLASSES) -> list[int]:
