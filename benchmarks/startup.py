@@ -40,7 +40,7 @@ LAYERS = {
     "risk_control conformal novelty class_figures assessment performance verdict case report notebook",
     "4 estimator and around": "estimator hybrid amortized distillation pooling tuning selection serialization "
     "model_files versions testing tabular conversation answer_profile model_card evaluation inspection data_checks "
-    "monitoring plots datasets shipped pipelines",
+    "monitoring plots datasets shipped pipelines training_table",
     "5 programs": "cli server jobs __main__",
 }
 """Modules and folders of the package; tests/test_layers.py holds them to it."""
